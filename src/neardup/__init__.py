@@ -1,0 +1,85 @@
+"""neardup finds the near-duplicate documents of a collection and says how sure it is.
+
+>>> import neardup
+>>> found = neardup.find(["one text and its near copy", "one text and its near copy!"], threshold=0.7)
+>>> len(found.pairs)
+1
+
+Names are bound when they are first used: ``import neardup`` loads neither numpy nor numba nor pyarrow.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from neardup._version import __version__
+
+if TYPE_CHECKING:
+    from neardup.api import SketchSet, estimate, find, jaccard, shingle, sketch
+    from neardup.errors import (
+        FormatError,
+        InputError,
+        MissingDependency,
+        NeardupError,
+        OutputError,
+        SpecMismatch,
+    )
+    from neardup.params import Bands, Normalize, Shingle, Spec
+    from neardup.plan import choose_bands, s_curve
+    from neardup.result import Result, Summary
+    from neardup.stages.sketch import minhash
+
+__all__ = [
+    "Bands",
+    "FormatError",
+    "InputError",
+    "MissingDependency",
+    "NeardupError",
+    "Normalize",
+    "OutputError",
+    "Result",
+    "Shingle",
+    "SketchSet",
+    "Spec",
+    "SpecMismatch",
+    "Summary",
+    "__version__",
+    "choose_bands",
+    "estimate",
+    "find",
+    "jaccard",
+    "minhash",
+    "s_curve",
+    "shingle",
+    "sketch",
+]
+
+_HOME = {
+    "api": ("SketchSet", "estimate", "find", "jaccard", "shingle", "sketch"),
+    "errors": (
+        "FormatError",
+        "InputError",
+        "MissingDependency",
+        "NeardupError",
+        "OutputError",
+        "SpecMismatch",
+    ),
+    "params": ("Bands", "Normalize", "Shingle", "Spec"),
+    "plan": ("choose_bands", "s_curve"),
+    "result": ("Result", "Summary"),
+    "stages.sketch": ("minhash",),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'neardup' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"neardup.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,135 @@
+"""The command line: the group ``neardup``, which loads a command only when it is called.
+
+Here: finding the commands and turning every way to end into an exit code: 0 done, 1 failed, 2 usage, 130
+stopped by Ctrl-C. One command a file (``find``); shared options are in ``options``, what is drawn is in
+``progress`` and ``summary``. This module and ``options`` import click, errors and params only, so ``neardup
+--help`` is instant.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from neardup._version import __version__
+from neardup.errors import NeardupError, did_you_mean
+
+__all__ = ["main"]
+
+_COMMANDS = {
+    "find": ("neardup.cli.find", "Find the near-duplicate pairs of a collection, and their clusters."),
+}
+"""Name of each command, the module that holds it as ``command``, and its line in the help."""
+
+VERBOSE = "neardup.verbose"
+"""Key in the context's ``meta``: whether --verbose was given (unexpected errors then show where)."""
+WRITTEN = "neardup.written"
+"""Key in the context's ``meta``: the outputs that are complete already, for the message on Ctrl-C."""
+
+
+class Commands(click.Group):
+    """A group whose commands are imported on demand and whose errors become messages and exit codes."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the commands, sorted."""
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command; None when there is none of that name."""
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(_COMMANDS[cmd_name][0]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the first argument names, or say which one is near."""
+        if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
+            near = did_you_mean(args[0], _COMMANDS) or f" Known are {', '.join(sorted(_COMMANDS))}."
+            ctx.fail(f"No such command {args[0]!r}.{near}")
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; every error that is no usage error ends here."""
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except KeyboardInterrupt:
+            _stop_now(ctx)
+        except BrokenPipeError:
+            silence_stdout()
+            ctx.exit(0)
+        except NeardupError as exc:
+            _trace(ctx)
+            raise click.ClickException(str(exc)) from exc
+        except MemoryError as exc:
+            _trace(ctx)
+            raise click.ClickException(
+                "out of memory. Close other programs, or run on a part of the collection."
+            ) from exc
+        except Exception as exc:
+            _trace(ctx)
+            shown = "" if ctx.meta.get(VERBOSE) else " Run again with --verbose for the details."
+            raise click.ClickException(
+                f"unexpected {type(exc).__name__}: {exc}. This is a fault in neardup {__version__};"
+                f" report it with the command that you ran.{shown}"
+            ) from exc
+
+
+def _trace(ctx: click.Context) -> None:
+    if ctx.meta.get(VERBOSE):
+        import traceback
+
+        click.echo(traceback.format_exc(), err=True, nl=False)
+
+
+def _stop_now(ctx: click.Context) -> None:
+    """End the process at once with 130: threads at work would otherwise hold the exit up until they are"
+    " done."""
+    written = ctx.meta.get(WRITTEN)
+    ending = f"complete before that: {', '.join(written)}" if written else "nothing written"
+    click.echo(f"\ninterrupted, {ending}", err=True)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):
+            continue
+    os._exit(130)
+
+
+def silence_stdout() -> None:
+    """After a closed pipe: let what is still buffered go nowhere, so that Python does not complain at"
+    " exit."""
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError, AttributeError):
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 lives as long as the process
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="\b\nExamples:\n"
+    "  neardup find corpus/ -t 0.8\n"
+    "  neardup find docs.jsonl -o pairs.parquet --clusters clusters.csv",
+)
+@click.version_option(__version__, prog_name="neardup", message="%(prog)s %(version)s")
+def main() -> None:
+    """Find the near-duplicates of a collection of texts, or of any sets.
+
+    Every reported pair has its exact Jaccard similarity, and a pair at the threshold is found with the
+    promised probability. `neardup COMMAND --help` shows the options of a command.
+    """

@@ -1,0 +1,330 @@
+"""The options that commands share: one decorator each, with one meaning everywhere.
+
+A value is checked while it is parsed, with the same functions that the library uses, so a wrong one is a
+usage error (exit code 2) before any input is opened. Defaults are those of ``neardup.params``.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from neardup import params
+from neardup.cli import VERBOSE
+from neardup.errors import InputError
+
+__all__ = [
+    "INPUT_FORMATS",
+    "PAIR_FORMATS",
+    "bands",
+    "block_size",
+    "clusters",
+    "collapse_exact",
+    "crowd",
+    "encoding",
+    "glob",
+    "id_column",
+    "input_format",
+    "inputs",
+    "json_summary",
+    "link",
+    "normalize",
+    "on_bad",
+    "output",
+    "output_format",
+    "quiet",
+    "recall",
+    "seed",
+    "shingle",
+    "sketch",
+    "slots",
+    "text_column",
+    "threads",
+    "threshold",
+    "verbose",
+]
+
+PAIR_FORMATS = ("table", "jsonl", "csv", "parquet")
+INPUT_FORMATS = ("jsonl", "csv", "tsv", "parquet", "arrow", "text", "lines")
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Decorator = Callable[[Command], Command]
+
+
+if TYPE_CHECKING:
+    ParamType = click.ParamType[Any]
+else:
+    ParamType = click.ParamType  # generic in the stubs only: click 8.1 has no ParamType[...]
+
+
+class Checked(ParamType):
+    """A value that ``check`` accepts; what it raises as InputError becomes a usage error with the same"
+    " words."""
+
+    def __init__(self, name: str, check: Callable[[Any], Any]) -> None:
+        self.name = name
+        self._check = check
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return what ``check`` returns for the value."""
+        try:
+            return self._check(value)
+        except InputError as exc:
+            self.fail(str(exc), param, ctx)
+
+
+def _recall(value: Any) -> float:
+    return params.check_probability(value, "recall")
+
+
+def _slots(value: Any) -> int:
+    text = str(value)
+    return params.check_slots(int(text) if text.isdecimal() else value)
+
+
+def _whole(name: str, low: int, high: int | None = None) -> Checked:
+    """A whole number from ``low`` to ``high``. click's IntRange would print its bounds into the help."""
+
+    def check(value: Any) -> int:
+        text = str(value).strip()
+        number = int(text) if re.fullmatch(r"-?[0-9]{1,30}", text) else None
+        if number is None or number < low or (high is not None and number > high):
+            bounds = f"of {low} or more" if high is None else f"from {low} to {high}"
+            raise InputError(f"{name} is {value}. Give a whole number {bounds}.")
+        return number
+
+    return Checked("number", check)
+
+
+def _encoding(value: str) -> str:
+    try:
+        codecs.lookup(value)
+    except LookupError as exc:
+        raise InputError(f"encoding is {value!r}, which Python does not know. Give utf-8, latin-1 …") from exc
+    return value
+
+
+inputs: Decorator[Any] = click.argument(
+    "inputs", nargs=-1, required=True, metavar="INPUT…", type=click.Path(path_type=Path, allow_dash=True)
+)
+
+threshold: Decorator[Any] = click.option(
+    "--threshold",
+    "-t",
+    type=Checked("number", params.check_threshold),
+    metavar="T",
+    default=params.DEFAULT_THRESHOLD,
+    show_default=True,
+    help="Jaccard similarity from which two documents are near-duplicates; above 0, at most 1. A pair at"
+    " exactly"
+    " this value is in.",
+)
+
+recall: Decorator[Any] = click.option(
+    "--recall",
+    type=Checked("probability", _recall),
+    metavar="P",
+    default=params.DEFAULT_RECALL,
+    show_default=True,
+    help="Probability with which a pair at the threshold is found, at least; above 0, below 1. Pairs above"
+    " the"
+    " threshold are found more surely still.",
+)
+
+shingle: Decorator[Any] = click.option(
+    "--shingle",
+    type=Checked("unit:k", params.Shingle.parse),
+    metavar="UNIT",
+    default=params.DEFAULT_SHINGLE,
+    show_default=True,
+    help="What documents are compared by: char:K, word:K or byte:K (runs of K characters, words or bytes),"
+    " or item"
+    " (each document is a set: a JSON list, or a line of items with white space between).",
+)
+
+normalize: Decorator[Any] = click.option(
+    "--normalize",
+    type=Checked("steps", params.Normalize.parse),
+    metavar="STEPS",
+    default=params.DEFAULT_NORMALIZE,
+    show_default=True,
+    help="What is done to a text first: none, nfc or nfkc, and any of casefold, space (runs of white space"
+    " become one"
+    " space), strip (no white space), punct (no punctuation), with commas between.",
+)
+
+slots: Decorator[Any] = click.option(
+    "--slots",
+    type=Checked("number", _slots),
+    metavar="N",
+    help="Length of a signature, from 2 to 4096. More slots leave fewer candidates to check and take"
+    " longer to make."
+    "  [default: chosen for the threshold and recall]",
+)
+
+bands: Decorator[Any] = click.option(
+    "--bands",
+    type=Checked("bxr", params.Bands.parse),
+    metavar="BxR",
+    help="Bands and rows by hand, such as 32x8; --recall then only sets how hard candidates are filtered,"
+    " and the"
+    " summary says which recall they give.  [default: chosen for the threshold and recall]",
+)
+
+seed: Decorator[Any] = click.option(
+    "--seed",
+    type=_whole("seed", 0, 2**63 - 1),
+    metavar="N",
+    default=params.DEFAULT_SEED,
+    show_default=True,
+    help="Seed of the hash functions. Another seed may find another few of the pairs that recall allows to"
+    " be missed.",
+)
+
+sketch: Decorator[Any] = click.option(
+    "--sketch",
+    type=click.Choice(params.SKETCH_FAMILIES),
+    default=params.DEFAULT_SKETCH,
+    show_default=True,
+    help="Family of MinHash functions. The others are those of the literature; they are slower and find"
+    " the same.",
+)
+
+link: Decorator[Any] = click.option(
+    "--link",
+    type=click.Choice(params.LINK_RULES),
+    default="star",
+    show_default=True,
+    help="How pairs make clusters. star: each member is a found pair with the one that stands for the"
+    " cluster."
+    " connected: whatever a chain of pairs joins.",
+)
+
+collapse_exact: Decorator[Any] = click.option(
+    "--collapse-exact",
+    is_flag=True,
+    help="List a document and its exact copies once: pairs name the first of the copies only. Clusters"
+    " still have all.",
+)
+
+crowd: Decorator[Any] = click.option(
+    "--crowd",
+    type=_whole("crowd", 2),
+    metavar="N",
+    default=params.DEFAULT_CROWD,
+    show_default=True,
+    help="A group of more than this many documents that all look alike is listed as a star: each paired"
+    " with its"
+    " leader, not with each other. The summary names such crowds.",
+)
+
+text_column: Decorator[Any] = click.option(
+    "--text",
+    metavar="COLUMN",
+    help="Column or field that holds the text.  [default: the first there is of text, content, body,"
+    " document,"
+    " abstract, raw_content, code]",
+)
+
+id_column: Decorator[Any] = click.option(
+    "--id",
+    metavar="COLUMN",
+    help="Column or field that names a document.  [default: the first there is of id, doc_id, docid,"
+    " document_id,"
+    " uuid, key, name; else FILE:ROW]",
+)
+
+glob: Decorator[Any] = click.option(
+    "--glob",
+    metavar="PATTERN",
+    help="Which files of a folder are read.  [default: *.txt and *.md, at any depth]",
+)
+
+encoding: Decorator[Any] = click.option(
+    "--encoding",
+    type=Checked("name", _encoding),
+    metavar="NAME",
+    default="utf-8",
+    show_default=True,
+    help="Encoding of text, JSONL and CSV inputs.",
+)
+
+on_bad: Decorator[Any] = click.option(
+    "--on-bad",
+    type=click.Choice(["fail", "skip"]),
+    default="fail",
+    show_default=True,
+    help="What a record that cannot be used does: end the run with a message, or be left out, counted and"
+    " listed.",
+)
+
+input_format: Decorator[Any] = click.option(
+    "--input-format",
+    type=click.Choice(INPUT_FORMATS),
+    help="Format of the inputs, where their names do not tell.  [default: by suffix]",
+)
+
+block_size: Decorator[Any] = click.option(
+    "--block-size",
+    type=_whole("block-size", 1),
+    metavar="N",
+    help="Documents that are worked on together, at most. The result does not depend on it."
+    "  [default: as many as fill about 4 MB]",
+)
+
+threads: Decorator[Any] = click.option(
+    "--threads",
+    type=_whole("threads", 1),
+    metavar="N",
+    help="Threads to work with. The result does not depend on it.  [default: one for each core]",
+)
+
+output: Decorator[Any] = click.option(
+    "--output",
+    "-o",
+    metavar="FILE",
+    help="File for the pairs; - is stdout.  [default: stdout]",
+)
+
+output_format: Decorator[Any] = click.option(
+    "--format",
+    type=click.Choice(PAIR_FORMATS),
+    help="Format of what is written.  [default: by the suffix of each file (.jsonl, .csv, .parquet); on"
+    " stdout a table"
+    " for a terminal, else jsonl]",
+)
+
+clusters: Decorator[Any] = click.option(
+    "--clusters",
+    metavar="FILE",
+    help="File for the clusters: id, cluster, keeper and similarity to the keeper of every document that"
+    " is in one."
+    "  [default: none is written]",
+)
+
+json_summary: Decorator[Any] = click.option(
+    "--json",
+    is_flag=True,
+    help="Print the summary on stdout as one JSON object. Pairs are then written only where -o says.",
+)
+
+quiet: Decorator[Any] = click.option("--quiet", "-q", is_flag=True, help="Say nothing on stderr but errors.")
+
+
+def _note_verbose(ctx: click.Context, param: click.Parameter, value: bool) -> bool:
+    ctx.meta[VERBOSE] = value
+    return value
+
+
+verbose: Decorator[Any] = click.option(
+    "--verbose",
+    is_flag=True,
+    is_eager=True,
+    callback=_note_verbose,
+    help="Say more: the whole spec, and the traceback of an unexpected error.",
+)

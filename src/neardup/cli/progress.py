@@ -1,0 +1,159 @@
+"""What is seen on stderr while a search runs: a bar on a terminal, else a plain line now and then.
+
+Here: the three observers that the pipeline can be given. They only draw; what a stage is and when it
+advances is the pipeline's business.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from neardup.cli.summary import duration, megabytes
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+__all__ = ["Bar", "Lines", "Silent", "observer"]
+
+EVERY_SECONDS = 10.0
+"""How often a line is written when stderr is no terminal."""
+
+_LABELS = {
+    "read": "reading and sketching",
+    "candidates": "grouping into bands",
+    "check": "checking candidates",
+    "cluster": "making clusters",
+    "write": "writing",
+}
+
+
+class Watching(Protocol):
+    """What the pipeline tells while it works."""
+
+    def stage(self, name: str, total: int | None, unit: str) -> None:
+        """A stage begins; ``total`` is its amount of work in ``unit``, None when unknown."""
+
+    def advance(self, amount: int) -> None:
+        """So much more of the stage is done."""
+
+    def note(self, message: str) -> None:
+        """Something the user should know now, in one line."""
+
+
+class Silent:
+    """Says nothing."""
+
+    def stage(self, name: str, total: int | None, unit: str) -> None:
+        """See Watching."""
+
+    def advance(self, amount: int) -> None:
+        """See Watching."""
+
+    def note(self, message: str) -> None:
+        """See Watching."""
+
+
+class Lines:
+    """Writes a line about the running stage every ten seconds, and each note when it comes.
+
+    A stage that ends sooner leaves no line. ``clock`` is for tests.
+    """
+
+    def __init__(self, stream: TextIO, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._label, self._unit, self._done = "", "", 0
+        self._total: int | None = None
+        self._began = self._told = clock()
+
+    def stage(self, name: str, total: int | None, unit: str) -> None:
+        """See Watching."""
+        with self._lock:
+            self._label, self._unit, self._total, self._done = _LABELS.get(name, name), unit, total, 0
+            self._began = self._clock()
+
+    def advance(self, amount: int) -> None:
+        """See Watching."""
+        with self._lock:
+            self._done += amount
+            now = self._clock()
+            if now - self._told >= EVERY_SECONDS:
+                self._told = now
+                self._say(self._state(now - self._began))
+
+    def note(self, message: str) -> None:
+        """See Watching."""
+        self._say(message)
+
+    def _state(self, elapsed: float) -> str:
+        amount = _amount(self._done, self._total, self._unit)
+        if not self._total or self._done > self._total:
+            return f"{self._label}: {amount}, {duration(elapsed)} so far"
+        share = self._done / self._total
+        left = f", {duration(elapsed * (1 - share) / share)} left" if share > 0 else ""
+        return f"{self._label}: {share:.0%}, {amount}{left}"
+
+    def _say(self, text: str) -> None:
+        self._stream.write(f"neardup: {text}\n")
+        self._stream.flush()
+
+
+class Bar:
+    """Draws one bar for the running stage, with the share done and the time left."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task = progress.add_task("starting", total=None, amount="")
+        self._unit = ""
+        self._total: int | None = None
+
+    def stage(self, name: str, total: int | None, unit: str) -> None:
+        """See Watching."""
+        self._unit, self._total = unit, total
+        self._progress.reset(
+            self._task, description=_LABELS.get(name, name), total=total, completed=0, amount=""
+        )
+
+    def advance(self, amount: int) -> None:
+        """See Watching."""
+        self._progress.update(self._task, advance=amount)
+        done = int(self._progress.tasks[0].completed)
+        self._progress.update(self._task, amount=_amount(done, self._total, self._unit))
+
+    def note(self, message: str) -> None:
+        """See Watching."""
+        self._progress.console.print(f"neardup: {message}", markup=False, highlight=False)
+
+
+def _amount(done: int, total: int | None, unit: str) -> str:
+    if unit == "bytes":
+        return megabytes(done) + (f" of {megabytes(total)}" if total else "")
+    return f"{done:,} of {total:,} {unit}" if total else f"{done:,} {unit}"
+
+
+@contextmanager
+def observer(*, quiet: bool) -> Iterator[Watching]:
+    """Yield the observer that suits stderr; a bar is wiped away when the block ends."""
+    if quiet or sys.stderr is None:
+        yield Silent()
+    elif not sys.stderr.isatty():
+        yield Lines(sys.stderr)
+    else:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[amount]}", markup=False),
+            TimeRemainingColumn(compact=True),
+        )
+        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+            yield Bar(progress)

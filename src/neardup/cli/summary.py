@@ -1,0 +1,198 @@
+"""What a run says when it is over: the summary, its closing line, and the table of pairs on a terminal.
+
+Everything here turns figures into text and decides nothing. A rounded similarity never tells a falsehood:
+it does not show 1 for less than 1, nor a value on the wrong side of the threshold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = [
+    "closing_line",
+    "counted",
+    "duration",
+    "megabytes",
+    "print_pairs",
+    "printable",
+    "similarity_text",
+    "summary_lines",
+    "with_writing",
+]
+
+TABLE_ROWS = 50
+"""Pairs that a terminal table shows."""
+FAULTS_SHOWN = 20
+CROWDS_SHOWN = 5
+_PLACES = 4
+_LABEL_WIDTH = 14
+
+
+def similarity_text(value: float, threshold: float) -> str:
+    """Return ``value`` with four decimal places, or as many more as it takes to be true.
+
+    Rounding may not move it to 1 nor across ``threshold``.
+
+    Example:
+        >>> similarity_text(0.99996, 0.8), similarity_text(1.0, 0.8), similarity_text(2 / 3, 2 / 3)
+        ('0.99996', '1.0000', '0.66667')
+    """
+    for places in range(_PLACES, 17):
+        text = f"{value:.{places}f}"
+        shown = float(text)
+        if (shown >= threshold) == (value >= threshold) and (shown == 1.0) == (value == 1.0):
+            return text
+    return repr(value)
+
+
+def megabytes(count: float) -> str:
+    """Return a number of bytes as B, kB, MB, GB or TB, powers of 1000."""
+    if count < 1000:
+        return f"{count:.0f} B"
+    for unit in ("kB", "MB", "GB"):
+        count /= 1000
+        if count < 999.95:
+            return f"{count:.1f} {unit}"
+    return f"{count / 1000:.1f} TB"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return ``1 pair``, ``2 pairs``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def duration(seconds: float) -> str:
+    """Return a time as ``0.41 s``, ``12 s``, ``3 min 05 s`` or ``2 h 10 min``."""
+    if seconds < 9.995:
+        return f"{seconds:.2f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def printable(value: object) -> str:
+    """The text with control characters escaped: what a stranger's file says must not steer the terminal."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in str(value))
+
+
+def with_writing(summary: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    """Return the summary with the time of writing counted in: as a stage, in the total and in MB/s."""
+    total = summary["total_seconds"] + seconds
+    stages = {**summary["seconds"], "write": summary["seconds"].get("write", 0.0) + seconds}
+    rate = summary["bytes"] / 1e6 / total if total > 0 else 0.0
+    return {**summary, "seconds": stages, "total_seconds": total, "mb_per_second": rate}
+
+
+def closing_line(summary: Mapping[str, Any]) -> str:
+    """Return the last line on stderr: counts, seconds, threads and spec id."""
+    parts = [
+        counted(summary["documents"], "document"),
+        counted(summary["candidates"], "candidate"),
+        f"{summary['checked']:,} checked",
+        counted(summary["pairs"], "pair"),
+        counted(summary["clusters"], "cluster"),
+        duration(summary["total_seconds"]),
+        counted(summary["threads"], "thread"),
+        f"spec {summary['spec_id']}",
+    ]
+    return f"neardup: {', '.join(parts)}"
+
+
+def summary_lines(
+    summary: Mapping[str, Any],
+    *,
+    crowds: Sequence[Mapping[str, Any]],
+    faults: Sequence[object],
+    files: Sequence[str],
+    verbose: bool,
+) -> list[str]:
+    """Return the summary for a person, a line an item; ``summary`` is ``Summary.as_dict()``."""
+    rows = [
+        ("documents", _documents(summary)),
+        ("left out", _left_out(summary)),
+        ("exact copies", f"{summary['exact_copies']:,}"),
+        ("candidates", f"{summary['candidates']:,}, of which {summary['checked']:,} checked exactly"),
+        ("pairs", f"{summary['pairs']:,} of similarity {summary['threshold']:g} or more"),
+        ("clusters", f"{summary['clusters']:,}"),
+        *_crowd_rows(summary, crowds),
+        ("recall", _recall(summary)),
+        ("time", _time(summary)),
+        ("speed", f"{summary['mb_per_second']:.1f} MB/s with {counted(summary['threads'], 'thread')}"),
+        ("peak memory", megabytes(summary["peak_memory"])),
+        ("spec", summary["spec_id"]),
+        *([("written", ", ".join(files))] if files else []),
+        *([(f"  {key}", str(value)) for key, value in summary["spec"].items()] if verbose else []),
+    ]
+    return [f"{label:<{_LABEL_WIDTH}}{text}" for label, text in rows] + _fault_lines(summary, faults)
+
+
+def _documents(summary: Mapping[str, Any]) -> str:
+    notes = [f"{summary['empty']:,} empty", f"{summary['short']:,} shorter than one shingle"]
+    if summary["duplicate_ids"]:
+        notes.append(f"{summary['duplicate_ids']:,} with an id seen before")
+    return f"{summary['documents']:,} ({megabytes(summary['bytes'])}), {', '.join(notes)}"
+
+
+def _left_out(summary: Mapping[str, Any]) -> str:
+    return f"{counted(summary['bad'], 'bad record')}, {counted(summary['blank'], 'blank line')}"
+
+
+def _recall(summary: Mapping[str, Any]) -> str:
+    recall = similarity_text(summary["recall"], summary["spec"].get("recall", 0.0))
+    return (
+        f"{recall} promised for a pair at {summary['threshold']:g}"
+        f" ({summary['bands']} bands, {summary['slots']} slots, {summary['sketch']})"
+    )
+
+
+def _time(summary: Mapping[str, Any]) -> str:
+    stages = ", ".join(f"{name} {duration(spent)}" for name, spent in summary["seconds"].items())
+    return f"{duration(summary['total_seconds'])}: {stages}"
+
+
+def _crowd_rows(summary: Mapping[str, Any], crowds: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    if not summary["crowds"]:
+        return []
+    listed = sorted(crowds, key=lambda crowd: -crowd["documents"])
+    whole = f"{counted(summary['crowd_documents'], 'document')} in all, listed as stars"
+    rows = [("crowds", f"{summary['crowds']:,} of {whole}")]
+    rows += [
+        ("", f"{printable(crowd['leader'])}: {counted(crowd['documents'], 'document')}")
+        for crowd in listed[:CROWDS_SHOWN]
+    ]
+    if len(listed) > CROWDS_SHOWN:
+        rows.append(("", f"and {len(listed) - CROWDS_SHOWN:,} more"))
+    return rows
+
+
+def _fault_lines(summary: Mapping[str, Any], faults: Sequence[object]) -> list[str]:
+    bad = summary["bad"]
+    if not bad:
+        return []
+    shown = [f"  {printable(fault)}" for fault in faults[:FAULTS_SHOWN]]
+    more = [f"  and {bad - len(shown):,} more"] if bad > len(shown) else []
+    return [f"bad records, left out ({bad:,}):", *shown, *more]
+
+
+def print_pairs(pairs: Any, *, threshold: float) -> None:
+    """Print the first pairs of an Arrow table to stdout as a table for the eye."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("id_a", overflow="fold")
+    table.add_column("id_b", overflow="fold")
+    table.add_column("similarity", no_wrap=True)
+    for row in pairs.slice(0, TABLE_ROWS).to_pylist():
+        text = similarity_text(row["similarity"], threshold)
+        table.add_row(Text(printable(row["id_a"])), Text(printable(row["id_b"])), text)
+    console = Console(highlight=False)
+    if pairs.num_rows:
+        console.print(table)
+    if pairs.num_rows > TABLE_ROWS:
+        console.print(f"… and {pairs.num_rows - TABLE_ROWS:,} more; -o FILE writes all")

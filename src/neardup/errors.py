@@ -1,0 +1,56 @@
+"""Every error that neardup raises on purpose.
+
+    NeardupError                     the root: catch this to catch all of them
+    ├── InputError(ValueError)       an argument, a file, a line or a field that cannot be used
+    ├── SpecMismatch(ValueError)     two artefacts made under different specs were about to be compared
+    ├── FormatError(ValueError)      a file of ours is damaged, cut short or of another version
+    ├── OutputError(OSError)         the output cannot be written: no room, no right, no such folder
+    └── MissingDependency(ImportError)   an optional library is needed and absent
+
+A message states the fact with its values, then the cure, in one or two sentences.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "FormatError",
+    "InputError",
+    "MissingDependency",
+    "NeardupError",
+    "OutputError",
+    "SpecMismatch",
+    "did_you_mean",
+]
+
+
+class NeardupError(Exception):
+    """Root of all errors raised by neardup on purpose."""
+
+
+class InputError(NeardupError, ValueError):
+    """An argument, file, line or field that cannot be used; the message names it and the cure."""
+
+
+class SpecMismatch(NeardupError, ValueError):
+    """Two artefacts of different specs were about to be compared."""
+
+
+class FormatError(NeardupError, ValueError):
+    """A file that neardup wrote is damaged, cut short or of a version it cannot read."""
+
+
+class OutputError(NeardupError, OSError):
+    """The output cannot be written; nothing half-written is left behind."""
+
+
+class MissingDependency(NeardupError, ImportError):
+    """An optional library is needed and absent; the message has the install line."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return `` Did you mean 'x'?`` when a known name is near to ``name``, else an empty string."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""

@@ -1,0 +1,129 @@
+"""Objects in memory with Arrow data inside: frames, tables, relations, readers, single columns.
+
+pandas, polars, pyarrow and duckdb speak the Arrow PyCapsule interface. A ``datasets.Dataset`` (5.2) does
+not; it is known by its methods, so nothing of these libraries is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from neardup.errors import InputError
+from neardup.formats.arrow import Batches, ColumnarSource
+from neardup.formats.arrow_columns import Chosen, check_text_type, choose_columns
+from neardup.formats.columns import unknown_column
+from neardup.formats.source import ReadOptions, Task
+
+__all__ = ["ObjectSource", "is_arrow_object"]
+
+_ROWS = 1000
+"""Rows asked of a ``datasets.Dataset`` at a time."""
+
+
+def is_arrow_object(value: Any) -> bool:
+    """True when ``ObjectSource`` can read ``value``.
+
+    Raises:
+        InputError: it is a dictionary of datasets, of which one must be chosen.
+    """
+    if isinstance(value, Mapping) and hasattr(value, "with_format"):
+        raise InputError(
+            f"the input is a {type(value).__name__} of the splits {', '.join(map(repr, value))}. "
+            f"Give one of them, such as dataset[{next(iter(value), 'train')!r}]."
+        )
+    return hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__") or _is_dataset(value)
+
+
+def _is_dataset(value: Any) -> bool:
+    return all(hasattr(value, name) for name in ("with_format", "iter", "column_names", "features"))
+
+
+class _Opened(NamedTuple):
+    schema: Any
+    batches: Iterator[Any]
+    is_column: bool = False
+
+
+class ObjectSource(ColumnarSource):
+    """A table, a frame, a relation, a reader, or one column of texts, in memory.
+
+    Without an id column the id of a row is its position, from 0, so that it can index the object.
+    """
+
+    def __init__(self, value: Any, options: ReadOptions, name: str = "input") -> None:
+        super().__init__(name, options, None)
+        self._value = value
+
+    def tasks(self) -> Iterator[Task]:
+        """Yield tasks of about 4 MB of text, without a copy where the layout allows it."""
+        with _explained(self._value):
+            opened = _open(self._value)
+        if opened is not None:
+            yield from self.cut(self._batches(opened), self._choose(opened), positions=True)
+
+    def _batches(self, opened: _Opened) -> Batches:
+        with _explained(self._value):
+            for batch in opened.batches:
+                yield batch, None
+
+    def _choose(self, opened: _Opened) -> Chosen:
+        if not opened.is_column:
+            return choose_columns(opened.schema, self._options, self.name)
+        for option, asked in (("text", self._options.text), ("id", self._options.id)):
+            if asked is not None:
+                raise unknown_column(asked, [], f"{self.name} (a single column)", option=option)
+        check_text_type(opened.schema.field(0), self._options.item, self.name)
+        return Chosen(0, None)
+
+
+def _open(value: Any) -> _Opened | None:
+    """The schema and the batches of an object; None for a dataset without rows."""
+    if _is_dataset(value):
+        return _open_dataset(value)
+    if hasattr(value, "__arrow_c_stream__"):
+        try:
+            reader = pa.RecordBatchReader.from_stream(value)
+        except pa.ArrowInvalid:  # a stream of one column, not of records
+            return _column(pa.chunked_array(value))
+        return _Opened(reader.schema, iter(reader))
+    array = pa.array(value)
+    if pa.types.is_struct(array.type):
+        batch = pa.RecordBatch.from_struct_array(array)
+        return _Opened(batch.schema, iter([batch]))
+    return _column(pa.chunked_array([array]))
+
+
+def _column(column: Any) -> _Opened:
+    schema = pa.schema([pa.field("", column.type)])
+    chunks = (pa.RecordBatch.from_arrays([chunk], schema=schema) for chunk in column.chunks)
+    return _Opened(schema, chunks, is_column=True)
+
+
+def _open_dataset(dataset: Any) -> _Opened | None:
+    tables = dataset.with_format("arrow").iter(batch_size=_ROWS)
+    first = next(tables, None)
+    if first is None:
+        return None
+
+    def batches() -> Iterator[Any]:
+        yield from first.to_batches()
+        for table in tables:
+            yield from table.to_batches()
+
+    return _Opened(first.schema, batches())
+
+
+@contextmanager
+def _explained(value: Any) -> Iterator[None]:
+    """Turn what goes wrong inside an object's own conversion into InputError with the cure."""
+    try:
+        yield
+    except (pa.ArrowException, NotImplementedError) as exc:
+        raise InputError(
+            f"the {type(value).__name__} cannot be read as Arrow columns: {exc}. Give only the columns that "
+            "are needed, each of one type, such as frame[['id', 'text']]."
+        ) from exc

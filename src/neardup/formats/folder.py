@@ -1,0 +1,104 @@
+"""Text files, one document each; the id of a document is the path of its file.
+
+Finding the files is in ``inputs``. Files are read inside the tasks, so that many small ones are read in
+parallel.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.errors import InputError
+from neardup.formats.batches import undecodable
+from neardup.formats.items import split_items
+from neardup.formats.source import BATCH_BYTES, Faults, ReadOptions, Task
+from neardup.formats.streams import ByteStream, read_all
+from neardup.types import Batch, Documents
+
+__all__ = ["FilesSource", "TextFile", "shown_path"]
+
+_FILE_BYTES = 512
+"""What a file counts for beside its bytes when batches are cut: opening one takes its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """A file to read as one document."""
+
+    path: str
+    size: int
+    error: str | None = None
+    """Why it is known already that it cannot be read."""
+    stream: ByteStream | None = None
+    """Open standard input, for "-"."""
+
+
+class FilesSource:
+    """Text files in the order given."""
+
+    def __init__(self, name: str, files: Sequence[TextFile], options: ReadOptions) -> None:
+        self.name = name
+        self.total_bytes = sum(file.size for file in files)
+        self._files = files
+        self._options = options
+
+    def tasks(self) -> Iterator[Task]:
+        """Yield a task for files of about 4 MB together, at most ``block`` of them."""
+        start = size = 0
+        for i, file in enumerate(self._files, start=1):
+            size += file.size + _FILE_BYTES
+            if size >= BATCH_BYTES or i - start == self._options.block or i == len(self._files):
+                yield partial(self._read, start, i)
+                start, size = i, 0
+
+    def _read(self, start: int, stop: int) -> Batch:
+        faults = Faults(self.name, self._options.on_bad)
+        blobs: list[bytes] = []
+        rows: list[int] = []
+        ids: list[str] = []
+        for row, file in enumerate(self._files[start:stop], start=start + 1):
+            text = self._text(file, faults)
+            if text is not None:
+                blobs.append(text)
+                rows.append(row)
+                ids.append(shown_path(file.path))
+        return Batch(
+            Documents.from_bytes(blobs),
+            self.name,
+            np.array(rows, dtype=np.int64),
+            pa.array(ids, pa.large_string()),
+            bad=faults.count,
+            faults=tuple(faults.first),
+            consumed=sum(file.size for file in self._files[start:stop]),
+        )
+
+    def _text(self, file: TextFile, faults: Faults) -> bytes | None:
+        """The text of a file, or None when it is a fault."""
+        path = shown_path(file.path)
+        try:
+            if file.error is not None:
+                raise InputError(file.error)
+            text = read_all(file.stream or file.path, encoding=self._options.encoding)
+        except InputError as exc:
+            if self._options.on_bad != "skip":
+                raise
+            faults.add(1, str(exc).removeprefix(f"{path} "), source=path)
+            return None
+        try:
+            text.decode("utf-8")
+        except UnicodeDecodeError as exc:
+            line = text.count(b"\n", 0, exc.start) + 1
+            faults.add(line, *undecodable(exc, "file", self._options.encoding), source=path)
+            return None
+        return split_items(text.decode("utf-8")) if self._options.item else text
+
+
+def shown_path(path: str) -> str:
+    """The path as valid Unicode: bytes of a name that are no UTF-8 are written as ``\\xff``."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

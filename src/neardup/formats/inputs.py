@@ -1,0 +1,136 @@
+"""The one door for input: what the user gave becomes a ``Reader``.
+
+A path (file, folder, pattern, "-") is made into sources by ``resolve``; Python values and Arrow objects are
+told apart here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from neardup.errors import InputError, did_you_mean
+from neardup.formats.arrow_objects import ObjectSource, is_arrow_object
+from neardup.formats.folder import shown_path
+from neardup.formats.python import PythonSource
+from neardup.formats.resolve import INPUT_FORMATS, Resolver
+from neardup.formats.source import ReadOptions, Source, Task
+from neardup.formats.streams import text_codec
+
+__all__ = ["INPUT_FORMATS", "Reader", "open_inputs"]
+
+ON_BAD = ("fail", "skip")
+
+
+class Reader:
+    """Sources in order, and their tasks one after the other."""
+
+    def __init__(self, sources: Sequence[Source], names: Sequence[str]) -> None:
+        self._sources = list(sources)
+        self.sources = list(names)
+        """The inputs as the user gave them."""
+
+    @property
+    def total_bytes(self) -> int | None:
+        """Bytes of input as stored, or None when any source does not know."""
+        total = 0
+        for source in self._sources:
+            if source.total_bytes is None:
+                return None
+            total += source.total_bytes
+        return total
+
+    def tasks(self) -> Iterator[Task]:
+        """Yield the tasks of all sources; each returns a Batch, and they may run in parallel."""
+        for source in self._sources:
+            yield from source.tasks()
+
+
+def open_inputs(
+    inputs: Any,
+    *,
+    text: str | None = None,
+    id: str | None = None,
+    glob: str | Sequence[str] | None = None,
+    encoding: str = "utf-8",
+    on_bad: str = "fail",
+    input_format: str | None = None,
+    item: bool = False,
+    block: int | None = None,
+) -> Reader:
+    """Resolve inputs into a reader; files are looked at here and read by its tasks.
+
+    Args:
+        inputs: a str or Path (file, folder, glob pattern, "-"), a list of Path, a list of str (the documents
+            themselves), an iterable of (id, text), a mapping of id to text, or an object with Arrow data.
+        text: column or field of the text, for formats that have them; guessed by name when None.
+        id: the same for the id; without one, ids are ``source:row``, the path of a text file, or the
+            position in a value. glob: pattern or patterns of the files of a folder. encoding: of text
+            files; JSON, CSV and lines too. on_bad: "fail" or "skip", for records that cannot be used.
+            input_format: one of INPUT_FORMATS, in place of the suffix. item: documents are sets of items.
+            block: documents a batch, at most.
+
+    Raises:
+        InputError: an input is missing, unknown, unreadable, given twice, or not of a kind that can be read.
+    """
+    _check_choice(on_bad, ON_BAD, "on_bad")
+    if input_format is not None:
+        _check_choice(input_format, INPUT_FORMATS, "input_format")
+    if block is not None and block < 1:
+        raise InputError(f"block is {block}. Give a number of documents of at least 1.")
+    text_codec(encoding)
+    options = ReadOptions(text, id, encoding, on_bad, item, block)
+    paths = _paths(inputs)
+    if paths is None:
+        value: Source = ObjectSource(inputs, options) if is_arrow_object(inputs) else _python(inputs, options)
+        return Reader([value], [value.name])
+    patterns = (glob,) if isinstance(glob, str) else tuple(glob) if glob is not None else None
+    return Reader(
+        Resolver(options, patterns, input_format).sources(paths), [shown_path(path) for path in paths]
+    )
+
+
+def _check_choice(value: str, known: Sequence[str], name: str) -> None:
+    if value not in known:
+        raise InputError(
+            f"{name} is {value!r}; known are {', '.join(known)}.{did_you_mean(str(value), known)}"
+        )
+
+
+def _paths(inputs: Any) -> list[str] | None:
+    """The paths among the inputs, or None when they are no paths."""
+    if isinstance(inputs, (str, os.PathLike)):
+        return [_checked_path(inputs)]
+    if isinstance(inputs, (list, tuple)) and any(isinstance(value, os.PathLike) for value in inputs):
+        for position, value in enumerate(inputs):
+            if not isinstance(value, os.PathLike):
+                raise InputError(
+                    f"input {position} (counted from 0) is of type {type(value).__name__} among paths. "
+                    "Give only Path objects, or only texts."
+                )
+        return [_checked_path(value) for value in inputs]
+    return None
+
+
+def _checked_path(value: str | os.PathLike[Any]) -> str:
+    path = os.fsdecode(value)
+    if "\n" in path or "\0" in path or len(path) > 4096:
+        raise InputError(
+            f"the input is a string of {len(path)} characters that is no path. "
+            "To give one text, put it in a list: [text]."
+        )
+    if not path:
+        raise InputError(
+            "the input is an empty string. Give a file, a folder or a pattern, or texts in a list."
+        )
+    return path
+
+
+def _python(inputs: Any, options: ReadOptions) -> PythonSource:
+    if isinstance(inputs, (bytes, bytearray)) or not isinstance(inputs, Iterable):
+        raise InputError(
+            f"the input is of type {type(inputs).__name__}, which cannot be read. Give a path, a list of "
+            "texts, pairs (id, text), a mapping of id to text, or a frame."
+        )
+    return PythonSource(inputs, options)

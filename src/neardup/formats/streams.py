@@ -1,0 +1,333 @@
+"""Opening a path or standard input as UTF-8 bytes: whole, or as blocks that end at a newline.
+
+Compression (``.gz``, ``.zst``; by magic number on standard input) and the byte order mark are dealt with
+here, once, for every text format; transcoding is in ``encodings``. What lines mean is the readers'
+business.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from neardup.errors import InputError, did_you_mean
+from neardup.formats.encodings import Transcoder, text_codec
+from neardup.types import SLACK
+
+__all__ = ["BLOCK_BYTES", "ByteStream", "LineBlock", "line_blocks", "open_bytes", "read_all", "text_codec"]
+
+U8 = NDArray[np.uint8]
+I64 = NDArray[np.int64]
+
+BLOCK_BYTES = 4 << 20
+"""Bytes of text in a block; more only where one line is longer."""
+
+_NEWLINE = 10
+_BOM = b"\xef\xbb\xbf"
+_SUFFIXES: dict[str, Any] = {".gz": "gzip", ".zst": "zstd"}
+_MAGIC: dict[bytes, Any] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_PEEK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class LineBlock:
+    """Whole lines of UTF-8 (not yet validated), writable and followed by SLACK readable bytes.
+
+    ``data[size - 1]`` is a newline; or the input ended without one, and then ``data[size]`` is a newline. So
+    a scan that stops at newlines never leaves the block.
+    """
+
+    data: U8
+    size: int
+    lines: int
+    """Lines in the block, blank ones and an unfinished last one included."""
+    first_line: int
+    """1-based number of its first line in the file."""
+    consumed: int
+    """Bytes of the input as stored (compressed where compressed), read since the block before."""
+
+
+class _Source(Protocol):
+    def readinto(self, view: memoryview, /) -> int | None: ...
+
+
+class ByteStream:
+    """Decompressed bytes of a file or of standard input. A context manager; errors come as InputError."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.name = str(path)
+        self._stored = 0
+        self._ahead = b""
+        self._raw: Any = None
+        with self._explained():
+            if self.name == "-":
+                self._open_stdin()
+            else:
+                self._open_file(self.name)
+
+    def __enter__(self) -> ByteStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def stored(self) -> int:
+        """Bytes read so far as they are stored, for the progress bar."""
+        return self._stored if self._raw is None else int(self._raw.tell())
+
+    def peek(self) -> bytes:
+        """Up to 64 kB that the next reads will return again, to look at the kind of data."""
+        if not self._ahead:
+            buffer = bytearray(_PEEK)
+            self._ahead = bytes(buffer[: self._fill(memoryview(buffer))])
+        return self._ahead
+
+    def fill(self, view: memoryview) -> int:
+        """Read until ``view`` is full or the data ends; return the bytes read."""
+        ahead = min(len(view), len(self._ahead))
+        view[:ahead] = self._ahead[:ahead]
+        self._ahead = self._ahead[ahead:]
+        return ahead + self._fill(view[ahead:])
+
+    def close(self) -> None:
+        """Close the file; standard input is left open."""
+        if self.name != "-":
+            self._source.close()
+
+    def _fill(self, view: memoryview) -> int:
+        done = 0
+        with self._explained():
+            while done < len(view):
+                got = self._source.readinto(view[done:])
+                if not got:
+                    break
+                done += got
+        if self._raw is None:
+            self._stored += done
+        return done
+
+    def _open_file(self, name: str) -> None:
+        if os.path.isdir(name):  # before the open: pyarrow's message would not say so
+            raise InputError(
+                f"{name} is a folder, not a file. Name the folder itself as the input, or a file in it."
+            )
+        codec = _SUFFIXES.get(Path(name).suffix.lower())
+        self._source: Any
+        if codec is None:
+            self._source = open(name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
+        else:
+            with open(name, "rb"):  # for Python's own kinds of OSError
+                self._raw = pa.OSFile(name, mode="r")
+            self._source = pa.CompressedInputStream(self._raw, codec)
+
+    def _open_stdin(self) -> None:
+        source: Any = getattr(sys.stdin, "buffer", None)
+        if source is None:
+            raise InputError(
+                "standard input is not open. Pipe data into the command or name a file instead of '-'."
+            )
+        self._source = source
+        head = self.peek()
+        for magic, codec in _MAGIC.items():
+            if head.startswith(magic):
+                rest: Any = _Rest(head, source)
+                self._raw = pa.PythonFile(rest, mode="r")
+                self._source = pa.CompressedInputStream(self._raw, codec)
+                self._ahead = b""
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turn what the system and the decompressors say into InputError with the cure."""
+        try:
+            yield
+        except FileNotFoundError as exc:
+            raise InputError(f"{self.name} does not exist.{_near_files(self.name)}") from exc
+        except PermissionError as exc:
+            raise InputError(
+                f"{self.name} may not be read by this user. Change its rights, or copy it."
+            ) from exc
+        except OSError as exc:
+            if exc.errno is None:  # the decompressors carry no errno
+                message = (
+                    f"{self.name} is damaged or cut short: {exc} (after {self.stored} stored bytes). "
+                    "Fetch the file again, or unpack by hand what can be saved."
+                )
+            else:
+                message = f"{self.name} cannot be read: {exc.strerror}. Name a regular, readable file."
+            raise InputError(message) from exc
+
+
+class _Rest:
+    """Standard input as a file for pyarrow, beginning with the bytes that were looked at."""
+
+    closed = False
+
+    def __init__(self, head: bytes, rest: Any) -> None:
+        self._head, self._rest, self._told = head, rest, 0
+
+    def read(self, size: int) -> bytes:
+        piece, self._head = self._head[:size], self._head[size:]
+        piece = piece or self._rest.read(size)
+        self._told += len(piece)
+        return piece
+
+    def tell(self) -> int:
+        return self._told
+
+    def close(self) -> None:
+        """Standard input is not ours to close."""
+
+    def flush(self) -> None:
+        """Nothing is ever written."""
+
+
+def _near_files(name: str) -> str:
+    parent = Path(name).parent
+    try:
+        return did_you_mean(Path(name).name, os.listdir(parent)) or " Check the path."
+    except OSError:
+        return f" There is no folder {parent} either. Check the path."
+
+
+def open_bytes(path: str | Path) -> ByteStream:
+    """Open a file, or standard input for ``-``, as decompressed bytes.
+
+    Raises:
+        InputError: missing, a folder, or not readable.
+    """
+    return ByteStream(path)
+
+
+def read_all(source: str | Path | ByteStream, *, encoding: str = "utf-8") -> bytes:
+    """The whole input as UTF-8 (not yet validated) without its byte order mark.
+
+    Raises:
+        InputError: the input cannot be read, or is a damaged compressed file.
+    """
+    with _opened(source) as stream:
+        feed = _feed(stream, encoding)
+        pieces = []
+        while True:
+            buffer = bytearray(BLOCK_BYTES)
+            got = feed.fill(memoryview(buffer))
+            pieces.append(buffer[:got])
+            if got < BLOCK_BYTES:
+                break
+    return bytes(b"".join(pieces).removeprefix(_BOM))
+
+
+def line_blocks(
+    source: str | Path | ByteStream,
+    *,
+    encoding: str = "utf-8",
+    block_bytes: int = BLOCK_BYTES,
+    max_lines: int | None = None,
+) -> Iterator[LineBlock]:
+    """The input as blocks of whole lines, in order; nothing for an empty input.
+
+    A block holds about ``block_bytes`` (more only for a line longer than that: it grows, in linear time) and
+    at most ``max_lines`` lines. Lines end with a newline character only; a carriage return stays where it is.
+
+    Raises:
+        InputError: the input cannot be read, or is a damaged compressed file.
+    """
+    with _opened(source) as stream:
+        line = 1
+        stored = 0
+        for data, size in _cuts(_feed(stream, encoding), block_bytes):
+            consumed = stream.stored - stored
+            stored += consumed
+            ends = None if max_lines is None else _line_ends(data, size)
+            lines = _count_lines(data, size) if ends is None else ends.size
+            if ends is None or max_lines is None or lines <= max_lines:
+                yield LineBlock(data, size, lines, line, consumed)
+            else:
+                yield from _split(data, ends, max_lines, line, consumed)
+            line += lines
+
+
+class _Feed(Protocol):
+    def fill(self, view: memoryview, /) -> int: ...
+
+
+@contextmanager
+def _opened(source: str | Path | ByteStream) -> Iterator[ByteStream]:
+    stream = source if isinstance(source, ByteStream) else open_bytes(source)
+    with stream:
+        yield stream
+
+
+def _feed(stream: ByteStream, encoding: str) -> _Feed:
+    codec = text_codec(encoding)
+    return stream if codec == "utf-8" else Transcoder(stream, codec)
+
+
+def _cuts(feed: _Feed, block_bytes: int) -> Iterator[tuple[U8, int]]:
+    """Buffers of whole lines and how many bytes of each are meant."""
+    block_bytes = max(block_bytes, SLACK)  # the byte order mark must fit into the first
+    data = np.empty(block_bytes + SLACK, dtype=np.uint8)
+    held = 0  # bytes at the start of data that are an unfinished line
+    first = True
+    while True:
+        capacity = data.size - SLACK
+        got = feed.fill(memoryview(data)[held:capacity])  # type: ignore[arg-type]
+        size = held + got
+        ended = size < capacity
+        data[size : size + SLACK] = _NEWLINE
+        if first and data[: min(size, len(_BOM))].tobytes() == _BOM:
+            data = data[len(_BOM) :]
+            size -= len(_BOM)
+        first = False
+        cut = size if ended else _last_newline(data, held, size) + 1
+        if cut > 0:
+            yield data, cut
+        if ended:
+            return
+        rest = size - cut
+        room = max(block_bytes, 2 * rest)
+        following = np.empty(room + SLACK, dtype=np.uint8)
+        following[:rest] = data[cut:size]
+        data, held = following, rest
+
+
+def _last_newline(data: U8, start: int, stop: int) -> int:
+    """Position of the last newline in ``data[start:stop]``, -1 without one."""
+    step = 1 << 14
+    while stop > start:
+        low = max(start, stop - step)
+        found = np.flatnonzero(data[low:stop] == _NEWLINE)
+        if found.size:
+            return low + int(found[-1])
+        stop, step = low, min(2 * step, 1 << 20)
+    return -1
+
+
+def _count_lines(data: U8, size: int) -> int:
+    step = 1 << 17  # the comparison's result stays in the cache
+    text = data[:size]
+    count = sum(int(np.count_nonzero(text[i : i + step] == _NEWLINE)) for i in range(0, size, step))
+    return count + int(data[size - 1] != _NEWLINE)
+
+
+def _line_ends(data: U8, size: int) -> I64:
+    ends = np.flatnonzero(data[:size] == _NEWLINE) + 1
+    return ends if data[size - 1] == _NEWLINE else np.append(ends, size)
+
+
+def _split(data: U8, ends: I64, max_lines: int, line: int, consumed: int) -> Iterator[LineBlock]:
+    """One buffer as blocks of at most ``max_lines`` lines; the first carries the consumed bytes."""
+    start = 0
+    for i in range(0, ends.size, max_lines):
+        stop = int(ends[min(i + max_lines, ends.size) - 1])
+        yield LineBlock(data[start:], stop - start, min(max_lines, ends.size - i), line + i, consumed)
+        start, consumed = stop, 0

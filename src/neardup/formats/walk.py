@@ -1,0 +1,126 @@
+"""Finding files: folders with patterns, and glob patterns. Nothing is opened here.
+
+Hidden files and folders (a leading dot) are passed over unless the pattern itself names them. Links are
+followed; a folder is entered once and a file found once, by whatever name comes first, so a loop of links
+ends.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+__all__ = ["DEFAULT_GLOBS", "Found", "common_suffix", "glob_files", "look_at", "walk_folder"]
+
+DEFAULT_GLOBS = ("*.txt", "*.md")
+"""Files of a folder that are read when no pattern is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file, or a folder that could not be listed."""
+
+    path: str
+    """As reached from the input."""
+    size: int
+    real: str
+    """Without links: the same for two ways to one file."""
+    error: str | None = None
+    """Why it cannot be read, as a sentence."""
+
+
+def walk_folder(folder: str, patterns: Sequence[str]) -> list[Found]:
+    """Find the files of a folder and of those in it, sorted by path, and what kept us from finding them.
+
+    A pattern without a slash is matched against the file's name, one with a slash against its path in the
+    folder, where ``**`` stands for any folders or none.
+    """
+    matches = [_matcher(pattern) for pattern in patterns]
+    hidden = any(part.startswith(".") for pattern in patterns for part in pattern.split("/"))
+    found = [
+        file
+        for parts, file in _files(folder, hidden)
+        if parts is None or any(match(parts) for match in matches)
+    ]
+    return _once(found)
+
+
+def glob_files(pattern: str) -> list[Found]:
+    """Find the files, not folders, that a glob pattern names, sorted by path."""
+    paths = (path for path in glob.iglob(pattern, recursive=True) if not os.path.isdir(path))
+    return _once([look_at(path, os.path.realpath(path)) for path in paths])
+
+
+def common_suffix(folder: str) -> tuple[str, int] | None:
+    """The commonest suffix of the files below a folder, and how many have it; None without files."""
+    suffixes = Counter(Path(file.path).suffix for parts, file in _files(folder, False) if parts is not None)
+    return max(suffixes.items(), key=lambda item: (item[1], item[0]), default=None)
+
+
+def look_at(path: str, real: str) -> Found:
+    """The size of a file, or why it cannot be read."""
+    try:
+        info = os.stat(path)
+    except OSError as exc:
+        return Found(path, 0, real, f"{path} cannot be read: {exc.strerror}.")
+    if not stat.S_ISREG(info.st_mode):
+        return Found(path, 0, real, f"{path} is no regular file.")
+    return Found(path, info.st_size, real)
+
+
+def _once(found: list[Found]) -> list[Found]:
+    first: dict[str, Found] = {}
+    for file in sorted(found, key=lambda file: file.path):
+        first.setdefault(file.real, file)
+    return list(first.values())
+
+
+def _files(folder: str, hidden: bool) -> Iterator[tuple[list[str] | None, Found]]:
+    """All files below a folder with the parts of their path in it; None for an unlistable folder."""
+    entered: set[str] = set()
+    pending: list[tuple[str, list[str], str]] = [(folder, [], os.path.realpath(folder))]
+    while pending:
+        path, parts, real = pending.pop()
+        if real in entered:
+            continue
+        entered.add(real)
+        try:
+            with os.scandir(path) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError as exc:
+            yield None, Found(path, 0, real, f"{path} cannot be listed: {exc.strerror}.")
+            continue
+        folders = []
+        for entry in entries:
+            if entry.name.startswith(".") and not hidden:
+                continue
+            inner_real = (
+                os.path.realpath(entry.path) if entry.is_symlink() else os.path.join(real, entry.name)
+            )
+            if entry.is_dir():
+                folders.append((entry.path, [*parts, entry.name], inner_real))
+            else:
+                yield [*parts, entry.name], look_at(entry.path, inner_real)
+        pending.extend(reversed(folders))
+
+
+def _matcher(pattern: str) -> Callable[[list[str]], bool]:
+    wanted = pattern.removeprefix("./").split("/") if "/" in pattern else ["**", pattern]
+    return lambda parts: _matches(parts, wanted)
+
+
+def _matches(parts: list[str], wanted: list[str]) -> bool:
+    if not wanted or not parts:
+        return not wanted and not parts
+    if wanted[0] == "**":
+        here = _matches(parts, wanted[1:])
+        return here or (not parts[0].startswith(".") and _matches(parts[1:], wanted))
+    if parts[0].startswith(".") and not wanted[0].startswith("."):
+        return False
+    return fnmatchcase(parts[0], wanted[0]) and _matches(parts[1:], wanted[1:])

@@ -1,0 +1,273 @@
+"""Tables written as JSONL, CSV or Parquet, exact and whole.
+
+Here: ``write_table`` for one table, ``write_tables`` for several that must appear together,
+``output_format`` for the format that a name stands for. A similarity is written so that it reads back as
+the same float64; a text is escaped as RFC 8259 (JSON) and RFC 4180 (CSV) say. Temporary names and renaming
+are in ``atomic``; tables for the eye are in ``cli``.
+
+Lines are built column by column inside Arrow, never as one Python object a row: writing a million pairs takes
+about a second.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from neardup.errors import InputError, OutputError, did_you_mean
+from neardup.formats.atomic import AtomicFiles, output_error
+
+__all__ = ["OUTPUT_FORMATS", "Output", "output_format", "write_table", "write_tables"]
+
+OUTPUT_FORMATS = ("jsonl", "csv", "parquet")
+STDOUT = "-"
+
+_SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+_CHUNK = 1 << 17
+"""Rows turned into text at a time: some tens of MB of memory, and Ctrl-C is heard between two chunks."""
+
+_JSON_SPECIAL = r'["\\\x00-\x1f]'
+# RFC 4180 needs the first part; an empty text differs from no value; some readers drop blanks at an end.
+_CSV_SPECIAL = '[",\r\n]|^$|^[ \t]|[ \t]$'
+
+
+class Output(NamedTuple):
+    """A table, where it goes, and in which format (None: as the suffix of the target says)."""
+
+    table: pa.Table
+    target: str | Path
+    format: str | None = None
+
+
+def output_format(target: str | Path, format: str | None) -> str:
+    """Return ``jsonl``, ``csv`` or ``parquet``: ``format`` when given, else what ``target`` ends in.
+
+    ``.gz`` and ``.zst`` after a suffix of JSONL or CSV compress it. Stdout (``-``) is JSONL unless a format
+    is given.
+
+    Raises:
+        InputError: the format or the suffix is unknown, or Parquet is to be compressed once more.
+    """
+    suffix, compression = _suffix_of(target)
+    if format is None:
+        format = "jsonl" if str(target) == STDOUT else _SUFFIXES.get(suffix)
+        if format is None:
+            known = ", ".join(_SUFFIXES)
+            raise InputError(
+                f"{target} does not tell a format. End the name in one of {known}, or give a format."
+            )
+    if format not in OUTPUT_FORMATS:
+        near = did_you_mean(format, OUTPUT_FORMATS)
+        raise InputError(f"format is {format!r}; known are {', '.join(OUTPUT_FORMATS)}.{near}")
+    if format == "parquet" and compression:
+        raise InputError(f"{target}: Parquet is compressed inside. Give a name that ends in .parquet.")
+    return format
+
+
+def _suffix_of(target: str | Path) -> tuple[str, str | None]:
+    """The suffix that tells the format, and the compression asked for by a further suffix."""
+    name = Path(target).name.lower()
+    stem, last = os.path.splitext(name)
+    if last in _COMPRESSIONS:
+        return os.path.splitext(stem)[1], _COMPRESSIONS[last]
+    return last, None
+
+
+def write_table(table: pa.Table, target: str | Path, *, format: str | None, spec: dict[str, Any]) -> None:
+    """Write one table to a file or, for ``-``, to stdout; see ``write_tables``."""
+    write_tables([Output(table, target, format)], spec=spec)
+
+
+def write_tables(outputs: Sequence[Output], *, spec: dict[str, Any]) -> None:
+    """Write tables so that either all their files appear, each whole, or none.
+
+    Rows keep their order, integers stay integers, texts are UTF-8. The spec goes into the schema metadata
+    of Parquet under the key ``neardup``; beside a JSONL or CSV file it goes into ``TARGET.spec.json``.
+    Stdout and special files (devices, pipes) get the rows only. Files are complete before the first byte
+    goes to stdout.
+
+    Raises:
+        InputError: the format of an output is unknown.
+        OutputError: an output cannot be written; the message has the path and the cure.
+        BrokenPipeError: whoever read stdout has closed it.
+        TypeError: a column is neither text, number nor boolean.
+    """
+    planned = [(output, output_format(output.target, output.format)) for output in outputs]
+    with AtomicFiles() as files:
+        for (table, target, _), format in planned:
+            if str(target) == STDOUT:
+                continue
+            _write(table, files.open(target), format, spec, _suffix_of(target)[1])
+            if format != "parquet" and _is_file_or_new(target):
+                side = files.open(f"{os.fspath(target)}.spec.json")
+                side.write(json.dumps(spec, indent=2, sort_keys=True).encode() + b"\n")
+    for (table, target, _), format in planned:
+        if str(target) == STDOUT:
+            _write_stdout(table, format, spec)
+
+
+def _is_file_or_new(target: str | Path) -> bool:
+    path = Path(os.path.realpath(target))
+    return path.is_file() or not path.exists()
+
+
+def _write_stdout(table: pa.Table, format: str, spec: dict[str, Any]) -> None:
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:
+        raise OutputError("stdout is closed. Give a file for the output.")
+    try:
+        sys.stdout.flush()
+        _write(table, stream, format, spec, None)
+        stream.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as exc:
+        raise output_error("stdout", exc) from exc
+
+
+def _write(
+    table: pa.Table, stream: BinaryIO, format: str, spec: dict[str, Any], compression: str | None
+) -> None:
+    if format == "parquet":
+        _write_parquet(table, stream, spec)
+        return
+    pieces = _jsonl(table) if format == "jsonl" else _csv(table)
+    if compression is None:
+        for piece in pieces:
+            stream.write(piece)
+        return
+    with pa.CompressedOutputStream(pa.PythonFile(_Sink(stream), "w"), compression) as packed:
+        for piece in pieces:
+            packed.write(piece)
+
+
+class _Sink:
+    """What pyarrow writes into: a stream that counts its bytes and stays open when pyarrow closes it.
+
+    Parquet asks ``tell`` where each part begins, which a pipe cannot answer; AtomicFiles closes its files
+    last.
+    """
+
+    closed = False
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._written = 0
+
+    def write(self, data: Any) -> int:
+        size = memoryview(data).nbytes
+        self._stream.write(data)
+        self._written += size
+        return size
+
+    def tell(self) -> int:
+        return self._written
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def close(self) -> None:
+        self._stream.flush()
+
+
+def _write_parquet(table: pa.Table, stream: BinaryIO, spec: dict[str, Any]) -> None:
+    note = json.dumps(spec, sort_keys=True).encode()
+    table = table.replace_schema_metadata({**(table.schema.metadata or {}), b"neardup": note})
+    sink = pa.PythonFile(_Sink(stream), "w")
+    with pq.ParquetWriter(sink, table.schema, compression="zstd") as writer:
+        writer.write_table(table, row_group_size=1 << 20)
+
+
+def _jsonl(table: pa.Table) -> Iterator[memoryview]:
+    """Yield the lines of a table as JSON objects, a chunk of rows at a time."""
+    keys = [json.dumps(name, ensure_ascii=False) for name in table.column_names]
+    heads = [("{" if i == 0 else ", ") + key + ": " for i, key in enumerate(keys)]
+    for batch in _chunks(table):
+        cells = [_cells(column, _json_text, null="null") for column in batch.columns]
+        yield _joined([part for pair in zip(heads, cells, strict=True) for part in pair] + ["}\n"])
+
+
+def _csv(table: pa.Table) -> Iterator[bytes | memoryview]:
+    """Yield a header line and the rows of a table as RFC 4180 has them (CRLF, doubled quotes)."""
+    names = pa.array(table.column_names, pa.large_string())
+    yield (",".join(_csv_text(names).to_pylist()) + "\r\n").encode()
+    for batch in _chunks(table):
+        cells = [_cells(column, _csv_text, null="") for column in batch.columns]
+        parts: list[Any] = []
+        for i, column in enumerate(cells):
+            parts += [column] if i == 0 else [",", column]
+        yield _joined([*parts, "\r\n"])
+
+
+def _chunks(table: pa.Table) -> Iterator[pa.RecordBatch]:
+    for batch in table.to_batches(max_chunksize=_CHUNK):
+        if batch.num_rows:
+            yield batch
+
+
+def _joined(parts: Sequence[Any]) -> memoryview:
+    """Join texts and columns row by row; Arrow lays the rows end to end in one buffer: the output."""
+    large = pa.large_string()
+    scalars = [pa.scalar(part, large) if isinstance(part, str) else part for part in parts]
+    rows = pc.binary_join_element_wise(*scalars, pa.scalar("", large))
+    first = rows.buffers()[1]
+    ends = memoryview(first).cast("q")[rows.offset : rows.offset + len(rows) + 1]
+    return memoryview(rows.buffers()[2])[ends[0] : ends[-1]]
+
+
+def _cells(column: pa.Array, text: Callable[[pa.Array], pa.Array], *, null: str) -> pa.Array:
+    """Return a column as large_string cells ready to join; ``text`` quotes and escapes what is text."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    large = pa.large_string()
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view():
+        cells = text(column.cast(large))
+    elif pa.types.is_floating(kind):
+        cells = _float_text(column, null)
+    elif pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
+        cells = column.cast(large)
+    else:
+        raise TypeError(f"a column of type {kind} cannot be written as text")
+    return pc.fill_null(cells, null) if cells.null_count else cells
+
+
+def _float_text(column: pa.Array, null: str) -> pa.Array:
+    """Shortest digits that read back as the same float64; a whole number gets ``.0`` and stays a float."""
+    cells = column.cast(pa.float64()).cast(pa.large_string())
+    whole = pc.match_substring_regex(cells, r"^-?[0-9]+$")
+    cells = pc.if_else(whole, pc.binary_join_element_wise(cells, _large(".0"), _large("")), cells)
+    return pc.if_else(pc.is_finite(column), cells, _large(null))
+
+
+def _large(text: str) -> pa.Scalar:
+    return pa.scalar(text, pa.large_string())
+
+
+def _json_text(cells: pa.Array) -> pa.Array:
+    escaped = _rewritten(cells, _JSON_SPECIAL, lambda text: json.dumps(text, ensure_ascii=False)[1:-1])
+    return pc.binary_join_element_wise(_large('"'), escaped, _large('"'), _large(""))
+
+
+def _csv_text(cells: pa.Array) -> pa.Array:
+    return _rewritten(cells, _CSV_SPECIAL, lambda text: '"' + text.replace('"', '""') + '"')
+
+
+def _rewritten(cells: pa.Array, special: str, rewrite: Callable[[str], str]) -> pa.Array:
+    """Return the cells with those that match ``special`` rewritten, each distinct one once."""
+    marked = pc.fill_null(pc.match_substring_regex(cells, special), False)
+    if not pc.any(marked).as_py():
+        return cells
+    packed = pc.filter(cells, marked).dictionary_encode()
+    distinct = pa.array([rewrite(text) for text in packed.dictionary.to_pylist()], pa.large_string())
+    return pc.replace_with_mask(cells, marked, distinct.take(packed.indices))

@@ -1,0 +1,268 @@
+"""JSON after RFC 8259, one value at a time: scanners that check, unescape and move on.
+
+Each takes a position and returns the position behind what it read, -1 where it has any doubt (which may
+be good JSON all the same: a lone surrogate, a value nested more than 64 levels deep). The data must have
+a newline where the text ends, at which every scanner stops, and SLACK readable bytes behind that.
+
+    skip_value ──┬─ read_string ── _code_point      strings, eight bytes at a time
+                 ├─ _member ── read_string          a key and its colon
+                 └─ _scalar ── read_number          numbers, true, false, null
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, uint64
+
+from neardup.kernels._bits import cttz64, load32, load64, store64
+from neardup.kernels.utf8 import PART, sequence_length
+
+__all__ = ["read_number", "read_string", "skip_space", "skip_value"]
+
+_QUOTE, _BACKSLASH, _COLON, _COMMA = 0x22, 0x5C, 0x3A, 0x2C
+_OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_LIST, _CLOSE_LIST = 0x7B, 0x7D, 0x5B, 0x5D
+_MINUS, _PLUS, _DOT, _ZERO, _NINE = 0x2D, 0x2B, 0x2E, 0x30, 0x39
+_TRUE, _FALS, _NULL = 0x65757274, 0x736C6166, 0x6C6C756E  # four letters, little-endian
+_DEEPEST = 64
+
+# What the letter behind a backslash stands for; 0: not one of these.
+_UNESCAPED = np.zeros(256, dtype=np.uint8)
+for _letter, _meaning in zip(b'"\\/bfnrt', b'"\\/\b\f\n\r\t', strict=True):
+    _UNESCAPED[_letter] = _meaning
+
+_HEX = np.full(256, -1, dtype=np.int64)
+for _value, _digit in enumerate(b"0123456789abcdef"):
+    _HEX[_digit] = _HEX[ord(chr(_digit).upper())] = _value
+
+_LOW = uint64(0xFFFFFFFF)
+_ONES = uint64(0x0101010101010101)
+_SPACES = uint64(0x2020202020202020)
+_QUOTES = uint64(0x2222222222222222)
+_BACKSLASHES = uint64(0x5C5C5C5C5C5C5C5C)
+_HIGH = uint64(0x8080808080808080)
+
+
+@njit(**PART)
+def skip_space(data: Any, at: int) -> int:
+    """Position of the first byte from ``at`` that is no space, tab or carriage return."""
+    while data[at] == 0x20 or data[at] == 0x09 or data[at] == 0x0D:
+        at += 1
+    return at
+
+
+@njit(**PART)
+def _hex4(data: Any, at: int) -> int:
+    """Value of four hexadecimal digits; negative when they are not that."""
+    four = load32(data, at)
+    return (
+        int(_HEX[four & 0xFF]) << 12
+        | int(_HEX[four >> 8 & 0xFF]) << 8
+        | int(_HEX[four >> 16 & 0xFF]) << 4
+        | int(_HEX[four >> 24])
+    )
+
+
+@njit(**PART)
+def _code_point(data: Any, at: int, out: Any, to: int) -> tuple[int, int]:
+    """Write the character of the ``\\u`` escape at ``at``; return both positions behind it (-1: doubt).
+
+    A surrogate must be the first of a pair.
+    """
+    if data[at + 1] != 0x75:
+        return -1, to
+    code = _hex4(data, at + 2)
+    at += 6
+    if code < 0:
+        return -1, to
+    if code < 0x80:
+        out[to] = code
+        return at, to + 1
+    if code < 0x800:
+        out[to] = 0xC0 | code >> 6
+        out[to + 1] = 0x80 | code & 0x3F
+        return at, to + 2
+    if code < 0xD800 or code > 0xDFFF:
+        out[to] = 0xE0 | code >> 12
+        out[to + 1] = 0x80 | code >> 6 & 0x3F
+        out[to + 2] = 0x80 | code & 0x3F
+        return at, to + 3
+    if code > 0xDBFF or data[at] != _BACKSLASH or data[at + 1] != 0x75:
+        return -1, to
+    low = _hex4(data, at + 2)
+    if low < 0xDC00 or low > 0xDFFF:
+        return -1, to
+    code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
+    out[to] = 0xF0 | code >> 18
+    out[to + 1] = 0x80 | code >> 12 & 0x3F
+    out[to + 2] = 0x80 | code >> 6 & 0x3F
+    out[to + 3] = 0x80 | code & 0x3F
+    return at + 6, to + 4
+
+
+@njit(**PART)
+def read_string(data: Any, at: int, out: Any, to: int) -> tuple[int, int]:
+    """Unescape the string whose first byte behind the quote is at ``at`` into ``out`` from ``to``.
+
+    Returns the position behind the closing quote and the end of what was written; the former is -1 in doubt.
+
+    In a word with nothing to look at, the three subtractions and the word itself leave all high bits clear.
+    The lowest high bit that is set is exact: a borrow only reaches bytes above one that is marked already.
+    """
+    while True:
+        word = load64(data, at)
+        store64(out, to, word)
+        found = (word - _SPACES) | ((word ^ _QUOTES) - _ONES) | ((word ^ _BACKSLASHES) - _ONES) | word
+        found &= _HIGH
+        if found == 0:
+            at += 8
+            to += 8
+            continue
+        clear = cttz64(found) >> 3
+        at += clear
+        to += clear
+        c = data[at]
+        if c == _BACKSLASH:
+            plain = _UNESCAPED[data[at + 1]]
+            if plain:
+                out[to] = plain
+                at += 2
+                to += 1
+            else:
+                at, to = _code_point(data, at, out, to)
+                if at < 0:
+                    return at, to
+            continue
+        if c == _QUOTE:
+            return at + 1, to
+        if c < 0x20:
+            return -1, to
+        # A run of longer characters, with single spaces in it. The lengths are constants of the branches, so
+        # that the next load waits for a guess of the branch and not for the checks.
+        while True:
+            word = load64(data, at)
+            store64(out, to, word)
+            length = sequence_length(word & _LOW)
+            if length == 3:
+                at += 3
+                to += 3
+            elif length == 2:
+                at += 2
+                to += 2
+            elif length == 4:
+                at += 4
+                to += 4
+            elif word & uint64(0x80FF) == uint64(0x8020):
+                at += 1
+                to += 1
+            elif word & uint64(0x80):
+                return -1, to
+            else:
+                break
+
+
+@njit(**PART)
+def _digits(data: Any, at: int) -> int:
+    while _ZERO <= data[at] <= _NINE:
+        at += 1
+    return at
+
+
+@njit(**PART)
+def read_number(data: Any, at: int) -> tuple[int, bool]:
+    """Position behind the number at ``at`` (-1: none is there) and whether it is an integer."""
+    if data[at] == _MINUS:
+        at += 1
+    end = _digits(data, at)
+    if end == at or (data[at] == _ZERO and end > at + 1):
+        return -1, False
+    is_integer = True
+    if data[end] == _DOT:
+        at = end + 1
+        end = _digits(data, at)
+        if end == at:
+            return -1, False
+        is_integer = False
+    if data[end] | 0x20 == 0x65:
+        at = end + 1
+        if data[at] == _PLUS or data[at] == _MINUS:
+            at += 1
+        end = _digits(data, at)
+        if end == at:
+            return -1, False
+        is_integer = False
+    return end, is_integer
+
+
+@njit(**PART)
+def _member(data: Any, at: int, out: Any, to: int) -> int:
+    """Position of the value of the member whose key should begin at ``at``, or -1."""
+    if data[at] != _QUOTE:
+        return -1
+    at, _ = read_string(data, at + 1, out, to)
+    if at < 0:
+        return -1
+    at = skip_space(data, at)
+    if data[at] != _COLON:
+        return -1
+    return skip_space(data, at + 1)
+
+
+@njit(**PART)
+def _scalar(data: Any, at: int) -> int:
+    """Position behind the number, true, false or null at ``at``, or -1."""
+    four = load32(data, at)
+    if four == _TRUE or four == _NULL:
+        return at + 4
+    if four == _FALS and data[at + 4] == 0x65:
+        return at + 5
+    at, _ = read_number(data, at)
+    return at
+
+
+@njit(**PART)
+def skip_value(data: Any, at: int, out: Any, to: int) -> int:
+    """Position behind the value at ``at``, checked in full, or -1; ``out`` from ``to`` is scratch."""
+    depth = 0
+    objects = uint64(0)  # bit 0: the innermost open value is an object; the outer ones above it
+    while True:
+        c = data[at]
+        if c == _QUOTE:
+            at, _ = read_string(data, at + 1, out, to)
+        elif c == _OPEN_OBJECT or c == _OPEN_LIST:
+            if depth == _DEEPEST:
+                return -1
+            is_object = c == _OPEN_OBJECT
+            at = skip_space(data, at + 1)
+            if data[at] == (_CLOSE_OBJECT if is_object else _CLOSE_LIST):
+                at += 1
+            else:
+                depth += 1
+                objects = objects << uint64(1) | uint64(is_object)
+                if is_object:
+                    at = _member(data, at, out, to)
+                    if at < 0:
+                        return -1
+                continue
+        else:
+            at = _scalar(data, at)
+        if at < 0:
+            return -1
+        while depth > 0:
+            at = skip_space(data, at)
+            is_object = objects & uint64(1) == uint64(1)
+            if data[at] == _COMMA:
+                at = skip_space(data, at + 1)
+                if is_object:
+                    at = _member(data, at, out, to)
+                    if at < 0:
+                        return -1
+                break
+            if data[at] != (_CLOSE_OBJECT if is_object else _CLOSE_LIST):
+                return -1
+            at += 1
+            depth -= 1
+            objects >>= uint64(1)
+        else:
+            return at

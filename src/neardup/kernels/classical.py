@@ -1,0 +1,69 @@
+"""The classical MinHash families over shingle sets, for learning and comparing. Loop: sets, slots, elements."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.kernels._jit import kernel
+from neardup.kernels.hashing import mix
+
+__all__ = ["independent", "least_rank", "universal"]
+
+S32 = np.uint64(32)
+PRIME = np.uint64((1 << 61) - 1)
+S61 = np.uint64(61)
+LOW32 = np.uint64(0xFFFFFFFF)
+MOST = np.uint32(0xFFFFFFFE)
+EMPTY = np.uint32(0xFFFFFFFF)
+
+
+@kernel
+def independent(hashes, offsets, keys, values):
+    """Slot s: least leading 32 bits of a keyed bijection of the hash."""
+    for d in range(offsets.size - 1):
+        for s in range(keys.size):
+            least = EMPTY
+            for i in range(offsets[d], offsets[d + 1]):
+                least = min(least, min(np.uint32(mix(hashes[i] ^ keys[s]) >> S32), MOST))
+            values[d, s] = least
+
+
+@kernel(inline=True)
+def _fold(x):
+    """x mod 2**61 - 1, for any 64-bit x."""
+    x = (x & PRIME) + (x >> S61)
+    return x - PRIME if x >= PRIME else x
+
+
+@kernel
+def _times(a, x):
+    """a * x mod 2**61 - 1 for a, x below it, without overflow: 32-bit halves, since 2**61 = 1."""
+    a_low, a_high = a & LOW32, a >> S32
+    x_low, x_high = x & LOW32, x >> S32
+    high = a_high * x_high  # below 2**58; stands for 2**64 of them: eight mod p
+    middle = a_low * x_high + a_high * x_low  # below 2**62; stands for 2**32 of them
+    low = _fold(a_low * x_low)
+    shifted = (middle >> np.uint64(29)) + ((middle & np.uint64(0x1FFFFFFF)) << S32)
+    return _fold(_fold(high * np.uint64(8)) + _fold(_fold(shifted) + low))
+
+
+@kernel
+def universal(hashes, offsets, a, b, values):
+    """Slot s: least leading 32 bits of (a[s] x + b[s]) mod 2**61 - 1, x the hash mod that prime."""
+    for d in range(offsets.size - 1):
+        for s in range(a.size):
+            least = EMPTY
+            for i in range(offsets[d], offsets[d + 1]):
+                y = _fold(_times(a[s], _fold(hashes[i])) + b[s])
+                least = min(least, min(np.uint32(y >> np.uint64(29)), MOST))
+            values[d, s] = least
+
+
+@kernel
+def least_rank(ranks, index, offsets, column):
+    """Least rank of each set's elements into ``column``; EMPTY for an empty set."""
+    for d in range(offsets.size - 1):
+        least = EMPTY
+        for i in range(offsets[d], offsets[d + 1]):
+            least = min(least, ranks[index[i]])
+        column[d] = least

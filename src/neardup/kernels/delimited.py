@@ -1,0 +1,223 @@
+"""Records of delimited text (CSV, TSV): where each begins, where its text and id lie, what is wrong with it.
+
+The rules, for quotes as RFC 4180 has them (a quoted field may hold delimiters and newlines; a quote in it
+is doubled):
+
+- A quote counts only as the first byte of a field; anywhere else it is an ordinary character.
+- In CSV, text behind a closing quote, or a quote that is never closed, makes the *line* on which the record
+  began a bad record, and reading goes on with the very next line: a stray quote costs one line, not the rest
+  of the file.
+- In TSV (``relaxed``) such a field is taken as it stands, quotes and all, up to the next tab or newline. A
+  quoted field that spans lines may hold no tab: so a stray quote can never swallow a following
+  ``id<TAB>text`` line.
+
+One pass, except that a quote that is never closed is looked for as far as the next quote in the file; what
+lies between cannot begin such a search again, so the work stays linear.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+
+from neardup.kernels._bits import JIT
+
+__all__ = [
+    "BAD_QUOTE",
+    "COLUMNS",
+    "FIELDS",
+    "FINE",
+    "ID",
+    "LINE",
+    "NEVER_CLOSED",
+    "STATUS",
+    "TEXT",
+    "copy_fields",
+    "scan_records",
+]
+
+# Columns of the record table.
+LINE = 0  # lines before the record in the buffer
+STATUS = 1  # FINE, BAD_QUOTE or NEVER_CLOSED
+FIELDS = 2  # fields of the record
+TEXT = 3  # three columns: begin, end, number of doubled quotes; begin is -1 when there is no such field
+ID = 6  # the same for the id
+COLUMNS = 9
+
+FINE, BAD_QUOTE, NEVER_CLOSED = 0, 1, 2
+_UNFINISHED = 3
+
+_QUOTE, _NEWLINE, _RETURN = 0x22, 0x0A, 0x0D
+
+
+@njit(**JIT)
+def _plain_end(data: Any, at: int, size: int, delimiter: int) -> int:
+    """Position of the delimiter or newline that ends an unquoted field, or ``size``."""
+    while at < size and data[at] != delimiter and data[at] != _NEWLINE:
+        at += 1
+    return at
+
+
+@njit(**JIT)
+def _line_end(data: Any, at: int, size: int) -> int:
+    """Position of the next newline, or ``size``."""
+    while at < size and data[at] != _NEWLINE:
+        at += 1
+    return at
+
+
+@njit(**JIT)
+def _quoted_end(data: Any, at: int, size: int, delimiter: int, relaxed: bool) -> tuple[int, int, int, int]:
+    """Read the quoted field whose first byte behind the quote is at ``at``.
+
+    Returns the position of the closing quote, the doubled quotes and the newlines in the field, and a status.
+    """
+    doubled = 0
+    newlines = 0
+    delimiters = 0
+    while at < size:
+        c = data[at]
+        if c == _QUOTE:
+            if at + 1 < size and data[at + 1] == _QUOTE:
+                doubled += 1
+                at += 2
+                continue
+            behind = at + 1
+            if (
+                behind < size
+                and data[behind] == _RETURN
+                and (behind + 1 == size or data[behind + 1] == _NEWLINE)
+            ):
+                behind += 1
+            proper = behind >= size or data[behind] == _NEWLINE or data[at + 1] == delimiter
+            return at, doubled, newlines, FINE if proper else BAD_QUOTE
+        if c == _NEWLINE:
+            newlines += 1
+        elif c == delimiter:
+            delimiters += 1
+        if relaxed and newlines > 0 and delimiters > 0:
+            return at, doubled, newlines, BAD_QUOTE
+        at += 1
+    return at, doubled, newlines, _UNFINISHED
+
+
+@njit(**JIT)
+def scan_records(
+    data: Any,
+    at: int,
+    size: int,
+    delimiter: int,
+    relaxed: bool,
+    patience: int,
+    text_field: int,
+    id_field: int,
+    records: Any,
+) -> tuple[int, int, int, int]:
+    """Fill ``records`` from ``data[at:size]``, which begins at a record and ends at the end of a line.
+
+    Args:
+        data: the buffer, uint8.
+        at: first byte to read.
+        size: bytes of the buffer.
+        delimiter: the byte between fields.
+        relaxed: the rules of TSV for quotes.
+        patience: a quote still open after so many bytes of its record counts as never closed; 0 when
+            nothing follows
+            the buffer.
+        text_field: 0-based field of the text.
+        id_field: 0-based field of the id, or -1.
+        records: int64[capacity, COLUMNS], written; a row a line of the buffer is always enough.
+
+    Returns:
+        Records written, bytes read, lines read, blank lines among them. Bytes left over are a record whose
+        quote is open at the end of the buffer, or lie behind a full table.
+    """
+    count = 0
+    line = 0
+    blank = 0
+    while at < size and count < records.shape[0]:
+        if data[at] == _NEWLINE or (data[at] == _RETURN and (at + 1 == size or data[at + 1] == _NEWLINE)):
+            at = _line_end(data, at, size) + 1
+            line += 1
+            blank += 1
+            continue
+        start = at
+        status = FINE
+        field = 0
+        newlines = 0
+        records[count, TEXT] = -1
+        records[count, ID] = -1
+        while True:
+            begin = at
+            doubled = 0
+            quoted = False
+            if at < size and data[at] == _QUOTE:
+                end, doubled, inside, status = _quoted_end(data, at + 1, size, delimiter, relaxed)
+                if status == _UNFINISHED and size - start >= patience:
+                    status = NEVER_CLOSED
+                if status == FINE:
+                    quoted = True
+                    begin = at + 1
+                    newlines += inside
+                    at = end + 1
+                    if at < size and data[at] == _RETURN:
+                        at += 1
+                elif relaxed and status != _UNFINISHED:
+                    status = FINE
+                    doubled = 0
+                else:
+                    break
+            if not quoted:
+                at = _plain_end(data, at, size, delimiter)
+                end = at
+                if end > begin and data[end - 1] == _RETURN and (end == size or data[end] == _NEWLINE):
+                    end -= 1
+            if field == text_field:
+                records[count, TEXT] = begin
+                records[count, TEXT + 1] = end
+                records[count, TEXT + 2] = doubled
+            if field == id_field:
+                records[count, ID] = begin
+                records[count, ID + 1] = end
+                records[count, ID + 2] = doubled
+            field += 1
+            if at >= size or data[at] == _NEWLINE:
+                break
+            at += 1
+        if status == _UNFINISHED:
+            at = start
+            break
+        if status != FINE:
+            at = _line_end(data, start, size)
+            newlines = 0
+        records[count, LINE] = line
+        records[count, STATUS] = status
+        records[count, FIELDS] = field
+        count += 1
+        at += 1
+        line += newlines + 1
+    return count, min(at, size), line, blank
+
+
+@njit(**JIT)
+def copy_fields(data: Any, spans: Any, out: Any, offsets: Any) -> None:
+    """Copy fields end to end into ``out``, a doubled quote as one.
+
+    Args:
+        data: uint8 buffer.
+        spans: int64[n, 3]: begin, end, number of doubled quotes of each field.
+        out: uint8, written; room for all.
+        offsets: int64[n + 1]: where each field begins in ``out``; the last is their end.
+    """
+    for i in range(spans.shape[0]):
+        at = spans[i, 0]
+        to = offsets[i]
+        length = spans[i, 1] - at
+        if spans[i, 2] == 0:
+            out[to : to + length] = data[at : at + length]
+            continue
+        while at < spans[i, 1]:
+            out[to] = data[at]
+            at += 2 if data[at] == _QUOTE else 1
+            to += 1

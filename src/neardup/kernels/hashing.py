@@ -1,0 +1,324 @@
+"""Shingle hashes of one document, chunk by chunk, straight from its bytes.
+
+The hash of a shingle is a seeded 64-bit hash of its bytes. Windows are hashed independently (two overlapping 8-byte
+loads, multiply and fold): a rolling hash waits for its own last result and is 2-3 times slower. A shingle of up to
+eight bytes is mapped one to one, so no two of them collide; beyond that a collision of two given shingles has
+probability 2**-64.
+
+``fill`` is the one entry: it writes the next chunk of hashes of a document and remembers where it stands, so that a
+document of any size needs one chunk of scratch. Its twin in plain Python is ``neardup.shingle.reference_hashes``.
+
+Not here: what becomes of the hashes (``sketching``, ``sets``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+from neardup.kernels._bits import load64
+from neardup.kernels._jit import kernel
+
+__all__ = ["BYTE", "CHAR", "CHUNK", "ITEM", "SHORT", "STATE", "WORD", "fill", "fingerprint", "mix"]
+
+BYTE, CHAR, WORD, ITEM = 0, 1, 2, 3
+CHUNK = 2048
+"""Hashes a chunk: 16 KB, half of L1."""
+STATE = 4
+"""int64 cells of state: position, end of the window, words carried over (SHORT: the text is its one shingle), stage."""
+SHORT = -1
+
+M1 = np.uint64(0x9E3779B97F4A7C15)
+M2 = np.uint64(0xD6E8FEB86659FD93)
+M3 = np.uint64(0xFF51AFD7ED558CCD)
+S29, S32 = np.uint64(29), np.uint64(32)
+HIGH = np.uint64(0x8080808080808080)
+ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+SEPARATOR = 0xFF
+
+
+@kernel(inline=True)
+def mix(x):
+    """Bijection of uint64: every input bit reaches every output bit."""
+    x = (x ^ (x >> S32)) * M2
+    x = (x ^ (x >> S29)) * M3
+    return x ^ (x >> S32)
+
+
+@kernel(inline=True)
+def _start(seed, length):
+    return seed ^ (np.uint64(length) * M2)
+
+
+@kernel(inline=True)
+def _hash_short(word, start):
+    """At most eight bytes, already masked."""
+    return mix((word ^ start) * M1)
+
+
+@kernel(inline=True)
+def _hash_two(first, last, start):
+    """Nine to sixteen bytes as two overlapping words."""
+    x = (first ^ start) * M1
+    return mix((x ^ (x >> S32)) + last * M3)
+
+
+@kernel
+def hash_bytes(data, begin, length, seed):
+    """Hash ``length`` >= 1 bytes; loads up to eight bytes past them."""
+    start = _start(seed, length)
+    if length <= 8:
+        return _hash_short(load64(data, begin) & (ALL >> np.uint64(64 - 8 * length)), start)
+    if length <= 16:
+        return _hash_two(load64(data, begin), load64(data, begin + length - 8), start)
+    x = start
+    position = begin
+    while position + 8 < begin + length - 8:
+        x = (x ^ load64(data, position)) * M1
+        x ^= x >> S32
+        position += 8
+    return _hash_two(load64(data, position) ^ x, load64(data, begin + length - 8), start)
+
+
+@kernel
+def _windows(data, begin, count, k, seed, out, at):
+    """Hash ``count`` windows of k bytes that begin at successive bytes. Cost about 3 cycles each up to k = 16."""
+    start = _start(seed, k)
+    if k <= 8:
+        mask = ALL >> np.uint64(64 - 8 * k)
+        for i in range(count):
+            out[at + i] = _hash_short(load64(data, begin + i) & mask, start)
+    elif k <= 16:
+        tail = begin + k - 8
+        for i in range(count):
+            out[at + i] = _hash_two(load64(data, begin + i), load64(data, tail + i), start)
+    else:
+        for i in range(count):
+            out[at + i] = hash_bytes(data, begin + i, k, seed)
+
+
+@kernel(inline=True)
+def _next(data, position, stop):
+    """Where the code point after the one at ``position`` begins; one byte at least, never past ``stop``."""
+    position += 1
+    while position < stop and (data[position] & 0xC0) == 0x80:
+        position += 1
+    return position
+
+
+@kernel
+def _ascii_run(data, position, stop, most):
+    """Length of the run of ASCII bytes at ``position``, a multiple of eight or up to ``stop``, at most about ``most``."""
+    end = min(stop, position + most)
+    at = position
+    while at + 8 <= end:
+        if load64(data, at) & HIGH:
+            break
+        at += 8
+    while at < end and data[at] < 0x80:
+        at += 1
+    return at - position
+
+
+@kernel
+def _fill_bytes(data, stop, k, seed, state, out):
+    begin = state[0]
+    if state[3] == 0:
+        state[3] = 1
+        length = stop - begin
+        if length < k:
+            state[0] = stop
+            if length == 0:
+                return 0
+            state[2] = SHORT
+            out[0] = hash_bytes(data, begin, length, seed)
+            return 1
+    count = min(stop - begin - k + 1, out.size)
+    if count <= 0:
+        return 0
+    _windows(data, begin, count, k, seed, out, 0)
+    state[0] = begin + count
+    return count
+
+
+@kernel
+def _fill_chars(data, stop, k, seed, state, out):
+    """Windows of k code points. ASCII runs take the byte path; the test is a run's, not a document's.
+
+    Between calls [state[0], state[1]) is the next window; state[3] is 0 before the first and 2 after the last.
+    """
+    begin, end = state[0], state[1]
+    if state[3] == 2:
+        return 0
+    if state[3] == 0:
+        state[3] = 1
+        end = begin
+        tokens = 0
+        while tokens < k and end < stop:
+            end = _next(data, end, stop)
+            tokens += 1
+        if tokens < k:
+            state[3] = 2
+            if tokens == 0:
+                return 0
+            state[2] = SHORT
+            out[0] = hash_bytes(data, begin, stop - begin, seed)
+            return 1
+    n = 0
+    while n < out.size:
+        run = _ascii_run(data, begin, stop, out.size - n + k) if end - begin == k else 0
+        if run >= k:
+            count = min(run - k + 1, out.size - n)
+            _windows(data, begin, count, k, seed, out, n)
+            n += count
+            begin += count
+            end = begin - 1 + k
+        else:
+            out[n] = hash_bytes(data, begin, end - begin, seed)
+            n += 1
+            begin = _next(data, begin, stop)
+        if end >= stop:
+            state[3] = 2
+            break
+        end = _next(data, end, stop)
+    state[0], state[1] = begin, end
+    return n
+
+
+@kernel(inline=True)
+def _code_point(data, position, stop):
+    """Code point at ``position`` of valid UTF-8; bytes past ``stop`` read as zero."""
+    lead = np.int64(data[position])
+    if lead < 0x80:
+        return lead
+    size = 2 if lead < 0xE0 else (3 if lead < 0xF0 else 4)
+    value = lead & (0x7F >> size)
+    for i in range(1, size):
+        byte = np.int64(data[position + i]) if position + i < stop else 0
+        value = (value << 6) | (byte & 0x3F)
+    return min(value, 0x10FFFF)
+
+
+@kernel(inline=True)
+def _in_word(data, position, stop, letters):
+    """Whether the code point at ``position`` is a letter, a mark or a number: one bit of ``letters`` each."""
+    value = _code_point(data, position, stop)
+    return (letters[value >> 3] >> (value & 7)) & 1
+
+
+@kernel(inline=True)
+def _join(words, begin, count, seed):
+    """Hash of ``count`` word hashes in order."""
+    x = _start(seed ^ M3, count)
+    for j in range(count):
+        x = (x ^ words[begin + j]) * M1
+        x ^= x >> S32
+    return mix(x)
+
+
+@kernel
+def _fill_words(data, stop, k, seed, letters, words, state, out):
+    """Windows of k words. ``words`` carries the last k - 1 word hashes from chunk to chunk (state[2] of them)."""
+    if state[3] == 2:
+        return 0
+    first = state[3] == 0
+    origin = position = state[0]
+    held = state[2]
+    room = min(words.size, out.size + k - 1)
+    while held < room:
+        while position < stop and not _in_word(data, position, stop, letters):
+            position = _next(data, position, stop)
+        begin = position
+        while position < stop and _in_word(data, position, stop, letters):
+            position = _next(data, position, stop)
+        if position == begin:
+            break
+        words[held] = hash_bytes(data, begin, position - begin, seed)
+        held += 1
+    state[3] = 1 if held == room else 2
+    state[0] = position
+    if first and held < k:
+        state[3] = 2
+        state[2] = SHORT
+        if held > 0:
+            out[0] = _join(words, 0, held, seed)
+            return 1
+        if stop > origin:
+            out[0] = hash_bytes(data, origin, stop - origin, seed)
+            return 1
+        return 0
+    count = held - k + 1
+    for i in range(count):
+        out[i] = _join(words, i, k, seed)
+    for j in range(k - 1):
+        words[j] = words[count + j]
+    state[2] = k - 1
+    return count
+
+
+@kernel
+def _fill_items(data, stop, seed, state, out):
+    """One hash an item; items are separated by the byte 0xFF, which UTF-8 never has. Empty items are none."""
+    position = state[0]
+    n = 0
+    while n < out.size and position < stop:
+        begin = position
+        while position < stop and data[position] != SEPARATOR:
+            position += 1
+        if position > begin:
+            out[n] = hash_bytes(data, begin, position - begin, seed)
+            n += 1
+        position += 1
+    state[0] = position
+    return n
+
+
+@kernel
+def fill(kind, k, seed, data, stop, letters, words, state, out):
+    """Write the next shingle hashes of a document to ``out`` and return how many; 0 when there are no more.
+
+    Before the first call ``state`` is (begin, begin, 0, 0). ``letters`` is the bitmap of word characters, ``words``
+    scratch of CHUNK + k uint64; both are used for words only. Repeated shingles are repeated in the output.
+    """
+    if kind == BYTE:
+        return _fill_bytes(data, stop, k, seed, state, out)
+    if kind == CHAR:
+        return _fill_chars(data, stop, k, seed, state, out)
+    if kind == WORD:
+        return _fill_words(data, stop, k, seed, letters, words, state, out)
+    return _fill_items(data, stop, seed, state, out)
+
+
+@kernel
+def fingerprint(data, offsets, out):
+    """128-bit hash of each document's bytes into ``out[n, 2]``, to find exact copies; about 5 GB/s."""
+    for d in range(offsets.size - 1):
+        begin, stop = offsets[d], offsets[d + 1]
+        length = stop - begin
+        x = _start(M1, length)
+        y = _start(M2, length)
+        position = begin
+        while position + 16 <= stop:
+            x = (x ^ load64(data, position)) * M1
+            y = (y ^ load64(data, position + 8)) * M3
+            x ^= x >> S29
+            y ^= y >> S32
+            x += y
+            position += 16
+        rest = stop - position
+        if rest > 0:
+            low = load64(data, position)
+            high = load64(data, position + 8)
+            if rest < 8:
+                low &= ALL >> np.uint64(64 - 8 * rest)
+                high = np.uint64(0)
+            elif rest == 8:
+                high = np.uint64(0)
+            else:
+                high &= ALL >> np.uint64(128 - 8 * rest)
+            x = (x ^ low) * M1
+            y = (y ^ high) * M3
+            x ^= x >> S29
+            y ^= y >> S32
+        out[d, 0] = mix(x + (y >> S29))
+        out[d, 1] = mix(y ^ (x * M2))

@@ -1,0 +1,294 @@
+"""Records of JSON Lines: the text and the id of every line that is plainly well-formed.
+
+The kernel checks a line in full (``_json``) and writes the unescaped text straight into the output. About
+any line that gives it the least doubt it says so and stops; the caller asks Python's ``json`` and goes on
+behind that line (``formats.jsonl``). So the kernel may doubt what is good, and must never accept what
+``json`` refuses or would read as another value.
+
+One pass over the bytes, no look-ahead: a block ends with a newline (``formats.streams.LineBlock``), every
+scanner stops at a newline, and unescaped text is never longer than its source, so the output position
+never overtakes the input position and an output as long as the input has room. Strings go eight bytes at
+a time; each step stores all eight, which is why every buffer needs SLACK.
+
+    read_records ── _record ──┬─ read_string                   keys, texts, ids
+                              ├─ _integer                      ids
+                              ├─ _items ── _split              sets: a list, or the words of a string
+                              └─ skip_value                    any other value
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit, uint64
+
+from neardup.kernels._bits import JIT, cttz64, load64
+from neardup.kernels._json import read_number, read_string, skip_space, skip_value
+from neardup.kernels.utf8 import PART
+
+__all__ = [
+    "AT",
+    "BLANK",
+    "DOCUMENTS",
+    "DOUBT",
+    "IDS_AT",
+    "LINE",
+    "OUT_AT",
+    "STATE",
+    "read_records",
+]
+
+# Places in the state array of read_records, which carries it from one call to the next.
+AT = 0  # position of the next line
+LINE = 1  # its number
+OUT_AT = 2  # bytes of text written
+IDS_AT = 3  # bytes of string ids written
+DOCUMENTS = 4  # records written
+BLANK = 5  # blank lines passed
+DOUBT = 6  # end of the doubtful line that begins at AT (its newline), or -1: all lines are read
+STATE = 7  # size of the array
+
+_QUOTE, _COLON, _COMMA, _NEWLINE = 0x22, 0x3A, 0x2C, 0x0A
+_OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_LIST, _CLOSE_LIST = 0x7B, 0x7D, 0x5B, 0x5D
+_MINUS, _ZERO = 0x2D, 0x30
+_SEPARATOR = 0xFF  # formats.items.ITEM_SEPARATOR
+
+_ONES = uint64(0x0101010101010101)
+_NEWLINES = uint64(0x0A0A0A0A0A0A0A0A)
+_HIGH = uint64(0x8080808080808080)
+
+
+@njit(**PART)
+def _line_end(data: Any, at: int) -> int:
+    """Position of the first newline from ``at``."""
+    while True:
+        word = load64(data, at) ^ _NEWLINES
+        found = (word - _ONES) & ~word & _HIGH
+        if found:
+            return at + (cttz64(found) >> 3)
+        at += 8
+
+
+@njit(**PART)
+def _is_space(out: Any, at: int) -> int:
+    """Length of the white space (as ``str.split`` sees it) at ``at`` of valid UTF-8, or 0."""
+    c = out[at]
+    if c < 0x80:
+        return int(c == 0x20 or 0x09 <= c <= 0x0D or 0x1C <= c <= 0x1F)
+    if c == 0xC2:
+        return 2 if out[at + 1] == 0x85 or out[at + 1] == 0xA0 else 0
+    if c < 0xE1 or c > 0xE3:
+        return 0
+    upper, last = out[at + 1], out[at + 2]
+    if c == 0xE1:
+        return 3 if upper == 0x9A and last == 0x80 else 0
+    if c == 0xE3:
+        return 3 if upper == 0x80 and last == 0x80 else 0
+    if upper == 0x80:
+        return 3 if last <= 0x8A or last == 0xA8 or last == 0xA9 or last == 0xAF else 0
+    return 3 if upper == 0x81 and last == 0x9F else 0
+
+
+@njit(**PART)
+def _split(out: Any, start: int, stop: int) -> int:
+    """Turn the text in ``out[start:stop]`` into its words with a separator between; return the new end."""
+    to = start
+    pending = False
+    at = start
+    while at < stop:
+        length = _is_space(out, at)
+        if length > 0:
+            pending = to > start
+            at += length
+            continue
+        if pending:
+            out[to] = _SEPARATOR
+            to += 1
+            pending = False
+        out[to] = out[at]
+        to += 1
+        at += 1
+    return to
+
+
+@njit(**PART)
+def _items(data: Any, at: int, out: Any, to: int) -> tuple[int, int]:
+    """Write the set at ``at`` (a string, or a list of strings and integers) as ``formats.items`` does.
+
+    Returns the position behind it (-1: doubt) and the end of what was written.
+    """
+    start = to
+    if data[at] == _QUOTE:
+        at, to = read_string(data, at + 1, out, to)
+        return at, _split(out, start, to) if at >= 0 else to
+    if data[at] != _OPEN_LIST:
+        return -1, to
+    at = skip_space(data, at + 1)
+    if data[at] == _CLOSE_LIST:
+        return at + 1, to
+    while True:
+        if data[at] == _QUOTE:
+            at, to = read_string(data, at + 1, out, to)
+            if at < 0:
+                return -1, to
+        else:
+            end, is_integer = read_number(data, at)
+            if not is_integer or (data[at] == _MINUS and data[at + 1] == _ZERO):
+                return -1, to
+            for i in range(at, end):
+                out[to] = data[i]
+                to += 1
+            at = end
+        at = skip_space(data, at)
+        if data[at] == _CLOSE_LIST:
+            return at + 1, to
+        if data[at] != _COMMA:
+            return -1, to
+        out[to] = _SEPARATOR
+        to += 1
+        at = skip_space(data, at + 1)
+
+
+@njit(**PART)
+def _is_key(out: Any, start: int, stop: int, keys: Any, first: int, last: int) -> bool:
+    if stop - start != last - first:
+        return False
+    for i in range(stop - start):
+        if out[start + i] != keys[first + i]:
+            return False
+    return True
+
+
+@njit(**PART)
+def _integer(data: Any, at: int) -> tuple[int, int]:
+    """Position behind the integer at ``at`` (-1: another kind, or more than 18 places) and its value."""
+    end, is_integer = read_number(data, at)
+    if not is_integer or end - at > 18:
+        return -1, 0
+    value = 0
+    for i in range(at, end):
+        if data[i] != _MINUS:
+            value = value * 10 + (int(data[i]) - _ZERO)
+    return end, -value if data[at] == _MINUS else value
+
+
+@njit(**PART)
+def _record(
+    data: Any, at: int, keys: Any, sizes: Any, item: bool, out: Any, to: int, ids: Any, ids_to: int
+) -> tuple[int, int, int, int, bool]:
+    """Read the object whose brace is at ``at``.
+
+    Returns the position of the newline behind it (-1: doubt), the ends of the text and of the string id that
+    were written from ``to`` and ``ids_to``, the integer id, and whether the id is an integer.
+    """
+    text_size, id_size = sizes[0], sizes[1]
+    doubt = (-1, to, ids_to, 0, False)
+    free = to  # behind the text, once there is one: scratch for keys and skipped values
+    text_end = -1
+    id_end = ids_to if id_size < 0 else -1
+    number = 0
+    is_signed = False
+    at = skip_space(data, at + 1)
+    while True:
+        if data[at] != _QUOTE:
+            return doubt
+        end, key_end = read_string(data, at + 1, out, free)
+        if end < 0 or key_end - free != end - at - 2:  # an escape makes a key shorter
+            return doubt
+        at = skip_space(data, end)
+        if data[at] != _COLON:
+            return doubt
+        at = skip_space(data, at + 1)
+        if _is_key(out, free, key_end, keys, 0, text_size):
+            if item:
+                at, text_end = _items(data, at, out, to)
+            elif data[at] == _QUOTE:
+                at, text_end = read_string(data, at + 1, out, to)
+            else:
+                return doubt
+            free = text_end
+        elif id_size >= 0 and _is_key(out, free, key_end, keys, text_size, text_size + id_size):
+            is_signed = data[at] != _QUOTE
+            if is_signed:
+                at, number = _integer(data, at)
+                id_end = ids_to
+            else:
+                at, id_end = read_string(data, at + 1, ids, ids_to)
+        else:
+            at = skip_value(data, at, out, free)
+        if at < 0:
+            return doubt
+        at = skip_space(data, at)
+        if data[at] == _COMMA:
+            at = skip_space(data, at + 1)
+            continue
+        if data[at] != _CLOSE_OBJECT or text_end < 0 or id_end < 0:
+            return doubt
+        at = skip_space(data, at + 1)
+        if data[at] != _NEWLINE:
+            return doubt
+        return at, text_end, id_end, number, is_signed
+
+
+@njit(**JIT)
+def read_records(
+    data: Any,
+    stop: int,
+    keys: Any,
+    sizes: Any,
+    item: bool,
+    out: Any,
+    offsets: Any,
+    rows: Any,
+    ids: Any,
+    id_offsets: Any,
+    numbers: Any,
+    is_number: Any,
+    state: Any,
+) -> None:
+    """Read lines of ``data[state[AT]:stop]`` until the end or a doubtful one.
+
+    Args:
+        data: uint8, lines; a newline at ``stop - 1`` or at ``stop``, and SLACK readable bytes behind.
+        stop: end of the lines.
+        keys: uint8, the name of the text field and that of the id field, end to end, in UTF-8.
+        sizes: int64[2], their sizes; -1 for the second: no id field.
+        item: the field is a set, written as its items with 0xFF between.
+        out: uint8, as long as data; the texts.
+        offsets: int64[lines + 1], ends of the texts, from entry 1.
+        rows: int64[lines], the line number of each record.
+        ids: uint8, as long as data; the string ids.
+        id_offsets: int64[lines + 1], ends of the ids, from entry 1; an integer id is empty there.
+        numbers: int64[lines], the integer ids.
+        is_number: bool[lines], the id is an integer.
+        state: int64[STATE], see the names above; updated. ``state[DOUBT]`` is -1 at the end of the block.
+    """
+    at, line, to, ids_to = state[AT], state[LINE], state[OUT_AT], state[IDS_AT]
+    n = state[DOCUMENTS]
+    state[DOUBT] = -1
+    while at < stop:
+        first = skip_space(data, at)
+        if data[first] == _NEWLINE:
+            state[BLANK] += 1
+            at = first + 1
+            line += 1
+            continue
+        end = -1
+        if data[first] == _OPEN_OBJECT:
+            end, to_end, ids_end, number, is_signed = _record(
+                data, first, keys, sizes, item, out, to, ids, ids_to
+            )
+        if end < 0:
+            state[DOUBT] = _line_end(data, first)
+            break
+        to, ids_to = to_end, ids_end
+        rows[n] = line
+        offsets[n + 1] = to
+        id_offsets[n + 1] = ids_to
+        numbers[n] = number
+        is_number[n] = is_signed
+        n += 1
+        at = end + 1
+        line += 1
+    state[AT], state[LINE], state[OUT_AT], state[IDS_AT] = at, line, to, ids_to
+    state[DOCUMENTS] = n

@@ -1,0 +1,130 @@
+"""MinHash signatures of a block of documents, in one pass over the bytes.
+
+The default sketch ("hybrid") throws the whole set into the slots by one-permutation hashing (P. Li, A. Owen, C.-H.
+Zhang, "One Permutation Hashing", NIPS 2012), then R - 1 more times by fresh hashes for the slots still empty (the first
+rounds of S. Dahlgaard, M. Knudsen, M. Thorup, "Fast Similarity Sketching", FOCS 2017), and fills what is left by a
+classical minimum for each slot. A value carries its round in its leading one bits, so that an earlier round is always
+smaller: the sketch of a union is the slot-wise minimum, order and repeats do not matter, and two sets agree in a slot
+with probability equal to their Jaccard similarity. Its variance is never above that of independent permutations.
+
+Not here: the classical families (``classical``), choosing slots and bands (``neardup.plan``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+from neardup.kernels._jit import kernel
+from neardup.kernels.hashing import CHUNK, ITEM, M1, SHORT, STATE, fill, mix
+
+__all__ = ["EMPTY", "sketch_block"]
+
+EMPTY = np.uint32(0xFFFFFFFF)
+S32 = np.uint64(32)
+ROUND = np.uint64(0xA0761D6478BD642F)
+A32, B32 = np.uint32(0x9E3779B1), np.uint32(0x85EBCA6B)
+
+
+@kernel
+def _throw(hashes, count, turn, slots, row):
+    """Round ``turn`` (from 0): each hash falls into one slot and leaves there the smaller value."""
+    base = np.uint32(0xFFFFFFFF) << np.uint32(32 - turn) if turn > 0 else np.uint32(0)
+    keep = np.uint32(0x7FFFFFFF) >> np.uint32(turn)
+    for i in range(count):
+        h = hashes[i]
+        if turn > 0:
+            h = mix(h + np.uint64(turn) * ROUND)
+        slot = ((h >> S32) * np.uint64(slots)) >> S32
+        value = base | (np.uint32(h) & keep)
+        row[slot] = min(row[slot], value)
+
+
+@kernel
+def _survivors(hashes, count, limit, out):
+    """Copy the hashes whose first-round value may still lower a slot."""
+    n = 0
+    for i in range(count):
+        h = hashes[i]
+        out[n] = h
+        n += (np.uint32(h) & np.uint32(0x7FFFFFFF)) < limit
+    return n
+
+
+@kernel
+def _fill_empty(hashes, count, rounds, slots, row, empty, n_empty):
+    """Classical minimum for each slot that no round has filled: an odd multiple of the hash, shifted by slot."""
+    base = np.uint32(0xFFFFFFFF) << np.uint32(32 - rounds)
+    for e in range(n_empty):
+        slot = empty[e]
+        a = np.uint32(mix(np.uint64(slot) * M1 + ROUND)) | np.uint32(1)
+        b = np.uint32(mix(np.uint64(slot) + M1))
+        least = np.uint32(0xFFFFFFFF)
+        for i in range(count):
+            v = (np.uint32(hashes[i]) ^ b) * a
+            v = (v ^ (v >> np.uint32(15))) * A32
+            least = min(least, v ^ (v >> np.uint32(16)))
+        value = min(base | (least >> np.uint32(rounds)), np.uint32(0xFFFFFFFE))
+        row[slot] = min(row[slot], value)
+
+
+@kernel
+def sketch_block(kind, k, seed, data, offsets, letters, rounds, values, tokens):
+    """Signatures of documents into ``values[n, slots]`` (uint32) and the number of shingles into ``tokens[n]``.
+
+    The number counts repeats, is 0 for an empty document and -1 for one of fewer than k tokens, whose text is its one
+    shingle. A document without shingles keeps EMPTY in every slot. Loop: documents, then chunks of CHUNK hashes that stay in
+    L1, then slots. Past the first chunk only hashes below the largest slot value are thrown (the others cannot change
+    anything), which a long document meets more and more rarely. Slots left empty by a document of several
+    chunks cost a second pass over it, which is rare: with n shingles a slot stays empty with exp(-n/slots).
+    """
+    slots = values.shape[1]
+    hashes = np.empty(CHUNK, np.uint64)
+    kept = np.empty(CHUNK + 1, np.uint64)
+    words = np.empty(CHUNK + k, np.uint64)
+    state = np.empty(STATE, np.int64)
+    empty = np.empty(slots, np.int64)
+    for d in range(offsets.size - 1):
+        row = values[d]
+        row[:] = EMPTY
+        begin, stop = offsets[d], offsets[d + 1]
+        total = 0
+        limit = EMPTY
+        state[0], state[1], state[2], state[3] = begin, begin, 0, 0
+        while True:
+            count = fill(kind, k, seed, data, stop, letters, words, state, hashes)
+            if count == 0:
+                break
+            if total == 0:
+                _throw(hashes, count, 0, slots, row)
+                first = count
+            else:
+                _throw(kept, _survivors(hashes, count, limit, kept), 0, slots, row)
+            total += count
+            if count == CHUNK:
+                limit = row.max()
+        tokens[d] = -1 if state[2] == SHORT and kind != ITEM else total
+        if total == 0:
+            continue
+        for turn in range(1, rounds + 1):
+            n_empty = 0
+            for s in range(slots):
+                empty[n_empty] = s
+                n_empty += row[s] == EMPTY
+            if n_empty == 0:
+                break
+            if total == first:
+                if turn < rounds:
+                    _throw(hashes, first, turn, slots, row)
+                else:
+                    _fill_empty(hashes, first, rounds, slots, row, empty, n_empty)
+                continue
+            state[0], state[1], state[2], state[3] = begin, begin, 0, 0
+            while True:
+                count = fill(kind, k, seed, data, stop, letters, words, state, hashes)
+                if count == 0:
+                    break
+                if turn < rounds:
+                    _throw(hashes, count, turn, slots, row)
+                else:
+                    _fill_empty(hashes, count, rounds, slots, row, empty, n_empty)

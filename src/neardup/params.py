@@ -1,0 +1,277 @@
+"""The parameters of a run, parsed and checked once, and the spec that every artefact carries.
+
+Here: ``Shingle``, ``Normalize``, ``Bands``, ``Spec`` and the public defaults. Choosing bands from a recall
+target is in ``plan``; what the parameters do is in the stages. This module imports neither numpy nor numba,
+so that ``neardup --help`` stays instant.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+from neardup.errors import InputError, did_you_mean
+
+__all__ = [
+    "DEFAULT_CROWD",
+    "DEFAULT_NORMALIZE",
+    "DEFAULT_RECALL",
+    "DEFAULT_SEED",
+    "DEFAULT_SHINGLE",
+    "DEFAULT_SKETCH",
+    "DEFAULT_THRESHOLD",
+    "LINK_RULES",
+    "MAX_SLOTS",
+    "MIN_SLOTS",
+    "SKETCH_FAMILIES",
+    "SPEC_VERSION",
+    "Bands",
+    "Normalize",
+    "Shingle",
+    "Spec",
+    "check_link",
+    "check_probability",
+    "check_sketch",
+    "check_slots",
+    "check_threshold",
+]
+
+SPEC_VERSION = 1
+"""Raised whenever the same spec would give other hashes, signatures or bands."""
+
+DEFAULT_THRESHOLD = 0.8
+DEFAULT_RECALL = 0.99
+DEFAULT_SHINGLE = "char:9"
+DEFAULT_NORMALIZE = "nfc"
+DEFAULT_SKETCH = "hybrid"
+DEFAULT_SEED = 1
+DEFAULT_CROWD = 1000
+"""A bucket or a group of copies of more documents than this is a crowd: checked and listed as a star."""
+
+MIN_SLOTS, MAX_SLOTS = 2, 4096
+SKETCH_FAMILIES = ("hybrid", "independent", "permutation", "universal")
+LINK_RULES = ("star", "connected")
+
+_SHINGLE_DEFAULT_K = {"char": 9, "word": 3, "byte": 9}
+_FORMS = ("none", "nfc", "nfkc")
+_STEPS = ("casefold", "space", "strip", "punct")
+
+
+def check_threshold(value: float) -> float:
+    """Return ``value`` as a float when 0 < value <= 1, else raise InputError."""
+    return _number(value, "threshold", low_open=True, cure="Give a Jaccard similarity above 0 and at most 1.")
+
+
+def check_probability(value: float, name: str) -> float:
+    """Return ``value`` as a float when 0 < value < 1, else raise InputError naming ``name``."""
+    number = _number(value, name, low_open=True, cure=f"Give a {name} above 0 and below 1, such as 0.99.")
+    if number >= 1.0:
+        raise InputError(
+            f"{name} is {value}: no banding finds every pair for certain. Give a {name} below 1, such as 0.99."
+        )
+    return number
+
+
+def _number(value: float, name: str, *, low_open: bool, cure: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as exc:
+        raise InputError(f"{name} is {value!r}, not a number. {cure}") from exc
+    if not (0.0 < number <= 1.0):
+        raise InputError(f"{name} is {value}. {cure}")
+    return number
+
+
+def check_slots(value: int) -> int:
+    """Return ``value`` when it is a usable number of signature slots, else raise InputError."""
+    if not isinstance(value, int) or isinstance(value, bool) or not MIN_SLOTS <= value <= MAX_SLOTS:
+        raise InputError(f"slots is {value!r}. Give a whole number from {MIN_SLOTS} to {MAX_SLOTS}.")
+    return value
+
+
+def _choice(value: str, known: tuple[str, ...], name: str) -> str:
+    if value not in known:
+        raise InputError(
+            f"{name} is {value!r}; known are {', '.join(known)}.{did_you_mean(str(value), known)}"
+        )
+    return value
+
+
+def check_sketch(value: str) -> str:
+    """Return the name of a sketch family, or raise InputError listing them."""
+    return _choice(value, SKETCH_FAMILIES, "sketch")
+
+
+def check_link(value: str) -> str:
+    """Return the name of a link rule, or raise InputError listing them."""
+    return _choice(value, LINK_RULES, "link")
+
+
+@dataclass(frozen=True, slots=True)
+class Shingle:
+    """What a shingle is: runs of ``k`` tokens of ``kind``.
+
+    ``kind`` is ``char`` (code points), ``word`` (runs of letters, marks and numbers in any script), ``byte``
+    (bytes of the UTF-8 text) or ``item`` (the document is a set of items; ``k`` is 1).
+    """
+
+    kind: str
+    k: int
+
+    @classmethod
+    def parse(cls, text: str | Shingle) -> Shingle:
+        """Parse ``char:9``, ``word:3``, ``byte:8``, ``char`` (its default k) or ``item``.
+
+        Raises:
+            InputError: the kind is unknown or k is not a whole number from 1 to 1000.
+        """
+        if isinstance(text, Shingle):
+            return text
+        kind, colon, size = str(text).partition(":")
+        if kind == "item" and not colon:
+            return cls("item", 1)
+        if kind not in _SHINGLE_DEFAULT_K:
+            known = ("char", "word", "byte", "item")
+            raise InputError(
+                f"shingle is {text!r}. Give char:K, word:K, byte:K or item.{did_you_mean(kind, known)}"
+            )
+        if not colon:
+            return cls(kind, _SHINGLE_DEFAULT_K[kind])
+        if not re.fullmatch(r"[0-9]{1,4}", size) or not 1 <= int(size) <= 1000:
+            raise InputError(f"shingle is {text!r}: K must be a whole number from 1 to 1000, such as {kind}:5.")
+        return cls(kind, int(size))
+
+    def __str__(self) -> str:
+        return "item" if self.kind == "item" else f"{self.kind}:{self.k}"
+
+
+@dataclass(frozen=True, slots=True)
+class Normalize:
+    """How a text is changed before it is cut into shingles; the order of steps is fixed.
+
+    ``form`` is ``none``, ``nfc`` or ``nfkc``. Then, where asked for: ``casefold`` (Unicode full case folding,
+    followed by the form again), ``punct`` (every character of Unicode category P* is dropped),
+    ``space`` (a run of white space becomes one space, none at the ends), ``strip`` (all white space is dropped).
+    """
+
+    form: str
+    casefold: bool = False
+    punct: bool = False
+    space: bool = False
+    strip: bool = False
+
+    @classmethod
+    def parse(cls, text: str | Normalize) -> Normalize:
+        """Parse a comma list such as ``nfc``, ``none`` or ``nfkc,casefold,space,punct``.
+
+        Steps without a form use NFC.
+
+        Raises:
+            InputError: a name is unknown, given twice, or two forms are given.
+        """
+        if isinstance(text, Normalize):
+            return text
+        names = [part.strip().lower() for part in str(text).split(",")]
+        known = (*_FORMS, *_STEPS)
+        for name in names:
+            if name not in known:
+                raise InputError(
+                    f"normalize has {name!r}; known are {', '.join(known)}.{did_you_mean(name, known)}"
+                )
+        if len(set(names)) < len(names):
+            raise InputError(f"normalize is {text!r}: a name is given twice. Give each once.")
+        forms = [name for name in names if name in _FORMS]
+        if len(forms) > 1:
+            raise InputError(f"normalize is {text!r}: give one of none, nfc, nfkc, not several.")
+        if "space" in names and "strip" in names:
+            raise InputError(f"normalize is {text!r}: space keeps one space, strip keeps none. Give one of them.")
+        steps = {name: name in names for name in _STEPS}
+        return cls(forms[0] if forms else "nfc", **steps)
+
+    @property
+    def is_form_only(self) -> bool:
+        """True when only a Unicode form (or nothing) is applied."""
+        return not (self.casefold or self.punct or self.space or self.strip)
+
+    def __str__(self) -> str:
+        return ",".join([self.form, *(name for name in _STEPS if getattr(self, name))])
+
+
+@dataclass(frozen=True, slots=True)
+class Bands:
+    """``bands`` bands of ``rows`` rows: a pair is a candidate when all rows of some band agree."""
+
+    bands: int
+    rows: int
+
+    @classmethod
+    def parse(cls, text: str | Bands) -> Bands:
+        """Parse ``BxR``, such as ``32x8``.
+
+        Raises:
+            InputError: not of that shape, or not positive.
+        """
+        if isinstance(text, Bands):
+            return text
+        match = re.fullmatch(r"\s*([0-9]{1,5})\s*[x×]\s*([0-9]{1,5})\s*", str(text))
+        if match is None or int(match[1]) < 1 or int(match[2]) < 1:
+            raise InputError(f"bands is {text!r}. Give bands x rows, such as 32x8.")
+        return cls(int(match[1]), int(match[2]))
+
+    @property
+    def slots(self) -> int:
+        """Signature slots that the bands use."""
+        return self.bands * self.rows
+
+    def __str__(self) -> str:
+        return f"{self.bands}x{self.rows}"
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """All that decides which pairs are found. Two artefacts with the same ``id`` may be compared."""
+
+    threshold: float
+    recall: float
+    """The promised probability that a pair *at* the threshold is found (bands and estimate filter together)."""
+    shingle: Shingle
+    normalize: Normalize
+    sketch: str
+    slots: int
+    bands: Bands
+    seed: int
+    min_matches: int
+    """A candidate whose signatures agree in fewer slots is dropped unchecked; inside the recall promise."""
+    crowd: int
+    collapse_exact: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the spec as plain JSON values, with its version and id."""
+        plain = asdict(self)
+        plain.update(shingle=str(self.shingle), normalize=str(self.normalize), bands=str(self.bands))
+        return {"version": SPEC_VERSION, "id": self.id, **plain}
+
+    @property
+    def id(self) -> str:
+        """Twelve hexadecimal digits that name the spec."""
+        plain = asdict(self)
+        plain["version"] = SPEC_VERSION
+        canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()[:12]
+
+
+def required_overlap(size_a: int, size_b: int, threshold: float) -> int:
+    """Smallest intersection for which intersection/union, as a float64, is at least ``threshold``.
+
+    Rounding never loses a pair: the quotient is rounded correctly and so is the threshold that was typed, so a
+    pair at exactly 7/10 passes 0.7. This is the plain twin of the function in ``kernels.verify``.
+    """
+    low = int(Fraction(threshold) * (size_a + size_b) / (1 + Fraction(threshold)))
+    low = max(0, low - 2)
+    while low / max(1, size_a + size_b - low) < threshold:
+        low += 1
+    return low

@@ -1,0 +1,150 @@
+"""Hot buckets: many documents in one bucket, dealt with by leaders instead of by pairs.
+
+Members come in an order of their content (longest first, then by text hash), never of their rows. Each is compared by
+signature with the leaders met so far, and checked exactly against the nearest. Leaders with more verified documents than the
+limit stand for a *crowd*, which is listed as a star; the rest of a hot bucket is paired up as usual, or, when it is
+still too many, split once more by every other band. No step is quadratic in a bucket.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from neardup.stages import bands as band_stage
+from neardup.stages.bands import BandBuckets
+from neardup.params import Spec
+from neardup.pipeline.collect import Collection
+from neardup.types import F64, I64
+
+__all__ = ["Crowds", "content_order", "find_crowds", "pair_leftovers"]
+
+LEADERS = 256
+"""Leaders that one hot bucket may have: a member costs at most as many signature comparisons in it."""
+
+Check = Callable[[I64, I64, float], F64]
+
+
+@dataclass(frozen=True, slots=True)
+class Crowds:
+    """Which representatives stand in which crowd."""
+
+    crowd: I64
+    """int64[n]: the row that leads the row's crowd, or -1."""
+    left: I64
+    """Leader of each verified star pair."""
+    right: I64
+    """Member of each verified star pair."""
+    similarity: F64
+    """Exact similarity of each star pair."""
+
+
+def content_order(collection: Collection, rows: I64) -> I64:
+    """``rows`` with the longest text first, ties by text hash, then by row: the order in which rows may lead or keep."""
+    prints = collection.fingerprints[rows]
+    return rows[np.lexsort((rows, prints[:, 1], prints[:, 0], -collection.lengths[rows]))]
+
+
+def find_crowds(
+    hot: list[list[I64]], collection: Collection, weight: I64, spec: Spec, check: Check
+) -> Crowds:
+    """Leaders and verified members of the hot buckets, band after band.
+
+    Args:
+        hot: members of the hot buckets of each band.
+        collection: signatures and texts.
+        weight: int64[n], documents that each row stands for.
+        spec: threshold, estimate filter and crowd limit.
+        check: exact similarity of pairs of rows.
+    """
+    n = len(collection)
+    leader = np.full(n, -1, dtype=np.int64)
+    similarity = np.zeros(n)
+    is_leader = np.zeros(n, dtype=np.bool_)
+    for buckets in hot:
+        for bucket in buckets:
+            members = content_order(collection, bucket)
+            nearest = band_stage.nearest_leaders(
+                members, collection.values, leader, is_leader, most=LEADERS, min_matches=spec.min_matches
+            )
+            asking = nearest >= 0
+            rows, wanted = members[asking], nearest[asking]
+            found = check(np.minimum(rows, wanted), np.maximum(rows, wanted), spec.threshold)
+            joined = found >= 0
+            leader[rows[joined]] = wanted[joined]
+            similarity[rows[joined]] = found[joined]
+            is_leader[wanted[joined]] = True
+    members = np.flatnonzero(leader >= 0)
+    size = weight.copy()
+    np.add.at(size, leader[members], weight[members])
+    leads = np.flatnonzero(size > spec.crowd)
+    leads = leads[leader[leads] < 0]
+    crowd = np.full(n, -1, dtype=np.int64)
+    crowd[leads] = leads
+    members = members[crowd[leader[members]] >= 0]
+    crowd[members] = leader[members]
+    return Crowds(crowd, leader[members], members, similarity[members])
+
+
+def pair_leftovers(
+    hot: list[list[I64]], collection: Collection, weight: I64, crowds: Crowds, spec: Spec
+) -> tuple[list[tuple[I64, I64]], int, int]:
+    """Candidate pairs among the members of hot buckets that stand in no crowd.
+
+    Returns:
+        the pairs (some may come twice), the candidates met, and how many documents were in a bucket that stayed too
+        large even when it was split by a second band; those were compared with leaders only.
+    """
+    pairs: list[tuple[I64, I64]] = []
+    candidates = 0
+    overfull = np.zeros(len(collection), dtype=np.bool_)
+    for band, buckets in enumerate(hot):
+        for bucket in buckets:
+            rest = bucket[crowds.crowd[bucket] < 0]
+            if rest.size < 2:
+                continue
+            if int(weight[rest].sum()) <= spec.crowd:
+                whole = BandBuckets(rest, np.array([0, rest.size]), [])
+                split, first_of = [whole], band
+            else:
+                others = (other for other in range(spec.bands.bands) if other != band)
+                split = [
+                    band_stage.band_buckets(
+                        collection.values, rest, weight, other, spec.bands, limit=spec.crowd
+                    )
+                    for other in others
+                ]
+                first_of = -1
+            for part in split:
+                left, right, met = band_stage.pair_up(
+                    part,
+                    collection.values,
+                    crowds.crowd,
+                    band=first_of,
+                    rows=spec.bands.rows,
+                    min_matches=spec.min_matches,
+                )
+                pairs.append((left, right))
+                candidates += met
+                for crowded in part.hot:
+                    overfull[crowded] = True
+                    pairs.append(_led(content_order(collection, crowded), collection, spec))
+    return pairs, candidates, int(weight[overfull].sum())
+
+
+def _led(members: I64, collection: Collection, spec: Spec) -> tuple[I64, I64]:
+    """Pairs of each member with the nearest leader of its bucket."""
+    n = len(collection)
+    nearest = band_stage.nearest_leaders(
+        members,
+        collection.values,
+        np.full(n, -1, dtype=np.int64),
+        np.zeros(n, dtype=np.bool_),
+        most=LEADERS,
+        min_matches=spec.min_matches,
+    )
+    asking = nearest >= 0
+    rows, wanted = members[asking], nearest[asking]
+    return np.minimum(rows, wanted), np.maximum(rows, wanted)

@@ -1,0 +1,125 @@
+"""Shingles: the readable ones for people, their hashes in sets for the exact check.
+
+Here: ``shingles`` of one text as strings, ``Hasher`` (the parameters that every hashing kernel takes) and
+``build_sets``. Sketching, which hashes on the fly, is in ``sketch``.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from neardup.kernels import hashing, verify
+from neardup.params import Shingle
+from neardup.types import I64, U8, U64, Documents, ShingleSets
+
+__all__ = ["Hasher", "build_rows", "build_sets", "shingles", "tokens"]
+
+_KINDS = {"byte": hashing.BYTE, "char": hashing.CHAR, "word": hashing.WORD, "item": hashing.ITEM}
+
+
+@lru_cache(maxsize=1)
+def _letters() -> U8:
+    """Bitmap of the code points that words are made of: Unicode categories L*, M*, N*."""
+    inside = np.zeros(0x110000, dtype=np.uint8)
+    for low, high in ((0, 0x40000), (0xE0000, 0xE1000)):  # nothing else is assigned to those categories
+        for point in range(low, high):
+            inside[point] = unicodedata.category(chr(point))[0] in "LMN"
+    return np.packbits(inside, bitorder="little")
+
+
+@dataclass(frozen=True, slots=True)
+class Hasher:
+    """What the hashing kernels need to know: kind and length of a shingle, seed, word characters."""
+
+    shingle: Shingle
+    seed: int
+    kind: int = field(init=False)
+    k: int = field(init=False)
+    key: np.uint64 = field(init=False)
+    """The seed, spread over 64 bits."""
+    letters: U8 = field(init=False)
+
+    def __post_init__(self) -> None:
+        set_field = object.__setattr__
+        set_field(self, "kind", _KINDS[self.shingle.kind])
+        set_field(self, "k", self.shingle.k)
+        key = (self.seed * 0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019) & 0xFFFFFFFFFFFFFFFF
+        set_field(self, "key", np.uint64(key))
+        letters = _letters() if self.shingle.kind == "word" else np.zeros(1, dtype=np.uint8)
+        set_field(self, "letters", letters)
+
+
+def tokens(text: str, shingle: Shingle) -> list[str]:
+    """Tokens of one normalised text; bytes come as one character each, items are split at white space."""
+    if shingle.kind == "char":
+        return list(text)
+    if shingle.kind == "byte":
+        return list(text.encode("utf-8").decode("latin-1"))
+    if shingle.kind == "item":
+        return text.split()
+    words: list[str] = []
+    word = ""
+    for char in text:
+        if unicodedata.category(char)[0] in "LMN":
+            word += char
+        elif word:
+            words.append(word)
+            word = ""
+    return [*words, word] if word else words
+
+
+def shingles(text: str, shingle: Shingle) -> list[str]:
+    """Distinct shingles of one normalised text, in order of first appearance; words are joined by one space.
+
+    A text of fewer than k tokens is its one shingle; an empty text has none.
+
+    >>> shingles("abcab", Shingle.parse("char:2"))
+    ['ab', 'bc', 'ca']
+    """
+    parts = tokens(text, shingle)
+    glue = " " if shingle.kind == "word" else ""
+    if not parts:
+        return [text] if text and shingle.kind != "item" else []
+    if len(parts) < shingle.k:
+        return [glue.join(parts)]
+    runs = (glue.join(parts[i : i + shingle.k]) for i in range(len(parts) - shingle.k + 1))
+    return list(dict.fromkeys(runs))
+
+
+def build_rows(
+    documents: Documents, docs: I64, counts: I64, hasher: Hasher, starts: I64, sizes: I64, out: U64
+) -> None:
+    """Write the sorted set of each of ``docs`` into its room in ``out``.
+
+    Args:
+        documents: normalised block.
+        docs: int64[m], indices into the block.
+        counts: int64[m], shingles of each with repeats, as sketching counted them.
+        hasher: shingle and seed.
+        starts: int64[m + 1] into ``out``; room i must hold ``counts[i]``.
+        sizes: int64[m], written: distinct shingles.
+        out: uint64, written.
+    """
+    if np.any(starts[1:] - starts[:-1] < counts):
+        raise ValueError("a room is smaller than its document's shingle count")
+    verify.build_sets(
+        hasher.kind, hasher.k, hasher.key, documents.data, documents.offsets, hasher.letters, docs, starts, sizes, out
+    )
+
+
+def build_sets(documents: Documents, hasher: Hasher, counts: I64) -> ShingleSets:
+    """Sets of a whole block, in CSR form. O(total shingles)."""
+    n = len(documents)
+    starts = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(counts, out=starts[1:])
+    room = np.empty(int(starts[-1]), dtype=np.uint64)
+    sizes = np.zeros(n, dtype=np.int64)
+    build_rows(documents, np.arange(n), counts, hasher, starts, sizes, room)
+    offsets = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    inside = np.arange(room.size) - np.repeat(starts[:-1], counts) < np.repeat(sizes, counts)
+    return ShingleSets(offsets, room[inside])

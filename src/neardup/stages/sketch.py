@@ -1,0 +1,114 @@
+"""Sketching: MinHash signatures of documents, by the default sketch or a classical family.
+
+``sketch_documents`` is the one-pass path of the default sketch, from bytes. The families of the literature work on
+shingle sets and are for learning and comparing: ``independent`` (k hash functions), ``universal`` ((a x + b) mod p with
+p = 2**61 - 1), ``permutation`` (true random permutations of the observed universe). ``minhash`` is the textbook's
+definition over any sets and any functions. Choosing slots and bands is in ``plan``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from neardup.errors import InputError
+from neardup.kernels import classical, hashing, sketching
+from neardup.types import I64, U8, U32, U64, Documents, ShingleSets, Signatures
+
+__all__ = ["count_and_sketch", "estimate", "fingerprints", "minhash", "rounds_of", "sketch_sets"]
+
+
+def rounds_of(slots: int) -> int:
+    """Rounds of the default sketch, fixed by its slots: 2 up to 128, 3 above. Part of the format."""
+    return 2 if slots <= 128 else 3
+
+
+def count_and_sketch(
+    documents: Documents, *, kind: int, k: int, key: np.uint64, letters: U8, values: U32, counts: I64
+) -> None:
+    """Default sketch of a normalised block into ``values[n, slots]`` and its shingle counts into ``counts[n]``.
+
+    A count includes repeats and is -1 for a document of fewer than k tokens, whose text is its one shingle.
+    One pass over the bytes; O(bytes + n * slots). The share of slots in which two signatures agree is an unbiased
+    estimate of the Jaccard similarity, with variance at most J (1 - J) / slots.
+    """
+    sketching.sketch_block(
+        kind, k, key, documents.data, documents.offsets, letters, rounds_of(values.shape[1]), values, counts
+    )
+
+
+def fingerprints(documents: Documents) -> U64:
+    """128-bit hash of each document's bytes, uint64[n, 2], to find exact copies."""
+    out = np.empty((len(documents), 2), dtype=np.uint64)
+    hashing.fingerprint(documents.data, documents.offsets, out)
+    return out
+
+
+def sketch_sets(sets: ShingleSets, *, family: str, slots: int, seed: int) -> Signatures:
+    """Signatures of shingle sets by a classical family. O(total shingles x slots).
+
+    Args:
+        sets: n sets; for ``permutation`` all sets that will ever be compared, since the universe is theirs.
+        family: ``independent``, ``universal`` or ``permutation``.
+        slots: k.
+        seed: of the random coefficients or permutations.
+    """
+    values = np.empty((len(sets), slots), dtype=np.uint32)
+    draw = np.random.Generator(np.random.PCG64(seed))
+    if family == "independent":
+        keys = draw.integers(0, 2**64, size=slots, dtype=np.uint64)
+        classical.independent(sets.hashes, sets.offsets, keys, values)
+    elif family == "universal":
+        prime = (1 << 61) - 1
+        a = draw.integers(1, prime, size=slots, dtype=np.uint64)
+        b = draw.integers(0, prime, size=slots, dtype=np.uint64)
+        classical.universal(sets.hashes, sets.offsets, a, b, values)
+    elif family == "permutation":
+        universe, index = np.unique(sets.hashes, return_inverse=True)
+        if universe.size >= 2**32 - 1:
+            raise InputError(f"sketch permutation: {universe.size} distinct shingles are more than 2**32 - 2 ranks.")
+        column = np.empty(len(sets), dtype=np.uint32)
+        for slot in range(slots):
+            ranks = draw.permutation(universe.size).astype(np.uint32)
+            classical.least_rank(ranks, index.astype(np.int64, copy=False), sets.offsets, column)
+            values[:, slot] = column
+    else:
+        raise InputError(f"sketch {family!r} is not a classical family.")
+    return Signatures(values)
+
+
+def estimate(a: Sequence[Any] | U32, b: Sequence[Any] | U32) -> float:
+    """Estimated Jaccard similarity: the share of positions in which two signatures agree.
+
+    An empty slot of the default sketch (all 32 bits set) agrees with nothing.
+
+    Raises:
+        InputError: the signatures are of different lengths or empty.
+
+    >>> estimate([1, 0], [1, 2])
+    0.5
+    """
+    if len(a) != len(b) or len(a) == 0:
+        raise InputError(f"signatures have {len(a)} and {len(b)} slots. Compare two of one sketch.")
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.dtype == b.dtype == np.uint32:
+        return float(np.count_nonzero((a == b) & (a != sketching.EMPTY))) / len(a)
+    return sum(x == y for x, y in zip(a, b, strict=True)) / len(a)
+
+
+def minhash(
+    sets: Iterable[Iterable[Hashable]],
+    functions: Sequence[Callable[[Any], int] | Mapping[Any, int]],
+) -> list[list[int | None]]:
+    """Textbook MinHash: for each set, for each function the smallest value over its elements.
+
+    A function is a callable, or a mapping from element to rank (an order of the universe). An empty set has None.
+    Source: Mining of Massive Datasets, section 3.3.
+
+    >>> minhash([{0, 3}, {2}], [lambda x: (x + 1) % 5, lambda x: (3 * x + 1) % 5])
+    [[1, 0], [3, 2]]
+    """
+    calls = [f.__getitem__ if isinstance(f, Mapping) else f for f in functions]
+    rows = [list(members) for members in sets]
+    return [[min((call(x) for x in row), default=None) for call in calls] for row in rows]

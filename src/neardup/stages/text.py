@@ -1,0 +1,147 @@
+"""Normalisation: from documents as read to documents as compared.
+
+ASCII needs no Unicode form, so a block of it passes through untouched, buffer and all. Of other texts only those with a
+character that a form could change are handed to ``unicodedata``, the judge; the test errs on the side of asking it.
+Nothing here merges words of another script: marks are never stripped.
+
+Not here: reading and decoding (``formats``), cutting into shingles (``shingle``).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from functools import lru_cache
+
+import numpy as np
+
+from neardup.kernels import normal
+from neardup.params import Normalize
+from neardup.types import U8, Documents
+
+__all__ = ["INERT_RANGES", "SEPARATOR", "normalize_documents", "normalize_text"]
+
+SEPARATOR = b"\xff"
+"""Between the items of a document that is a set."""
+
+INERT_RANGES = (
+    (0x0000, 0x02FF),  # Latin with its precomposed letters, IPA
+    (0x0400, 0x0482),  # Cyrillic
+    (0x048A, 0x0590),  # Cyrillic, Armenian
+    (0x0E01, 0x0E37),  # Thai letters (its marks are not inert)
+    (0x10D0, 0x10FF),  # Georgian
+    (0x2010, 0x2027),  # punctuation
+    (0x3001, 0x3029),  # punctuation of East Asia
+    (0x3041, 0x3096),  # Hiragana
+    (0x30A1, 0x30FF),  # Katakana
+    (0x4E00, 0x9FFF),  # unified ideographs
+    (0xAC00, 0xD7A3),  # Hangul syllables
+    (0xFF01, 0xFF60),  # full-width forms
+)
+"""Code points that NFC neither changes nor joins to a neighbour that is itself in these ranges. Tested one by one."""
+
+
+def normalize_text(text: str, normalize: Normalize) -> str:
+    """Normalise one text: form, case folding and form again, punctuation, white space. The plain definition.
+
+    >>> normalize_text("Ａ  rose,\\nis", Normalize.parse("nfkc,casefold,punct,space"))
+    'a rose is'
+    """
+    form = normalize.form.upper()
+    if normalize.form != "none":
+        text = unicodedata.normalize(form, text)
+    if normalize.casefold:
+        text = text.casefold()
+        if normalize.form != "none":
+            text = unicodedata.normalize(form, text)
+    if normalize.punct:
+        text = text.translate(_punctuation())
+    if normalize.space:
+        text = " ".join(text.split())
+    elif normalize.strip:
+        text = re.sub(r"\s+", "", text)
+    return text
+
+
+def normalize_documents(documents: Documents, normalize: Normalize, *, items: bool = False) -> Documents:
+    """Normalise a block; the same block when nothing changes. Invalid UTF-8 is replaced by U+FFFD where it is met.
+
+    Args:
+        documents: UTF-8 texts, or sets with items apart by SEPARATOR when ``items``.
+        normalize: what to do.
+        items: normalise each item by itself; steps may make items equal, never join them.
+    """
+    if normalize.form == "none" and normalize.is_form_only:
+        return documents
+    first, last = int(documents.offsets[0]), int(documents.offsets[-1])
+    ascii_only = normal.is_ascii(documents.data, first, last)
+    if ascii_only and normalize.is_form_only:
+        return documents
+    if ascii_only and not items:
+        return _ascii_documents(documents, normalize)
+    if normalize.is_form_only:
+        needs = np.ones(len(documents), dtype=np.bool_)
+        if normalize.form == "nfc":
+            normal.mark_not_inert(documents.data, documents.offsets, _inert_ends(), needs)
+        else:
+            normal.mark_not_ascii(documents.data, documents.offsets, needs)
+        if not needs.any():
+            return documents
+        return _each(documents, normalize, needs, items=items)
+    return _each(documents, normalize, np.ones(len(documents), dtype=np.bool_), items=items)
+
+
+def _each(documents: Documents, normalize: Normalize, needs: np.typing.NDArray[np.bool_], *, items: bool) -> Documents:
+    """Rebuild a block with the documents marked in ``needs`` normalised one by one."""
+    blobs: list[bytes] = []
+    for i in range(len(documents)):
+        blob = documents.blob(i)
+        if needs[i]:
+            parts = blob.split(SEPARATOR) if items else [blob]
+            done = (
+                normalize_text(part.decode("utf-8", "replace"), normalize).encode("utf-8", "replace")
+                for part in parts
+            )
+            blob = SEPARATOR.join(done)
+        blobs.append(blob)
+    return Documents.from_bytes(blobs)
+
+
+def _ascii_documents(documents: Documents, normalize: Normalize) -> Documents:
+    out = np.zeros(documents.nbytes + 64, dtype=np.uint8)
+    offsets = np.empty_like(documents.offsets)
+    space = 1 if normalize.space else (2 if normalize.strip else 0)
+    normal.map_ascii(
+        documents.data, documents.offsets, _ascii_map(normalize.casefold, normalize.punct), space, out, offsets
+    )
+    return Documents(out, offsets)
+
+
+@lru_cache(maxsize=1)
+def _punctuation() -> dict[int, None]:
+    return {
+        point: None for point in range(sys.maxunicode + 1) if unicodedata.category(chr(point)).startswith("P")
+    }
+
+
+@lru_cache(maxsize=4)
+def _ascii_map(casefold: bool, punct: bool) -> U8:
+    """What becomes of each ASCII byte: itself, another, 0x80 for white space, 0xFF for nothing."""
+    table = np.arange(128, dtype=np.uint8)
+    for byte in range(128):
+        char = chr(byte)
+        if char.isspace():
+            table[byte] = 0x80
+        elif punct and unicodedata.category(char).startswith("P"):
+            table[byte] = 0xFF
+        elif casefold:
+            table[byte] = ord(char.casefold())
+    return table
+
+
+@lru_cache(maxsize=1)
+def _inert_ends() -> np.typing.NDArray[np.int64]:
+    """Boundaries of INERT_RANGES, rising: a code point is inert when an odd number of them is at or below it."""
+    ends = [end for low, high in INERT_RANGES for end in (low, high + 1)]
+    return np.array(ends, dtype=np.int64)

@@ -1,0 +1,80 @@
+"""The exact check: Jaccard similarity of candidate pairs on their shingle sets.
+
+Here: the order in which pairs are checked (so that each document's set is built once and dropped soon) and the check
+of one chunk of them. Building the sets is in ``shingle``; who fetches the texts is ``pipeline``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from neardup.kernels import graph
+from neardup.kernels import verify as kernels
+from neardup.types import F64, I64, U64
+
+__all__ = ["Chunk", "check_pairs", "chunks", "jaccard_rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Pairs that are checked together and the documents that they need."""
+
+    pairs: I64
+    """Indices into the candidate pairs."""
+    docs: I64
+    """Rows whose sets are needed, rising."""
+    left: I64
+    """Index into ``docs`` for each pair."""
+    right: I64
+    """Index into ``docs`` for each pair."""
+
+
+def chunks(left: I64, right: I64, counts: I64, *, budget: int) -> Iterator[Chunk]:
+    """Cut candidate pairs into chunks whose documents have at most about ``budget`` shingles.
+
+    Pairs are ordered by connected component of the candidate graph, then by left and right row, so a document's
+    set is built once unless its component alone exceeds the budget. O(pairs log pairs).
+
+    Args:
+        left, right: int64[p], rows of each pair.
+        counts: int64[n], shingles of each row, with repeats.
+        budget: shingles held at a time, more only where one pair alone needs more.
+    """
+    if left.size == 0:
+        return
+    rows, compact = np.unique(np.concatenate((left, right)), return_inverse=True)
+    a, b = compact[: left.size], compact[left.size :]
+    component = graph.components(a, b, rows.size)[a]
+    order = np.lexsort((right, left, component))
+    cost = counts[rows]
+    a, b = a[order], b[order]
+    begin = 0
+    seen = np.full(rows.size, -1, dtype=np.int64)
+    while begin < order.size:
+        end = int(graph.reach(a, b, cost, begin, budget, seen))
+        members = order[begin:end]
+        docs, inside = np.unique(np.concatenate((left[members], right[members])), return_inverse=True)
+        yield Chunk(members, docs, inside[: members.size], inside[members.size :])
+        begin = end
+
+
+def check_pairs(chunk: Chunk, starts: I64, sizes: I64, sets: U64, *, threshold: float) -> F64:
+    """Exact similarity of each pair of a chunk, or -1 where it is below the threshold.
+
+    intersection / union is compared as a float64, correctly rounded, with the threshold as typed: a pair at exactly
+    7/10 passes 0.7. O(shingles of both) a pair, less where the threshold is out of reach early.
+    """
+    similarity = np.empty(chunk.pairs.size, dtype=np.float64)
+    kernels.check_pairs(chunk.left, chunk.right, starts, sizes, sets, threshold, similarity)
+    return similarity
+
+
+def jaccard_rows(a: U64, b: U64) -> float:
+    """Exact Jaccard similarity of two sorted sets; 1.0 for two empty ones."""
+    if a.size == 0 and b.size == 0:
+        return 1.0
+    common = np.intersect1d(a, b, assume_unique=True).size
+    return common / (a.size + b.size - common)

@@ -1,0 +1,164 @@
+"""A full disk, a size limit, a closed pipe, Ctrl-C: the stated exit code and nothing half-written."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.adversarial.command import LIMIT, check_clean_failure, environment, line, neardup, write_jsonl
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX")
+
+STOPPED = 130
+"""The exit code of a run that Ctrl-C stopped."""
+SLOW = ("--sketch", "permutation", "--slots", "4096")
+"""The slowest sketch there is."""
+SIZE_LIMIT = 4096
+"""Bytes a file may have; the output of ``many_pairs`` has more in every format."""
+
+
+@pytest.fixture
+def many_pairs(tmp_path: Path) -> Path:
+    """400 copies of one text: 79,800 pairs, megabytes of output. Run once: compiled code is stored."""
+    folder = tmp_path / "input"
+    folder.mkdir()
+    path = folder / "in.jsonl"
+    write_jsonl(path, ((f"a long identifier of document {i}", "one text of all") for i in range(400)))
+    assert neardup("find", path, "--json").returncode == 0
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+def test_a_file_size_limit_ends_the_run_and_removes_what_was_begun(
+    tmp_path: Path, many_pairs: Path, suffix: str
+):
+    import resource
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (SIZE_LIMIT, SIZE_LIMIT))
+
+    folder = tmp_path / "output"
+    folder.mkdir()
+    target = folder / f"out.{suffix}"
+    run = neardup("find", many_pairs, "-o", target, "--clusters", folder / "clusters.csv", preexec_fn=limit)
+    check_clean_failure(run, 1, target.name, "limited")
+    assert os.listdir(folder) == []
+
+
+@contextlib.contextmanager
+def tiny_disk(folder: Path) -> Iterator[Path]:
+    """A tmpfs of 64 KB; the test is skipped where it cannot be mounted."""
+    folder.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], capture_output=True, check=False
+    )
+    if done.returncode:
+        pytest.skip(f"no tiny disk here: {done.stderr.decode().strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_a_full_disk_ends_the_run_and_keeps_the_old_file(tmp_path: Path, many_pairs: Path, suffix: str):
+    if os.geteuid() != 0 or sys.platform != "linux":
+        pytest.skip("only root may mount a tiny disk")
+    with tiny_disk(tmp_path / "disk") as folder:
+        target = folder / f"out.{suffix}"
+        target.write_bytes(b"the old result")
+        run = neardup("find", many_pairs, "-o", target)
+        check_clean_failure(run, 1, target.name, "space")
+        assert os.listdir(folder) == [target.name]
+        assert target.read_bytes() == b"the old result"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+def test_a_device_that_is_full_ends_the_run(many_pairs: Path):
+    run = neardup("find", many_pairs, "-o", "/dev/full", "--format", "jsonl")
+    check_clean_failure(run, 1, "/dev/full")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+def test_a_full_standard_output_ends_the_run(many_pairs: Path):
+    with open("/dev/full", "wb") as full:
+        run = subprocess.run(
+            line("find", many_pairs, "--format", "jsonl"),
+            stdout=full, stderr=subprocess.PIPE, env=environment(), timeout=LIMIT, check=False,
+        )  # fmt: skip
+    assert run.returncode == 1
+    assert b"Traceback" not in run.stderr
+    assert run.stderr.strip()
+
+
+def test_a_reader_that_goes_away_is_no_error(many_pairs: Path):
+    with subprocess.Popen(
+        line("find", many_pairs, "--format", "jsonl"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    ) as run:
+        assert run.stdout is not None
+        assert run.stderr is not None
+        first = run.stdout.readline()
+        run.stdout.close()
+        message = run.stderr.read().decode()
+        run.wait(LIMIT)
+    assert first.startswith(b"{")
+    assert "Traceback" not in message, message
+    assert "BrokenPipe" not in message, message
+
+
+def interrupt(run: subprocess.Popen[bytes]) -> str:
+    """Send Ctrl-C, wait, and return what was said."""
+    run.send_signal(signal.SIGINT)
+    _, message = run.communicate(timeout=LIMIT)
+    return message.decode("utf-8", "replace")
+
+
+def test_ctrl_c_while_reading_leaves_nothing(tmp_path: Path):
+    with subprocess.Popen(
+        line("find", "-", "--input-format", "jsonl", "-o", tmp_path / "out.parquet"),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
+    ) as run:  # fmt: skip
+        assert run.stdin is not None
+        run.stdin.write(b'{"id": 1, "text": "the first of many"}\n' * 1000)
+        run.stdin.flush()
+        time.sleep(2.0)
+        assert run.poll() is None, "the run did not wait for its input"
+        message = interrupt(run)
+    assert run.returncode == STOPPED, message
+    assert "Traceback" not in message, message
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delay", [0.3, 1.5, 3.0])
+def test_ctrl_c_in_the_middle_of_the_work_leaves_nothing(tmp_path: Path, delay: float):
+    """The slowest sketch there is, of 8 MB of random words: it would take many seconds."""
+    rng = random.Random(1)
+    source = tmp_path / "in.jsonl"
+    write_jsonl(source, ((i, " ".join(str(rng.random()) for _ in range(40))) for i in range(10_000)))
+    folder = tmp_path / "output"
+    folder.mkdir()
+    with subprocess.Popen(
+        line("find", source, "-o", folder / "out.jsonl", "--threads", 1, *SLOW),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
+    ) as run:  # fmt: skip
+        time.sleep(delay)
+        assert run.poll() is None, "the run was over before Ctrl-C"
+        sent = time.monotonic()
+        message = interrupt(run)
+        waited = time.monotonic() - sent
+    assert run.returncode == STOPPED or run.returncode == -signal.SIGINT, message
+    assert "Traceback" not in message, message
+    assert os.listdir(folder) == []
+    assert waited < 10, f"Ctrl-C took {waited:.1f} s"

@@ -1,0 +1,134 @@
+"""A search that is told what to return, and the command run around it, in this process or in another."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner, Result
+
+import neardup
+from neardup.cli import main
+from neardup.params import Bands, Normalize, Shingle, Spec
+from neardup.types import Fault
+
+SPEC = Spec(
+    threshold=0.8,
+    recall=0.99,
+    shingle=Shingle("char", 9),
+    normalize=Normalize("nfc"),
+    sketch="hybrid",
+    slots=256,
+    bands=Bands(32, 8),
+    seed=1,
+    min_matches=180,
+    crowd=1000,
+)
+PAIRS = pa.table({"id_a": ["a", "b"], "id_b": ["b", "c"], "similarity": [1.0, 0.8]})
+CLUSTERS = pa.table({"id": ["a", "b"], "cluster": ["a", "a"], "keeper": ["a", "a"], "similarity": [1.0, 0.9]})
+CROWDS = pa.table({"leader": pa.array([], pa.large_string()), "documents": pa.array([], pa.int64())})
+SUMMARY: dict[str, Any] = {
+    "documents": 1234,
+    "bytes": 5_600_000,
+    "empty": 1,
+    "short": 2,
+    "bad": 0,
+    "blank": 3,
+    "duplicate_ids": 0,
+    "exact_copies": 4,
+    "candidates": 56,
+    "checked": 50,
+    "pairs": 2,
+    "clusters": 1,
+    "crowds": 0,
+    "crowd_documents": 0,
+    "recall": 0.99312,
+    "threshold": 0.8,
+    "slots": 256,
+    "bands": "32x8",
+    "seconds": {"read": 0.5, "candidates": 0.1, "check": 0.2, "cluster": 0.0},
+    "total_seconds": 0.8,
+    "mb_per_second": 7.0,
+    "peak_memory": 210_000_000,
+    "threads": 2,
+    "sketch": "hybrid",
+    "spec": SPEC.as_dict(),
+    "spec_id": SPEC.id,
+    "version": "0.1.0",
+}
+
+
+class FakeSearch:
+    """Stands in for ``neardup.api``: notes how it was called, then returns or raises what it was given."""
+
+    def __init__(self) -> None:
+        self.calls: list[dict[str, Any]] = []
+        self.error: BaseException | None = None
+        self.summary: dict[str, Any] = {}
+        self.pairs = PAIRS
+        self.crowds = CROWDS
+        self.faults: list[Fault] = []
+        self.notes: list[str] = []
+
+    def find(self, inputs: list[Path], *, observer: Any, **options: Any) -> Any:
+        self.calls.append({"inputs": inputs, **options})
+        for note in self.notes:
+            observer.note(note)
+        if self.error is not None:
+            raise self.error
+        return SimpleNamespace(
+            pairs=self.pairs,
+            clusters=CLUSTERS,
+            crowds=self.crowds,
+            faults=self.faults,
+            spec=SPEC,
+            summary=SimpleNamespace(as_dict=lambda: {**SUMMARY, **self.summary}),
+        )
+
+
+@pytest.fixture
+def search(monkeypatch: pytest.MonkeyPatch) -> FakeSearch:
+    """A search that reads nothing; the command calls it in place of the real one."""
+    fake = FakeSearch()
+    monkeypatch.setitem(sys.modules, "neardup.api", fake)
+    monkeypatch.setattr(neardup, "api", fake, raising=False)
+    return fake
+
+
+@pytest.fixture
+def summary() -> dict[str, Any]:
+    """A summary to render; a test may change its own copy."""
+    return {**SUMMARY, "seconds": dict(SUMMARY["seconds"])}
+
+
+@pytest.fixture
+def neardup_find(
+    search: FakeSearch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Result]:
+    """Run ``neardup find docs.jsonl …`` in an empty folder with the search replaced."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs.jsonl").write_text('{"text": "never read"}\n')
+
+    def run(*args: str) -> Result:
+        return CliRunner().invoke(main, ["find", "docs.jsonl", *args], prog_name="neardup")
+
+    return run
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run the real command in another process, in an empty folder."""
+
+    def run(*args: str, **options: Any) -> subprocess.CompletedProcess[str]:
+        settings: dict[str, Any] = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 120}
+        settings["env"] = {**os.environ, "COLUMNS": "100"}
+        return subprocess.run([sys.executable, "-m", "neardup.cli", *args], **{**settings, **options})
+
+    return run

@@ -1,0 +1,144 @@
+"""How a run ends from outside: Ctrl-C, a closed pipe, a full stdout; and how it starts."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+# The command with a search that keeps eight threads busy for a minute and does not hear Ctrl-C.
+BUSY = """
+import sys, time, types
+from concurrent.futures import ThreadPoolExecutor
+import neardup
+def find(inputs, *, observer, **options):
+    with ThreadPoolExecutor(8) as pool:
+        waiting = [pool.submit(time.sleep, 60) for _ in range(50)]
+        print("searching", file=sys.stderr, flush=True)
+        return [task.result() for task in waiting]
+neardup.api = sys.modules["neardup.api"] = types.SimpleNamespace(find=find)
+from neardup.cli import main
+main(["find", "docs.jsonl", *sys.argv[1:]], prog_name="neardup")
+"""
+# The command with a search that finds enough pairs to fill every pipe buffer.
+MANY = """
+import sys, types
+import pyarrow as pa
+import neardup
+from tests.cli.conftest import SPEC, SUMMARY, CLUSTERS, CROWDS
+n = 300_000
+pairs = pa.table({"id_a": list(range(n)), "id_b": list(range(1, n + 1)), "similarity": [0.9] * n})
+def find(inputs, *, observer, **options):
+    return types.SimpleNamespace(pairs=pairs, clusters=CLUSTERS, crowds=CROWDS, faults=[], spec=SPEC,
+                                 summary=types.SimpleNamespace(as_dict=lambda: SUMMARY))
+neardup.api = sys.modules["neardup.api"] = types.SimpleNamespace(find=find)
+from neardup.cli import main
+main(["find", "docs.jsonl", *sys.argv[1:]], prog_name="neardup")
+"""
+
+
+def _start(
+    script: str, *args: str, folder: Path, repository: Path, **options: object
+) -> subprocess.Popen[str]:
+    (folder / "docs.jsonl").write_text('{"text": "never read"}\n')
+    path = os.pathsep.join([str(repository), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
+        [sys.executable, "-c", script, *args],
+        cwd=folder,
+        text=True,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": path},
+        **options,
+    )
+
+
+def test_ctrl_c_ends_at_once_and_leaves_nothing(tmp_path: Path, repository: Path) -> None:
+    process = _start(BUSY, "-o", "pairs.csv", folder=tmp_path, repository=repository, stdout=subprocess.PIPE)
+    assert process.stderr is not None
+    assert process.stderr.readline() == "searching\n"
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert time.monotonic() - sent < 5
+    assert process.returncode == 130
+    assert err.strip() == "interrupted, nothing written"
+    assert out == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["docs.jsonl"]
+
+
+def test_a_closed_pipe_is_a_quiet_end_with_the_files_complete(tmp_path: Path, repository: Path) -> None:
+    process = _start(
+        MANY, "--clusters", "c.csv", folder=tmp_path, repository=repository, stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline().startswith('{"id_a": 0')
+    process.stdout.close()
+    with process.stderr as stream:
+        err = stream.read()
+    assert process.wait(timeout=60) == 0
+    assert "Broken pipe" not in err
+    assert "Traceback" not in err
+    assert err.splitlines()[-1].startswith("neardup: ")
+    assert (tmp_path / "c.csv").exists()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+@pytest.mark.parametrize(
+    "args", [(), ("--format", "csv"), ("--format", "parquet"), ("--format", "table"), ("--json",)]
+)
+def test_a_full_stdout_is_an_error(tmp_path: Path, repository: Path, args: tuple[str, ...]) -> None:
+    with open("/dev/full", "w") as full:
+        process = _start(MANY, *args, folder=tmp_path, repository=repository, stdout=full)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "Error: cannot write stdout: No space left on device. Free some space" in err
+    assert "Traceback" not in err
+
+
+def test_a_stdout_that_is_closed_from_the_start_is_an_error(tmp_path: Path, repository: Path) -> None:
+    process = _start(
+        MANY, folder=tmp_path, repository=repository, stdout=None, preexec_fn=lambda: os.close(1)
+    )
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "Error: stdout is closed. Give a file for the output." in err
+
+
+def test_help_imports_nothing_heavy(repository: Path) -> None:
+    script = (
+        "import sys\n"
+        "from neardup.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        "names = 'numpy numba pyarrow rich importlib.metadata concurrent.futures asyncio unittest'.split()\n"
+        "sys.exit(', '.join(name for name in names if name in sys.modules) or 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.stderr.strip() == ""
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("args", [["--help"], ["find", "--help"]])
+def test_help_takes_at_most_0_15_seconds_of_one_core(
+    command: Callable[..., subprocess.CompletedProcess[str]], args: list[str]
+) -> None:
+    def cpu_seconds() -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    best = float(
+        "inf"
+    )  # processor time, not the clock, and the best of seven: other tests run beside this one
+    for _ in range(7):
+        before = cpu_seconds()
+        assert command(*args).returncode == 0
+        best = min(best, cpu_seconds() - before)
+    assert best <= 0.15

@@ -1,0 +1,195 @@
+"""Where pairs, clusters and the summary go, and which exit code each end of a run has."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import Result
+
+from neardup.errors import InputError
+from neardup.types import Fault
+
+Run = Callable[..., Result]
+LINES = '{"id_a": "a", "id_b": "b", "similarity": 1.0}\n{"id_a": "b", "id_b": "c", "similarity": 0.8}\n'
+
+
+def test_pairs_go_to_stdout_as_jsonl_and_the_summary_to_stderr(neardup_find: Run) -> None:
+    result = neardup_find()
+    assert result.exit_code == 0
+    assert result.stdout == LINES
+    assert "documents     1,234 (5.6 MB), 1 empty, 2 shorter than one shingle" in result.stderr
+
+
+def test_the_last_line_of_stderr_has_counts_seconds_threads_and_spec(neardup_find: Run, search: Any) -> None:
+    last = neardup_find().stderr.splitlines()[-1]
+    assert last.startswith("neardup: 1,234 documents, 56 candidates, 50 checked, 2 pairs, 1 cluster, 0.8")
+    assert last.endswith(" s, 2 threads, spec " + search.find([], observer=None).spec.id)
+
+
+def test_options_reach_the_search_unchanged(neardup_find: Run, search: Any) -> None:
+    options = (
+        "-t .7 --recall .9 --shingle word:3 --normalize casefold,space --slots 100 --bands 20x5 --seed 7"
+    )
+    options += (
+        " --sketch universal --threads 3 --link connected --collapse-exact --crowd 50 --text body --id key"
+    )
+    options += " --glob *.rst --encoding latin-1 --on-bad skip --input-format jsonl --block-size 10"
+    assert neardup_find(*options.split()).exit_code == 0
+    call = {name: value if name == "inputs" else str(value) for name, value in search.calls[0].items()}
+    assert call == {
+        "inputs": [Path("docs.jsonl")],
+        "threshold": "0.7",
+        "recall": "0.9",
+        "shingle": "word:3",
+        "normalize": "nfc,casefold,space",
+        "slots": "100",
+        "bands": "20x5",
+        "seed": "7",
+        "sketch": "universal",
+        "threads": "3",
+        "link": "connected",
+        "collapse_exact": "True",
+        "crowd": "50",
+        "text": "body",
+        "id": "key",
+        "glob": "*.rst",
+        "encoding": "latin-1",
+        "on_bad": "skip",
+        "input_format": "jsonl",
+        "block": "10",
+    }
+
+
+def test_a_dash_is_passed_on_as_stdin(neardup_find: Run, search: Any) -> None:
+    assert neardup_find("-").exit_code == 0
+    assert search.calls[0]["inputs"] == [Path("docs.jsonl"), Path("-")]
+
+
+def test_pairs_and_clusters_go_to_files(neardup_find: Run, search: Any, tmp_path: Path) -> None:
+    result = neardup_find("-o", "pairs.parquet", "--clusters", "clusters.csv")
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    assert pq.read_table(tmp_path / "pairs.parquet").equals(search.pairs)
+    with (tmp_path / "clusters.csv").open(newline="") as stream:
+        assert list(csv.DictReader(stream))[1] == {
+            "id": "b", "cluster": "a", "keeper": "a", "similarity": "0.9"
+        }  # fmt: skip
+    assert "written       pairs.parquet, clusters.csv" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("format", "start"),
+    [("csv", b"id_a,id_b,similarity\r\n"), ("jsonl", b'{"id_a": "a"'), ("parquet", b"PAR1")],
+)
+def test_format_decides_what_goes_to_stdout(neardup_find: Run, format: str, start: bytes) -> None:
+    assert neardup_find("--format", format).stdout_bytes.startswith(start)
+
+
+def test_format_decides_for_a_name_without_suffix(neardup_find: Run, tmp_path: Path) -> None:
+    assert neardup_find("-o", "pairs", "--format", "jsonl").exit_code == 0
+    assert (tmp_path / "pairs").read_text() == LINES
+
+
+def test_a_table_shows_rounded_similarities(neardup_find: Run) -> None:
+    rows = [line.split() for line in neardup_find("--format", "table").stdout.splitlines()]
+    assert rows == [["id_a", "id_b", "similarity"], ["a", "b", "1.0000"], ["b", "c", "0.8000"]]
+
+
+def test_a_long_table_is_cut_and_says_so(neardup_find: Run, search: Any) -> None:
+    search.pairs = pa.concat_tables([search.pairs] * 30)
+    lines = neardup_find("--format", "table").stdout.splitlines()
+    assert len(lines) == 52
+    assert lines[-1] == "… and 10 more; -o FILE writes all"
+
+
+def test_ids_cannot_steer_the_terminal(neardup_find: Run, search: Any) -> None:
+    search.pairs = pa.table({"id_a": ["\x1b[31m[b]x"], "id_b": ["a\nb"], "similarity": [1.0]})
+    assert neardup_find("--format", "table").stdout.splitlines()[1].split() == [
+        "\\x1b[31m[b]x", "a\\nb", "1.0000"
+    ]  # fmt: skip
+
+
+def test_json_prints_the_summary_and_no_pairs(neardup_find: Run) -> None:
+    result = neardup_find("--json")
+    summary = json.loads(result.stdout)
+    assert summary["documents"] == 1234
+    assert set(summary["seconds"]) == {"read", "candidates", "check", "cluster", "write"}
+    assert summary["total_seconds"] == pytest.approx(0.8 + summary["seconds"]["write"])
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_json_with_an_output_writes_the_pairs_there(neardup_find: Run, tmp_path: Path) -> None:
+    assert json.loads(neardup_find("--json", "-o", "pairs.jsonl").stdout)["pairs"] == 2
+    assert (tmp_path / "pairs.jsonl").read_text() == LINES
+
+
+def test_quiet_says_nothing_on_stderr(neardup_find: Run, search: Any) -> None:
+    search.notes = ["compiling"]
+    result = neardup_find("--quiet")
+    assert result.stderr == ""
+    assert result.stdout == LINES
+
+
+def test_notes_are_passed_on(neardup_find: Run, search: Any) -> None:
+    search.notes = ["compiling the kernels, once; about ten seconds"]
+    assert "neardup: compiling the kernels, once; about ten seconds\n" in neardup_find().stderr
+
+
+def test_verbose_shows_the_spec(neardup_find: Run) -> None:
+    assert "min_matches" in neardup_find("--verbose").stderr
+    assert "min_matches" not in neardup_find().stderr
+
+
+def test_an_expected_error_is_one_message_with_exit_code_1(neardup_find: Run, search: Any) -> None:
+    search.error = InputError("docs.jsonl:7: no field 'text'. Name it with --text.")
+    for args in ((), ("--quiet",)):
+        result = neardup_find(*args)
+        assert result.exit_code == 1
+        assert result.stderr == "Error: docs.jsonl:7: no field 'text'. Name it with --text.\n"
+
+
+def test_an_unexpected_error_asks_for_a_report_and_hides_the_traceback(
+    neardup_find: Run, search: Any
+) -> None:
+    search.error = ZeroDivisionError("division by zero")
+    result = neardup_find("-o", "pairs.csv")
+    assert result.exit_code == 1
+    assert "unexpected ZeroDivisionError: division by zero. This is a fault in neardup 0.1.0" in result.stderr
+    assert "--verbose" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not Path("pairs.csv").exists()
+
+
+def test_verbose_shows_the_traceback_of_an_unexpected_error(neardup_find: Run, search: Any) -> None:
+    search.error = ZeroDivisionError("division by zero")
+    stderr = neardup_find("--verbose").stderr
+    assert "Traceback (most recent call last)" in stderr
+    assert "Run again with --verbose" not in stderr
+
+
+def test_bad_records_are_listed_up_to_twenty(neardup_find: Run, search: Any) -> None:
+    search.summary = {"bad": 25}
+    search.faults = [Fault("docs.jsonl", row, "no JSON") for row in range(1, 26)]
+    lines = neardup_find("--on-bad", "skip").stderr.splitlines()
+    start = lines.index("bad records, left out (25):")
+    assert lines[start + 1] == "  docs.jsonl:1: no JSON"
+    assert lines[start + 20] == "  docs.jsonl:20: no JSON"
+    assert lines[start + 21] == "  and 5 more"
+
+
+def test_crowds_are_named_with_their_size(neardup_find: Run, search: Any) -> None:
+    search.summary = {"crowds": 7, "crowd_documents": 10_015}
+    search.crowds = pa.table(
+        {"leader": [f"page {n}" for n in range(7)], "documents": [2, 3, 10_000, 1, 4, 5, 0]}
+    )
+    stderr = neardup_find().stderr
+    assert "crowds        7 of 10,015 documents in all" in stderr
+    assert "page 2: 10,000 documents" in stderr
+    assert "and 2 more" in stderr

@@ -1,0 +1,56 @@
+"""Fixtures and profiles that every test folder shares.
+
+Collections of the project lie beside the checkout and are no part of it, so a test that reads them is marked
+``shared_data`` and skipped, with the reason, where they are absent.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+# `ci` is derandomised so that a red run can be repeated; `long` draws new examples and many more of them.
+settings.register_profile(
+    "ci", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None
+)
+settings.register_profile(
+    "long", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def shared_data_folder() -> Path:
+    """Where the project's collections are: NEARDUP_SHARED_DATA, else ../shared/data beside the checkout."""
+    named = os.environ.get("NEARDUP_SHARED_DATA")
+    return Path(named).resolve() if named else REPOSITORY.parent / "shared" / "data"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the tests marked ``shared_data`` when there is no such folder."""
+    folder = shared_data_folder()
+    if folder.is_dir():
+        return
+    absent = pytest.mark.skip(reason=f"no collections at {folder}; set NEARDUP_SHARED_DATA to their folder")
+    for item in items:
+        if item.get_closest_marker("shared_data"):
+            item.add_marker(absent)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of the project's collections; the test must carry the mark ``shared_data`` too."""
+    folder = shared_data_folder()
+    if not folder.is_dir():
+        pytest.skip(f"no collections at {folder}; set NEARDUP_SHARED_DATA to their folder")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The root of the checkout under test."""
+    return REPOSITORY

@@ -1,0 +1,110 @@
+"""The fenced blocks of a Markdown page, and how each kind is run.
+
+``console`` blocks hold shell commands after ``$``; the lines below a command are its stdout (with
+``console all`` its stderr too), in which ``…`` stands for anything, and on a line of its own for any lines.
+``python`` blocks run as they are, or as doctests when they begin with ``>>>``. Other kinds are not run.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+_SET_UP = re.compile(r"\bpip install [^&|;]*(&&\s*)?")
+_DOCTEST = (
+    "import doctest, sys\n"
+    "flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE\n"
+    "test = doctest.DocTestParser().get_doctest(sys.stdin.read(), {}, sys.argv[1], sys.argv[1], 0)\n"
+    "sys.exit(doctest.DocTestRunner(optionflags=flags).run(test).failed)\n"
+)
+NOT_RUN_HERE = ("pytest", ".ci/run")
+"""Commands that would run this very test again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block: its page and line, the words after the fence, and its text."""
+
+    page: str
+    line: int
+    info: tuple[str, ...]
+    body: str
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command of a console block and the output that the page shows for it."""
+
+    text: str
+    shown: str
+
+
+def blocks_of(page: Path, root: Path) -> list[Block]:
+    """Return the fenced blocks of a page in order."""
+    text = page.read_text(encoding="utf-8")
+    return [
+        Block(
+            page.relative_to(root).as_posix(),
+            text.count("\n", 0, match.start()) + 1,
+            tuple(match["info"].split()),
+            match["body"],
+        )
+        for match in _FENCE.finditer(text)
+    ]
+
+
+def commands_of(block: Block) -> Iterator[Command]:
+    """Yield the commands of a console block; a line that ends in a backslash goes on in the next one."""
+    joined = block.body.replace("\\\n", "")
+    for part in re.split(r"^\$ ", joined, flags=re.MULTILINE)[1:]:
+        text, _, shown = part.partition("\n")
+        yield Command(_SET_UP.sub("", text).strip(), shown)
+
+
+def matches(shown: str, printed: str) -> bool:
+    """Whether the output that a page shows is what was printed."""
+    pattern = "".join(
+        r"(?:[^\n]*\n)*" if line.strip() == "…" else re.escape(line).replace("…", "[^\n]*") + "\n"
+        for line in shown.rstrip("\n").split("\n")
+    )
+    return re.fullmatch(pattern, printed.rstrip("\n") + "\n") is not None
+
+
+def run_block(block: Block, folder: Path, env: Mapping[str, str]) -> None:
+    """Run a block in ``folder``; fail with the transcript when it fails or prints something else."""
+    if block.info[:1] == ("console",):
+        for command in commands_of(block):
+            _run_command(block, command, folder, env)
+    elif block.info[:1] == ("python",):
+        is_doctest = block.body.startswith(">>>")
+        source = ["-c", _DOCTEST, str(block)] if is_doctest else ["-c", block.body]
+        done = _run([sys.executable, *source], folder, env, body=block.body if is_doctest else "")
+        assert done.returncode == 0, f"{block}\n{done.stdout}{done.stderr}"
+
+
+def _run_command(block: Block, command: Command, folder: Path, env: Mapping[str, str]) -> None:
+    if not command.text or command.text.split()[0] in NOT_RUN_HERE:
+        return
+    done = _run(["bash", "-o", "pipefail", "-c", command.text], folder, env)
+    printed = done.stdout + done.stderr if "all" in block.info else done.stdout
+    transcript = f"{block}\n$ {command.text}\n{done.stdout}{done.stderr}"
+    assert done.returncode == 0, transcript
+    assert not command.shown.strip() or matches(command.shown, printed), (
+        f"{transcript}\nshown:\n{command.shown}"
+    )
+
+
+def _run(
+    args: list[str], folder: Path, env: Mapping[str, str], *, body: str = ""
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        args, cwd=folder, env=dict(env), input=body, capture_output=True, text=True, timeout=300
+    )

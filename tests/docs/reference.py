@@ -1,0 +1,97 @@
+"""Writes docs/reference from the program itself: ``python -m tests.docs.reference``.
+
+The pages are checked in, and ``test_reference`` fails when they no longer say what the program says.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import click
+
+import neardup
+from neardup.cli import main
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reference"
+NOTE = (
+    "<!-- Written by `python -m tests.docs.reference`; edit the help texts and docstrings, not this page. -->"
+)
+
+
+def cli_page() -> str:
+    """The page of commands: usage, text and options of each."""
+    context = click.Context(main, info_name="neardup")
+    parts = ["# Command line", NOTE, (main.help or "").strip()]
+    for name in main.list_commands(context):
+        command = main.get_command(context, name)
+        assert command is not None
+        inner = click.Context(command, info_name=name, parent=context)
+        usage = " ".join(["neardup", name, *command.collect_usage_pieces(inner)])
+        examples = re.sub(r"^[\b\s]*Examples:\n", "", command.epilog or "")
+        parts += [f"## neardup {name}", f"```text\n{usage}\n```", inspect.cleandoc(command.help or "")]
+        parts.append(_options(command, inner))
+        parts.append("Examples:\n\n```text\n" + inspect.cleandoc(examples) + "\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def _options(command: click.Command, context: click.Context) -> str:
+    rows = ["| option | meaning | default |", "| --- | --- | --- |"]
+    for option in command.get_params(context):
+        if not isinstance(option, click.Option):
+            continue
+        meaning, _, default = (option.help or "").partition("[default: ")
+        if option.show_default:
+            default = str(option.default)
+        cells = (f"`{_names(option)}`", meaning.strip(), default.rstrip("]").strip())
+        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(rows)
+
+
+def _names(option: click.Option) -> str:
+    """The names and the value of an option; made here, because versions of click word them differently."""
+    names = ", ".join(sorted(option.opts, key=len))
+    if option.is_flag:
+        return names
+    choices = option.type.choices if isinstance(option.type, click.Choice) else ()
+    return f"{names} {option.metavar or '|'.join(choices)}"
+
+
+def api_page() -> str:
+    """The page of public names: signature and docstring of each."""
+    parts = ["# Python", NOTE, inspect.cleandoc(neardup.__doc__ or "")]
+    for name in neardup.__all__:
+        parts += [f"## {name}", *_entry(name, getattr(neardup, name))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _entry(name: str, thing: object) -> list[str]:
+    text = inspect.cleandoc(inspect.getdoc(thing) or "")
+    if not callable(thing):
+        return [f"```text\n{name} = {thing!r}\n```"]
+    signature = "" if inspect.isclass(thing) and issubclass(thing, Exception) else _signature(name, thing)
+    parts = [f"```text\n{part}\n```" for part in (signature, text) if part]
+    if inspect.isclass(thing):
+        for method, value in sorted(vars(thing).items()):
+            if not method.startswith("_") and callable(getattr(thing, method)) and inspect.getdoc(value):
+                call = _signature(f"{name}.{method}", getattr(thing, method))
+                parts.append(f"```text\n{call}\n\n{inspect.getdoc(value)}\n```")
+    return parts
+
+
+def _signature(name: str, thing: object) -> str:
+    signature = inspect.signature(thing)  # type: ignore[arg-type]
+    plain = signature.replace(
+        parameters=[each.replace(annotation=each.empty) for each in signature.parameters.values()],
+        return_annotation=signature.empty,
+    )
+    return f"{name}{plain}"
+
+
+PAGES = {"cli.md": cli_page, "api.md": api_page}
+
+if __name__ == "__main__":
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for file, page in PAGES.items():
+        (FOLDER / file).write_text(page(), encoding="utf-8")

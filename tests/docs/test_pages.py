@@ -1,0 +1,79 @@
+"""Every command and code block of README.md and docs/ runs, and prints what the page shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from tests.docs.blocks import Block, blocks_of, commands_of, matches, run_block
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "examples" / "README.md"])
+KINDS = {"console", "python", "text", "json", "csv"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a copy of examples/, as the commands of the pages expect."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    return tmp_path
+
+
+@pytest.fixture
+def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment with a ``neardup`` that is the one under test, and a terminal of known width."""
+    tools = tmp_path_factory.mktemp("bin")
+    shim = tools / "neardup"
+    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m neardup.cli "$@"\n')
+    shim.chmod(0o755)
+    (tools / "python").symlink_to(sys.executable)
+    return {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "100"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_the_blocks_of_a_page_run(page: Path, folder: Path, env: dict[str, str]) -> None:
+    for block in blocks_of(page, ROOT):
+        assert block.info[:1], f"{block}: a block without a kind"
+        assert block.info[0] in KINDS, f"{block}: a kind of block that is not run: {block.info[0]}"
+        run_block(block, folder, env)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_the_links_of_a_page_lead_to_files(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    targets = [target.partition("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", text)]
+    missing = [
+        target for target in targets if target and "://" not in target and not (page.parent / target).exists()
+    ]
+    assert missing == []
+
+
+def test_the_readme_sets_everything_up_with_two_commands() -> None:
+    commands = [
+        line.removeprefix("$ ")
+        for block in blocks_of(ROOT / "README.md", ROOT)
+        if block.info[:1] == ("console",)
+        for line in block.body.splitlines()
+        if "pip install" in line
+    ]
+    assert commands == [
+        "pip install . && neardup find examples/abstracts.jsonl -t 0.8",
+        "pip install '.[test]' && pytest",
+    ]
+
+
+def test_a_false_output_is_noticed() -> None:
+    assert matches("a…c\n…\nz\n", "abc\n1\n2\nz\n")
+    assert not matches("a\nz\n", "a\nb\nz\n")
+    assert not matches("a\n", "a\nb\n")
+
+
+def test_set_up_is_left_out_of_what_is_run() -> None:
+    block = Block(
+        "x.md", 1, ("console",), "$ pip install . && neardup find x \\\n  -t 0.8\n$ pip install 'a[b]'\n"
+    )
+    assert [command.text for command in commands_of(block)] == ["neardup find x   -t 0.8", ""]

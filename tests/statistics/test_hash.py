@@ -1,0 +1,105 @@
+"""The shingle hash spreads real and structured shingles evenly, in every bit that a sketch reads.
+
+chi^2/df of n distinct shingles over 2^b bins is 1 with standard error sqrt(2/df); the gate is 5 of them, on both
+sides (false alarm 6e-7 a check, fixed seeds). A hash of two multiplications without a last mixing gives over 10 on
+the same shingles and must fail. Avalanche: a flipped input bit flips each output bit with probability 1/2; 4,096
+bit pairs or more are looked at, so that gate is 7 sigma (false alarm 1e-8 a check).
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from neardup.params import Shingle
+from neardup.shingle import Hasher, build_sets
+from neardup.types import Documents
+from tests.oracles import shared
+from tests.oracles.sketch import chi_square_per_freedom, two_round_hash
+from tests.statistics.bounds import SIGMAS
+
+U64 = NDArray[np.uint64]
+BITS = 14
+BINS = 1 << BITS
+AVALANCHE_SIGMAS = 7.0
+
+
+def hashes_of(texts: list[bytes], shingle: str, seed: int = 1) -> U64:
+    """The distinct shingle hashes of each text, end to end."""
+    documents = Documents.from_bytes(texts)
+    counts = np.maximum(1, np.diff(documents.offsets))  # at least as many as there are shingles
+    return build_sets(documents, Hasher(Shingle.parse(shingle), seed), counts).hashes
+
+
+def check_even(values: U64, name: str) -> None:
+    """Three windows of bits fill their bins evenly: the lowest, the middle and the highest."""
+    assert values.size >= 5 * BINS
+    bound = SIGMAS * math.sqrt(2 / (BINS - 1))
+    for shift in (0, 25, 64 - BITS):
+        bins = (values >> np.uint64(shift)) & np.uint64(BINS - 1)
+        found = chi_square_per_freedom(bins, BINS)
+        assert abs(found - 1) <= bound, f"{name}: chi2/df {found:.3f} at bit {shift}; allowed is 1 +- {bound:.3f}"
+
+
+@pytest.mark.shared_data
+@pytest.mark.parametrize("shingle", ["char:5", "char:8", "char:9", "char:17", "char:40", "byte:6", "word:2", "word:3"])
+@pytest.mark.parametrize("name", ["bible_nt", "udhr", "mccormick_1000"])
+def test_shingles_of_real_text_fill_their_bins_evenly(shared_data: Path, name: str, shingle: str):
+    _, texts = shared.documents(shared_data, name)
+    check_even(hashes_of(["\n".join(texts).encode()], shingle), f"{name} {shingle}")
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**63 - 1])
+@pytest.mark.parametrize("form", ["{}", "{:08}", "{:016}", "https://example.org/a/long/common/prefix/{}.html", "{:b}"])
+def test_structured_items_fill_their_bins_evenly(form: str, seed: int):
+    items = b"\xff".join(form.format(i).encode() for i in range(200_000))
+    check_even(hashes_of([items], "item", seed), form)
+
+
+def test_hashes_of_two_seeds_are_unrelated():
+    texts = [f"{i:07}".encode() for i in range(200_000)]
+    a, b = hashes_of(texts, "byte:7", seed=1), hashes_of(texts, "byte:7", seed=2)
+    check_even(a ^ b, "seeds 1 and 2, XOR")
+    check_even(a - b, "seeds 1 and 2, difference")
+
+
+def eight_bytes(shared_data: Path) -> NDArray[np.int64]:
+    """Every distinct 8-byte window of a real text as a little-endian word."""
+    _, texts = shared.documents(shared_data, "mccormick_1000")
+    data = np.frombuffer("\n".join(texts).encode(), dtype=np.uint8)
+    windows = np.lib.stride_tricks.sliding_window_view(data, 8)
+    return np.unique(np.ascontiguousarray(windows).view("<i8").ravel())
+
+
+@pytest.mark.shared_data
+def test_known_bad_two_round_hash_fails_the_same_check(shared_data: Path):
+    with pytest.raises(AssertionError, match="chi2/df"):
+        check_even(two_round_hash(eight_bytes(shared_data), 1), "two rounds")
+
+
+@pytest.mark.parametrize("length", [3, 4, 8, 9, 12, 16, 17, 24, 31, 32, 33, 64, 100])
+def test_every_input_bit_reaches_every_output_bit(length: int):
+    """4,000 random strings of each length; each of their bits is flipped once (at most 64 places are tried)."""
+    rng = np.random.default_rng(length)
+    trials = 4000
+    base = rng.integers(0, 256, (trials, length), dtype=np.uint8)
+    plain = hashes_of([row.tobytes() for row in base], f"byte:{length}")
+    bound = AVALANCHE_SIGMAS * 0.5 / math.sqrt(trials)
+    places = rng.permutation(8 * length)[:64]
+    for place in places:
+        flipped = base.copy()
+        flipped[:, place // 8] ^= np.uint8(1 << (place % 8))
+        change = plain ^ hashes_of([row.tobytes() for row in flipped], f"byte:{length}")
+        ones = np.unpackbits(change.view(np.uint8).reshape(trials, 8), axis=1).mean(axis=0)
+        worst = float(np.abs(ones - 0.5).max())
+        assert worst <= bound, f"{length} bytes, bit {place}: an output bit is off by {worst:.4f} > {bound:.4f}"
+
+
+def test_no_two_of_a_million_shingles_collide():
+    """2^20 shingles of ten bytes: a collision of 64-bit hashes has probability 3e-8."""
+    text = np.random.default_rng(4).integers(0, 256, 1 << 20, dtype=np.uint8).tobytes()
+    assert np.unique(hashes_of([text], "byte:10")).size == (1 << 20) - 9

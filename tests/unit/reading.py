@@ -1,0 +1,54 @@
+"""What the tests of the readers share: reading everything, and looking at it as plain Python values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from neardup.formats import open_inputs
+from neardup.formats.ids import Ids
+from neardup.types import SLACK, Batch
+
+import numpy as np
+
+
+@dataclass
+class Everything:
+    """All batches of a run, end to end."""
+
+    texts: list[str] = field(default_factory=list)
+    blobs: list[bytes] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    ids: list[Any] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    bad: int = 0
+    blank: int = 0
+    consumed: int = 0
+    batches: list[Batch] = field(default_factory=list)
+
+
+def read(inputs: Any, **options: Any) -> Everything:
+    """Read inputs through the public door."""
+    return gathered(task() for task in open_inputs(inputs, **options).tasks())
+
+
+def gathered(batches: Iterable[Batch]) -> Everything:
+    """Join batches, checking what holds for each of them."""
+    every, ids = Everything(), Ids()
+    for batch in batches:
+        documents = batch.documents
+        assert documents.offsets[-1] + SLACK <= documents.data.size
+        assert documents.offsets.dtype == np.int64
+        blobs = [documents.blob(i) for i in range(len(documents))]
+        every.blobs += blobs
+        every.texts += [blob.replace(b"\xff", b"|").decode("utf-8") for blob in blobs]
+        every.rows += batch.rows.tolist()
+        every.faults += [str(fault) for fault in batch.faults]
+        every.bad += batch.bad
+        every.blank += batch.blank
+        every.consumed += batch.consumed
+        every.batches.append(batch)
+        ids.append(batch)
+    every.ids = ids.take(np.arange(len(ids), dtype=np.int64)).to_pylist()
+    return every

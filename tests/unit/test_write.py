@@ -1,0 +1,283 @@
+"""What is written reads back exactly, appears whole or not at all, and says what made it."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neardup.errors import InputError, OutputError
+from neardup.formats.atomic import AtomicFiles, check_target
+from neardup.formats.write import Output, output_format, write_table, write_tables
+
+SPEC: dict[str, Any] = {"id": "0123456789ab", "threshold": 0.8}
+AWKWARD = [
+    'say "a", "b"',
+    "two\nlines\r\n",
+    "tab\tand\x00nul\x1f",
+    "c:\\temp\\a",
+    "naïve 漢字 🙂",
+    "",
+    " blank ",
+]
+
+
+def pairs(ids_a: list[Any], ids_b: list[Any], similarity: list[float]) -> pa.Table:
+    kind = pa.int64() if all(isinstance(name, int) for name in ids_a) else pa.large_string()
+    columns = {"id_a": pa.array(ids_a, kind), "id_b": pa.array(ids_b, kind), "similarity": similarity}
+    return pa.table(columns)
+
+
+AWKWARD_PAIRS = pairs(AWKWARD, AWKWARD[::-1], [1 / 3, 0.8, 1.0, 0.1 + 0.2, 5e-324, 1e22, 0.0])
+
+
+def read_jsonl(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_bytes().decode().split("\n")[:-1]]
+
+
+def read_csv(path: Path) -> list[dict[str, Any]]:
+    with path.open(newline="", encoding="utf-8") as stream:
+        return [
+            {**row, "similarity": float(row["similarity"])} for row in csv.DictReader(stream, strict=True)
+        ]
+
+
+def leftovers(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.name.endswith(".part"))
+
+
+def test_jsonl_reads_back_exactly(tmp_path: Path) -> None:
+    write_table(AWKWARD_PAIRS, tmp_path / "p.jsonl", format=None, spec=SPEC)
+    assert read_jsonl(tmp_path / "p.jsonl") == AWKWARD_PAIRS.to_pylist()
+
+
+def test_csv_reads_back_exactly(tmp_path: Path) -> None:
+    write_table(AWKWARD_PAIRS, tmp_path / "p.csv", format=None, spec=SPEC)
+    assert read_csv(tmp_path / "p.csv") == AWKWARD_PAIRS.to_pylist()
+
+
+def test_parquet_reads_back_exactly_and_carries_the_spec(tmp_path: Path) -> None:
+    write_table(AWKWARD_PAIRS, tmp_path / "p.parquet", format=None, spec=SPEC)
+    table = pq.read_table(tmp_path / "p.parquet")
+    assert table.to_pylist() == AWKWARD_PAIRS.to_pylist()
+    assert json.loads(table.schema.metadata[b"neardup"]) == SPEC
+    assert pq.ParquetFile(tmp_path / "p.parquet").metadata.row_group(0).column(0).compression == "ZSTD"
+    assert not (tmp_path / "p.parquet.spec.json").exists()
+
+
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.text(st.characters(exclude_categories=["Cs"])),
+            st.one_of(st.integers(0, 9), st.floats(allow_nan=False, allow_infinity=False)),
+        ),
+        min_size=1,
+    )
+)
+def test_any_text_and_any_float_read_back_exactly(
+    tmp_path_factory: Any, rows: list[tuple[str, float]]
+) -> None:
+    folder = tmp_path_factory.mktemp("round")
+    names, values = [row[0] for row in rows], [float(row[1]) for row in rows]
+    table = pairs(names, names[::-1], values)
+    for name, read in (("p.jsonl", read_jsonl), ("p.csv", read_csv)):
+        write_table(table, folder / name, format=None, spec=SPEC)
+        back = read(folder / name)
+        assert back == table.to_pylist()
+        assert [str(row["similarity"]) for row in back] == [str(value) for value in values]  # -0.0 too
+
+
+@pytest.mark.parametrize("name", ["p.jsonl", "p.csv"])
+def test_text_formats_leave_the_spec_in_a_side_file(tmp_path: Path, name: str) -> None:
+    write_table(AWKWARD_PAIRS, tmp_path / name, format=None, spec=SPEC)
+    assert json.loads((tmp_path / f"{name}.spec.json").read_text()) == SPEC
+
+
+def test_integer_ids_stay_integers(tmp_path: Path) -> None:
+    table = pairs([1, 2**62], [2, -5], [1.0, 0.5])
+    write_table(table, tmp_path / "p.jsonl", format=None, spec=SPEC)
+    write_table(table, tmp_path / "p.parquet", format=None, spec=SPEC)
+    assert read_jsonl(tmp_path / "p.jsonl") == table.to_pylist()
+    assert pq.read_schema(tmp_path / "p.parquet").field("id_a").type == pa.int64()
+
+
+def test_a_whole_number_stays_a_float_in_json(tmp_path: Path) -> None:
+    write_table(pairs(["a"], ["b"], [1.0]), tmp_path / "p.jsonl", format=None, spec=SPEC)
+    assert (tmp_path / "p.jsonl").read_text() == '{"id_a": "a", "id_b": "b", "similarity": 1.0}\n'
+
+
+def test_csv_is_that_of_rfc_4180(tmp_path: Path) -> None:
+    write_table(pairs(['a,"b"'], [""], [0.5]), tmp_path / "p.csv", format=None, spec=SPEC)
+    assert (tmp_path / "p.csv").read_bytes() == b'id_a,id_b,similarity\r\n"a,""b""","",0.5\r\n'
+
+
+def test_clusters_with_missing_values_and_other_types(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "id": pa.array(["a", None]).dictionary_encode(),
+            "cluster": pa.array([0, None], pa.int32()),
+            "kept": [True, None],
+            "similarity": pa.array([float("nan"), None]),
+        }
+    )
+    write_table(table, tmp_path / "c.jsonl", format=None, spec=SPEC)
+    write_table(table, tmp_path / "c.csv", format=None, spec=SPEC)
+    empty = {"id": None, "cluster": None, "kept": None, "similarity": None}
+    assert read_jsonl(tmp_path / "c.jsonl") == [{**empty, "id": "a", "cluster": 0, "kept": True}, empty]
+    assert (tmp_path / "c.csv").read_text() == "id,cluster,kept,similarity\na,0,true,\n,,,\n"
+
+
+def test_a_column_that_is_no_text_or_number_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="list"):
+        write_table(pa.table({"x": [[1]]}), tmp_path / "p.csv", format=None, spec=SPEC)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["p.jsonl", "p.csv", "p.parquet"])
+def test_a_table_without_rows_is_written(tmp_path: Path, name: str) -> None:
+    write_table(pairs([], [], []).cast(AWKWARD_PAIRS.schema), tmp_path / name, format=None, spec=SPEC)
+    assert (tmp_path / name).exists()
+    if name == "p.csv":
+        assert (tmp_path / name).read_bytes() == b"id_a,id_b,similarity\r\n"
+
+
+def test_rows_of_many_chunks_keep_their_order(tmp_path: Path) -> None:
+    count = 300_000
+    table = pa.concat_tables(
+        [pairs(list(range(count)), list(range(1, count + 1)), [0.5] * count).slice(7)] * 2
+    )
+    write_table(table, tmp_path / "p.csv", format=None, spec=SPEC)
+    write_table(table.slice(5, 10), tmp_path / "slice.jsonl", format=None, spec=SPEC)
+    lines = (tmp_path / "p.csv").read_bytes().split(b"\r\n")
+    assert lines[1:-1] == [b"%d,%d,0.5" % (row, row + 1) for row in range(7, count)] * 2
+    assert read_jsonl(tmp_path / "slice.jsonl") == table.slice(5, 10).to_pylist()
+
+
+def test_suffixes_choose_format_and_compression(tmp_path: Path) -> None:
+    write_table(AWKWARD_PAIRS, tmp_path / "p.jsonl.gz", format=None, spec=SPEC)
+    rows = [json.loads(line) for line in gzip.decompress((tmp_path / "p.jsonl.gz").read_bytes()).splitlines()]
+    assert rows == AWKWARD_PAIRS.to_pylist()
+    assert output_format("P.NDJSON", None) == "jsonl"
+    assert output_format("p.csv.zst", None) == "csv"
+    assert output_format("p.txt", "csv") == "csv"
+    assert output_format("-", None) == "jsonl"
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "words"),
+    [
+        ("p.xlsx", None, r"p\.xlsx does not tell a format"),
+        ("p", None, "does not tell a format"),
+        ("p.csv", "cvs", "Did you mean 'csv'"),
+        ("p.parquet.gz", None, "compressed inside"),
+    ],
+)
+def test_a_name_without_a_known_format_is_refused(name: str, format: str | None, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        output_format(name, format)
+
+
+def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+
+    def write_and_stop() -> None:
+        with AtomicFiles() as files:
+            files.open(target).write(b"new")
+            files.open(tmp_path / "b.txt").write(b"new")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_and_stop()
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_files_appear_together_or_not_at_all(tmp_path: Path) -> None:
+    bad = pa.table({"x": [[1]]})
+    with pytest.raises(TypeError):
+        write_tables([Output(AWKWARD_PAIRS, tmp_path / "p.csv"), Output(bad, tmp_path / "c.csv")], spec=SPEC)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_replaced_file_keeps_its_rights_and_a_link_stays_a_link(tmp_path: Path) -> None:
+    target, link = tmp_path / "a.txt", tmp_path / "link"
+    target.write_text("old")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    with AtomicFiles() as files:
+        files.open(link).write(b"new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+    assert target.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_full_device_is_an_output_error_with_a_cure() -> None:
+    if not os.path.exists("/dev/full"):
+        pytest.skip("this system has no /dev/full")
+    with pytest.raises(OutputError, match=r"/dev/full: No space left on device\. Free some space"):
+        write_table(AWKWARD_PAIRS, "/dev/full", format="csv", spec=SPEC)
+
+
+@pytest.mark.parametrize("name", ["p.jsonl", "p.csv", "p.parquet", "p.csv.gz"])
+def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, name: str) -> None:
+    count = 200_000
+    table = pairs([f"{row * 7919 % count:x}" for row in range(count)], ["b"] * count, [0.5] * count)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(
+        resource.RLIMIT_FSIZE, (50_000, hard)
+    )  # Python ignores SIGXFSZ: write fails with EFBIG
+    try:
+        with pytest.raises(OutputError, match=r"p\..*File too large"):
+            write_table(table, tmp_path / name, format=None, spec=SPEC)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_folder_is_found_before_the_run(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"No such file or directory\. Make the folder"):
+        check_target(tmp_path / "none" / "p.csv")
+    with pytest.raises(OutputError, match="Is a directory"):
+        check_target(tmp_path)
+    check_target(tmp_path / "p.csv")
+    check_target(os.devnull)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pipe_takes_every_format(tmp_path: Path) -> None:
+    script = (
+        "import sys, pyarrow as pa; from neardup.formats.write import write_table;"
+        "write_table(pa.table({'x': ['a', 'b']}), '-', format=sys.argv[1], spec={'id': 'x'})"
+    )
+    out = {
+        format: subprocess.run(
+            [sys.executable, "-c", script, format], stdout=subprocess.PIPE, check=True, timeout=120
+        ).stdout
+        for format in ("jsonl", "csv", "parquet")
+    }
+    assert out["jsonl"] == b'{"x": "a"}\n{"x": "b"}\n'
+    assert out["csv"] == b"x\r\na\r\nb\r\n"
+    assert pq.read_table(io.BytesIO(out["parquet"])).to_pydict() == {"x": ["a", "b"]}
+
+
+def test_the_same_table_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        for suffix in ("jsonl", "csv", "parquet", "csv.gz", "jsonl.zst"):
+            write_table(AWKWARD_PAIRS, tmp_path / f"{name}.{suffix}", format=None, spec=SPEC)
+    for suffix in ("jsonl", "csv", "parquet", "csv.gz", "jsonl.zst"):
+        assert (tmp_path / f"a.{suffix}").read_bytes() == (tmp_path / f"b.{suffix}").read_bytes()
+    assert leftovers(tmp_path) == []
