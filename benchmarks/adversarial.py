@@ -186,7 +186,8 @@ def row(name: str, half: Outcome, full: Outcome) -> str:
     ratio = f"{full.run.seconds / half.run.seconds:.2f}" if half.run and full.run else "–"
     cpu = f"{full.run.cpu_seconds / half.run.cpu_seconds:.2f}" if half.run and full.run else "–"
     peak = f"{full.run.peak_mib:.0f}" if full.run else "–"
-    counts = [str(full.summary.get(key, "–")) for key in ("documents", "checked", "pairs", "crowds")]
+    keys = ("documents", "empty", "blank", "checked", "pairs", "crowds")
+    counts = [str(full.summary.get(key, "–")) for key in keys]
     return (
         f"| {name} | {full.megabytes:.1f} | {seconds[0]} | {seconds[1]} | {ratio} | {cpu} | {peak} | "
         + " | ".join(counts)
@@ -211,8 +212,8 @@ def main() -> None:
     args = parser.parse_args()
     args.work.mkdir(parents=True, exist_ok=True)
     print(
-        "| case | MB at 2n | s at n | s at 2n | ratio | CPU ratio | peak MiB | documents | checked | pairs | "
-        "crowds | planted found |\n|" + "---|" * 12
+        "| case | MB at 2n | s at n | s at 2n | ratio | CPU ratio | peak MiB | documents | empty | blank | "
+        "checked | pairs | crowds | planted found |\n|" + "---|" * 14
     )
     for name in args.cases:
         half, full = (run_case(name, args.scale * part, args) for part in (0.5, 1.0))

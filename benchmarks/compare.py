@@ -200,7 +200,10 @@ def quality_cells(found: dict[str, float]) -> str:
 
 def rows_of(program: Program, base: Program, args: argparse.Namespace, truth: Truth | None) -> list[str]:
     """The rows of one program: as it reports, and for peers also filtered by their own estimate."""
-    ratio = "1" if program is base else f"{base.speed / program.speed:.1f}x slower"
+    ratio = "1 | 1"
+    if program is not base:  # per byte: the part that a slow peer gets is smaller
+        cpu = program.median("cpu_seconds") / program.nbytes / (base.median("cpu_seconds") / base.nbytes)
+        ratio = f"{base.speed / program.speed:.1f}x | {cpu:.1f}x"
     shown = program.name + (
         "" if program.nbytes == base.nbytes else f" (first {program.nbytes / 1e6:.0f} MB)"
     )
@@ -224,7 +227,7 @@ def rows_of(program: Program, base: Program, args: argparse.Namespace, truth: Tr
     else:
         kept = {key: value for key, value in reported.items() if value >= args.threshold}
         cells = quality_cells(truth.quality(kept, args.threshold))
-        rows.append(f"| … its pairs with an estimate ≥ {args.threshold} | | | | | | | {cells} |")
+        rows.append(f"| … its pairs with an estimate ≥ {args.threshold} | | | | | | | | {cells} |")
     return rows
 
 
@@ -264,8 +267,8 @@ def compare(args: argparse.Namespace) -> None:
     truth = Truth.load(args.truth) if args.truth else None
     print(header(args) + "\n")
     print(
-        "| program | runs | seconds | CPU s | MB/s | to neardup | peak MiB | pairs | recall | "
-        f"recall, J < {args.threshold + 0.05:.2f} | precision |\n|" + "---|" * 11
+        "| program | runs | seconds | CPU s | MB/s | time to neardup | CPU to neardup | peak MiB | pairs | recall | "
+        f"recall, J < {args.threshold + 0.05:.2f} | precision |\n|" + "---|" * 12
     )
     for program in [*turns, *once]:
         print("\n".join(rows_of(program, turns[0], args, truth)))

@@ -45,8 +45,8 @@ def time_neardup(texts: list[str]) -> dict[str, float]:
     import numpy as np
 
     from neardup.params import Shingle
-    from neardup.shingle import Hasher
-    from neardup.sketch import count_and_sketch
+    from neardup.stages.shingle import Hasher
+    from neardup.stages.sketch import count_and_sketch
     from neardup.types import Documents
 
     documents = Documents.from_bytes(text.encode() for text in texts)

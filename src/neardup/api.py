@@ -1,7 +1,7 @@
 """The Python face: from inputs to a Result, and the parts for people who want the parts.
 
-Here the layers below are put together: ``formats`` reads, ``plan`` chooses, ``pipeline`` finds; names are put to rows. The command
-line is a thin shell around ``find``.
+Here the layers below are put together: ``formats`` reads, ``plan`` chooses, ``pipeline`` finds; then rows get their
+names back. The command line is a thin shell around ``find``.
 """
 
 from __future__ import annotations
@@ -15,9 +15,6 @@ import numpy as np
 import pyarrow as pa
 
 from neardup import plan
-from neardup.stages import shingle as shingle_stage
-from neardup.stages import sketch as sketch_stage
-from neardup.stages import text as text_stage
 from neardup._version import __version__
 from neardup.errors import InputError, SpecMismatch
 from neardup.formats import open_inputs
@@ -43,6 +40,9 @@ from neardup.params import (
 from neardup.pipeline.observe import Observer, Silent, peak_memory
 from neardup.pipeline.run import Found, run
 from neardup.result import Result, Summary
+from neardup.stages import shingle as shingle_stage
+from neardup.stages import sketch as sketch_stage
+from neardup.stages import text as text_stage
 from neardup.types import I64, Batch, Fault, Signatures
 
 __all__ = ["SketchSet", "estimate", "find", "jaccard", "make_spec", "shingle", "sketch"]
@@ -85,7 +85,9 @@ def make_spec(
         shape = Bands.parse(bands)
         slots = check_slots(shape.slots) if slots is None else slots
         if shape.slots > slots:
-            raise InputError(f"bands {shape} need {shape.slots} slots, slots is {slots}. Give more slots or smaller bands.")
+            raise InputError(
+                f"bands {shape} need {shape.slots} slots, slots is {slots}. Give more slots or smaller bands."
+            )
     else:
         slots = plan.choose_slots(threshold, for_bands) if slots is None else slots
         shape = plan.choose_bands(threshold, slots=slots, recall=for_bands)
@@ -132,8 +134,8 @@ def find(
     """Find the near-duplicates of a collection: verified pairs, clusters, a summary.
 
     Every pair reported has exact Jaccard similarity of at least ``threshold`` on its shingle sets (sets of 64-bit
-    hashes). A pair at the threshold is found with probability ``recall`` at least, a more similar one with more. The answer
-    is the same for any ``threads`` and ``block``; the order of the input decides the order of rows only.
+    hashes). A pair at the threshold is found with probability ``recall`` at least, a more similar one with more. The
+    answer is the same for any ``threads`` and ``block``; the order of the input decides the order of rows only.
 
     Args:
         inputs: a path (file, folder, glob) or a list of ``pathlib.Path``; a list of str (the documents); an iterable
@@ -262,9 +264,7 @@ def _result(found: Found, book: _Book, spec: Spec, link: str, threads: int, begi
             "similarity": pa.array(found.similarity),
         }
     )
-    crowd_table = pa.table(
-        {"leader": take(found.crowd_leaders), "documents": pa.array(found.crowd_documents)}
-    )
+    crowd_table = pa.table({"leader": take(found.crowd_leaders), "documents": pa.array(found.crowd_documents)})
     duplicates, example = book.ids.count_duplicates()
     seconds = time.perf_counter() - begin
     summary = Summary(
@@ -424,5 +424,3 @@ def estimate(a: Any, b: Any) -> float:
     0.75
     """
     return sketch_stage.estimate(a, b)
-
-

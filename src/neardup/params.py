@@ -95,9 +95,7 @@ def check_slots(value: int) -> int:
 
 def _choice(value: str, known: tuple[str, ...], name: str) -> str:
     if value not in known:
-        raise InputError(
-            f"{name} is {value!r}; known are {', '.join(known)}.{did_you_mean(str(value), known)}"
-        )
+        raise InputError(f"{name} is {value!r}; known are {', '.join(known)}.{did_you_mean(str(value), known)}")
     return value
 
 
@@ -136,9 +134,7 @@ class Shingle:
             return cls("item", 1)
         if kind not in _SHINGLE_DEFAULT_K:
             known = ("char", "word", "byte", "item")
-            raise InputError(
-                f"shingle is {text!r}. Give char:K, word:K, byte:K or item.{did_you_mean(kind, known)}"
-            )
+            raise InputError(f"shingle is {text!r}. Give char:K, word:K, byte:K or item.{did_you_mean(kind, known)}")
         if not colon:
             return cls(kind, _SHINGLE_DEFAULT_K[kind])
         if not re.fullmatch(r"[0-9]{1,4}", size) or not 1 <= int(size) <= 1000:
@@ -179,9 +175,7 @@ class Normalize:
         known = (*_FORMS, *_STEPS)
         for name in names:
             if name not in known:
-                raise InputError(
-                    f"normalize has {name!r}; known are {', '.join(known)}.{did_you_mean(name, known)}"
-                )
+                raise InputError(f"normalize has {name!r}; known are {', '.join(known)}.{did_you_mean(name, known)}")
         if len(set(names)) < len(names):
             raise InputError(f"normalize is {text!r}: a name is given twice. Give each once.")
         forms = [name for name in names if name in _FORMS]

@@ -78,9 +78,7 @@ def choose_bands(threshold: float, *, slots: int, recall: float = 0.99, rule: st
         divisors = [b for b in range(1, slots + 1) if slots % b == 0]
         nearest = min(divisors, key=lambda b: abs((1.0 / b) ** (b / slots) - threshold))
         return Bands(nearest, slots // nearest)
-    raise InputError(
-        f"rule is {rule!r}; known are {', '.join(BAND_RULES)}.{did_you_mean(str(rule), BAND_RULES)}"
-    )
+    raise InputError(f"rule is {rule!r}; known are {', '.join(BAND_RULES)}.{did_you_mean(str(rule), BAND_RULES)}")
 
 
 def choose_slots(threshold: float, recall: float) -> int:
@@ -110,9 +108,7 @@ def filter_loss(threshold: float, slots: int, min_matches: int) -> float:
     log_t, log_u = math.log(threshold), math.log1p(-threshold)
     choose = math.lgamma(slots + 1)
     return math.fsum(
-        math.exp(
-            choose - math.lgamma(i + 1) - math.lgamma(slots - i + 1) + i * log_t + (slots - i) * log_u
-        )
+        math.exp(choose - math.lgamma(i + 1) - math.lgamma(slots - i + 1) + i * log_t + (slots - i) * log_u)
         for i in range(min_matches)
     )
 

@@ -93,7 +93,7 @@ class Result:
             MissingDependency: pandas is not installed.
         """
         try:
-            import pandas  # noqa: F401, ICN001
+            import pandas  # noqa: F401
         except ImportError as exc:
             raise MissingDependency("to_pandas needs pandas: pip install pandas") from exc
         return self.pairs.to_pandas()

@@ -32,7 +32,7 @@ SPEC = Spec(
     crowd=1000,
 )
 PAIRS = pa.table({"id_a": ["a", "b"], "id_b": ["b", "c"], "similarity": [1.0, 0.8]})
-CLUSTERS = pa.table({"id": ["a", "b"], "cluster": ["a", "a"], "keeper": ["a", "a"], "similarity": [1.0, 0.9]})
+CLUSTERS = pa.table({"id": ["a", "b"], "cluster": [0, 0], "keeper": ["a", "a"], "similarity": [1.0, 0.9]})
 CROWDS = pa.table({"leader": pa.array([], pa.large_string()), "documents": pa.array([], pa.int64())})
 SUMMARY: dict[str, Any] = {
     "documents": 1234,
@@ -42,6 +42,7 @@ SUMMARY: dict[str, Any] = {
     "bad": 0,
     "blank": 3,
     "duplicate_ids": 0,
+    "duplicate_id_example": None,
     "exact_copies": 4,
     "candidates": 56,
     "checked": 50,
@@ -49,6 +50,7 @@ SUMMARY: dict[str, Any] = {
     "clusters": 1,
     "crowds": 0,
     "crowd_documents": 0,
+    "overfull": 0,
     "recall": 0.99312,
     "threshold": 0.8,
     "slots": 256,
@@ -59,6 +61,7 @@ SUMMARY: dict[str, Any] = {
     "peak_memory": 210_000_000,
     "threads": 2,
     "sketch": "hybrid",
+    "link": "star",
     "spec": SPEC.as_dict(),
     "spec_id": SPEC.id,
     "version": "0.1.0",

@@ -79,7 +79,7 @@ def test_pairs_and_clusters_go_to_files(neardup_find: Run, search: Any, tmp_path
     assert pq.read_table(tmp_path / "pairs.parquet").equals(search.pairs)
     with (tmp_path / "clusters.csv").open(newline="") as stream:
         assert list(csv.DictReader(stream))[1] == {
-            "id": "b", "cluster": "a", "keeper": "a", "similarity": "0.9"
+            "id": "b", "cluster": "0", "keeper": "a", "similarity": "0.9"
         }  # fmt: skip
     assert "written       pairs.parquet, clusters.csv" in result.stderr
 
@@ -193,3 +193,9 @@ def test_crowds_are_named_with_their_size(neardup_find: Run, search: Any) -> Non
     assert "crowds        7 of 10,015 documents in all" in stderr
     assert "page 2: 10,000 documents" in stderr
     assert "and 2 more" in stderr
+
+
+def test_documents_without_a_promise_are_told(neardup_find: Run, search: Any) -> None:
+    assert "overfull" not in neardup_find().stderr
+    search.summary = {"overfull": 12_000}
+    assert "overfull      12,000 documents in groups too large to pair up" in neardup_find().stderr

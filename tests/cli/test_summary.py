@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from neardup import Summary
 from neardup.cli.summary import closing_line, duration, megabytes, similarity_text, summary_lines
 
 
@@ -61,12 +63,12 @@ def test_the_summary_says_all_that_the_contract_promises(summary: dict[str, Any]
         "1,234 (5.6 MB), 1 empty, 2 shorter than one shingle",
         "0 bad records, 3 blank lines",
         "exact copies  4",
-        "56, of which 50 checked exactly",
+        "56; 50 pairs checked exactly",
         "2 of similarity 0.8 or more",
-        "clusters      1",
+        "clusters      1, linked as star",
         "0.9931 promised for a pair at 0.8 (32x8 bands, 256 slots, hybrid)",
         "0.80 s: read 0.50 s, candidates 0.10 s, check 0.20 s, cluster 0.00 s",
-        "7.0 MB/s with 2 threads",
+        "7 MB/s with 2 threads",
         "210.0 MB",
         summary["spec_id"],
     ):
@@ -78,9 +80,13 @@ def test_ids_that_repeat_are_mentioned_only_when_there_are_any(summary: dict[str
         return summary_lines(summary, crowds=[], faults=[], files=[], verbose=False)[0]
 
     assert "seen before" not in first()
-    summary["duplicate_ids"] = 3
-    assert "3 with an id seen before" in first()
+    summary.update(duplicate_ids=3, duplicate_id_example="a\x07")
+    assert "3 with an id seen before, such as a\\x07" in first()
 
 
 def test_the_closing_line_is_one_line(summary: dict[str, Any]) -> None:
     assert "\n" not in closing_line(summary)
+
+
+def test_the_summary_stands_for_the_one_of_the_library(summary: dict[str, Any]) -> None:
+    assert set(summary) == {field.name for field in fields(Summary)}

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from neardup.cli import main
+import neardup
+from neardup.cli import main, options
+from neardup.formats.columns import ID_NAMES, TEXT_NAMES
+from neardup.formats.inputs import INPUT_FORMATS
+from neardup.formats.walk import DEFAULT_GLOBS
+from neardup.formats.write import OUTPUT_FORMATS
 
 Run = Callable[..., Result]
 
@@ -134,3 +140,20 @@ def test_every_option_of_find_has_help_and_a_stated_default() -> None:
 def test_version() -> None:
     result = CliRunner().invoke(main, ["--version"], prog_name="neardup")
     assert result.stdout.split() == ["neardup", "0.1.0"]
+
+
+def test_the_choices_of_the_options_are_those_of_the_library() -> None:
+    assert options.INPUT_FORMATS == INPUT_FORMATS
+    assert set(options.PAIR_FORMATS) == {"table", *OUTPUT_FORMATS}
+    find = main.get_command(None, "find")  # type: ignore[arg-type]
+    help_of = {option.name: option.help for option in find.params[1:]}
+    assert ", ".join(TEXT_NAMES) in help_of["text"]
+    assert ", ".join(ID_NAMES) in help_of["id"]
+    assert " and ".join(DEFAULT_GLOBS) in help_of["glob"]
+
+
+def test_every_parameter_of_the_library_has_its_option() -> None:
+    find = main.get_command(None, "find")  # type: ignore[arg-type]
+    names = {option.name.replace("block_size", "block") for option in find.params}
+    here = {"output", "clusters", "format", "json", "quiet", "verbose"}
+    assert names - here == set(signature(neardup.find).parameters) - {"observer"}

@@ -5,8 +5,11 @@ The pages are checked in, and ``test_reference`` fails when they no longer say w
 
 from __future__ import annotations
 
+import ast
+import dataclasses
 import inspect
 import re
+import textwrap
 from pathlib import Path
 
 import click
@@ -23,7 +26,7 @@ NOTE = (
 def cli_page() -> str:
     """The page of commands: usage, text and options of each."""
     context = click.Context(main, info_name="neardup")
-    parts = ["# Command line", NOTE, (main.help or "").strip()]
+    parts = ["# Command line", NOTE, inspect.cleandoc(main.help or "")]
     for name in main.list_commands(context):
         command = main.get_command(context, name)
         assert command is not None
@@ -39,7 +42,7 @@ def cli_page() -> str:
 def _options(command: click.Command, context: click.Context) -> str:
     rows = ["| option | meaning | default |", "| --- | --- | --- |"]
     for option in command.get_params(context):
-        if not isinstance(option, click.Option):
+        if not isinstance(option, click.Option) or option.name == "help":
             continue
         meaning, _, default = (option.help or "").partition("[default: ")
         if option.show_default:
@@ -73,11 +76,25 @@ def _entry(name: str, thing: object) -> list[str]:
     signature = "" if inspect.isclass(thing) and issubclass(thing, Exception) else _signature(name, thing)
     parts = [f"```text\n{part}\n```" for part in (signature, text) if part]
     if inspect.isclass(thing):
+        parts += [_fields(thing)] if dataclasses.is_dataclass(thing) else []
         for method, value in sorted(vars(thing).items()):
             if not method.startswith("_") and callable(getattr(thing, method)) and inspect.getdoc(value):
                 call = _signature(f"{name}.{method}", getattr(thing, method))
                 parts.append(f"```text\n{call}\n\n{inspect.getdoc(value)}\n```")
     return parts
+
+
+def _fields(thing: type) -> str:
+    """A table of the fields of a dataclass, with the string that stands below each in the source."""
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(thing))).body
+    assert isinstance(tree, ast.ClassDef)
+    rows = ["| field | meaning |", "| --- | --- |"]
+    for node, after in zip(tree.body, [*tree.body[1:], None], strict=True):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            told = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+            text = str(after.value.value) if told else ""  # type: ignore[union-attr]
+            rows.append(f"| `{node.target.id}` | {' '.join(text.split())} |")
+    return "\n".join(rows)
 
 
 def _signature(name: str, thing: object) -> str:

@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from neardup.params import Shingle
-from neardup.shingle import Hasher, build_sets
+from neardup.stages.shingle import Hasher, build_sets
 from neardup.types import Documents
 from tests.oracles import shared
 from tests.oracles.sketch import chi_square_per_freedom, two_round_hash

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from neardup.formats import open_inputs
 from neardup.formats.ids import Ids
 from neardup.types import SLACK, Batch
-
-import numpy as np
 
 
 @dataclass

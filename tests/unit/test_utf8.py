@@ -34,6 +34,12 @@ def test_every_combination_of_edge_bytes(length: int) -> None:
             assert invalid_at(array(data), 0, len(data)) == where(data)
 
 
+def test_edges_of_four_byte_sequences() -> None:
+    for lead, *rest in itertools.product(EDGES[-9:], EDGES, EDGES[3:10], EDGES[3:10]):
+        data = bytes((lead, *rest)) + b"z"
+        assert invalid_at(array(data), 0, len(data)) == where(data)
+
+
 @given(
     st.lists(st.sampled_from(["a", "é", "中", "😀", "\ud800", "\udfff"]), max_size=30), st.binary(max_size=4)
 )

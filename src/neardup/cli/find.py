@@ -23,7 +23,7 @@ from neardup.errors import InputError
 from neardup.params import Bands
 
 if TYPE_CHECKING:
-    from neardup.api import Result
+    from neardup.result import Result
 
 __all__ = ["command"]
 

@@ -28,7 +28,6 @@ _LABELS = {
     "candidates": "grouping into bands",
     "check": "checking candidates",
     "cluster": "making clusters",
-    "write": "writing",
 }
 
 
@@ -134,7 +133,7 @@ class Bar:
 def _amount(done: int, total: int | None, unit: str) -> str:
     if unit == "bytes":
         return megabytes(done) + (f" of {megabytes(total)}" if total else "")
-    return f"{done:,} of {total:,} {unit}" if total else f"{done:,} {unit}"
+    return f"{done:,} of {total:,} {unit}" if total else f"{done:,} {unit}".strip()
 
 
 @contextmanager

@@ -81,9 +81,9 @@ def printable(value: object) -> str:
 
 def with_writing(summary: Mapping[str, Any], seconds: float) -> dict[str, Any]:
     """Return the summary with the time of writing counted in: as a stage, in the total and in MB/s."""
-    total = summary["total_seconds"] + seconds
-    stages = {**summary["seconds"], "write": summary["seconds"].get("write", 0.0) + seconds}
-    rate = summary["bytes"] / 1e6 / total if total > 0 else 0.0
+    total = round(summary["total_seconds"] + seconds, 4)
+    stages = {**summary["seconds"], "write": round(summary["seconds"].get("write", 0.0) + seconds, 4)}
+    rate = round(summary["bytes"] / 1e6 / max(total, 1e-4), 3)
     return {**summary, "seconds": stages, "total_seconds": total, "mb_per_second": rate}
 
 
@@ -115,13 +115,13 @@ def summary_lines(
         ("documents", _documents(summary)),
         ("left out", _left_out(summary)),
         ("exact copies", f"{summary['exact_copies']:,}"),
-        ("candidates", f"{summary['candidates']:,}, of which {summary['checked']:,} checked exactly"),
+        ("candidates", f"{summary['candidates']:,}; {counted(summary['checked'], 'pair')} checked exactly"),
         ("pairs", f"{summary['pairs']:,} of similarity {summary['threshold']:g} or more"),
-        ("clusters", f"{summary['clusters']:,}"),
+        ("clusters", f"{summary['clusters']:,}, linked as {summary['link']}"),
         *_crowd_rows(summary, crowds),
         ("recall", _recall(summary)),
         ("time", _time(summary)),
-        ("speed", f"{summary['mb_per_second']:.1f} MB/s with {counted(summary['threads'], 'thread')}"),
+        ("speed", f"{_short(summary['mb_per_second'])} MB/s with {counted(summary['threads'], 'thread')}"),
         ("peak memory", megabytes(summary["peak_memory"])),
         ("spec", summary["spec_id"]),
         *([("written", ", ".join(files))] if files else []),
@@ -133,7 +133,8 @@ def summary_lines(
 def _documents(summary: Mapping[str, Any]) -> str:
     notes = [f"{summary['empty']:,} empty", f"{summary['short']:,} shorter than one shingle"]
     if summary["duplicate_ids"]:
-        notes.append(f"{summary['duplicate_ids']:,} with an id seen before")
+        example = printable(summary["duplicate_id_example"])
+        notes.append(f"{summary['duplicate_ids']:,} with an id seen before, such as {example}")
     return f"{summary['documents']:,} ({megabytes(summary['bytes'])}), {', '.join(notes)}"
 
 
@@ -142,9 +143,8 @@ def _left_out(summary: Mapping[str, Any]) -> str:
 
 
 def _recall(summary: Mapping[str, Any]) -> str:
-    recall = similarity_text(summary["recall"], summary["spec"].get("recall", 0.0))
     return (
-        f"{recall} promised for a pair at {summary['threshold']:g}"
+        f"{similarity_text(summary['recall'], 0.0)} promised for a pair at {summary['threshold']:g}"
         f" ({summary['bands']} bands, {summary['slots']} slots, {summary['sketch']})"
     )
 
@@ -154,12 +154,22 @@ def _time(summary: Mapping[str, Any]) -> str:
     return f"{duration(summary['total_seconds'])}: {stages}"
 
 
+def _short(number: float) -> str:
+    return f"{number:.1f}" if number >= 10 else f"{number:.2g}"
+
+
 def _crowd_rows(summary: Mapping[str, Any], crowds: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    rows = []
+    if summary["overfull"]:
+        left = counted(summary["overfull"], "document")
+        rows.append(
+            ("overfull", f"{left} in groups too large to pair up, compared with leaders only: no promise")
+        )
     if not summary["crowds"]:
-        return []
+        return rows
     listed = sorted(crowds, key=lambda crowd: -crowd["documents"])
     whole = f"{counted(summary['crowd_documents'], 'document')} in all, listed as stars"
-    rows = [("crowds", f"{summary['crowds']:,} of {whole}")]
+    rows.append(("crowds", f"{summary['crowds']:,} of {whole}"))
     rows += [
         ("", f"{printable(crowd['leader'])}: {counted(crowd['documents'], 'document')}")
         for crowd in listed[:CROWDS_SHOWN]

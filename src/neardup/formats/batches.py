@@ -122,7 +122,7 @@ def gather(data: NDArray[np.uint8], spans: I64) -> Any:
     """Copy pieces of a buffer end to end.
 
     Args:
-        data: uint8.
+        data: uint8, with SLACK bytes behind the last piece.
         spans: int64[n, 3]: begin, end, and how many doubled quotes of each piece become one.
 
     Returns:
@@ -132,10 +132,9 @@ def gather(data: NDArray[np.uint8], spans: I64) -> Any:
     offsets = np.zeros(len(spans) + 1, dtype=np.int64)
     np.cumsum(spans[:, 1] - spans[:, 0] - spans[:, 2], out=offsets[1:])
     out = np.empty(int(offsets[-1]) + SLACK, dtype=np.uint8)
-    out[offsets[-1] :] = 0
     copy_fields(data, spans, out, offsets)
     return pa.Array.from_buffers(
-        pa.large_binary(), offsets.size - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+        pa.large_binary(), offsets.size - 1, [None, pa.py_buffer(offsets), pa.py_buffer(out)]
     )
 
 

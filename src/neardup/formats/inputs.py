@@ -14,7 +14,7 @@ from neardup.errors import InputError, did_you_mean
 from neardup.formats.arrow_objects import ObjectSource, is_arrow_object
 from neardup.formats.folder import shown_path
 from neardup.formats.python import PythonSource
-from neardup.formats.resolve import INPUT_FORMATS, Resolver
+from neardup.formats.resolve import INPUT_FORMATS, Resolver, suffix_format
 from neardup.formats.source import ReadOptions, Source, Task
 from neardup.formats.streams import text_codec
 
@@ -133,4 +133,15 @@ def _python(inputs: Any, options: ReadOptions) -> PythonSource:
             f"the input is of type {type(inputs).__name__}, which cannot be read. Give a path, a list of "
             "texts, pairs (id, text), a mapping of id to text, or a frame."
         )
+    _check_no_paths(inputs)
     return PythonSource(inputs, options)
+
+
+def _check_no_paths(inputs: Any) -> None:
+    """Stop a list of file names from being compared as texts of a few letters."""
+    first = inputs[0] if isinstance(inputs, (list, tuple)) and inputs else None
+    if isinstance(first, str) and len(first) < 256 and suffix_format(first) and os.path.isfile(first):
+        raise InputError(
+            f"the list begins with {first!r}, which is a file, and a list of strings is a list of texts. "
+            "Give Path objects to read files, or pairs (id, text) if it is a text."
+        )

@@ -18,7 +18,7 @@ _LONGEST_INTEGER = 640
 """Characters that every Python turns into an int; a longer number is read as a float."""
 
 
-class BadRecord(ValueError):  # noqa: N818 - it is the record that is bad, not the program
+class BadRecord(ValueError):
     """A line that is no record; the message is the reason, ``cure`` a sentence or empty."""
 
     def __init__(self, reason: str, cure: str = "") -> None:

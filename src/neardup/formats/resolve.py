@@ -32,7 +32,7 @@ from neardup.formats.source import ReadOptions, Source
 from neardup.formats.streams import ByteStream, open_bytes, read_all
 from neardup.formats.walk import DEFAULT_GLOBS, Found, common_suffix, glob_files, look_at, walk_folder
 
-__all__ = ["INPUT_FORMATS", "Resolver"]
+__all__ = ["INPUT_FORMATS", "Resolver", "suffix_format"]
 
 INPUT_FORMATS = ("jsonl", "csv", "tsv", "parquet", "arrow", "text", "lines")
 
@@ -146,10 +146,10 @@ class Resolver:
         """As for a file by itself, but a file of unknown suffix that was asked for is a text."""
         if file.error is not None:
             return "text"
-        return self._settled(self._format or _suffix_format(file.path) or "text")
+        return self._settled(self._format or suffix_format(file.path) or "text")
 
     def _format_of(self, path: str) -> str:
-        format = self._format or _suffix_format(path)
+        format = self._format or suffix_format(path)
         if format is None:
             suffix = _bare_suffix(path)
             said = f"the suffix {suffix!r} does not tell" if suffix else "there is no suffix to tell"
@@ -165,7 +165,7 @@ class Resolver:
 
     def _stream(self, path: str) -> _Input:
         self._once([Found(path, 0, path)], path)
-        format = self._format or _suffix_format(path) or ("lines" if self._options.item else None)
+        format = self._format or suffix_format(path) or ("lines" if self._options.item else None)
         stream = open_bytes(path)
         if format is None:
             head = stream.peek().removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -182,11 +182,12 @@ class Resolver:
     def _once(self, files: list[Found], given: str) -> list[Found]:
         """The files, none of which was given before."""
         for file in files:
-            before = self._given.setdefault(file.real, given)
-            if before is not given:
+            before = self._given.get(file.real)
+            if before is not None:
                 name = "standard input" if file.path == _STDIN else shown_path(file.path)
                 ways = f"as {before!r} and {given!r}" if before != given else f"as {given!r}"
                 raise InputError(f"{name} is given twice, {ways}. Give it once.")
+            self._given[file.real] = given
         return files
 
     def _source(self, each: _Input) -> Source:
@@ -227,7 +228,8 @@ def _bare_suffix(path: str) -> str:
     return bare.suffix.lower()
 
 
-def _suffix_format(path: str) -> str | None:
+def suffix_format(path: str) -> str | None:
+    """The format that the name of a file stands for, or None."""
     return _SUFFIXES.get(_bare_suffix(path))
 
 

@@ -112,6 +112,8 @@ def _files(folder: str, hidden: bool) -> Iterator[tuple[list[str] | None, Found]
 
 def _matcher(pattern: str) -> Callable[[list[str]], bool]:
     wanted = pattern.removeprefix("./").split("/") if "/" in pattern else ["**", pattern]
+    if wanted[-1] == "**":
+        wanted.append("*")
     return lambda parts: _matches(parts, wanted)
 
 

@@ -25,10 +25,12 @@ import pyarrow.parquet as pq
 from neardup.errors import InputError, OutputError, did_you_mean
 from neardup.formats.atomic import AtomicFiles, output_error
 
-__all__ = ["OUTPUT_FORMATS", "Output", "output_format", "write_table", "write_tables"]
+__all__ = ["OUTPUT_FORMATS", "SPEC_SUFFIX", "Output", "output_format", "write_table", "write_tables"]
 
 OUTPUT_FORMATS = ("jsonl", "csv", "parquet")
 STDOUT = "-"
+SPEC_SUFFIX = ".spec.json"
+"""Ending of the file that keeps the spec beside JSONL and CSV."""
 
 _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
@@ -108,7 +110,7 @@ def write_tables(outputs: Sequence[Output], *, spec: dict[str, Any]) -> None:
                 continue
             _write(table, files.open(target), format, spec, _suffix_of(target)[1])
             if format != "parquet" and _is_file_or_new(target):
-                side = files.open(f"{os.fspath(target)}.spec.json")
+                side = files.open(f"{os.fspath(target)}{SPEC_SUFFIX}")
                 side.write(json.dumps(spec, indent=2, sort_keys=True).encode() + b"\n")
     for (table, target, _), format in planned:
         if str(target) == STDOUT:

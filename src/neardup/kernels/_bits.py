@@ -13,10 +13,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["JIT", "cttz64", "load32", "load64", "store64"]
-
-JIT = {"cache": True, "nogil": True}
-"""Options of every kernel."""
+__all__ = ["cttz64", "load32", "load64", "store64"]
 
 
 def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any, bits: int) -> Any:

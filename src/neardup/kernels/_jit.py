@@ -1,4 +1,4 @@
-"""The one decorator of all kernels, and where their machine code is kept.
+"""The decorators of all kernels, and where their machine code is kept.
 
 Numba's cache asks only whether the file of the *called* kernel changed. A kernel inlines others from other files, and
 ``pip`` leaves the cache files of an older release where they are, so machine code of two versions could mix. Here the
@@ -16,7 +16,7 @@ from typing import Any
 
 import numba
 
-__all__ = ["cache_folder", "is_compiled", "kernel"]
+__all__ = ["cache_folder", "inlined", "is_compiled", "kernel", "part"]
 
 
 def _digest() -> str:
@@ -55,18 +55,21 @@ def is_compiled() -> bool:
     return any(cache_folder.rglob("*.nbi"))
 
 
-def kernel(function: Callable[..., Any] | None = None, *, inline: bool = False) -> Any:
-    """Compile a flat module-level function on first call, without the GIL, cached in ``cache_folder``.
-
-    ``inline`` copies the body into its callers; for the few-line functions of an inner loop.
-    """
-    if function is None:
-        return lambda wrapped: kernel(wrapped, inline=inline)
-    if inline:
-        return numba.njit(function, nogil=True, inline="always")
+def kernel(function: Callable[..., Any]) -> Any:
+    """A function that Python calls: compiled on first call, without the GIL, cached in ``cache_folder``."""
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder)  # read when the decorator runs, then never again
     try:
         return numba.njit(function, nogil=True, cache=True)
     finally:
         numba.config.CACHE_DIR = before
+
+
+def part(function: Callable[..., Any]) -> Any:
+    """A function that only kernels call: compiled into them, without the wrappers that Python would need."""
+    return numba.njit(function, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """A part of a few lines whose body is copied into its callers, for their inner loops."""
+    return numba.njit(function, nogil=True, inline="always")

@@ -14,10 +14,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 
 from neardup.kernels._bits import cttz64, load32, load64, store64
-from neardup.kernels.utf8 import PART, sequence_length
+from neardup.kernels._jit import part
+from neardup.kernels.utf8 import sequence_length
 
 __all__ = ["read_number", "read_string", "skip_space", "skip_value"]
 
@@ -44,7 +45,7 @@ _BACKSLASHES = uint64(0x5C5C5C5C5C5C5C5C)
 _HIGH = uint64(0x8080808080808080)
 
 
-@njit(**PART)
+@part
 def skip_space(data: Any, at: int) -> int:
     """Position of the first byte from ``at`` that is no space, tab or carriage return."""
     while data[at] == 0x20 or data[at] == 0x09 or data[at] == 0x0D:
@@ -52,7 +53,7 @@ def skip_space(data: Any, at: int) -> int:
     return at
 
 
-@njit(**PART)
+@part
 def _hex4(data: Any, at: int) -> int:
     """Value of four hexadecimal digits; negative when they are not that."""
     four = load32(data, at)
@@ -64,7 +65,7 @@ def _hex4(data: Any, at: int) -> int:
     )
 
 
-@njit(**PART)
+@part
 def _code_point(data: Any, at: int, out: Any, to: int) -> tuple[int, int]:
     """Write the character of the ``\\u`` escape at ``at``; return both positions behind it (-1: doubt).
 
@@ -101,7 +102,7 @@ def _code_point(data: Any, at: int, out: Any, to: int) -> tuple[int, int]:
     return at + 6, to + 4
 
 
-@njit(**PART)
+@part
 def read_string(data: Any, at: int, out: Any, to: int) -> tuple[int, int]:
     """Unescape the string whose first byte behind the quote is at ``at`` into ``out`` from ``to``.
 
@@ -162,14 +163,14 @@ def read_string(data: Any, at: int, out: Any, to: int) -> tuple[int, int]:
                 break
 
 
-@njit(**PART)
+@part
 def _digits(data: Any, at: int) -> int:
     while _ZERO <= data[at] <= _NINE:
         at += 1
     return at
 
 
-@njit(**PART)
+@part
 def read_number(data: Any, at: int) -> tuple[int, bool]:
     """Position behind the number at ``at`` (-1: none is there) and whether it is an integer."""
     if data[at] == _MINUS:
@@ -195,7 +196,7 @@ def read_number(data: Any, at: int) -> tuple[int, bool]:
     return end, is_integer
 
 
-@njit(**PART)
+@part
 def _member(data: Any, at: int, out: Any, to: int) -> int:
     """Position of the value of the member whose key should begin at ``at``, or -1."""
     if data[at] != _QUOTE:
@@ -209,7 +210,7 @@ def _member(data: Any, at: int, out: Any, to: int) -> int:
     return skip_space(data, at + 1)
 
 
-@njit(**PART)
+@part
 def _scalar(data: Any, at: int) -> int:
     """Position behind the number, true, false or null at ``at``, or -1."""
     four = load32(data, at)
@@ -221,7 +222,7 @@ def _scalar(data: Any, at: int) -> int:
     return at
 
 
-@njit(**PART)
+@part
 def skip_value(data: Any, at: int, out: Any, to: int) -> int:
     """Position behind the value at ``at``, checked in full, or -1; ``out`` from ``to`` is scratch."""
     depth = 0

@@ -1,14 +1,14 @@
 """Band keys, buckets and candidate pairs.
 
-Buckets are found without sorting: a partition by the leading nine bits of the key, then one small hash table a partition
-that stays in cache (ten times faster than np.argsort on five million keys). One band at a time.
+Buckets are found without sorting: a partition by the leading nine bits of the key, then one small hash table a
+partition that stays in cache (ten times faster than np.argsort on five million keys). One band at a time.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from neardup.kernels._jit import kernel
+from neardup.kernels._jit import kernel, part
 from neardup.kernels.hashing import M1, mix
 
 __all__ = ["band_keys", "bucket_pairs", "buckets", "star_leaders"]
@@ -101,7 +101,7 @@ def buckets(keys, rows):
     return members[:used], starts[: found + 1]
 
 
-@kernel
+@part
 def _matches(values, a, b):
     """Slots in which two signatures agree."""
     row_a, row_b = values[a], values[b]
@@ -111,7 +111,7 @@ def _matches(values, a, b):
     return same
 
 
-@kernel
+@part
 def _agree_before(values, a, b, band, width):
     """Whether two signatures agree in all rows of some band before ``band``."""
     for j in range(band):
@@ -128,9 +128,10 @@ def _agree_before(values, a, b, band, width):
 def bucket_pairs(members, starts, values, band, width, min_matches, crowd, state, left, right):
     """Candidate pairs of buckets from ``state`` on, until done or ``left`` is full; returns how many were written.
 
-    ``state`` is int64[5]: bucket, i, j (the next pair to look at), candidates met, and 1 when done. A pair is met in the
-    first band where both agree (``band`` < 0: whenever both agree) and written when its signatures agree in at least
-    ``min_matches`` slots. Pairs inside one crowd (``crowd[row]`` equal and >= 0) are passed over: its star lists them.
+    ``state`` is int64[5]: bucket, i, j (the next pair), candidates met, and 1 when done. A pair is met in the first
+    band where both agree (``band`` < 0: whenever both agree) and written when its signatures agree in at least
+    ``min_matches`` slots. Pairs inside one crowd (``crowd[row]`` equal and >= 0) are passed over: its star lists
+    them.
     """
     n = 0
     bucket, i, j, candidates = state[0], state[1], state[2], state[3]
@@ -164,32 +165,35 @@ def bucket_pairs(members, starts, values, band, width, min_matches, crowd, state
 
 
 @kernel
-def star_leaders(members, values, leader, is_leader, most, min_matches, best):
+def star_leaders(members, values, leader, known, most, min_matches, best):
     """For each member of a hot bucket the leader that its signature agrees with most.
 
-    ``members`` come in the order in which they may lead. A member that has a leader already (``leader[row]`` >= 0) is
-    passed over; one that leads already keeps leading; another goes to the nearest of the leaders met so far, when
-    they agree in ``min_matches`` slots, else it becomes a leader itself while fewer than ``most`` lead. ``best[i]`` is the leader's
-    row, or -1. Cost: members x ``most`` signature comparisons, never members squared.
+    ``members`` come in the order in which they may lead; ``known`` are rows that lead crowds already, whatever their
+    buckets. A member that has a leader (``leader[row]`` >= 0) or is one of the known is passed over; another goes to
+    the nearest leader met so far, when they agree in ``min_matches`` slots, else it becomes a leader itself while
+    fewer than ``most`` lead. ``best[i]`` is the leader's row, or -1. Cost: members x ``most`` signature comparisons,
+    never members squared.
     """
     leaders = np.empty(most, np.int64)
-    n = 0
+    n = min(known.size, most)
+    leaders[:n] = known[:n]
     for i in range(members.size):
         best[i] = -1
         row = members[i]
         if leader[row] >= 0:
             continue
-        if is_leader[row]:
-            if n < most:
-                leaders[n] = row
-                n += 1
-            continue
         top = min_matches - 1
+        leads = False
         for e in range(n):
+            if leaders[e] == row:
+                leads = True
+                break
             same = _matches(values, row, leaders[e])
             if same > top:
                 top = same
                 best[i] = leaders[e]
-        if best[i] < 0 and n < most:
+        if leads:
+            best[i] = -1
+        elif best[i] < 0 and n < most:
             leaders[n] = row
             n += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup.kernels._jit import kernel
+from neardup.kernels._jit import inlined, kernel, part
 from neardup.kernels.hashing import mix
 
 __all__ = ["independent", "least_rank", "universal"]
@@ -28,14 +28,14 @@ def independent(hashes, offsets, keys, values):
             values[d, s] = least
 
 
-@kernel(inline=True)
+@inlined
 def _fold(x):
     """x mod 2**61 - 1, for any 64-bit x."""
     x = (x & PRIME) + (x >> S61)
     return x - PRIME if x >= PRIME else x
 
 
-@kernel
+@part
 def _times(a, x):
     """a * x mod 2**61 - 1 for a, x below it, without overflow: 32-bit halves, since 2**61 = 1."""
     a_low, a_high = a & LOW32, a >> S32

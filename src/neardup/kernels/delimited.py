@@ -19,9 +19,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
-
-from neardup.kernels._bits import JIT
+from neardup.kernels._bits import load64, store64
+from neardup.kernels._jit import kernel, part
 
 __all__ = [
     "BAD_QUOTE",
@@ -51,7 +50,7 @@ _UNFINISHED = 3
 _QUOTE, _NEWLINE, _RETURN = 0x22, 0x0A, 0x0D
 
 
-@njit(**JIT)
+@part
 def _plain_end(data: Any, at: int, size: int, delimiter: int) -> int:
     """Position of the delimiter or newline that ends an unquoted field, or ``size``."""
     while at < size and data[at] != delimiter and data[at] != _NEWLINE:
@@ -59,7 +58,7 @@ def _plain_end(data: Any, at: int, size: int, delimiter: int) -> int:
     return at
 
 
-@njit(**JIT)
+@part
 def _line_end(data: Any, at: int, size: int) -> int:
     """Position of the next newline, or ``size``."""
     while at < size and data[at] != _NEWLINE:
@@ -67,7 +66,7 @@ def _line_end(data: Any, at: int, size: int) -> int:
     return at
 
 
-@njit(**JIT)
+@part
 def _quoted_end(data: Any, at: int, size: int, delimiter: int, relaxed: bool) -> tuple[int, int, int, int]:
     """Read the quoted field whose first byte behind the quote is at ``at``.
 
@@ -102,7 +101,7 @@ def _quoted_end(data: Any, at: int, size: int, delimiter: int, relaxed: bool) ->
     return at, doubled, newlines, _UNFINISHED
 
 
-@njit(**JIT)
+@kernel
 def scan_records(
     data: Any,
     at: int,
@@ -200,24 +199,25 @@ def scan_records(
     return count, min(at, size), line, blank
 
 
-@njit(**JIT)
+@kernel
 def copy_fields(data: Any, spans: Any, out: Any, offsets: Any) -> None:
     """Copy fields end to end into ``out``, a doubled quote as one.
 
     Args:
-        data: uint8 buffer.
+        data: uint8 buffer, with SLACK bytes behind the last field.
         spans: int64[n, 3]: begin, end, number of doubled quotes of each field.
-        out: uint8, written; room for all.
+        out: uint8, written; room for all, and SLACK bytes.
         offsets: int64[n + 1]: where each field begins in ``out``; the last is their end.
     """
     for i in range(spans.shape[0]):
         at = spans[i, 0]
         to = offsets[i]
-        length = spans[i, 1] - at
+        end = spans[i, 1]
         if spans[i, 2] == 0:
-            out[to : to + length] = data[at : at + length]
+            for k in range(0, end - at, 8):  # up to 7 bytes too many: of the next field, or of the slack
+                store64(out, to + k, load64(data, at + k))
             continue
-        while at < spans[i, 1]:
+        while at < end:
             out[to] = data[at]
             at += 2 if data[at] == _QUOTE else 1
             to += 1

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-
 from neardup.kernels._bits import load64
-from neardup.kernels._jit import kernel
+from neardup.kernels._jit import inlined, kernel, part
 
 __all__ = ["BYTE", "CHAR", "CHUNK", "ITEM", "SHORT", "STATE", "WORD", "fill", "fingerprint", "mix"]
 
@@ -37,7 +36,7 @@ ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 SEPARATOR = 0xFF
 
 
-@kernel(inline=True)
+@inlined
 def mix(x):
     """Bijection of uint64: every input bit reaches every output bit."""
     x = (x ^ (x >> S32)) * M2
@@ -45,25 +44,25 @@ def mix(x):
     return x ^ (x >> S32)
 
 
-@kernel(inline=True)
+@inlined
 def _start(seed, length):
     return seed ^ (np.uint64(length) * M2)
 
 
-@kernel(inline=True)
+@inlined
 def _hash_short(word, start):
     """At most eight bytes, already masked."""
     return mix((word ^ start) * M1)
 
 
-@kernel(inline=True)
+@inlined
 def _hash_two(first, last, start):
     """Nine to sixteen bytes as two overlapping words."""
     x = (first ^ start) * M1
     return mix((x ^ (x >> S32)) + last * M3)
 
 
-@kernel
+@part
 def hash_bytes(data, begin, length, seed):
     """Hash ``length`` >= 1 bytes; loads up to eight bytes past them."""
     start = _start(seed, length)
@@ -80,7 +79,7 @@ def hash_bytes(data, begin, length, seed):
     return _hash_two(load64(data, position) ^ x, load64(data, begin + length - 8), start)
 
 
-@kernel
+@part
 def _windows(data, begin, count, k, seed, out, at):
     """Hash ``count`` windows of k bytes that begin at successive bytes. Cost about 3 cycles each up to k = 16."""
     start = _start(seed, k)
@@ -97,7 +96,7 @@ def _windows(data, begin, count, k, seed, out, at):
             out[at + i] = hash_bytes(data, begin + i, k, seed)
 
 
-@kernel(inline=True)
+@inlined
 def _next(data, position, stop):
     """Where the code point after the one at ``position`` begins; one byte at least, never past ``stop``."""
     position += 1
@@ -106,9 +105,9 @@ def _next(data, position, stop):
     return position
 
 
-@kernel
+@part
 def _ascii_run(data, position, stop, most):
-    """Length of the run of ASCII bytes at ``position``, a multiple of eight or up to ``stop``, at most about ``most``."""
+    """Length of the run of ASCII bytes at ``position``, at most ``most``."""
     end = min(stop, position + most)
     at = position
     while at + 8 <= end:
@@ -120,7 +119,7 @@ def _ascii_run(data, position, stop, most):
     return at - position
 
 
-@kernel
+@part
 def _fill_bytes(data, stop, k, seed, state, out):
     begin = state[0]
     if state[3] == 0:
@@ -141,7 +140,7 @@ def _fill_bytes(data, stop, k, seed, state, out):
     return count
 
 
-@kernel
+@part
 def _fill_chars(data, stop, k, seed, state, out):
     """Windows of k code points. ASCII runs take the byte path; the test is a run's, not a document's.
 
@@ -185,7 +184,7 @@ def _fill_chars(data, stop, k, seed, state, out):
     return n
 
 
-@kernel(inline=True)
+@inlined
 def _code_point(data, position, stop):
     """Code point at ``position`` of valid UTF-8; bytes past ``stop`` read as zero."""
     lead = np.int64(data[position])
@@ -199,14 +198,14 @@ def _code_point(data, position, stop):
     return min(value, 0x10FFFF)
 
 
-@kernel(inline=True)
+@inlined
 def _in_word(data, position, stop, letters):
     """Whether the code point at ``position`` is a letter, a mark or a number: one bit of ``letters`` each."""
     value = _code_point(data, position, stop)
     return (letters[value >> 3] >> (value & 7)) & 1
 
 
-@kernel(inline=True)
+@inlined
 def _join(words, begin, count, seed):
     """Hash of ``count`` word hashes in order."""
     x = _start(seed ^ M3, count)
@@ -216,7 +215,7 @@ def _join(words, begin, count, seed):
     return mix(x)
 
 
-@kernel
+@part
 def _fill_words(data, stop, k, seed, letters, words, state, out):
     """Windows of k words. ``words`` carries the last k - 1 word hashes from chunk to chunk (state[2] of them)."""
     if state[3] == 2:
@@ -256,7 +255,7 @@ def _fill_words(data, stop, k, seed, letters, words, state, out):
     return count
 
 
-@kernel
+@part
 def _fill_items(data, stop, seed, state, out):
     """One hash an item; items are separated by the byte 0xFF, which UTF-8 never has. Empty items are none."""
     position = state[0]
@@ -273,7 +272,7 @@ def _fill_items(data, stop, seed, state, out):
     return n
 
 
-@kernel
+@part
 def fill(kind, k, seed, data, stop, letters, words, state, out):
     """Write the next shingle hashes of a document to ``out`` and return how many; 0 when there are no more.
 

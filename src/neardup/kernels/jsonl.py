@@ -20,11 +20,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit, uint64
+from numba import uint64
 
-from neardup.kernels._bits import JIT, cttz64, load64
+from neardup.kernels._bits import cttz64, load64
+from neardup.kernels._jit import kernel, part
 from neardup.kernels._json import read_number, read_string, skip_space, skip_value
-from neardup.kernels.utf8 import PART
 
 __all__ = [
     "AT",
@@ -58,7 +58,7 @@ _NEWLINES = uint64(0x0A0A0A0A0A0A0A0A)
 _HIGH = uint64(0x8080808080808080)
 
 
-@njit(**PART)
+@part
 def _line_end(data: Any, at: int) -> int:
     """Position of the first newline from ``at``."""
     while True:
@@ -69,7 +69,7 @@ def _line_end(data: Any, at: int) -> int:
         at += 8
 
 
-@njit(**PART)
+@part
 def _is_space(out: Any, at: int) -> int:
     """Length of the white space (as ``str.split`` sees it) at ``at`` of valid UTF-8, or 0."""
     c = out[at]
@@ -89,7 +89,7 @@ def _is_space(out: Any, at: int) -> int:
     return 3 if upper == 0x81 and last == 0x9F else 0
 
 
-@njit(**PART)
+@part
 def _split(out: Any, start: int, stop: int) -> int:
     """Turn the text in ``out[start:stop]`` into its words with a separator between; return the new end."""
     to = start
@@ -111,7 +111,7 @@ def _split(out: Any, start: int, stop: int) -> int:
     return to
 
 
-@njit(**PART)
+@part
 def _items(data: Any, at: int, out: Any, to: int) -> tuple[int, int]:
     """Write the set at ``at`` (a string, or a list of strings and integers) as ``formats.items`` does.
 
@@ -149,7 +149,7 @@ def _items(data: Any, at: int, out: Any, to: int) -> tuple[int, int]:
         at = skip_space(data, at + 1)
 
 
-@njit(**PART)
+@part
 def _is_key(out: Any, start: int, stop: int, keys: Any, first: int, last: int) -> bool:
     if stop - start != last - first:
         return False
@@ -159,7 +159,7 @@ def _is_key(out: Any, start: int, stop: int, keys: Any, first: int, last: int) -
     return True
 
 
-@njit(**PART)
+@part
 def _integer(data: Any, at: int) -> tuple[int, int]:
     """Position behind the integer at ``at`` (-1: another kind, or more than 18 places) and its value."""
     end, is_integer = read_number(data, at)
@@ -172,7 +172,7 @@ def _integer(data: Any, at: int) -> tuple[int, int]:
     return end, -value if data[at] == _MINUS else value
 
 
-@njit(**PART)
+@part
 def _record(
     data: Any, at: int, keys: Any, sizes: Any, item: bool, out: Any, to: int, ids: Any, ids_to: int
 ) -> tuple[int, int, int, int, bool]:
@@ -193,7 +193,7 @@ def _record(
         if data[at] != _QUOTE:
             return doubt
         end, key_end = read_string(data, at + 1, out, free)
-        if end < 0 or key_end - free != end - at - 2:  # an escape makes a key shorter
+        if end < 0:
             return doubt
         at = skip_space(data, end)
         if data[at] != _COLON:
@@ -230,7 +230,7 @@ def _record(
         return at, text_end, id_end, number, is_signed
 
 
-@njit(**JIT)
+@kernel
 def read_records(
     data: Any,
     stop: int,

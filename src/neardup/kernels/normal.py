@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from neardup.kernels._bits import load64
 from neardup.kernels._jit import kernel
 from neardup.kernels.hashing import HIGH, _code_point, _next
+from neardup.kernels.utf8 import is_ascii
 
-__all__ = ["is_ascii", "map_ascii", "mark_not_ascii", "mark_not_inert"]
-
-
-@kernel
-def is_ascii(data, begin, end):
-    """Whether all bytes are below 0x80; eight bytes a step."""
-    position = begin
-    while position + 64 <= end:
-        seen = np.uint64(0)
-        for i in range(8):
-            seen |= load64(data, position + 8 * i)
-        if seen & HIGH:
-            return False
-        position += 64
-    while position < end:
-        if data[position] >= 0x80:
-            return False
-        position += 1
-    return True
+__all__ = ["map_ascii", "mark_not_ascii", "mark_not_inert"]
 
 
 @kernel
@@ -38,7 +19,7 @@ def mark_not_ascii(data, offsets, out):
 
 @kernel
 def mark_not_inert(data, offsets, ends, out):
-    """``out[i]`` says whether document i has a code point outside the ranges that ``ends`` bounds (low, high + 1, …)."""
+    """``out[i]``: document i has a code point outside the ranges that ``ends`` bounds (low, high + 1, …)."""
     for d in range(offsets.size - 1):
         position, stop = offsets[d], offsets[d + 1]
         out[d] = False

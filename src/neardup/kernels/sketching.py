@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-
-from neardup.kernels._jit import kernel
+from neardup.kernels._jit import inlined, kernel, part
 from neardup.kernels.hashing import CHUNK, ITEM, M1, SHORT, STATE, fill, mix
 
 __all__ = ["EMPTY", "sketch_block"]
@@ -23,24 +22,30 @@ __all__ = ["EMPTY", "sketch_block"]
 EMPTY = np.uint32(0xFFFFFFFF)
 S32 = np.uint64(32)
 ROUND = np.uint64(0xA0761D6478BD642F)
-A32, B32 = np.uint32(0x9E3779B1), np.uint32(0x85EBCA6B)
+A32 = np.uint32(0x9E3779B1)
 
 
-@kernel
+@inlined
+def _round_base(turn):
+    """``turn`` leading one bits. Numba widens uint32 arithmetic to 64 bits, so every result here is cut back."""
+    return np.uint32((0xFFFFFFFF << (32 - turn)) & 0xFFFFFFFF)
+
+
+@part
 def _throw(hashes, count, turn, slots, row):
     """Round ``turn`` (from 0): each hash falls into one slot and leaves there the smaller value."""
-    base = np.uint32(0xFFFFFFFF) << np.uint32(32 - turn) if turn > 0 else np.uint32(0)
-    keep = np.uint32(0x7FFFFFFF) >> np.uint32(turn)
+    base = _round_base(turn)
+    keep = np.uint32(0x7FFFFFFF >> turn)
     for i in range(count):
         h = hashes[i]
         if turn > 0:
             h = mix(h + np.uint64(turn) * ROUND)
         slot = ((h >> S32) * np.uint64(slots)) >> S32
-        value = base | (np.uint32(h) & keep)
+        value = np.uint32(base | (np.uint32(h) & keep))
         row[slot] = min(row[slot], value)
 
 
-@kernel
+@part
 def _survivors(hashes, count, limit, out):
     """Copy the hashes whose first-round value may still lower a slot."""
     n = 0
@@ -51,20 +56,20 @@ def _survivors(hashes, count, limit, out):
     return n
 
 
-@kernel
+@part
 def _fill_empty(hashes, count, rounds, slots, row, empty, n_empty):
     """Classical minimum for each slot that no round has filled: an odd multiple of the hash, shifted by slot."""
-    base = np.uint32(0xFFFFFFFF) << np.uint32(32 - rounds)
+    base = _round_base(rounds)
     for e in range(n_empty):
         slot = empty[e]
         a = np.uint32(mix(np.uint64(slot) * M1 + ROUND)) | np.uint32(1)
         b = np.uint32(mix(np.uint64(slot) + M1))
         least = np.uint32(0xFFFFFFFF)
         for i in range(count):
-            v = (np.uint32(hashes[i]) ^ b) * a
-            v = (v ^ (v >> np.uint32(15))) * A32
-            least = min(least, v ^ (v >> np.uint32(16)))
-        value = min(base | (least >> np.uint32(rounds)), np.uint32(0xFFFFFFFE))
+            v = np.uint32((np.uint32(hashes[i]) ^ b) * a)
+            v = np.uint32((v ^ (v >> 15)) * A32)
+            least = min(least, np.uint32(v ^ (v >> 16)))
+        value = min(np.uint32(base | (least >> rounds)), np.uint32(0xFFFFFFFE))
         row[slot] = min(row[slot], value)
 
 
@@ -73,10 +78,10 @@ def sketch_block(kind, k, seed, data, offsets, letters, rounds, values, tokens):
     """Signatures of documents into ``values[n, slots]`` (uint32) and the number of shingles into ``tokens[n]``.
 
     The number counts repeats, is 0 for an empty document and -1 for one of fewer than k tokens, whose text is its one
-    shingle. A document without shingles keeps EMPTY in every slot. Loop: documents, then chunks of CHUNK hashes that stay in
-    L1, then slots. Past the first chunk only hashes below the largest slot value are thrown (the others cannot change
-    anything), which a long document meets more and more rarely. Slots left empty by a document of several
-    chunks cost a second pass over it, which is rare: with n shingles a slot stays empty with exp(-n/slots).
+    shingle. A document without shingles keeps EMPTY in every slot. Loop: documents, then chunks of CHUNK hashes that
+    stay in L1, then slots. Past the first chunk only hashes below the largest slot value are thrown (the others
+    cannot change anything), which a long document meets more and more rarely. Slots left empty by a document of
+    several chunks cost a second pass over it, which is rare: with n shingles a slot stays empty with exp(-n/slots).
     """
     slots = values.shape[1]
     hashes = np.empty(CHUNK, np.uint64)

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit, uint64
+from numba import uint64
 
-from neardup.kernels._bits import JIT, cttz64, load32, load64
+from neardup.kernels._bits import cttz64, load32, load64
+from neardup.kernels._jit import kernel, part
 
-__all__ = ["PART", "invalid_at", "is_ascii", "sequence_length"]
+__all__ = ["invalid_at", "is_ascii", "sequence_length"]
 
-PART = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-"""Options of a function that only kernels call: compiled into each of them, without the door to Python."""
 
 _HIGH = uint64(0x8080808080808080)
 
 
-@njit(**JIT)
+@kernel
 def is_ascii(data: Any, start: int, stop: int) -> bool:
     """True when all of ``data[start:stop]`` (uint8) is below 0x80."""
     i = start
@@ -36,7 +35,7 @@ def is_ascii(data: Any, start: int, stop: int) -> bool:
     return True
 
 
-@njit(**PART)
+@part
 def sequence_length(word: Any) -> int:
     """Length, 2 to 4, of the well-formed sequence that begins ``word`` (uint32, little-endian), else 0."""
     if word & 0xC0E0 == 0x80C0:
@@ -51,7 +50,7 @@ def sequence_length(word: Any) -> int:
     return 0
 
 
-@njit(**JIT)
+@kernel
 def invalid_at(data: Any, start: int, stop: int) -> int:
     """Position of the first byte of ``data[start:stop]`` (uint8) that breaks UTF-8, or -1."""
     i = start

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup.kernels._jit import kernel
+from neardup.kernels._jit import kernel, part
 from neardup.kernels.hashing import CHUNK, STATE, fill
 
 __all__ = ["build_sets", "check_pairs", "overlap_needed"]
@@ -18,7 +18,7 @@ VACANT = np.uint64(0xFFFFFFFFFFFFFFFF)
 TAIL = 64
 
 
-@kernel
+@part
 def _insert(table, index, value):
     """Put ``value`` in its place at or after ``index``; larger values move up. True when it was not there."""
     while table[index] < value:
@@ -78,7 +78,7 @@ def build_sets(kind, k, seed, data, offsets, letters, docs, starts, sizes, out):
             j += 1
 
 
-@kernel
+@part
 def overlap_needed(size_a, size_b, threshold):
     """Smallest intersection whose share of the union, as a float64, is at least ``threshold``.
 
@@ -91,7 +91,7 @@ def overlap_needed(size_a, size_b, threshold):
     return needed
 
 
-@kernel
+@part
 def _intersection(a, a_end, b, b_end, sets, needed):
     """Size of the intersection of two rising runs, or -1 as soon as it cannot reach ``needed``."""
     spare_a = (a_end - a) - needed

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.stages import bands as band_stage
 from neardup.params import Spec
 from neardup.pipeline.collect import Collection
 from neardup.pipeline.copies import Copies
 from neardup.pipeline.crowds import Check, Crowds, find_crowds, pair_leftovers
 from neardup.pipeline.observe import Observer
+from neardup.stages import bands as band_stage
 from neardup.types import I64
 
 __all__ = ["Candidates", "find_candidates"]
@@ -41,7 +41,14 @@ class _Band:
 
 
 def find_candidates(
-    collection: Collection, copies: Copies, weight: I64, spec: Spec, check: Check, *, threads: int, observer: Observer
+    collection: Collection,
+    copies: Copies,
+    weight: I64,
+    spec: Spec,
+    check: Check,
+    *,
+    threads: int,
+    observer: Observer,
 ) -> Candidates:
     """Run all bands; the answer does not depend on threads.
 
@@ -53,9 +60,7 @@ def find_candidates(
     nothing = np.empty(0, dtype=np.int64)
 
     def pair_band(band: int, crowd: I64, *, wait_if_hot: bool) -> _Band:
-        found = band_stage.band_buckets(
-            collection.values, copies.rows, weight, band, spec.bands, limit=spec.crowd
-        )
+        found = band_stage.band_buckets(collection.values, copies.rows, weight, band, spec.bands, limit=spec.crowd)
         if found.hot and wait_if_hot:
             return _Band(found.hot, nothing, nothing, 0)
         left, right, met = band_stage.pair_up(

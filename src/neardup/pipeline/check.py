@@ -7,13 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from neardup.stages import shingle as shingle_stage
-from neardup.stages import verify as verify_stage
 from neardup.pipeline.collect import Collection
 from neardup.pipeline.observe import Observer
+from neardup.stages import shingle as shingle_stage
+from neardup.stages import verify as verify_stage
 from neardup.stages.shingle import Hasher
-from neardup.types import F64, I64
 from neardup.stages.verify import Chunk
+from neardup.types import F64, I64
 
 __all__ = ["CHUNK_SHINGLES", "Checker"]
 

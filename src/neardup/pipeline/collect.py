@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from neardup.params import Spec
+from neardup.pipeline.observe import Observer
 from neardup.stages import shingle as shingle_stage
 from neardup.stages import sketch as sketch_stage
 from neardup.stages import text as text_stage
-from neardup.params import Spec
-from neardup.pipeline.observe import Observer
 from neardup.stages.shingle import Hasher
 from neardup.types import I64, U32, U64, Batch, Documents
 
@@ -58,9 +58,7 @@ class _Sketched:
 def _sketch(task: Callable[[], Batch], spec: Spec, hasher: Hasher) -> _Sketched:
     """One block's work, in a worker thread."""
     batch = task()
-    documents = text_stage.normalize_documents(
-        batch.documents, spec.normalize, items=spec.shingle.kind == "item"
-    )
+    documents = text_stage.normalize_documents(batch.documents, spec.normalize, items=spec.shingle.kind == "item")
     n = len(documents)
     by_default = spec.sketch == "hybrid"
     values = np.empty((n, spec.slots if by_default else 1), dtype=np.uint32)

@@ -1,23 +1,24 @@
 """Hot buckets: many documents in one bucket, dealt with by leaders instead of by pairs.
 
-Members come in an order of their content (longest first, then by text hash), never of their rows. Each is compared by
-signature with the leaders met so far, and checked exactly against the nearest. Leaders with more verified documents than the
-limit stand for a *crowd*, which is listed as a star; the rest of a hot bucket is paired up as usual, or, when it is
-still too many, split once more by every other band. No step is quadratic in a bucket.
+Members come in an order of their content (longest first, then by text hash), never of their rows. Each is compared
+by signature with the leaders met so far, and checked exactly against the nearest. Leaders with more verified documents
+than the limit stand for a *crowd*, which is listed as a star; the rest of a hot bucket is paired up as usual, or,
+when it is still too many, split once more by every other band. No step is quadratic in a bucket.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.stages import bands as band_stage
-from neardup.stages.bands import BandBuckets
 from neardup.params import Spec
 from neardup.pipeline.collect import Collection
-from neardup.types import F64, I64
+from neardup.stages import bands as band_stage
+from neardup.stages.bands import BandBuckets
+from neardup.types import F64, I64, U64
 
 __all__ = ["Crowds", "content_order", "find_crowds", "pair_leftovers"]
 
@@ -42,14 +43,12 @@ class Crowds:
 
 
 def content_order(collection: Collection, rows: I64) -> I64:
-    """``rows`` with the longest text first, ties by text hash, then by row: the order in which rows may lead or keep."""
+    """``rows`` with the longest text first, then by text hash, then by row: the order to lead and to keep."""
     prints = collection.fingerprints[rows]
     return rows[np.lexsort((rows, prints[:, 1], prints[:, 0], -collection.lengths[rows]))]
 
 
-def find_crowds(
-    hot: list[list[I64]], collection: Collection, weight: I64, spec: Spec, check: Check
-) -> Crowds:
+def find_crowds(hot: list[list[I64]], collection: Collection, weight: I64, spec: Spec, check: Check) -> Crowds:
     """Leaders and verified members of the hot buckets, band after band.
 
     Args:
@@ -62,12 +61,19 @@ def find_crowds(
     n = len(collection)
     leader = np.full(n, -1, dtype=np.int64)
     similarity = np.zeros(n)
-    is_leader = np.zeros(n, dtype=np.bool_)
+    size = weight.copy()
+    large: set[int] = set()
+    prints = collection.fingerprints[:, 0]
     for buckets in hot:
-        for bucket in buckets:
-            members = content_order(collection, bucket)
+        for bucket in sorted(buckets, key=lambda rows: int(prints[rows].min())):
+            members = content_order(collection, bucket[leader[bucket] < 0])
             nearest = band_stage.nearest_leaders(
-                members, collection.values, leader, is_leader, most=LEADERS, min_matches=spec.min_matches
+                members,
+                collection.values,
+                leader,
+                _known_leaders(bucket, size, leader, large, prints),
+                most=LEADERS,
+                min_matches=spec.min_matches,
             )
             asking = nearest >= 0
             rows, wanted = members[asking], nearest[asking]
@@ -75,10 +81,9 @@ def find_crowds(
             joined = found >= 0
             leader[rows[joined]] = wanted[joined]
             similarity[rows[joined]] = found[joined]
-            is_leader[wanted[joined]] = True
+            np.add.at(size, wanted[joined], weight[rows[joined]])
+            large.update(row for row in np.unique(wanted[joined]).tolist() if size[row] > spec.crowd)
     members = np.flatnonzero(leader >= 0)
-    size = weight.copy()
-    np.add.at(size, leader[members], weight[members])
     leads = np.flatnonzero(size > spec.crowd)
     leads = leads[leader[leads] < 0]
     crowd = np.full(n, -1, dtype=np.int64)
@@ -86,6 +91,18 @@ def find_crowds(
     members = members[crowd[leader[members]] >= 0]
     crowd[members] = leader[members]
     return Crowds(crowd, leader[members], members, similarity[members])
+
+
+def _known_leaders(bucket: I64, size: I64, leader: I64, large: set[int], prints: U64) -> I64:
+    """Rows that may lead in a bucket before any of its members: ``large`` crowds anywhere, largest first, then its own.
+
+    Documents of one boilerplate meet in every band in other buckets; without the first each band would have a leader.
+    """
+    most = LEADERS // 4
+    crowds = np.array(heapq.nsmallest(most, large, key=lambda row: (-size[row], prints[row])), dtype=np.int64)
+    own = np.unique(leader[bucket[leader[bucket] >= 0]])
+    own = own[np.lexsort((prints[own], -size[own]))][:most]
+    return np.concatenate((crowds, own[~np.isin(own, crowds)]))
 
 
 def pair_leftovers(
@@ -111,9 +128,7 @@ def pair_leftovers(
             else:
                 others = (other for other in range(spec.bands.bands) if other != band)
                 split = [
-                    band_stage.band_buckets(
-                        collection.values, rest, weight, other, spec.bands, limit=spec.crowd
-                    )
+                    band_stage.band_buckets(collection.values, rest, weight, other, spec.bands, limit=spec.crowd)
                     for other in others
                 ]
                 first_of = -1
@@ -141,7 +156,7 @@ def _led(members: I64, collection: Collection, spec: Spec) -> tuple[I64, I64]:
         members,
         collection.values,
         np.full(n, -1, dtype=np.int64),
-        np.zeros(n, dtype=np.bool_),
+        np.empty(0, dtype=np.int64),
         most=LEADERS,
         min_matches=spec.min_matches,
     )

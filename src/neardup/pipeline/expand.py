@@ -71,9 +71,7 @@ def _spell(pairs: Pairs, copies: Copies, crowd: I64, speaker: I64, spec: Spec) -
     plain = (weight[pairs.left] == 1) & (weight[pairs.right] == 1)
     lefts, rights, values = [pairs.left[plain]], [pairs.right[plain]], [pairs.similarity[plain]]
     rest = np.flatnonzero(~plain)
-    triples = zip(
-        pairs.left[rest].tolist(), pairs.right[rest].tolist(), pairs.similarity[rest].tolist(), strict=True
-    )
+    triples = zip(pairs.left[rest].tolist(), pairs.right[rest].tolist(), pairs.similarity[rest].tolist(), strict=True)
     for left, right, similarity in triples:
         a, b = copies.of(left), copies.of(right)
         if crowd[left] >= 0 and crowd[left] == crowd[right]:

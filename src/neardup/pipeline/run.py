@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from neardup.stages import cluster as cluster_stage
 from neardup.kernels import is_compiled
 from neardup.params import Spec
 from neardup.pipeline.candidates import Candidates, find_candidates
@@ -17,6 +16,7 @@ from neardup.pipeline.copies import Copies, find_copies
 from neardup.pipeline.crowds import content_order
 from neardup.pipeline.expand import expand
 from neardup.pipeline.observe import Observer, Silent, Stopwatch
+from neardup.stages import cluster as cluster_stage
 from neardup.stages.shingle import Hasher
 from neardup.types import F64, I64, Batch, Pairs
 
@@ -95,9 +95,7 @@ def run(
     checker = Checker(collection, Hasher(spec.shingle, spec.seed), threads=threads, observer=Silent())
     with watch.measure("candidates"):
         observer.stage("candidates", spec.bands.bands, "bands")
-        candidates = find_candidates(
-            collection, copies, weight, spec, checker, threads=threads, observer=observer
-        )
+        candidates = find_candidates(collection, copies, weight, spec, checker, threads=threads, observer=observer)
     with watch.measure("check"):
         observer.stage("check", candidates.left.size, "pairs")
         checker.observer = observer
@@ -142,9 +140,7 @@ def _verified(candidates: Candidates, collection: Collection, check: Checker, sp
     return _sorted_pairs(np.concatenate(lefts), np.concatenate(rights), np.concatenate(similarities))
 
 
-def _leaders_met(
-    left: I64, right: I64, collection: Collection, candidates: Candidates
-) -> list[tuple[int, int]]:
+def _leaders_met(left: I64, right: I64, collection: Collection, candidates: Candidates) -> list[tuple[int, int]]:
     """Pairs of crowd leaders among verified pairs, the one that would keep first."""
     crowd = candidates.crowds.crowd
     both = (crowd[left] == left) & (crowd[right] == right)
@@ -176,9 +172,7 @@ def _found(
     order = content_order(collection, involved)
     is_lead = crowd[order] == order
     order = np.concatenate((order[is_lead], order[~is_lead]))
-    small = Pairs(
-        np.searchsorted(involved, pairs.left), np.searchsorted(involved, pairs.right), pairs.similarity
-    )
+    small = Pairs(np.searchsorted(involved, pairs.left), np.searchsorted(involved, pairs.right), pairs.similarity)
     clusters = cluster_stage.link(small, np.searchsorted(involved, order), involved.size, rule=link)
     keeper = np.arange(n)
     keeper[involved] = involved[clusters.keeper]
@@ -186,9 +180,11 @@ def _found(
     label[involved] = involved[clusters.label]
     to_keeper = np.ones(n)
     follow = involved[keeper[involved] != involved]
-    to_keeper[follow] = check(
-        np.minimum(follow, keeper[follow]), np.maximum(follow, keeper[follow]), 0.0
-    ) if link == "connected" else _lookup(pairs, follow, keeper[follow])
+    to_keeper[follow] = (
+        check(np.minimum(follow, keeper[follow]), np.maximum(follow, keeper[follow]), 0.0)
+        if link == "connected"
+        else _lookup(pairs, follow, keeper[follow])
+    )
     spelled = expand(pairs, copies, crowd, leads, keeper, label, to_keeper, spec, first_of)
     sizes = np.bincount(crowd[crowd >= 0], weights=weight[crowd >= 0], minlength=n)[leads].astype(np.int64)
     tally = Tally(

@@ -1,6 +1,6 @@
 """The stages of the chain, one module each: arrays in, arrays out. They do not import each other; ``pipeline`` does.
 
-    text      normalisation            bands     buckets and candidate pairs
-    shingle   shingles and their sets  verify    the exact check
-    sketch    signatures               cluster   star and connected clusters
+text      normalisation            bands     buckets and candidate pairs
+shingle   shingles and their sets  verify    the exact check
+sketch    signatures               cluster   star and connected clusters
 """

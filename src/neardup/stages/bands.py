@@ -87,19 +87,17 @@ def pair_up(
     return np.concatenate(lefts), np.concatenate(rights), int(state[3])
 
 
-def nearest_leaders(
-    members: I64, values: U32, leader: I64, is_leader: np.typing.NDArray[np.bool_], *, most: int, min_matches: int
-) -> I64:
+def nearest_leaders(members: I64, values: U32, leader: I64, known: I64, *, most: int, min_matches: int) -> I64:
     """For each member of a hot bucket the leader that it should be checked against, or -1.
 
     Args:
         members: int64[m], rows in the order in which they may lead.
         values: uint32[n, slots].
         leader: int64[n], the verified leader of each row or -1.
-        is_leader: bool[n], rows that lead already.
+        known: int64[l], rows that lead already, in this bucket or elsewhere.
         most: leaders that a bucket may have.
         min_matches: slots in which member and leader must agree.
     """
     best = np.empty(members.size, dtype=np.int64)
-    banding.star_leaders(members, values, leader, is_leader, most, min_matches, best)
+    banding.star_leaders(members, values, leader, known, most, min_matches, best)
     return best

@@ -90,9 +90,7 @@ def shingles(text: str, shingle: Shingle) -> list[str]:
     return list(dict.fromkeys(runs))
 
 
-def build_rows(
-    documents: Documents, docs: I64, counts: I64, hasher: Hasher, starts: I64, sizes: I64, out: U64
-) -> None:
+def build_rows(documents: Documents, docs: I64, counts: I64, hasher: Hasher, starts: I64, sizes: I64, out: U64) -> None:
     """Write the sorted set of each of ``docs`` into its room in ``out``.
 
     Args:
@@ -107,7 +105,16 @@ def build_rows(
     if np.any(starts[1:] - starts[:-1] < counts):
         raise ValueError("a room is smaller than its document's shingle count")
     verify.build_sets(
-        hasher.kind, hasher.k, hasher.key, documents.data, documents.offsets, hasher.letters, docs, starts, sizes, out
+        hasher.kind,
+        hasher.k,
+        hasher.key,
+        documents.data,
+        documents.offsets,
+        hasher.letters,
+        docs,
+        starts,
+        sizes,
+        out,
     )
 
 

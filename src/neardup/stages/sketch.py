@@ -93,8 +93,8 @@ def estimate(a: Sequence[Any] | U32, b: Sequence[Any] | U32) -> float:
     if len(a) != len(b) or len(a) == 0:
         raise InputError(f"signatures have {len(a)} and {len(b)} slots. Compare two of one sketch.")
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.dtype == b.dtype == np.uint32:
-        return float(np.count_nonzero((a == b) & (a != sketching.EMPTY))) / len(a)
-    return sum(x == y for x, y in zip(a, b, strict=True)) / len(a)
+        return int(np.count_nonzero((a == b) & (a != sketching.EMPTY))) / len(a)
+    return sum(1 for x, y in zip(a, b, strict=True) if x == y) / len(a)
 
 
 def minhash(

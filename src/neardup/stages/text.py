@@ -13,10 +13,11 @@ import re
 import sys
 import unicodedata
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 
-from neardup.kernels import normal
+from neardup.kernels import normal, utf8
 from neardup.params import Normalize
 from neardup.types import U8, Documents
 
@@ -42,18 +43,21 @@ INERT_RANGES = (
 """Code points that NFC neither changes nor joins to a neighbour that is itself in these ranges. Tested one by one."""
 
 
+_FORMS: dict[str, Literal["NFC", "NFKC"]] = {"nfc": "NFC", "nfkc": "NFKC"}
+
+
 def normalize_text(text: str, normalize: Normalize) -> str:
     """Normalise one text: form, case folding and form again, punctuation, white space. The plain definition.
 
     >>> normalize_text("Ａ  rose,\\nis", Normalize.parse("nfkc,casefold,punct,space"))
     'a rose is'
     """
-    form = normalize.form.upper()
-    if normalize.form != "none":
+    form = _FORMS.get(normalize.form)
+    if form is not None:
         text = unicodedata.normalize(form, text)
     if normalize.casefold:
         text = text.casefold()
-        if normalize.form != "none":
+        if form is not None:
             text = unicodedata.normalize(form, text)
     if normalize.punct:
         text = text.translate(_punctuation())
@@ -75,7 +79,7 @@ def normalize_documents(documents: Documents, normalize: Normalize, *, items: bo
     if normalize.form == "none" and normalize.is_form_only:
         return documents
     first, last = int(documents.offsets[0]), int(documents.offsets[-1])
-    ascii_only = normal.is_ascii(documents.data, first, last)
+    ascii_only = utf8.is_ascii(documents.data, first, last)
     if ascii_only and normalize.is_form_only:
         return documents
     if ascii_only and not items:
@@ -100,8 +104,7 @@ def _each(documents: Documents, normalize: Normalize, needs: np.typing.NDArray[n
         if needs[i]:
             parts = blob.split(SEPARATOR) if items else [blob]
             done = (
-                normalize_text(part.decode("utf-8", "replace"), normalize).encode("utf-8", "replace")
-                for part in parts
+                normalize_text(part.decode("utf-8", "replace"), normalize).encode("utf-8", "replace") for part in parts
             )
             blob = SEPARATOR.join(done)
         blobs.append(blob)
@@ -113,16 +116,19 @@ def _ascii_documents(documents: Documents, normalize: Normalize) -> Documents:
     offsets = np.empty_like(documents.offsets)
     space = 1 if normalize.space else (2 if normalize.strip else 0)
     normal.map_ascii(
-        documents.data, documents.offsets, _ascii_map(normalize.casefold, normalize.punct), space, out, offsets
+        documents.data,
+        documents.offsets,
+        _ascii_map(normalize.casefold, normalize.punct),
+        space,
+        out,
+        offsets,
     )
     return Documents(out, offsets)
 
 
 @lru_cache(maxsize=1)
 def _punctuation() -> dict[int, None]:
-    return {
-        point: None for point in range(sys.maxunicode + 1) if unicodedata.category(chr(point)).startswith("P")
-    }
+    return {point: None for point in range(sys.maxunicode + 1) if unicodedata.category(chr(point)).startswith("P")}
 
 
 @lru_cache(maxsize=4)

@@ -1,0 +1,98 @@
+"""The streams under the text formats: compression, encodings, whole lines, and errors that say what to do."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from neardup.errors import InputError
+from neardup.formats.streams import line_blocks, open_bytes, read_all
+from neardup.types import SLACK
+
+GOOD = b'{"id": "a", "text": "one"}\n'
+
+
+def zstd(data: bytes) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as stream:
+        stream.write(data)
+    return sink.getvalue().to_pybytes()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "docs.jsonl"
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".zst", zstd)])
+@pytest.mark.parametrize("damage", ["cut", "junk", "plain", "stub"])
+def test_damaged_compressed_file_is_an_error_with_a_cure(
+    tmp_path: Path, suffix: str, pack: object, damage: str
+) -> None:
+    path = tmp_path / f"docs.jsonl{suffix}"
+    packed: bytes = pack(os.urandom(1000).hex().encode() + b"\n")  # type: ignore[operator]
+    path.write_bytes(
+        {"cut": packed[:-5], "junk": packed + b"junk of ten", "plain": GOOD, "stub": packed[:3]}[damage]
+    )
+    with pytest.raises(InputError, match="damaged or cut short"):
+        read_all(path)
+
+
+def test_long_transcoded_input_keeps_characters_across_pieces(path: Path) -> None:
+    text = "a" + "Жы" * 200_000 + "\n" + "ж"
+    path.write_bytes(text.encode("utf-16"))
+    assert read_all(path, encoding="utf-16").decode() == text
+
+
+def test_unusable_paths_say_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "docs.jsonl").write_bytes(GOOD)
+    with pytest.raises(InputError, match=r"dcos\.jsonl does not exist. Did you mean 'docs\.jsonl'"):
+        open_bytes(tmp_path / "dcos.jsonl")
+    with pytest.raises(InputError, match="is a folder"):
+        open_bytes(tmp_path)
+    with pytest.raises(InputError, match="no folder"):
+        open_bytes(tmp_path / "nowhere" / "docs.jsonl")
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_file_without_right_to_read_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    def refuse(*_: object, **__: object) -> None:  # root may read everything, so a chmod would not do
+        raise PermissionError(13, "Permission denied")
+
+    path = tmp_path / f"docs.jsonl{suffix}"
+    path.write_bytes(GOOD)
+    monkeypatch.setattr("builtins.open", refuse)
+    with pytest.raises(InputError, match="may not be read"):
+        open_bytes(path)
+
+
+def test_peek_leaves_the_data_to_be_read(path: Path) -> None:
+    path.write_bytes(GOOD * 10_000)
+    stream = open_bytes(path)
+    assert stream.peek().startswith(GOOD)
+    assert read_all(stream) == GOOD * 10_000
+
+
+@pytest.mark.parametrize("block_bytes", [1, 100, 4096])
+@pytest.mark.parametrize("max_lines", [None, 1, 5])
+def test_blocks_are_whole_lines_in_order(path: Path, block_bytes: int, max_lines: int | None) -> None:
+    random = np.random.default_rng(1)
+    content = b"".join(b"x" * int(n) + b"\n" for n in random.integers(0, 300, size=500)) + b"end"
+    path.write_bytes(content)
+    line, whole, consumed = 1, b"", 0
+    for block in line_blocks(path, block_bytes=block_bytes, max_lines=max_lines):
+        piece = block.data[: block.size].tobytes()
+        assert block.first_line == line
+        assert block.lines == len(piece.splitlines()) <= (max_lines or block.lines)
+        assert 10 in (block.data[block.size - 1], block.data[block.size])
+        assert block.data.size >= block.size + SLACK
+        line, whole, consumed = line + block.lines, whole + piece, consumed + block.consumed
+    assert whole == content
+    assert consumed == len(content)
