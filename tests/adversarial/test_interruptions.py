@@ -55,10 +55,10 @@ def test_a_file_size_limit_ends_the_run_and_removes_what_was_begun(
 
 @contextlib.contextmanager
 def tiny_disk(folder: Path) -> Iterator[Path]:
-    """A tmpfs of 64 KB; the test is skipped where it cannot be mounted."""
+    """A tmpfs of 16 KB; the test is skipped where it cannot be mounted."""
     folder.mkdir()
     done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(folder)], capture_output=True, check=False
     )
     if done.returncode:
         pytest.skip(f"no tiny disk here: {done.stderr.decode().strip()}")

@@ -1,0 +1,391 @@
+"""Every kernel gives what its plain twin gives, on documents made to break it.
+
+A fast path skips work whose result is known; it is never another algorithm. The twins are in ``tests.twins``, the
+documents in ``tests.properties.hostile``; cases found by thought are in ``tests/unit/test_kernels_*.py``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tests.properties import hostile
+from tests.twins import banding, classical, graph, hashing, normal, sketching, verify
+from tests.twins.blocks import POISONS, built, filled, hasher_of, needed, packed, sketched
+
+from neardup.kernels import banding as fast_banding
+from neardup.kernels import classical as fast_classical
+from neardup.kernels import graph as fast_graph
+from neardup.kernels import hashing as fast_hashing
+from neardup.kernels import normal as fast_normal
+from neardup.kernels import sketching as fast_sketching
+from neardup.kernels import utf8 as fast_utf8
+from neardup.kernels import verify as fast_verify
+from neardup.params import required_overlap
+from neardup.stages.text import INERT_RANGES
+
+EXAMPLES = settings(max_examples=60)
+EMPTY = 0xFFFFFFFF
+
+
+# Hashing
+
+
+@settings(max_examples=150)
+@given(st.lists(hostile.blobs(), min_size=1, max_size=3), hostile.SHINGLES, hostile.SEEDS, st.sampled_from(POISONS))
+def test_the_hashes_of_a_document_are_those_of_its_shingles_in_order(blobs, shingle, seed, poison):
+    hasher, block = hasher_of(shingle, seed), packed(blobs, poison)
+    for i, blob in enumerate(blobs):
+        expected = hashing.shingle_hashes(hasher.kind, hasher.k, int(hasher.key), blob, hasher.letters)
+        assert filled(hasher, block, i) == expected
+
+
+@EXAMPLES
+@given(st.lists(hostile.items(), min_size=1, max_size=3), hostile.SEEDS, st.sampled_from(POISONS))
+def test_the_hashes_of_a_set_are_those_of_its_items_in_order(blobs, seed, poison):
+    hasher, block = hasher_of("item", seed), packed(blobs, poison)
+    for i, blob in enumerate(blobs):
+        assert filled(hasher, block, i) == [hashing.hash_bytes(x, int(hasher.key)) for x in blob.split(b"\xff") if x]
+
+
+@EXAMPLES
+@given(hostile.damaged(), hostile.SHINGLES)
+def test_damaged_utf8_ends_stays_inside_and_does_not_see_its_neighbours(blob, shingle):
+    hasher = hasher_of(shingle)
+    results = [filled(hasher, packed([b"x", blob], poison), 1) for poison in POISONS]
+    assert all(result == results[0] for result in results)
+    if hasher.kind == hashing.BYTE:
+        assert results[0] == hashing.shingle_hashes(hasher.kind, hasher.k, int(hasher.key), blob, hasher.letters)
+
+
+@EXAMPLES
+@given(st.lists(st.one_of(hostile.blobs(), st.binary(max_size=70)), max_size=6), st.sampled_from(POISONS))
+def test_fingerprints_are_those_of_the_twin(blobs, poison):
+    block = packed(blobs, poison)
+    fast, slow = (np.zeros((len(blobs), 2), dtype=np.uint64) for _ in range(2))
+    fast_hashing.fingerprint(block.data, block.offsets, fast)
+    hashing.fingerprint(block.data, block.offsets, slow)
+    assert fast.tolist() == slow.tolist()
+
+
+# Sketching
+
+
+@settings(max_examples=120)
+@given(
+    st.lists(hostile.blobs(), min_size=1, max_size=3),
+    hostile.SHINGLES,
+    hostile.SLOTS,
+    hostile.ROUNDS,
+    hostile.SEEDS,
+    st.sampled_from(POISONS),
+)
+def test_signatures_and_counts_are_those_of_the_twin(blobs, shingle, slots, rounds, seed, poison):
+    hasher, block = hasher_of(shingle, seed), packed(blobs, poison)
+    fast, fast_counts = sketched(hasher, block, slots, rounds, fast_sketching.sketch_block)
+    slow, slow_counts = sketched(hasher, block, slots, rounds, sketching.sketch_block)
+    assert fast_counts.tolist() == slow_counts.tolist()
+    assert fast.tolist() == slow.tolist()
+
+
+@EXAMPLES
+@given(hostile.items(), hostile.items(), hostile.SLOTS, hostile.ROUNDS)
+def test_the_signature_of_a_union_is_the_smaller_value_of_each_slot(a, b, slots, rounds):
+    hasher, block = hasher_of("item"), packed([a, b, a + b"\xff" + b, b + b"\xff" + a + b"\xff" + a])
+    values, counts = sketched(hasher, block, slots, rounds, fast_sketching.sketch_block)
+    assert values[2].tolist() == np.minimum(values[0], values[1]).tolist()
+    assert values[3].tolist() == values[2].tolist(), "order and repeats do not matter"
+    assert [bool((row == EMPTY).any()) for row in values] == [count == 0 for count in counts]
+    assert values.tolist() == sketched(hasher, block, slots, rounds, sketching.sketch_block)[0].tolist()
+
+
+@EXAMPLES
+@given(hostile.damaged(), hostile.SHINGLES, hostile.SLOTS)
+def test_only_a_document_without_shingles_has_empty_slots(blob, shingle, slots):
+    block = packed([blob, b""])
+    values, counts = sketched(hasher_of(shingle), block, slots, 2, fast_sketching.sketch_block)
+    assert counts[1] == 0
+    assert (values[1] == EMPTY).all()
+    assert (counts[0] == 0) == (len(blob) == 0)
+    assert bool((values[0] == EMPTY).any()) == (len(blob) == 0)
+
+
+# Exact sets and their check
+
+
+@settings(max_examples=80)
+@given(st.lists(hostile.blobs(), min_size=1, max_size=4), hostile.SHINGLES, st.randoms(), st.sampled_from(POISONS))
+def test_sets_are_the_sorted_distinct_hashes(blobs, shingle, random, poison):
+    hasher, block = hasher_of(shingle), packed(blobs, poison)
+    docs = [random.randrange(len(blobs)) for _ in range(5)]
+    assert built(hasher, block, docs, fast_verify.build_sets) == built(hasher, block, docs, verify.build_sets)
+
+
+@EXAMPLES
+@given(
+    st.lists(st.one_of(st.integers(0, 3000), st.integers(2**64 - 300, 2**64 - 1), st.integers(0, 2**64 - 1)), max_size=300),
+    st.integers(1, 3),
+)
+def test_sets_of_chosen_hashes_are_sorted_and_distinct_whatever_their_bits(values, repeats):
+    """Items of eight bytes whose hashes are the numbers drawn; a few preimages hold the separator and are left out."""
+    hasher = hasher_of("item")
+    made = [hashing.bytes_with_hash(value, int(hasher.key)) for value in values * repeats]
+    block = packed([b"\xff".join(item for item in made if b"\xff" not in item)])
+    assert built(hasher, block, [0], fast_verify.build_sets) == built(hasher, block, [0], verify.build_sets)
+
+
+@settings(max_examples=300)
+@given(st.integers(0, 2000), st.integers(0, 2000), st.integers(1, 100).map(lambda x: x / 100))
+def test_the_needed_overlap_suffices_and_one_less_does_not(size_a, size_b, threshold):
+    least, total = needed(size_a, size_b, threshold), size_a + size_b
+    assert least == verify.overlap_needed(size_a, size_b, threshold)
+    assert least == 0 or (least - 1) / (total - least + 1) < threshold
+    assert least == total or least / (total - least) >= threshold
+    if total:
+        assert least == required_overlap(size_a, size_b, threshold)
+
+
+@st.composite
+def pairs_of_sets(draw: st.DrawFn) -> list[list[int]]:
+    """Rising sets of which many share a lot."""
+    pool = draw(st.sampled_from([40, 400, 3000]))
+    base = st.integers(0, pool)
+    sets = draw(st.lists(st.sets(base, max_size=120), min_size=2, max_size=5))
+    shared = set(range(draw(st.integers(0, pool))))
+    return [sorted(one | shared) if draw(st.booleans()) else sorted(one) for one in sets]
+
+
+@settings(max_examples=200)
+@given(pairs_of_sets(), st.one_of(st.sampled_from([0.0, 1.0, 0.5, 0.7, 0.8]), st.floats(0.001, 1.0)))
+def test_checked_pairs_have_the_similarity_of_the_twin(sets, threshold):
+    sizes = np.array([len(one) for one in sets], dtype=np.int64)
+    starts = np.cumsum([0, *sizes], dtype=np.int64)
+    flat = np.array([x * 0x123456789AB for one in sets for x in one], dtype=np.uint64)
+    left, right = (np.array(side, dtype=np.int64) for side in np.indices((len(sets),) * 2).reshape(2, -1))
+    fast, slow = np.empty(left.size), np.empty(left.size)
+    fast_verify.check_pairs(left, right, starts, sizes, flat, threshold, fast)
+    verify.check_pairs(left, right, starts, sizes, flat, threshold, slow)
+    assert fast.tolist() == slow.tolist()
+
+
+# Banding
+
+
+@settings(max_examples=100)
+@given(st.integers(0, 5000), st.sampled_from([1, 2, 30, 1000, 10**6]), st.sampled_from([0, 55, 61]), st.integers(0, 9))
+def test_buckets_are_the_groups_of_a_dict(n, distinct, shift, seed):
+    """Keys few and many, spread and crowded into one partition or the low bits of one table."""
+    draw = np.random.default_rng(seed)
+    skew = (draw.random(n) ** 3 * distinct).astype(np.uint64)
+    keys = skew << np.uint64(shift) if shift else skew * np.uint64(hashing.M1)
+    rows = draw.permutation(2 * n + 1)[:n].astype(np.int64)
+    members, starts = fast_banding.buckets(keys, rows)
+    found = [tuple(members[a:b].tolist()) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    assert set(found) == banding.buckets(keys, rows)
+    assert len(found) == len(set(found))
+    assert starts[0] == 0
+    assert starts[-1] == members.size
+
+
+@st.composite
+def signatures(draw: st.DrawFn, *, most: int = 24) -> np.ndarray:
+    """Few values in few slots, so that many agree."""
+    n, slots = draw(st.integers(1, most)), draw(st.sampled_from([2, 6, 12, 64, 67]))
+    generator = np.random.default_rng(draw(st.integers(0, 10**6)))
+    values = generator.integers(0, draw(st.sampled_from([1, 2, 4])), (n, slots))
+    return np.ascontiguousarray(values.astype(np.uint32) + np.uint32(draw(st.sampled_from([0, EMPTY - 8]))))
+
+
+@EXAMPLES
+@given(signatures(), st.data())
+def test_band_keys_are_those_of_the_twin(values, data):
+    width = data.draw(st.integers(1, values.shape[1]))
+    first = data.draw(st.integers(0, values.shape[1] - width))
+    rows = np.array(data.draw(st.lists(st.integers(0, len(values) - 1))), dtype=np.int64)
+    fast, slow = np.empty(rows.size, np.uint64), np.empty(rows.size, np.uint64)
+    fast_banding.band_keys(values, rows, first, width, fast)
+    banding.band_keys(values, rows, first, width, slow)
+    assert fast.tolist() == slow.tolist()
+
+
+@settings(max_examples=150)
+@given(signatures(), st.data())
+def test_pairs_of_buckets_are_those_of_the_twin_however_little_room_there_is(values, data):
+    n, slots = values.shape
+    width = data.draw(st.sampled_from([1, 2, 3]))
+    band = data.draw(st.integers(-1, slots // width - 1))
+    generator = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+    members = generator.permutation(n).astype(np.int64)
+    cuts = sorted(data.draw(st.sets(st.integers(1, n), max_size=4)) | {0, n})
+    starts = np.array(cuts, dtype=np.int64)
+    crowd = generator.integers(-1, 2, n).astype(np.int64)
+    least = data.draw(st.integers(0, slots))
+    expected = banding.bucket_pairs(members, starts, values, band, width, least, crowd)
+    for room in (1, 2, 7, 10_000):
+        assert drained(members, starts, values, band, width, least, crowd, room) == expected
+
+
+def drained(members, starts, values, band, width, least, crowd, room):
+    """All pairs of ``bucket_pairs`` taken in rooms of one size, and the candidates it met."""
+    state = np.array([0, 0, 1, 0, 0], dtype=np.int64)
+    pairs = []
+    for _ in range(10_000):
+        left, right = np.full(room, -1, dtype=np.int64), np.full(room, -1, dtype=np.int64)
+        count = fast_banding.bucket_pairs(
+            members, starts, values, band, width, least, crowd, state, left, right
+        )
+        assert state[4] or count == room
+        assert (left[count:] == -1).all()
+        pairs.extend(zip(left[:count].tolist(), right[:count].tolist(), strict=True))
+        if state[4]:
+            return pairs, int(state[3])
+    raise AssertionError("bucket_pairs does not end")
+
+
+@settings(max_examples=150)
+@given(signatures(), st.data())
+def test_leaders_are_those_of_the_twin(values, data):
+    n, slots = values.shape
+    generator = np.random.default_rng(data.draw(st.integers(0, 10**6)))
+    members = generator.permutation(n)[: data.draw(st.integers(0, n))].astype(np.int64)
+    known = generator.permutation(n)[: data.draw(st.integers(0, 3))].astype(np.int64)
+    leader = np.where(generator.random(n) < 0.2, 0, -1).astype(np.int64)
+    most, least = data.draw(st.integers(1, 6)), data.draw(st.integers(0, slots))
+    fast, slow = np.full(members.size, -7, dtype=np.int64), np.full(members.size, -7, dtype=np.int64)
+    fast_banding.star_leaders(members, values, leader, known, most, least, fast)
+    banding.star_leaders(members, values, leader, known, most, least, slow)
+    assert fast.tolist() == slow.tolist()
+    assert len(set(fast.tolist()) - {-1}) <= most
+
+
+# Graphs
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> tuple[int, np.ndarray, np.ndarray]:
+    """Sparse, dense, chained or starred; no loops, repeated edges allowed."""
+    n = draw(st.integers(1, 40))
+    row = st.integers(0, n - 1)
+    edges = [(min(p), max(p)) for p in draw(st.lists(st.tuples(row, row), max_size=80)) if p[0] != p[1]]
+    if draw(st.booleans()):
+        edges += [(i, i + 1) for i in range(n - 1)][:: draw(st.integers(1, 3))]
+    sides = np.array(edges, dtype=np.int64).reshape(-1, 2).T
+    return n, np.ascontiguousarray(sides[0]), np.ascontiguousarray(sides[1])
+
+
+@settings(max_examples=150)
+@given(graphs(), st.integers(0, 10**6))
+def test_components_and_stars_are_those_of_the_twins(graph_of, seed):
+    n, left, right = graph_of
+    order = np.random.default_rng(seed).permutation(n).astype(np.int64)
+    assert fast_graph.components(left, right, n).tolist() == graph.components(left, right, n)
+    keeper = fast_graph.stars(left, right, order, n).tolist()
+    assert keeper == graph.stars(left, right, order, n)
+    edges = {frozenset(edge) for edge in zip(left.tolist(), right.tolist(), strict=True)}
+    keepers = set(keeper)
+    assert all(keeper[row] == row or frozenset((row, keeper[row])) in edges for row in range(n))
+    assert not any(edge <= keepers for edge in edges), "two keepers are neighbours"
+
+
+@EXAMPLES
+@given(graphs(), st.integers(0, 60), st.integers(0, 10**6))
+def test_runs_of_pairs_keep_to_their_budget(graph_of, budget, seed):
+    n, left, right = graph_of
+    assume(left.size)
+    cost = np.random.default_rng(seed).integers(0, 20, n).astype(np.int64)
+    seen = np.full(n, -1, dtype=np.int64)
+    begin = 0
+    while begin < left.size:
+        end = fast_graph.reach(left, right, cost, begin, budget, seen)
+        assert end == graph.reach(left, right, cost, begin, budget)
+        begin = end
+
+
+# Bytes of blocks
+
+
+@settings(max_examples=150)
+@given(st.lists(st.one_of(hostile.blobs(), st.binary(max_size=150)), min_size=1, max_size=4), st.sampled_from(POISONS))
+def test_ascii_is_told_from_the_rest(blobs, poison):
+    block = packed(blobs, poison)
+    fast, slow = np.zeros(len(blobs), dtype=np.bool_), np.zeros(len(blobs), dtype=np.bool_)
+    fast_normal.mark_not_ascii(block.data, block.offsets, fast)
+    normal.mark_not_ascii(block.data, block.offsets, slow)
+    assert fast.tolist() == slow.tolist()
+    for begin, end in zip(block.offsets[:-1].tolist(), block.offsets[1:].tolist(), strict=True):
+        expected = normal.is_ascii(block.data, begin, end)
+        assert fast_utf8.is_ascii(block.data, begin, end) == expected
+
+
+EDGES = sorted({min(0x10FFFF, max(0, edge + d)) for pair in INERT_RANGES for edge in pair for d in (-1, 0, 1)})
+NEAR_EDGES = st.one_of(st.sampled_from(EDGES), st.integers(0, 0x10FFFF)).filter(lambda x: not 0xD800 <= x <= 0xDFFF)
+
+
+@settings(max_examples=150)
+@given(st.lists(st.lists(NEAR_EDGES, max_size=30), min_size=1, max_size=4), st.integers(0, 70))
+def test_inert_characters_are_told_from_the_rest(documents, run):
+    blobs = [("a" * run + "".join(map(chr, points))).encode() for points in documents]
+    block = packed(blobs, 0xBF)
+    ends = np.array([end for low, high in INERT_RANGES for end in (low, high + 1)], dtype=np.int64)
+    fast, slow = np.ones(len(blobs), dtype=np.bool_), np.zeros(len(blobs), dtype=np.bool_)
+    fast_normal.mark_not_inert(block.data, block.offsets, ends, fast)
+    normal.mark_not_inert(block.data, block.offsets, ends, slow)
+    assert fast.tolist() == slow.tolist()
+
+
+ASCII_SPACE = b"\t\n\v\f\r\x1c\x1d\x1e\x1f "
+
+
+@settings(max_examples=150)
+@given(
+    st.lists(st.text(st.characters(max_codepoint=127), max_size=100), max_size=4),
+    st.sets(st.integers(33, 126)),
+    st.booleans(),
+    st.integers(0, 2),
+)
+def test_ascii_documents_are_mapped_as_the_twin_maps_them(texts, dropped, fold, space):
+    table = np.arange(128, dtype=np.uint8)
+    table[list(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ")] += 32 * fold
+    table[sorted(dropped)] = 0xFF
+    table[list(ASCII_SPACE)] = 0x80
+    block = packed([text.encode() for text in texts])
+    results = []
+    for map_ascii in (fast_normal.map_ascii, normal.map_ascii):
+        out, ends = np.zeros(block.nbytes + 1, dtype=np.uint8), np.zeros(len(texts) + 1, dtype=np.int64)
+        map_ascii(block.data, block.offsets, table, space, out, ends)
+        results.append((out.tobytes(), ends.tolist()))
+    assert results[0] == results[1]
+
+
+# The families of the literature
+
+ODD = st.one_of(st.integers(0, 3), st.integers(2**61 - 3, 2**61 + 3), st.integers(2**64 - 3, 2**64 - 1))
+WORD64 = st.one_of(ODD, st.integers(0, 2**64 - 1))
+BELOW = st.one_of(st.sampled_from([0, 1, 2, 2**32 - 1, 2**32, 2**61 - 2]), st.integers(0, 2**61 - 2))
+
+
+@settings(max_examples=150)
+@given(st.lists(st.lists(WORD64, max_size=12), min_size=1, max_size=4), st.lists(st.tuples(WORD64, BELOW, BELOW), min_size=1, max_size=5))
+def test_classical_families_are_those_of_big_integers(sets, coefficients):
+    hashes = np.array([h for one in sets for h in one], dtype=np.uint64)
+    offsets = np.cumsum([0, *map(len, sets)], dtype=np.int64)
+    keys, a, b = (np.array(column, dtype=np.uint64) for column in zip(*coefficients, strict=True))
+    fast, slow = (np.zeros((len(sets), keys.size), dtype=np.uint32) for _ in range(2))
+    fast_classical.independent(hashes, offsets, keys, fast)
+    classical.independent(hashes, offsets, keys, slow)
+    assert fast.tolist() == slow.tolist()
+    fast_classical.universal(hashes, offsets, a, b, fast)
+    classical.universal(hashes, offsets, a, b, slow)
+    assert fast.tolist() == slow.tolist()
+
+
+@EXAMPLES
+@given(st.lists(st.sets(st.integers(0, 30)), min_size=1, max_size=5), st.integers(0, 10**6))
+def test_least_ranks_are_those_of_the_twin(sets, seed):
+    index = np.array([x for one in sets for x in one], dtype=np.int64)
+    offsets = np.cumsum([0, *map(len, sets)], dtype=np.int64)
+    ranks = np.random.default_rng(seed).permutation(31).astype(np.uint32)
+    fast, slow = np.zeros(len(sets), dtype=np.uint32), np.zeros(len(sets), dtype=np.uint32)
+    fast_classical.least_rank(ranks, index, offsets, fast)
+    classical.least_rank(ranks, index, offsets, slow)
+    assert fast.tolist() == slow.tolist()

@@ -1,0 +1,92 @@
+"""Blocks of documents for hostile tests: no byte to spare behind the last, and bytes around it that would show in a result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.kernels.hashing import CHUNK, STATE, fill
+from neardup.kernels.verify import overlap_needed
+from neardup.params import Shingle
+from neardup.stages.shingle import Hasher
+from neardup.types import SLACK, Documents
+
+U32, U64, I64 = NDArray[np.uint32], NDArray[np.uint64], NDArray[np.int64]
+
+POISONS = (0x00, 0x61, 0xBF, 0xFF)
+"""A zero, a letter, a continuation byte and the separator of items."""
+
+
+def packed(blobs: Sequence[bytes], poison: int = 0) -> Documents:
+    """A block with a poisoned byte before the first document and exactly SLACK poisoned bytes behind the last."""
+    ends = np.cumsum([1, *map(len, blobs)], dtype=np.int64)
+    frame = bytes([poison])
+    return Documents(np.frombuffer(frame + b"".join(blobs) + frame * SLACK, dtype=np.uint8), ends)
+
+
+def hasher_of(shingle: str, seed: int = 1) -> Hasher:
+    """What the kernels need to know of a shingle such as ``char:9``."""
+    return Hasher(Shingle.parse(shingle), seed)
+
+
+@numba.njit
+def _drain(kind, k, seed, data, begin, stop, letters, out):
+    """All hashes that ``fill`` writes for one document; -1 when it writes more than ``out`` holds or does not end."""
+    hashes = np.empty(CHUNK, np.uint64)
+    words = np.empty(CHUNK + k, np.uint64)
+    state = np.zeros(STATE, np.int64)
+    state[0] = state[1] = begin
+    n = 0
+    while True:
+        count = fill(kind, k, seed, data, stop, letters, words, state, hashes)
+        if count == 0:
+            return n
+        if count < 0 or count > CHUNK or n + count > out.size:
+            return -1
+        out[n : n + count] = hashes[:count]
+        n += count
+
+
+@numba.njit
+def needed(size_a, size_b, threshold):
+    """``overlap_needed`` of the kernels, which Python cannot call by itself."""
+    return overlap_needed(size_a, size_b, threshold)
+
+
+def filled(hasher: Hasher, documents: Documents, i: int) -> list[int]:
+    """Hashes of document i in the order in which ``fill`` writes them, with repeats."""
+    begin, stop = int(documents.offsets[i]), int(documents.offsets[i + 1])
+    out = np.empty(stop - begin + 1, dtype=np.uint64)  # no document has more shingles than bytes
+    data, letters = documents.data, hasher.letters
+    count = _drain(hasher.kind, hasher.k, hasher.key, data, begin, stop, letters, out)
+    assert count >= 0, f"fill wrote more than {stop - begin} hashes for {stop - begin} bytes"
+    return out[:count].tolist()
+
+
+def sketched(hasher: Hasher, documents: Documents, slots: int, rounds: int, sketch_block) -> tuple[U32, I64]:
+    """Signatures and counts of a block by the kernel or its twin."""
+    values = np.zeros((len(documents), slots), dtype=np.uint32)
+    counts = np.full(len(documents), -7, dtype=np.int64)
+    block, offsets, letters = documents.data, documents.offsets, hasher.letters
+    sketch_block(hasher.kind, hasher.k, hasher.key, block, offsets, letters, rounds, values, counts)
+    return values, counts
+
+
+def built(hasher: Hasher, documents: Documents, docs: Sequence[int], build_sets) -> list[list[int]]:
+    """Sets of some documents by the kernel or its twin, in rooms of one hash a byte with a guard between them."""
+    sizes_of = np.diff(documents.offsets)
+    rooms = [max(1, int(sizes_of[doc])) for doc in docs]
+    starts = np.cumsum([0, *rooms], dtype=np.int64)
+    guard = np.uint64(0xDEADBEEF)
+    out = np.full(int(starts[-1]) + 1, guard)
+    sizes = np.full(len(docs), -7, dtype=np.int64)
+    chosen, letters = np.array(docs, dtype=np.int64), hasher.letters
+    block, offsets = documents.data, documents.offsets
+    build_sets(hasher.kind, hasher.k, hasher.key, block, offsets, letters, chosen, starts, sizes, out)
+    for i in range(len(docs)):
+        assert (out[starts[i] + sizes[i] : starts[i + 1]] == guard).all(), "a set was written past its size"
+    assert out[-1] == guard
+    return [out[starts[i] : starts[i] + sizes[i]].tolist() for i in range(len(docs))]
