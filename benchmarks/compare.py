@@ -120,7 +120,7 @@ class Truth:
         if self.sample is not None:
             reported = {k: v for k, v in reported.items() if k[0] in self.sample or k[1] in self.sample}
         right = [key for key in reported if key in self.pairs]
-        near = [key for key, value in self.pairs.items() if value < threshold + 0.05]
+        near = [key for key, value in self.pairs.items() if value < round(threshold + 0.05, 9)]
         return {
             "true": len(self.pairs),
             "reported": len(reported),

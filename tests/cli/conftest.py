@@ -112,9 +112,7 @@ def summary() -> dict[str, Any]:
 
 
 @pytest.fixture
-def neardup_find(
-    search: FakeSearch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Result]:
+def neardup_find(search: FakeSearch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """Run ``neardup find docs.jsonl …`` in an empty folder with the search replaced."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "docs.jsonl").write_text('{"text": "never read"}\n')

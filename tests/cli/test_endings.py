@@ -44,9 +44,7 @@ main(["find", "docs.jsonl", *sys.argv[1:]], prog_name="neardup")
 """
 
 
-def _start(
-    script: str, *args: str, folder: Path, repository: Path, **options: object
-) -> subprocess.Popen[str]:
+def _start(script: str, *args: str, folder: Path, repository: Path, **options: object) -> subprocess.Popen[str]:
     (folder / "docs.jsonl").write_text('{"text": "never read"}\n')
     path = os.pathsep.join([str(repository), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
@@ -74,9 +72,7 @@ def test_ctrl_c_ends_at_once_and_leaves_nothing(tmp_path: Path, repository: Path
 
 
 def test_a_closed_pipe_is_a_quiet_end_with_the_files_complete(tmp_path: Path, repository: Path) -> None:
-    process = _start(
-        MANY, "--clusters", "c.csv", folder=tmp_path, repository=repository, stdout=subprocess.PIPE
-    )
+    process = _start(MANY, "--clusters", "c.csv", folder=tmp_path, repository=repository, stdout=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stderr is not None
     assert process.stdout.readline().startswith('{"id_a": 0')
@@ -91,9 +87,7 @@ def test_a_closed_pipe_is_a_quiet_end_with_the_files_complete(tmp_path: Path, re
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
-@pytest.mark.parametrize(
-    "args", [(), ("--format", "csv"), ("--format", "parquet"), ("--format", "table"), ("--json",)]
-)
+@pytest.mark.parametrize("args", [(), ("--format", "csv"), ("--format", "parquet"), ("--format", "table"), ("--json",)])
 def test_a_full_stdout_is_an_error(tmp_path: Path, repository: Path, args: tuple[str, ...]) -> None:
     with open("/dev/full", "w") as full:
         process = _start(MANY, *args, folder=tmp_path, repository=repository, stdout=full)
@@ -104,9 +98,7 @@ def test_a_full_stdout_is_an_error(tmp_path: Path, repository: Path, args: tuple
 
 
 def test_a_stdout_that_is_closed_from_the_start_is_an_error(tmp_path: Path, repository: Path) -> None:
-    process = _start(
-        MANY, folder=tmp_path, repository=repository, stdout=None, preexec_fn=lambda: os.close(1)
-    )
+    process = _start(MANY, folder=tmp_path, repository=repository, stdout=None, preexec_fn=lambda: os.close(1))
     _, err = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "Error: stdout is closed. Give a file for the output." in err
@@ -140,9 +132,7 @@ def test_help_takes_at_most_0_15_seconds_of_one_core(
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         return used.ru_utime + used.ru_stime
 
-    best = float(
-        "inf"
-    )  # processor time, not the clock, and the best of seven: other tests run beside this one
+    best = float("inf")  # processor time, not the clock, and the best of seven: other tests run beside this one
     for _ in range(7):
         before = cpu_seconds()
         assert command(*args).returncode == 0

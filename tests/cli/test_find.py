@@ -34,12 +34,8 @@ def test_the_last_line_of_stderr_has_counts_seconds_threads_and_spec(neardup_fin
 
 
 def test_options_reach_the_search_unchanged(neardup_find: Run, search: Any) -> None:
-    options = (
-        "-t .7 --recall .9 --shingle word:3 --normalize casefold,space --slots 100 --bands 20x5 --seed 7"
-    )
-    options += (
-        " --sketch universal --threads 3 --link connected --collapse-exact --crowd 50 --text body --id key"
-    )
+    options = "-t .7 --recall .9 --shingle word:3 --normalize casefold,space --slots 100 --bands 20x5 --seed 7"
+    options += " --sketch universal --threads 3 --link connected --collapse-exact --crowd 50 --text body --id key"
     options += " --glob *.rst --encoding latin-1 --on-bad skip --input-format jsonl --block-size 10"
     assert neardup_find(*options.split()).exit_code == 0
     call = {name: value if name == "inputs" else str(value) for name, value in search.calls[0].items()}
@@ -155,9 +151,7 @@ def test_an_expected_error_is_one_message_with_exit_code_1(neardup_find: Run, se
         assert result.stderr == "Error: docs.jsonl:7: no field 'text'. Name it with --text.\n"
 
 
-def test_an_unexpected_error_asks_for_a_report_and_hides_the_traceback(
-    neardup_find: Run, search: Any
-) -> None:
+def test_an_unexpected_error_asks_for_a_report_and_hides_the_traceback(neardup_find: Run, search: Any) -> None:
     search.error = ZeroDivisionError("division by zero")
     result = neardup_find("-o", "pairs.csv")
     assert result.exit_code == 1
@@ -186,9 +180,7 @@ def test_bad_records_are_listed_up_to_twenty(neardup_find: Run, search: Any) -> 
 
 def test_crowds_are_named_with_their_size(neardup_find: Run, search: Any) -> None:
     search.summary = {"crowds": 7, "crowd_documents": 10_015}
-    search.crowds = pa.table(
-        {"leader": [f"page {n}" for n in range(7)], "documents": [2, 3, 10_000, 1, 4, 5, 0]}
-    )
+    search.crowds = pa.table({"leader": [f"page {n}" for n in range(7)], "documents": [2, 3, 10_000, 1, 4, 5, 0]})
     stderr = neardup_find().stderr
     assert "crowds        7 of 10,015 documents in all" in stderr
     assert "page 2: 10,000 documents" in stderr

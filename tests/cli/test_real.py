@@ -36,9 +36,7 @@ def test_the_pairs_of_the_abstracts_are_exact_and_complete(command: Command, exa
     assert done.returncode == 0, done.stderr
     lines = (examples / "abstracts.jsonl").read_text(encoding="utf-8").splitlines()
     texts = {row["id"]: row["text"] for row in map(json.loads, lines)}
-    found = {
-        (row["id_a"], row["id_b"]): row["similarity"] for row in map(json.loads, done.stdout.splitlines())
-    }
+    found = {(row["id_a"], row["id_b"]): row["similarity"] for row in map(json.loads, done.stdout.splitlines())}
     for (a, b), similarity in found.items():
         assert similarity == jaccard(texts[a], texts[b]) >= 0.8
     papers = {name.partition("@")[0] for name in texts}
@@ -80,9 +78,7 @@ def test_files_and_summary_agree(command: Command, examples: Path, tmp_path: Pat
 
 
 def test_stdin_is_read(command: Command) -> None:
-    text = "".join(
-        json.dumps({"id": n, "text": "a text that comes twice, to be found"}) + "\n" for n in (5, 6)
-    )
+    text = "".join(json.dumps({"id": n, "text": "a text that comes twice, to be found"}) + "\n" for n in (5, 6))
     done = command("find", "-", "--quiet", input=text)
     assert done.returncode == 0, done.stderr
     assert done.stdout == '{"id_a": 5, "id_b": 6, "similarity": 1.0}\n'

@@ -18,9 +18,7 @@ from neardup.cli.summary import closing_line, duration, megabytes, similarity_te
 @example(value=1 - 2**-53, threshold=0.8)
 @example(value=2 / 3, threshold=2 / 3)
 @example(value=0.79996, threshold=0.8)
-def test_a_shown_similarity_is_on_the_right_side_of_one_and_of_the_threshold(
-    value: float, threshold: float
-) -> None:
+def test_a_shown_similarity_is_on_the_right_side_of_one_and_of_the_threshold(value: float, threshold: float) -> None:
     shown = float(similarity_text(value, threshold))
     assert (shown == 1.0) == (value == 1.0)
     assert (shown >= threshold) == (value >= threshold)

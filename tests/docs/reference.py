@@ -18,9 +18,7 @@ import neardup
 from neardup.cli import main
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reference"
-NOTE = (
-    "<!-- Written by `python -m tests.docs.reference`; edit the help texts and docstrings, not this page. -->"
-)
+NOTE = "<!-- Written by `python -m tests.docs.reference`; edit the help texts and docstrings, not this page. -->"
 
 
 def cli_page() -> str:
@@ -42,7 +40,7 @@ def cli_page() -> str:
 def _options(command: click.Command, context: click.Context) -> str:
     rows = ["| option | meaning | default |", "| --- | --- | --- |"]
     for option in command.get_params(context):
-        if not isinstance(option, click.Option) or option.name == "help":
+        if not isinstance(option, click.Option) or "--help" in option.opts:
             continue
         meaning, _, default = (option.help or "").partition("[default: ")
         if option.show_default:

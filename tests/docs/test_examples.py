@@ -48,10 +48,7 @@ def test_abstracts_are_the_stated_choice_of_the_collection(repository: Path, sha
 @pytest.mark.shared_data
 def test_chapters_are_the_stated_choice_of_the_collection(repository: Path, shared_data: Path) -> None:
     folder = repository / "examples" / "chapters"
-    shipped = {
-        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
-        for path in folder.rglob("*.txt")
-    }
+    shipped = {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in folder.rglob("*.txt")}
     assert shipped == chapters(shared_data)
 
 

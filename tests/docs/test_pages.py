@@ -46,9 +46,7 @@ def test_the_blocks_of_a_page_run(page: Path, folder: Path, env: dict[str, str])
 def test_the_links_of_a_page_lead_to_files(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     targets = [target.partition("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", text)]
-    missing = [
-        target for target in targets if target and "://" not in target and not (page.parent / target).exists()
-    ]
+    missing = [target for target in targets if target and "://" not in target and not (page.parent / target).exists()]
     assert missing == []
 
 
@@ -73,7 +71,5 @@ def test_a_false_output_is_noticed() -> None:
 
 
 def test_set_up_is_left_out_of_what_is_run() -> None:
-    block = Block(
-        "x.md", 1, ("console",), "$ pip install . && neardup find x \\\n  -t 0.8\n$ pip install 'a[b]'\n"
-    )
+    block = Block("x.md", 1, ("console",), "$ pip install . && neardup find x \\\n  -t 0.8\n$ pip install 'a[b]'\n")
     assert [command.text for command in commands_of(block)] == ["neardup find x   -t 0.8", ""]

@@ -20,6 +20,14 @@ def mix(x: int) -> int:
     return x ^ (x >> 32)
 
 
+def unmix(y: int) -> int:
+    """The x with ``mix(x) == y``."""
+    x = (y ^ (y >> 32)) * pow(M3, -1, 1 << 64) & ALL
+    x ^= (x >> 29) ^ (x >> 58)
+    x = x * pow(M2, -1, 1 << 64) & ALL
+    return x ^ (x >> 32)
+
+
 def _finish(x: int) -> int:
     """Bijection with which every hash of bytes ends."""
     x = (x ^ (x >> 32)) * M2 & ALL

@@ -99,9 +99,7 @@ def _stop_now(ctx: click.Context) -> None:
     " done."""
     written = ctx.meta.get(WRITTEN)
     ending = f"complete before that: {', '.join(written)}" if written else "nothing written"
-    on_its_line = (
-        "\n" if sys.stderr is not None and sys.stderr.isatty() else ""
-    )  # after the ^C of the terminal
+    on_its_line = "\n" if sys.stderr is not None and sys.stderr.isatty() else ""  # after the ^C of the terminal
     click.echo(f"{on_its_line}interrupted, {ending}", err=True)
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -115,8 +115,7 @@ def command(
 def _check_banding(slots: int | None, bands: Bands | None) -> None:
     if slots is not None and bands is not None and bands.slots > slots:
         raise click.UsageError(
-            f"--bands {bands} needs {bands.slots} slots and --slots is {slots}. Leave --slots out, or"
-            f" raise it."
+            f"--bands {bands} needs {bands.slots} slots and --slots is {slots}. Leave --slots out, or raise it."
         )
 
 

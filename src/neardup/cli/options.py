@@ -182,8 +182,7 @@ seed: Decorator[Any] = click.option(
     metavar="N",
     default=params.DEFAULT_SEED,
     show_default=True,
-    help="Seed of the hash functions. Another seed may find another few of the pairs that recall allows to"
-    " be missed.",
+    help="Seed of the hash functions. Another seed may find another few of the pairs that recall allows to be missed.",
 )
 
 sketch: Decorator[Any] = click.option(
@@ -191,8 +190,7 @@ sketch: Decorator[Any] = click.option(
     type=click.Choice(params.SKETCH_FAMILIES),
     default=params.DEFAULT_SKETCH,
     show_default=True,
-    help="Family of MinHash functions. The others are those of the literature; they are slower and find"
-    " the same.",
+    help="Family of MinHash functions. The others are those of the literature; they are slower and find the same.",
 )
 
 link: Decorator[Any] = click.option(
@@ -208,8 +206,7 @@ link: Decorator[Any] = click.option(
 collapse_exact: Decorator[Any] = click.option(
     "--collapse-exact",
     is_flag=True,
-    help="List a document and its exact copies once: pairs name the first of the copies only. Clusters"
-    " still have all.",
+    help="List a document and its exact copies once: pairs name the first of the copies only. Clusters still have all.",
 )
 
 crowd: Decorator[Any] = click.option(
@@ -259,8 +256,7 @@ on_bad: Decorator[Any] = click.option(
     type=click.Choice(["fail", "skip"]),
     default="fail",
     show_default=True,
-    help="What a record that cannot be used does: end the run with a message, or be left out, counted and"
-    " listed.",
+    help="What a record that cannot be used does: end the run with a message, or be left out, counted and listed.",
 )
 
 input_format: Decorator[Any] = click.option(

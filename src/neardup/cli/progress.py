@@ -115,9 +115,7 @@ class Bar:
     def stage(self, name: str, total: int | None, unit: str) -> None:
         """See Watching."""
         self._unit, self._total = unit, total
-        self._progress.reset(
-            self._task, description=_LABELS.get(name, name), total=total, completed=0, amount=""
-        )
+        self._progress.reset(self._task, description=_LABELS.get(name, name), total=total, completed=0, amount="")
 
     def advance(self, amount: int) -> None:
         """See Watching."""

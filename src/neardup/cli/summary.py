@@ -162,9 +162,7 @@ def _crowd_rows(summary: Mapping[str, Any], crowds: Sequence[Mapping[str, Any]])
     rows = []
     if summary["overfull"]:
         left = counted(summary["overfull"], "document")
-        rows.append(
-            ("overfull", f"{left} in groups too large to pair up, compared with leaders only: no promise")
-        )
+        rows.append(("overfull", f"{left} in groups too large to pair up, compared with leaders only: no promise"))
     if not summary["crowds"]:
         return rows
     listed = sorted(crowds, key=lambda crowd: -crowd["documents"])

@@ -90,9 +90,7 @@ class ParquetSource(ColumnarSource):
 def _rows_a_batch(group: Any, column: str) -> int:
     """Rows of a row group that hold about BATCH_BYTES of the column."""
     chunks = (group.column(i) for i in range(group.num_columns))
-    size = sum(
-        chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema.split(".")[0] == column
-    )
+    size = sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema.split(".")[0] == column)
     return max(1, int(group.num_rows * BATCH_BYTES / max(1, size)))
 
 

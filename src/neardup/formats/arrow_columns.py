@@ -43,9 +43,7 @@ def choose_columns(schema: Any, options: ReadOptions, source: str) -> Chosen:
         InputError: there is no such column, or it is there twice, or its type is no text and no set.
     """
     if options.text is None:
-        fit = [
-            field.name for field in schema if _is_text(field.type) or (options.item and _is_set(field.type))
-        ]
+        fit = [field.name for field in schema if _is_text(field.type) or (options.item and _is_set(field.type))]
         named = guess_text(schema.names) if guess_text(fit) is None else guess_text(fit)
     else:
         named = options.text
@@ -66,9 +64,7 @@ def choose_columns(schema: Any, options: ReadOptions, source: str) -> Chosen:
 
 def _place(schema: Any, name: str, source: str) -> int:
     if schema.names.count(name) > 1:
-        raise InputError(
-            f"{source}: {schema.names.count(name)} columns are named {name!r}. Give each its own name."
-        )
+        raise InputError(f"{source}: {schema.names.count(name)} columns are named {name!r}. Give each its own name.")
     return int(schema.names.index(name))
 
 
@@ -181,9 +177,7 @@ def read_rows(
     rows = np.arange(first_row, first_row + len(texts), dtype=np.int64)
     is_set = _is_set(texts.type)
     plain = _joined_sets(texts) if is_set else _large(texts)
-    mask = _note_nulls(
-        plain, rows, faults, "the set is null or has a null in it" if is_set else "the text is null"
-    )
+    mask = _note_nulls(plain, rows, faults, "the set is null or has a null in it" if is_set else "the text is null")
     if ids is not None:
         ids = _id_array(ids)
         mask &= _note_nulls(ids, rows, faults, "the id is null")

@@ -133,9 +133,7 @@ def gather(data: NDArray[np.uint8], spans: I64) -> Any:
     np.cumsum(spans[:, 1] - spans[:, 0] - spans[:, 2], out=offsets[1:])
     out = np.empty(int(offsets[-1]) + SLACK, dtype=np.uint8)
     copy_fields(data, spans, out, offsets)
-    return pa.Array.from_buffers(
-        pa.large_binary(), offsets.size - 1, [None, pa.py_buffer(offsets), pa.py_buffer(out)]
-    )
+    return pa.Array.from_buffers(pa.large_binary(), offsets.size - 1, [None, pa.py_buffer(offsets), pa.py_buffer(out)])
 
 
 def documents_from(texts: Any) -> Documents:

@@ -105,9 +105,7 @@ class DelimitedSource:
             buffer = _joined(parts)
             start, header_lines = 0, 0
             if layout is None:
-                layout = find_layout(
-                    buffer.data, buffer.size, buffer.patience, self.name, self._kind, self._options
-                )
+                layout = find_layout(buffer.data, buffer.size, buffer.patience, self.name, self._kind, self._options)
                 if layout is not None and layout.header is not None:
                     start, header_lines = layout.header
             if layout is None:

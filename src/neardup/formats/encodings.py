@@ -57,9 +57,7 @@ class Transcoder:
                 text = self._decoder.decode(bytes(buffer[:got]), self._ended)
             except UnicodeError as exc:  # what no handler sees: utf-16 without its mark
                 name = self._stream.name
-                raise InputError(
-                    f"{name}: {exc}. Name the byte order, such as utf-16-le or utf-32-be."
-                ) from exc
+                raise InputError(f"{name}: {exc}. Name the byte order, such as utf-16-le or utf-32-be.") from exc
             self._pending = text.encode("utf-8", "surrogatepass")
         return bool(self._pending)
 

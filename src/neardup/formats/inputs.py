@@ -86,16 +86,12 @@ def open_inputs(
         value: Source = ObjectSource(inputs, options) if is_arrow_object(inputs) else _python(inputs, options)
         return Reader([value], [value.name])
     patterns = (glob,) if isinstance(glob, str) else tuple(glob) if glob is not None else None
-    return Reader(
-        Resolver(options, patterns, input_format).sources(paths), [shown_path(path) for path in paths]
-    )
+    return Reader(Resolver(options, patterns, input_format).sources(paths), [shown_path(path) for path in paths])
 
 
 def _check_choice(value: str, known: Sequence[str], name: str) -> None:
     if value not in known:
-        raise InputError(
-            f"{name} is {value!r}; known are {', '.join(known)}.{did_you_mean(str(value), known)}"
-        )
+        raise InputError(f"{name} is {value!r}; known are {', '.join(known)}.{did_you_mean(str(value), known)}")
 
 
 def _paths(inputs: Any) -> list[str] | None:
@@ -121,9 +117,7 @@ def _checked_path(value: str | os.PathLike[Any]) -> str:
             "To give one text, put it in a list: [text]."
         )
     if not path:
-        raise InputError(
-            "the input is an empty string. Give a file, a folder or a pattern, or texts in a list."
-        )
+        raise InputError("the input is an empty string. Give a file, a folder or a pattern, or texts in a list.")
     return path
 
 

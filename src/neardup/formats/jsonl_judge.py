@@ -26,9 +26,7 @@ class BadRecord(ValueError):
         self.cure = cure
 
 
-def judge(
-    line: bytes, text: str, id: str | None, *, item: bool, encoding: str
-) -> tuple[bytes, str | int | None]:
+def judge(line: bytes, text: str, id: str | None, *, item: bool, encoding: str) -> tuple[bytes, str | int | None]:
     """Return the text (of a set: its items as bytes) and the id of one line.
 
     Args:

@@ -133,8 +133,7 @@ def _field(cells: Sequence[str], asked: str | None, source: str, *, option: str)
         return None
     if not 1 <= int(asked) <= len(cells):
         raise InputError(
-            f"{source}: there is no column number {asked} for --{option}; "
-            f"the first row has {len(cells)} fields."
+            f"{source}: there is no column number {asked} for --{option}; the first row has {len(cells)} fields."
         )
     return int(asked) - 1
 

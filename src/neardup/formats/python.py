@@ -39,9 +39,7 @@ class _ElementError(ValueError):
 class PythonSource:
     """A mapping or an iterable of documents in memory."""
 
-    def __init__(
-        self, values: Iterable[Any] | Mapping[Any, Any], options: ReadOptions, name: str = "input"
-    ) -> None:
+    def __init__(self, values: Iterable[Any] | Mapping[Any, Any], options: ReadOptions, name: str = "input") -> None:
         for option, asked in (("text", options.text), ("id", options.id)):
             if asked is not None:
                 raise InputError(

@@ -69,9 +69,7 @@ class _Input:
 class Resolver:
     """Turns paths into sources. Text files that follow each other become one source."""
 
-    def __init__(
-        self, options: ReadOptions, patterns: tuple[str, ...] | None, input_format: str | None
-    ) -> None:
+    def __init__(self, options: ReadOptions, patterns: tuple[str, ...] | None, input_format: str | None) -> None:
         self._options = options
         self._patterns = patterns
         self._format = input_format
@@ -88,10 +86,7 @@ class Resolver:
         sources: list[Source] = []
         for is_text, group in groupby(inputs, key=lambda each: each.format == "text"):
             if is_text:
-                files = [
-                    TextFile(each.found.path, each.found.size, each.found.error, each.stream)
-                    for each in group
-                ]
+                files = [TextFile(each.found.path, each.found.size, each.found.error, each.stream) for each in group]
                 sources.append(FilesSource(shown_path(files[0].path), files, self._options))
             else:
                 sources.extend(self._source(each) for each in group)
@@ -105,9 +100,7 @@ class Resolver:
         if not os.path.lexists(path) and not _GLOB_CHARACTERS.isdisjoint(path):
             files = glob_files(path)
             if not files:
-                raise InputError(
-                    f"no file matches {path}. Check the pattern and the folder that it begins in."
-                )
+                raise InputError(f"no file matches {path}. Check the pattern and the folder that it begins in.")
         else:
             files = [look_at(path, os.path.realpath(path))]
             if files[0].error is not None:
@@ -126,8 +119,7 @@ class Resolver:
             for file in files:
                 if file.error is not None:
                     raise InputError(
-                        f"{shown_path(file.error)} "
-                        "Mend it, or leave it out with --on-bad skip (on_bad='skip')."
+                        f"{shown_path(file.error)} Mend it, or leave it out with --on-bad skip (on_bad='skip')."
                     )
         return [_Input(file, self._folder_format(file)) for file in self._once(files, folder)]
 

@@ -118,9 +118,7 @@ class ByteStream:
 
     def _open_file(self, name: str) -> None:
         if os.path.isdir(name):  # before the open: pyarrow's message would not say so
-            raise InputError(
-                f"{name} is a folder, not a file. Name the folder itself as the input, or a file in it."
-            )
+            raise InputError(f"{name} is a folder, not a file. Name the folder itself as the input, or a file in it.")
         codec = _SUFFIXES.get(Path(name).suffix.lower())
         self._source: Any
         if codec is None:
@@ -133,9 +131,7 @@ class ByteStream:
     def _open_stdin(self) -> None:
         source: Any = getattr(sys.stdin, "buffer", None)
         if source is None:
-            raise InputError(
-                "standard input is not open. Pipe data into the command or name a file instead of '-'."
-            )
+            raise InputError("standard input is not open. Pipe data into the command or name a file instead of '-'.")
         self._source = source
         head = self.peek()
         for magic, codec in _MAGIC.items():
@@ -153,9 +149,7 @@ class ByteStream:
         except FileNotFoundError as exc:
             raise InputError(f"{self.name} does not exist.{_near_files(self.name)}") from exc
         except PermissionError as exc:
-            raise InputError(
-                f"{self.name} may not be read by this user. Change its rights, or copy it."
-            ) from exc
+            raise InputError(f"{self.name} may not be read by this user. Change its rights, or copy it.") from exc
         except OSError as exc:
             if exc.errno is None:  # the decompressors carry no errno
                 message = (

@@ -43,11 +43,7 @@ def walk_folder(folder: str, patterns: Sequence[str]) -> list[Found]:
     """
     matches = [_matcher(pattern) for pattern in patterns]
     hidden = any(part.startswith(".") for pattern in patterns for part in pattern.split("/"))
-    found = [
-        file
-        for parts, file in _files(folder, hidden)
-        if parts is None or any(match(parts) for match in matches)
-    ]
+    found = [file for parts, file in _files(folder, hidden) if parts is None or any(match(parts) for match in matches)]
     return _once(found)
 
 
@@ -100,9 +96,7 @@ def _files(folder: str, hidden: bool) -> Iterator[tuple[list[str] | None, Found]
         for entry in entries:
             if entry.name.startswith(".") and not hidden:
                 continue
-            inner_real = (
-                os.path.realpath(entry.path) if entry.is_symlink() else os.path.join(real, entry.name)
-            )
+            inner_real = os.path.realpath(entry.path) if entry.is_symlink() else os.path.join(real, entry.name)
             if entry.is_dir():
                 folders.append((entry.path, [*parts, entry.name], inner_real))
             else:

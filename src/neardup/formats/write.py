@@ -64,9 +64,7 @@ def output_format(target: str | Path, format: str | None) -> str:
         format = "jsonl" if str(target) == STDOUT else _SUFFIXES.get(suffix)
         if format is None:
             known = ", ".join(_SUFFIXES)
-            raise InputError(
-                f"{target} does not tell a format. End the name in one of {known}, or give a format."
-            )
+            raise InputError(f"{target} does not tell a format. End the name in one of {known}, or give a format.")
     if format not in OUTPUT_FORMATS:
         near = did_you_mean(format, OUTPUT_FORMATS)
         raise InputError(f"format is {format!r}; known are {', '.join(OUTPUT_FORMATS)}.{near}")
@@ -136,9 +134,7 @@ def _write_stdout(table: pa.Table, format: str, spec: dict[str, Any]) -> None:
         raise output_error("stdout", exc) from exc
 
 
-def _write(
-    table: pa.Table, stream: BinaryIO, format: str, spec: dict[str, Any], compression: str | None
-) -> None:
+def _write(table: pa.Table, stream: BinaryIO, format: str, spec: dict[str, Any], compression: str | None) -> None:
     if format == "parquet":
         _write_parquet(table, stream, spec)
         return

@@ -83,11 +83,7 @@ def _quoted_end(data: Any, at: int, size: int, delimiter: int, relaxed: bool) ->
                 at += 2
                 continue
             behind = at + 1
-            if (
-                behind < size
-                and data[behind] == _RETURN
-                and (behind + 1 == size or data[behind + 1] == _NEWLINE)
-            ):
+            if behind < size and data[behind] == _RETURN and (behind + 1 == size or data[behind + 1] == _NEWLINE):
                 behind += 1
             proper = behind >= size or data[behind] == _NEWLINE or data[at + 1] == delimiter
             return at, doubled, newlines, FINE if proper else BAD_QUOTE

@@ -275,9 +275,7 @@ def read_records(
             continue
         end = -1
         if data[first] == _OPEN_OBJECT:
-            end, to_end, ids_end, number, is_signed = _record(
-                data, first, keys, sizes, item, out, to, ids, ids_to
-            )
+            end, to_end, ids_end, number, is_signed = _record(data, first, keys, sizes, item, out, to, ids, ids_to)
         if end < 0:
             state[DOUBT] = _line_end(data, first)
             break

@@ -108,7 +108,7 @@ def sketch_block(kind, k, seed, data, offsets, letters, rounds, values, tokens):
             total += count
             if count == CHUNK:
                 limit = row.max()
-        tokens[d] = -1 if state[2] == SHORT and kind != ITEM else total
+        tokens[d] = -1 if total == 1 and state[2] == SHORT and kind != ITEM else total
         if total == 0:
             continue
         for turn in range(1, rounds + 1):

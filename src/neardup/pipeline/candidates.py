@@ -10,7 +10,7 @@ import numpy as np
 from neardup.params import Spec
 from neardup.pipeline.collect import Collection
 from neardup.pipeline.copies import Copies
-from neardup.pipeline.crowds import Check, Crowds, find_crowds, pair_leftovers
+from neardup.pipeline.crowds import Check, Crowds, find_crowds, pair_leftovers, unique_pairs
 from neardup.pipeline.observe import Observer
 from neardup.stages import bands as band_stage
 from neardup.types import I64
@@ -76,7 +76,7 @@ def find_candidates(
             observer.advance(1)
         hot = [result.hot for result in results]
         if not any(hot):
-            empty = Crowds(none, nothing, nothing, np.empty(0))
+            empty = Crowds(none, nothing, nothing, np.empty(0), 0)
             return _joined(results, [], empty, met=0, overfull=0)
         crowds = find_crowds(hot, collection, weight, spec, check)
         waiting = [band for band in order if hot[band]]
@@ -93,8 +93,6 @@ def _joined(
     right = np.concatenate([*(result.right for result in results), *(pair[1] for pair in rest)])
     if crowds.left.size or rest:
         inside = (crowds.crowd[left] >= 0) & (crowds.crowd[left] == crowds.crowd[right])
-        left, right = left[~inside], right[~inside]
-        span = crowds.crowd.size
-        left, right = np.divmod(np.unique(left * span + right), span)
-    met += sum(result.met for result in results)
+        left, right = unique_pairs([(left[~inside], right[~inside])], crowds.crowd.size)
+    met += crowds.asked + sum(result.met for result in results)
     return Candidates(left, right, met, crowds, overfull)

@@ -17,8 +17,8 @@ from neardup.types import F64, I64
 
 __all__ = ["CHUNK_SHINGLES", "Checker"]
 
-CHUNK_SHINGLES = 2_000_000
-"""Shingles held at a time by a thread: 16 MB of sets."""
+CHUNK_SHINGLES = 8_000_000
+"""Shingles held at a time by a thread: 64 MB of sets."""
 
 
 class Checker:
@@ -34,9 +34,11 @@ class Checker:
     def __call__(self, left: I64, right: I64, threshold: float) -> F64:
         """Exact Jaccard similarity of each pair, or -1 where it is below the threshold.
 
+        ``checked`` counts pairs held against a threshold; similarities of pairs known already (0.0) are not counted.
+
         The result does not depend on threads or chunks.
         """
-        self.checked += left.size
+        self.checked += left.size if threshold > 0 else 0
         similarity = np.full(left.size, -1.0)
         for chunk, found in self._checked(left, right, threshold):
             similarity[chunk.pairs] = found

@@ -20,7 +20,7 @@ from neardup.stages import bands as band_stage
 from neardup.stages.bands import BandBuckets
 from neardup.types import F64, I64, U64
 
-__all__ = ["Crowds", "content_order", "find_crowds", "pair_leftovers"]
+__all__ = ["Crowds", "content_order", "find_crowds", "pair_leftovers", "unique_pairs"]
 
 LEADERS = 256
 """Leaders that one hot bucket may have: a member costs at most as many signature comparisons in it."""
@@ -40,6 +40,8 @@ class Crowds:
     """Member of each verified star pair."""
     similarity: F64
     """Exact similarity of each star pair."""
+    asked: int
+    """Members that were checked against a leader."""
 
 
 def content_order(collection: Collection, rows: I64) -> I64:
@@ -63,6 +65,7 @@ def find_crowds(hot: list[list[I64]], collection: Collection, weight: I64, spec:
     similarity = np.zeros(n)
     size = weight.copy()
     large: set[int] = set()
+    asked = 0
     prints = collection.fingerprints[:, 0]
     for buckets in hot:
         for bucket in sorted(buckets, key=lambda rows: int(prints[rows].min())):
@@ -77,6 +80,7 @@ def find_crowds(hot: list[list[I64]], collection: Collection, weight: I64, spec:
             )
             asking = nearest >= 0
             rows, wanted = members[asking], nearest[asking]
+            asked += rows.size
             found = check(np.minimum(rows, wanted), np.maximum(rows, wanted), spec.threshold)
             joined = found >= 0
             leader[rows[joined]] = wanted[joined]
@@ -90,7 +94,7 @@ def find_crowds(hot: list[list[I64]], collection: Collection, weight: I64, spec:
     crowd[leads] = leads
     members = members[crowd[leader[members]] >= 0]
     crowd[members] = leader[members]
-    return Crowds(crowd, leader[members], members, similarity[members])
+    return Crowds(crowd, leader[members], members, similarity[members], asked)
 
 
 def _known_leaders(bucket: I64, size: I64, leader: I64, large: set[int], prints: U64) -> I64:
@@ -116,37 +120,54 @@ def pair_leftovers(
     """
     pairs: list[tuple[I64, I64]] = []
     candidates = 0
-    overfull = np.zeros(len(collection), dtype=np.bool_)
+    n = len(collection)
+    overfull = np.zeros(n, dtype=np.bool_)
     for band, buckets in enumerate(hot):
         for bucket in buckets:
             rest = bucket[crowds.crowd[bucket] < 0]
             if rest.size < 2:
                 continue
-            if int(weight[rest].sum()) <= spec.crowd:
-                whole = BandBuckets(rest, np.array([0, rest.size]), [])
-                split, first_of = [whole], band
-            else:
-                others = (other for other in range(spec.bands.bands) if other != band)
-                split = [
-                    band_stage.band_buckets(collection.values, rest, weight, other, spec.bands, limit=spec.crowd)
-                    for other in others
-                ]
-                first_of = -1
-            for part in split:
-                left, right, met = band_stage.pair_up(
+            split = _split(rest, band, collection, weight, spec)
+            found = [
+                band_stage.pair_up(
                     part,
                     collection.values,
                     crowds.crowd,
-                    band=first_of,
+                    band=band,
                     rows=spec.bands.rows,
                     min_matches=spec.min_matches,
                 )
-                pairs.append((left, right))
-                candidates += met
+                for part in split
+            ]
+            for part in split:
                 for crowded in part.hot:
                     overfull[crowded] = True
-                    pairs.append(_led(content_order(collection, crowded), collection, spec))
+                    left, right = _led(content_order(collection, crowded), collection, spec)
+                    found.append((left, right, left.size))
+            candidates += sum(met for _, _, met in found)
+            pairs.append(unique_pairs([pair[:2] for pair in found], n))
     return pairs, candidates, int(weight[overfull].sum())
+
+
+def _split(rest: I64, band: int, collection: Collection, weight: I64, spec: Spec) -> list[BandBuckets]:
+    """The whole of ``rest`` when it may be paired up, else its buckets by each of the other bands.
+
+    A pair that agrees in ``band`` alone is lost then; at the threshold most agree in several.
+    """
+    if int(weight[rest].sum()) <= spec.crowd:
+        return [BandBuckets(rest, np.array([0, rest.size]), [])]
+    return [
+        band_stage.band_buckets(collection.values, rest, weight, other, spec.bands, limit=spec.crowd)
+        for other in range(spec.bands.bands)
+        if other != band
+    ]
+
+
+def unique_pairs(pairs: list[tuple[I64, I64]], n: int) -> tuple[I64, I64]:
+    """Pairs of rows below n, sorted, each once."""
+    keys = np.concatenate([np.empty(0, np.int64), *(left * n + right for left, right in pairs)])
+    left, right = np.divmod(np.unique(keys), n)
+    return left, right
 
 
 def _led(members: I64, collection: Collection, spec: Spec) -> tuple[I64, I64]:

@@ -65,7 +65,7 @@ def pair_up(
         buckets: of band ``band``.
         values: uint32[n, slots].
         crowd: int64[n], crowd of each row or -1; pairs inside one crowd are passed over.
-        band: which; -1 to meet pairs whatever other bands say.
+        band: a pair that agrees in an earlier one is passed over.
         rows: rows of a band.
         min_matches: slots in which a candidate must agree.
 

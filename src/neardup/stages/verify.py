@@ -35,8 +35,9 @@ class Chunk:
 def chunks(left: I64, right: I64, counts: I64, *, budget: int) -> Iterator[Chunk]:
     """Cut candidate pairs into chunks whose documents have at most about ``budget`` shingles.
 
-    Pairs are ordered by connected component of the candidate graph, then by left and right row, so a document's
-    set is built once unless its component alone exceeds the budget. O(pairs log pairs).
+    Documents are laid out by connected component of the candidate graph and cut into blocks of half the budget; pairs
+    are ordered by the blocks of their two documents. A set is built once where its component fits a block, and at
+    most once for each block that it has a pair with. O(pairs log pairs).
 
     Args:
         left, right: int64[p], rows of each pair.
@@ -47,12 +48,14 @@ def chunks(left: I64, right: I64, counts: I64, *, budget: int) -> Iterator[Chunk
         return
     rows, compact = np.unique(np.concatenate((left, right)), return_inverse=True)
     a, b = compact[: left.size], compact[left.size :]
-    component = graph.components(a, b, rows.size)[a]
-    order = np.lexsort((right, left, component))
-    cost = counts[rows]
-    a, b = a[order], b[order]
-    begin = 0
+    component = graph.components(a, b, rows.size)
+    layout = np.argsort(component, kind="stable")
+    block = np.empty(rows.size, dtype=np.int64)
+    block[layout] = np.cumsum(counts[rows[layout]]) // max(1, budget // 2)
+    order = np.lexsort((b, a, component[a], block[b], block[a]))
+    a, b, cost = a[order], b[order], counts[rows]
     seen = np.full(rows.size, -1, dtype=np.int64)
+    begin = 0
     while begin < order.size:
         end = int(graph.reach(a, b, cost, begin, budget, seen))
         members = order[begin:end]

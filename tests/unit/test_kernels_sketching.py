@@ -1,0 +1,101 @@
+"""The default sketch where its shortcuts begin: more than one chunk, slots left empty, documents of one shingle."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.twins import sketching as twin
+from tests.twins.blocks import hasher_of, packed, sketched
+
+from neardup.kernels.sketching import EMPTY, sketch_block
+
+CHUNK = 2048
+SLOTS = [2, 3, 16, 64, 100, 128, 129, 256]
+
+
+def check(shingle: str, blobs: list[bytes], slots: int, rounds: int) -> np.ndarray:
+    block = packed(blobs, 0xBF)
+    fast, fast_counts = sketched(hasher_of(shingle), block, slots, rounds, sketch_block)
+    slow, slow_counts = sketched(hasher_of(shingle), block, slots, rounds, twin.sketch_block)
+    assert fast_counts.tolist() == slow_counts.tolist()
+    assert fast.tolist() == slow.tolist()
+    return fast
+
+
+@pytest.mark.parametrize("slots", SLOTS)
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_documents_that_fill_all_slots_some_and_one(slots, rounds):
+    distinct = ["".join(f"{i} " for i in range(n)).encode() for n in (1, 2, 5, 40, 150)]
+    check("char:5", distinct, slots, rounds)
+
+
+@pytest.mark.parametrize("slots", [2, 16, 129, 256])
+@pytest.mark.parametrize("count", [CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 1])
+def test_documents_of_about_a_chunk(slots, count):
+    digits = "".join(str(i) for i in range(2 * CHUNK)).encode()
+    check("byte:9", [digits[: count + 8]], slots, 2)
+    check("char:9", [digits[: count + 8]], slots, 2)
+    check("word:1", [b" ".join(b"%d" % i for i in range(count))], slots, 2)
+    check("item", [b"\xff".join(b"%d" % i for i in range(count))], slots, 2)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+@pytest.mark.parametrize("period", [1, 2, 3, 50, 400])
+def test_long_documents_of_few_shingles_take_the_second_pass(period, rounds):
+    """Slots stay empty after many chunks, so later rounds read the document again; the repeats must change nothing."""
+    text = ("".join(chr(97 + i * i % 26) for i in range(period)) * (3 * CHUNK // period + 2)).encode()
+    wide = text.replace(b"a", "é".encode())
+    check("char:5", [text, wide, b"x" + text], 256, rounds)
+    check("word:1", [b" ".join(b"%d" % (i % period) for i in range(2 * CHUNK))], 129, rounds)
+
+
+def test_a_long_document_skips_only_hashes_that_change_nothing():
+    """Past the first chunk only hashes below the largest slot value are thrown; ten chunks of distinct shingles."""
+    blob = b"\xff".join(b"%d" % (i * 7919) for i in range(10 * CHUNK))
+    for slots in (2, 64, 256):
+        check("item", [blob], slots, 2)
+
+
+def test_slots_hold_values_of_earlier_rounds_below_those_of_later_ones():
+    values = check("char:3", [b"abcdefg"], 64, 2)[0]
+    rounds = (values >= 0x80000000).astype(int) + (values >= 0xC0000000)
+    assert set(rounds.tolist()) == {0, 1, 2}
+    assert (values < EMPTY).all()
+
+
+@pytest.mark.parametrize("shingle", ["byte:3", "char:3", "word:3", "word:1", "item"])
+def test_only_empty_documents_have_empty_slots_and_the_count_zero(shingle):
+    values, counts = sketched(hasher_of(shingle), packed([b"", b"a", b"", b" ", b""]), 16, 2, sketch_block)
+    assert (values == EMPTY).any(axis=1).tolist() == [True, False, True, False, True]
+    assert (values == EMPTY).all(axis=1).tolist() == [True, False, True, False, True]
+    assert counts[[0, 2, 4]].tolist() == [0, 0, 0]
+
+
+def test_a_set_of_empty_items_is_empty():
+    values, counts = sketched(hasher_of("item"), packed([b"\xff\xff"]), 16, 2, sketch_block)
+    assert (values == EMPTY).all()
+    assert counts.tolist() == [0]
+
+
+@pytest.mark.parametrize(("shingle", "counts"), [("byte:4", [-1, 1, 2, 5]), ("char:4", [-1, -1, 1, 3]), ("word:2", [-1] * 4)])
+def test_counts_say_minus_one_for_a_short_document(shingle, counts):
+    blobs = ["abc", "abé", "abéd", "日aaaaa"]
+    got = sketched(hasher_of(shingle), packed([text.encode() for text in blobs]), 16, 2, sketch_block)[1]
+    assert got.tolist() == counts
+
+
+def test_a_signature_does_not_depend_on_the_documents_around_it():
+    blobs = [b"", b"one two three", b"x" * 5000, "日本語".encode() * 900, b"?", b"one two three four"]
+    together = sketched(hasher_of("char:5"), packed(blobs), 128, 2, sketch_block)[0]
+    backwards = sketched(hasher_of("char:5"), packed(blobs[::-1]), 128, 2, sketch_block)[0]
+    alone = [sketched(hasher_of("char:5"), packed([blob]), 128, 2, sketch_block)[0][0] for blob in blobs]
+    assert together.tolist() == [row.tolist() for row in alone]
+    assert backwards[::-1].tolist() == together.tolist()
+
+
+@pytest.mark.parametrize("slots", SLOTS)
+def test_signatures_of_unions_are_the_smaller_values_across_sizes(slots):
+    """A set of 3 and one of 5,000: one fills its slots in the last round, the other in the first."""
+    few, many = [b"\xff".join(b"%d" % i for i in part) for part in (range(3), range(2, 5000))]
+    values = sketched(hasher_of("item"), packed([few, many, few + b"\xff" + many]), slots, 2, sketch_block)[0]
+    assert values[2].tolist() == np.minimum(values[0], values[1]).tolist()

@@ -1,0 +1,149 @@
+"""Plans against exact arithmetic: the S-curve and the binomial tail in fractions, the choices by trying every other."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import pytest
+
+from neardup import api, plan
+from neardup.errors import InputError
+from neardup.params import Bands
+from neardup.plan import (
+    FILTER_SHARE,
+    choose_bands,
+    choose_min_matches,
+    choose_slots,
+    filter_loss,
+    promised_recall,
+    s_curve,
+)
+
+THRESHOLDS = [0.05, 0.1, 0.3, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99, 1.0]
+RECALLS = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999]
+SLOTS = [2, 16, 64, 100, 128, 129, 256]
+
+
+def exact_curve(s: float, bands: int, rows: int) -> Fraction:
+    return 1 - (1 - Fraction(s) ** rows) ** bands
+
+
+def exact_loss(t: float, slots: int, matches: int) -> Fraction:
+    share = Fraction(t)
+    return sum(
+        (math.comb(slots, i) * share**i * (1 - share) ** (slots - i) for i in range(matches)), start=Fraction(0)
+    )
+
+
+@pytest.mark.parametrize(("bands", "rows"), [(1, 1), (20, 5), (32, 8), (9, 13), (128, 1), (1, 64)])
+def test_the_curve_is_the_exact_probability(bands, rows):
+    for step in range(101):
+        s = step / 100
+        assert s_curve(s, bands, rows) == pytest.approx(float(exact_curve(s, bands, rows)), abs=1e-13)
+    assert s_curve(0.0, bands, rows) == 0.0
+    assert s_curve(1.0, bands, rows) == 1.0
+
+
+def test_the_curve_rises_with_similarity_and_bands_and_falls_with_rows():
+    grid = [s_curve(step / 50, 20, 5) for step in range(51)]
+    assert grid == sorted(grid)
+    assert s_curve(0.6, 21, 5) > s_curve(0.6, 20, 5) > s_curve(0.6, 20, 6)
+
+
+@pytest.mark.parametrize("slots", SLOTS)
+def test_bands_chosen_by_recall_have_the_most_rows_that_reach_it(slots):
+    for t, recall in itertools.product(THRESHOLDS, RECALLS):
+        reaching = [rows for rows in range(1, slots + 1) if s_curve(t, slots // rows, rows) >= recall]
+        if not reaching:
+            with pytest.raises(InputError, match=f"{slots} slots cannot reach recall {recall} at threshold {t}"):
+                choose_bands(t, slots=slots, recall=recall)
+            continue
+        chosen = choose_bands(t, slots=slots, recall=recall)
+        assert chosen == Bands(slots // max(reaching), max(reaching))
+        assert chosen.slots <= slots
+        assert exact_curve(t, chosen.bands, chosen.rows) >= Fraction(recall) - Fraction(1, 10**13)
+
+
+def test_bands_by_the_rules_of_the_literature_never_use_more_slots_than_there_are():
+    for rule, slots, t in itertools.product(("log", "divisor"), SLOTS, THRESHOLDS):
+        chosen = choose_bands(t, slots=slots, rule=rule)
+        assert 1 <= chosen.slots <= slots
+        assert rule != "divisor" or chosen.slots == slots
+
+
+@pytest.mark.parametrize("slots", [2, 16, 100, 128, 256])
+@pytest.mark.parametrize("t", [0.05, 0.3, 0.5, 0.8, 0.95, 0.99])
+def test_the_loss_of_the_filter_is_the_exact_binomial_tail(t, slots):
+    for matches in {0, 1, slots // 4, slots // 2, int(t * slots), slots}:
+        exact = exact_loss(t, slots, matches)
+        assert filter_loss(t, slots, matches) == pytest.approx(float(exact), rel=1e-10, abs=1e-300)
+
+
+def test_identical_sets_are_never_lost_in_the_filter():
+    assert filter_loss(1.0, 128, 128) == 0.0
+    assert filter_loss(0.5, 128, 0) == 0.0
+
+
+@pytest.mark.parametrize("recall", RECALLS)
+@pytest.mark.parametrize("slots", SLOTS)
+def test_the_filter_asks_for_the_most_matches_inside_its_budget(slots, recall):
+    budget = FILTER_SHARE * (1 - recall)
+    for t in THRESHOLDS:
+        matches = choose_min_matches(t, slots=slots, recall=recall)
+        assert 0 <= matches <= slots
+        assert filter_loss(t, slots, matches) <= budget
+        assert matches == slots or filter_loss(t, slots, matches + 1) > budget
+
+
+@pytest.mark.parametrize("slots", [None, 64, 100, 128, 256, 512])
+def test_what_a_run_promises_is_at_least_what_was_asked(slots):
+    """Over the grid of thresholds and recalls, wherever the slots can reach it, for bands and filter together."""
+    reached = 0
+    for t, recall in itertools.product(THRESHOLDS, RECALLS):
+        try:
+            spec = api.make_spec(threshold=t, recall=recall, slots=slots)
+        except InputError:
+            assert s_curve(t, slots or 4096, 1) < recall + FILTER_SHARE * (1 - recall)
+            continue
+        reached += 1
+        assert spec.recall >= recall
+        exact = exact_curve(t, spec.bands.bands, spec.bands.rows) - exact_loss(t, spec.slots, spec.min_matches)
+        assert spec.recall == pytest.approx(float(exact), abs=1e-12)
+    assert reached > 40
+
+
+def test_a_promise_is_never_negative():
+    assert promised_recall(0.1, Bands(1, 100), slots=100, min_matches=100) == 0.0
+
+
+def test_slots_are_doubled_until_some_bands_reach_the_recall():
+    assert choose_slots(0.8, 0.99) == plan.DEFAULT_SLOTS
+    for t, recall in ((0.01, 0.99), (0.02, 0.999)):
+        slots = choose_slots(t, recall)
+        assert s_curve(t, slots, 1) >= recall > s_curve(t, slots // 2, 1)
+    with pytest.raises(InputError, match="up to 4096"):
+        choose_slots(0.0001, 0.99)
+
+
+def test_the_plan_for_most_slots_takes_no_time_to_speak_of():
+    """4,096 slots at t = 0.95: the filter's bound lies near 3,700 matches."""
+    spec = api.make_spec(threshold=0.95, slots=4096)
+    assert filter_loss(0.95, 4096, spec.min_matches) <= FILTER_SHARE * 0.01
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: s_curve(1.5, 20, 5), "similarity is 1.5"),
+        (lambda: s_curve(0.5, 0, 5), "bands is 0"),
+        (lambda: choose_bands(0.0, slots=100), "threshold is 0.0"),
+        (lambda: choose_bands(0.8, slots=1), "slots is 1"),
+        (lambda: choose_bands(0.8, slots=100, recall=1.0), "recall is 1.0"),
+        (lambda: choose_bands(0.8, slots=100, rule="devisor"), "Did you mean 'divisor'"),
+    ],
+)
+def test_what_cannot_be_planned_is_said_with_its_value(call, words):
+    with pytest.raises(InputError, match=words):
+        call()
