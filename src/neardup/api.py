@@ -18,6 +18,7 @@ from neardup import plan
 from neardup._version import __version__
 from neardup.errors import InputError, SpecMismatch
 from neardup.formats import open_inputs
+from neardup.formats.arrays import numbers
 from neardup.formats.ids import Ids
 from neardup.params import (
     DEFAULT_CROWD,
@@ -253,18 +254,18 @@ def _result(found: Found, book: _Book, spec: Spec, link: str, threads: int, begi
     pairs, tally = found.pairs, found.tally
     take = book.ids.take
     pair_table = pa.table(
-        {"id_a": take(pairs.left), "id_b": take(pairs.right), "similarity": pa.array(pairs.similarity)}
+        {"id_a": take(pairs.left), "id_b": take(pairs.right), "similarity": numbers(pairs.similarity)}
     )
     names, number = np.unique(found.label, return_inverse=True)
     cluster_table = pa.table(
         {
             "id": take(found.members),
-            "cluster": pa.array(number.astype(np.int64)),
+            "cluster": numbers(number.astype(np.int64)),
             "keeper": take(found.keeper),
-            "similarity": pa.array(found.similarity),
+            "similarity": numbers(found.similarity),
         }
     )
-    crowd_table = pa.table({"leader": take(found.crowd_leaders), "documents": pa.array(found.crowd_documents)})
+    crowd_table = pa.table({"leader": take(found.crowd_leaders), "documents": numbers(found.crowd_documents)})
     duplicates, example = book.ids.count_duplicates()
     seconds = time.perf_counter() - begin
     summary = Summary(

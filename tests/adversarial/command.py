@@ -7,9 +7,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+PACKAGE = Path(str(import_module("neardup").__file__)).resolve().parent
 LIMIT = 120
 """Seconds after which a run counts as hung."""
 
@@ -22,11 +24,12 @@ def neardup(*arguments: object, **options: Any) -> subprocess.CompletedProcess[b
 
 
 def line(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "neardup.cli", *map(os.fspath, map(_plain, arguments))]
+    return [sys.executable, "-m", "neardup", *map(os.fspath, map(_plain, arguments))]
 
 
 def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONUTF8": "1", "COLUMNS": "100"}
+    """Ours, with the neardup that the tests import found first, whatever the folder the command runs in."""
+    return {**os.environ, "PYTHONPATH": str(PACKAGE.parent), "PYTHONUTF8": "1", "COLUMNS": "100"}
 
 
 def _plain(value: object) -> str | os.PathLike[str]:

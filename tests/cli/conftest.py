@@ -130,6 +130,6 @@ def command(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     def run(*args: str, **options: Any) -> subprocess.CompletedProcess[str]:
         settings: dict[str, Any] = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 120}
         settings["env"] = {**os.environ, "COLUMNS": "100"}
-        return subprocess.run([sys.executable, "-m", "neardup.cli", *args], **{**settings, **options})
+        return subprocess.run([sys.executable, "-m", "neardup", *args], **{**settings, **options})
 
     return run

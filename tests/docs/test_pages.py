@@ -28,7 +28,7 @@ def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment with a ``neardup`` that is the one under test, and a terminal of known width."""
     tools = tmp_path_factory.mktemp("bin")
     shim = tools / "neardup"
-    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m neardup.cli "$@"\n')
+    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m neardup "$@"\n')
     shim.chmod(0o755)
     (tools / "python").symlink_to(sys.executable)
     return {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "100"}

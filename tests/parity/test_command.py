@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from tests.adversarial.command import environment
 from tests.oracles.results import groups, pair_map
 from tests.parity.test_inputs import as_jsonl, documents
 
@@ -19,9 +19,9 @@ import neardup
 
 def run(*arguments: object, **options) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "neardup.cli", *map(str, arguments)],
+        [sys.executable, "-m", "neardup", *map(str, arguments)],
         capture_output=True, text=True, encoding="utf-8", timeout=120, check=False,
-        env={**os.environ, "PYTHONUTF8": "1"}, **options,
+        env=environment(), **options,
     )  # fmt: skip
 
 

@@ -32,7 +32,12 @@ EMPTY = 0xFFFFFFFF
 
 
 @settings(max_examples=150)
-@given(st.lists(hostile.blobs(), min_size=1, max_size=3), hostile.SHINGLES, hostile.SEEDS, st.sampled_from(POISONS))
+@given(
+    st.lists(hostile.blobs(), min_size=1, max_size=3),
+    hostile.SHINGLES,
+    hostile.SEEDS,
+    st.sampled_from(POISONS),
+)
 def test_the_hashes_of_a_document_are_those_of_its_shingles_in_order(blobs, shingle, seed, poison):
     hasher, block = hasher_of(shingle, seed), packed(blobs, poison)
     for i, blob in enumerate(blobs):
@@ -45,7 +50,9 @@ def test_the_hashes_of_a_document_are_those_of_its_shingles_in_order(blobs, shin
 def test_the_hashes_of_a_set_are_those_of_its_items_in_order(blobs, seed, poison):
     hasher, block = hasher_of("item", seed), packed(blobs, poison)
     for i, blob in enumerate(blobs):
-        assert filled(hasher, block, i) == [hashing.hash_bytes(x, int(hasher.key)) for x in blob.split(b"\xff") if x]
+        assert filled(hasher, block, i) == [
+            hashing.hash_bytes(x, int(hasher.key)) for x in blob.split(b"\xff") if x
+        ]
 
 
 @EXAMPLES
@@ -55,7 +62,9 @@ def test_damaged_utf8_ends_stays_inside_and_does_not_see_its_neighbours(blob, sh
     results = [filled(hasher, packed([b"x", blob], poison), 1) for poison in POISONS]
     assert all(result == results[0] for result in results)
     if hasher.kind == hashing.BYTE:
-        assert results[0] == hashing.shingle_hashes(hasher.kind, hasher.k, int(hasher.key), blob, hasher.letters)
+        assert results[0] == hashing.shingle_hashes(
+            hasher.kind, hasher.k, int(hasher.key), blob, hasher.letters
+        )
 
 
 @EXAMPLES
@@ -114,7 +123,12 @@ def test_only_a_document_without_shingles_has_empty_slots(blob, shingle, slots):
 
 
 @settings(max_examples=80)
-@given(st.lists(hostile.blobs(), min_size=1, max_size=4), hostile.SHINGLES, st.randoms(), st.sampled_from(POISONS))
+@given(
+    st.lists(hostile.blobs(), min_size=1, max_size=4),
+    hostile.SHINGLES,
+    st.randoms(),
+    st.sampled_from(POISONS),
+)
 def test_sets_are_the_sorted_distinct_hashes(blobs, shingle, random, poison):
     hasher, block = hasher_of(shingle), packed(blobs, poison)
     docs = [random.randrange(len(blobs)) for _ in range(5)]
@@ -123,7 +137,10 @@ def test_sets_are_the_sorted_distinct_hashes(blobs, shingle, random, poison):
 
 @EXAMPLES
 @given(
-    st.lists(st.one_of(st.integers(0, 3000), st.integers(2**64 - 300, 2**64 - 1), st.integers(0, 2**64 - 1)), max_size=300),
+    st.lists(
+        st.one_of(st.integers(0, 3000), st.integers(2**64 - 300, 2**64 - 1), st.integers(0, 2**64 - 1)),
+        max_size=300,
+    ),
     st.integers(1, 3),
 )
 def test_sets_of_chosen_hashes_are_sorted_and_distinct_whatever_their_bits(values, repeats):
@@ -172,7 +189,12 @@ def test_checked_pairs_have_the_similarity_of_the_twin(sets, threshold):
 
 
 @settings(max_examples=100)
-@given(st.integers(0, 5000), st.sampled_from([1, 2, 30, 1000, 10**6]), st.sampled_from([0, 55, 61]), st.integers(0, 9))
+@given(
+    st.integers(0, 5000),
+    st.sampled_from([1, 2, 30, 1000, 10**6]),
+    st.sampled_from([0, 55, 61]),
+    st.integers(0, 9),
+)
 def test_buckets_are_the_groups_of_a_dict(n, distinct, shift, seed):
     """Keys few and many, spread and crowded into one partition or the low bits of one table."""
     draw = np.random.default_rng(seed)
@@ -305,7 +327,10 @@ def test_runs_of_pairs_keep_to_their_budget(graph_of, budget, seed):
 
 
 @settings(max_examples=150)
-@given(st.lists(st.one_of(hostile.blobs(), st.binary(max_size=150)), min_size=1, max_size=4), st.sampled_from(POISONS))
+@given(
+    st.lists(st.one_of(hostile.blobs(), st.binary(max_size=150)), min_size=1, max_size=4),
+    st.sampled_from(POISONS),
+)
 def test_ascii_is_told_from_the_rest(blobs, poison):
     block = packed(blobs, poison)
     fast, slow = np.zeros(len(blobs), dtype=np.bool_), np.zeros(len(blobs), dtype=np.bool_)
@@ -317,8 +342,12 @@ def test_ascii_is_told_from_the_rest(blobs, poison):
         assert fast_utf8.is_ascii(block.data, begin, end) == expected
 
 
-EDGES = sorted({min(0x10FFFF, max(0, edge + d)) for pair in INERT_RANGES for edge in pair for d in (-1, 0, 1)})
-NEAR_EDGES = st.one_of(st.sampled_from(EDGES), st.integers(0, 0x10FFFF)).filter(lambda x: not 0xD800 <= x <= 0xDFFF)
+EDGES = sorted(
+    {min(0x10FFFF, max(0, edge + d)) for pair in INERT_RANGES for edge in pair for d in (-1, 0, 1)}
+)
+NEAR_EDGES = st.one_of(st.sampled_from(EDGES), st.integers(0, 0x10FFFF)).filter(
+    lambda x: not 0xD800 <= x <= 0xDFFF
+)
 
 
 @settings(max_examples=150)
@@ -365,7 +394,10 @@ BELOW = st.one_of(st.sampled_from([0, 1, 2, 2**32 - 1, 2**32, 2**61 - 2]), st.in
 
 
 @settings(max_examples=150)
-@given(st.lists(st.lists(WORD64, max_size=12), min_size=1, max_size=4), st.lists(st.tuples(WORD64, BELOW, BELOW), min_size=1, max_size=5))
+@given(
+    st.lists(st.lists(WORD64, max_size=12), min_size=1, max_size=4),
+    st.lists(st.tuples(WORD64, BELOW, BELOW), min_size=1, max_size=5),
+)
 def test_classical_families_are_those_of_big_integers(sets, coefficients):
     hashes = np.array([h for one in sets for h in one], dtype=np.uint64)
     offsets = np.cumsum([0, *map(len, sets)], dtype=np.int64)

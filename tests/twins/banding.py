@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-
 from tests.twins.hashing import ALL, M1, mix
 
 

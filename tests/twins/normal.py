@@ -40,7 +40,9 @@ def map_ascii(
         if space == 0:
             done = bytes(byte if table[byte] == 0x80 else table[byte] for byte in blob if table[byte] != 0xFF)
         else:
-            spaced = bytes(0x20 if table[byte] == 0x80 else table[byte] for byte in blob if table[byte] != 0xFF)
+            spaced = bytes(
+                0x20 if table[byte] == 0x80 else table[byte] for byte in blob if table[byte] != 0xFF
+            )
             done = (b" " if space == 1 else b"").join(part for part in spaced.split(b" ") if part)
         out[n : n + len(done)] = np.frombuffer(done, dtype=np.uint8)
         n += len(done)

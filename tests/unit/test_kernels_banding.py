@@ -46,7 +46,9 @@ def test_buckets_of_one_key_of_pairs_and_of_distinct_keys(n):
     assert len(found_buckets([TOP] * n)) == 1
     assert len(found_buckets([i // 2 for i in range(n)])) == n // 2
     assert found_buckets([(i << 40) & TOP for i in range(n)]) == set()  # all low bits alike: one long probe
-    assert len(found_buckets([(i % 200) << 54 for i in range(n)])) == min(200, max(0, n - 200))  # two a partition
+    assert len(found_buckets([(i % 200) << 54 for i in range(n)])) == min(
+        200, max(0, n - 200)
+    )  # two a partition
 
 
 def test_members_of_a_bucket_come_in_the_order_of_rows():
@@ -83,7 +85,9 @@ def test_hot_buckets_are_handed_back_whole_and_their_documents_counted_by_weight
     values[4:] = 1
     weight = np.array([1, 1, 1, 1, 1, 1, 9], dtype=np.int64)
     shape = Bands(2, 2)
-    assert [hot.tolist() for hot in band_buckets(values, np.arange(7), weight, 0, shape, limit=4).hot] == [[4, 5, 6]]
+    assert [hot.tolist() for hot in band_buckets(values, np.arange(7), weight, 0, shape, limit=4).hot] == [
+        [4, 5, 6]
+    ]
     cold = band_buckets(values, np.arange(7), weight, 0, shape, limit=4)
     assert cold.members.tolist() == [0, 1, 2, 3]
     assert cold.starts.tolist() == [0, 4]

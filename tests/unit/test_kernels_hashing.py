@@ -17,8 +17,12 @@ TEXTS = {
     "ascii": "".join(f"{i} " for i in range(1000)),
     "two bytes": "".join(chr(0x400 + i % 97) for i in range(4400)),
     "four bytes": "".join(chr(0x1F600 + i % 61) for i in range(4400)),
-    "mixed": "".join("é" if i % 13 == 5 else chr(0x4E00 + i) if i % 97 == 0 else chr(97 + i * i % 23) for i in range(4400)),
-    "one wide in a long run": "".join("日" if i in (2045, 2048, 4099) else chr(97 + i * i % 23) for i in range(4400)),
+    "mixed": "".join(
+        "é" if i % 13 == 5 else chr(0x4E00 + i) if i % 97 == 0 else chr(97 + i * i % 23) for i in range(4400)
+    ),
+    "one wide in a long run": "".join(
+        "日" if i in (2045, 2048, 4099) else chr(97 + i * i % 23) for i in range(4400)
+    ),
     "marks": "".join("a\u0301" if i % 3 else "\u0301" for i in range(2600)),
 }
 
@@ -79,14 +83,18 @@ def test_words_across_the_borders_of_chunks(k):
 def test_what_follows_the_last_word_adds_nothing(end):
     for count in (2, 3, CHUNK, CHUNK + 1, CHUNK + 2):
         text = " ".join(f"w{i}" for i in range(count))
-        assert filled(hasher_of("word:3"), packed([(text + end).encode()]), 0) == expected("word:3", text.encode())
+        assert filled(hasher_of("word:3"), packed([(text + end).encode()]), 0) == expected(
+            "word:3", text.encode()
+        )
 
 
 @pytest.mark.parametrize("length", [CHUNK - 1, CHUNK, 10 * CHUNK + 3])
 def test_one_word_or_one_gap_may_be_longer_than_a_chunk(length):
     for text in ("a" * length, "日" * length, "." * length, "a " + "." * length + " b c"):
         for k in (1, 2, 5):
-            assert filled(hasher_of(f"word:{k}"), packed([text.encode()]), 0) == expected(f"word:{k}", text.encode())
+            assert filled(hasher_of(f"word:{k}"), packed([text.encode()]), 0) == expected(
+                f"word:{k}", text.encode()
+            )
 
 
 @pytest.mark.parametrize("count", [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 1])
@@ -95,7 +103,9 @@ def test_sets_across_the_borders_of_chunks(count):
     for glue in ("\udcff", "\udcff\udcff"):
         blob = glue.join(items).encode("utf-8", "surrogateescape")
         for around in (b"", b"\xff", b"\xff\xff\xff"):
-            assert filled(hasher_of("item"), packed([around + blob + around], 0x61), 0) == expected("item", blob)
+            assert filled(hasher_of("item"), packed([around + blob + around], 0x61), 0) == expected(
+                "item", blob
+            )
 
 
 def test_a_shingle_of_up_to_eight_bytes_is_hashed_one_to_one():
@@ -117,7 +127,9 @@ def test_a_document_of_too_few_tokens_is_the_hash_of_its_whole_text(shingle):
 
 
 @pytest.mark.parametrize("poison", POISONS)
-@pytest.mark.parametrize("tail", ["c3", "e2", "e282", "f0", "f09f", "f09f98", "80", "bfbfbf", "f7bfbfbf", "ff", "c0", "edb080"])
+@pytest.mark.parametrize(
+    "tail", ["c3", "e2", "e282", "f0", "f09f", "f09f98", "80", "bfbfbf", "f7bfbfbf", "ff", "c0", "edb080"]
+)
 def test_damage_at_the_very_end_reads_nothing_of_what_follows(tail, poison):
     for shingle in ("char:1", "char:3", "char:9", "word:1", "word:2", "byte:2"):
         hasher = hasher_of(shingle)
@@ -135,7 +147,7 @@ def test_the_letters_of_words_are_those_of_unicode():
     assert (bits[:0x110000].astype(bool) == np.isin(categories, list("LMN"))).all()
 
 
-GUARDED = '''
+GUARDED = """
 import ctypes, mmap, sys
 import numpy as np
 from neardup.kernels import hashing, normal, sketching, utf8, verify
@@ -174,7 +186,7 @@ for blob in blobs:
         verify.build_sets(h.kind, h.k, h.key, block.data, block.offsets, h.letters, docs, starts, sizes, out)
         assert len(set(filled(h, block, 0))) == sizes[0]
 print("nothing read beyond the slack")
-'''
+"""
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs mprotect of Linux")

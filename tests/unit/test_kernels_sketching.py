@@ -77,7 +77,9 @@ def test_a_set_of_empty_items_is_empty():
     assert counts.tolist() == [0]
 
 
-@pytest.mark.parametrize(("shingle", "counts"), [("byte:4", [-1, 1, 2, 5]), ("char:4", [-1, -1, 1, 3]), ("word:2", [-1] * 4)])
+@pytest.mark.parametrize(
+    ("shingle", "counts"), [("byte:4", [-1, 1, 2, 5]), ("char:4", [-1, -1, 1, 3]), ("word:2", [-1] * 4)]
+)
 def test_counts_say_minus_one_for_a_short_document(shingle, counts):
     blobs = ["abc", "abé", "abéd", "日aaaaa"]
     got = sketched(hasher_of(shingle), packed([text.encode() for text in blobs]), 16, 2, sketch_block)[1]

@@ -31,10 +31,9 @@ def exact_curve(s: float, bands: int, rows: int) -> Fraction:
 
 
 def exact_loss(t: float, slots: int, matches: int) -> Fraction:
-    share = Fraction(t)
-    return sum(
-        (math.comb(slots, i) * share**i * (1 - share) ** (slots - i) for i in range(matches)), start=Fraction(0)
-    )
+    hit, whole = Fraction(t).as_integer_ratio()
+    tail = sum(math.comb(slots, i) * hit**i * (whole - hit) ** (slots - i) for i in range(matches))
+    return Fraction(tail, whole**slots)
 
 
 @pytest.mark.parametrize(("bands", "rows"), [(1, 1), (20, 5), (32, 8), (9, 13), (128, 1), (1, 64)])
@@ -57,7 +56,9 @@ def test_bands_chosen_by_recall_have_the_most_rows_that_reach_it(slots):
     for t, recall in itertools.product(THRESHOLDS, RECALLS):
         reaching = [rows for rows in range(1, slots + 1) if s_curve(t, slots // rows, rows) >= recall]
         if not reaching:
-            with pytest.raises(InputError, match=f"{slots} slots cannot reach recall {recall} at threshold {t}"):
+            with pytest.raises(
+                InputError, match=f"{slots} slots cannot reach recall {recall} at threshold {t}"
+            ):
                 choose_bands(t, slots=slots, recall=recall)
             continue
         chosen = choose_bands(t, slots=slots, recall=recall)
@@ -109,7 +110,9 @@ def test_what_a_run_promises_is_at_least_what_was_asked(slots):
             continue
         reached += 1
         assert spec.recall >= recall
-        exact = exact_curve(t, spec.bands.bands, spec.bands.rows) - exact_loss(t, spec.slots, spec.min_matches)
+        exact = exact_curve(t, spec.bands.bands, spec.bands.rows) - exact_loss(
+            t, spec.slots, spec.min_matches
+        )
         assert spec.recall == pytest.approx(float(exact), abs=1e-12)
     assert reached > 40
 

@@ -75,8 +75,44 @@ def test_two_inert_characters_in_a_row_are_unchanged():
 
 # Blocks and texts
 
-PIECES = ["a", "B", " ", "\n", "\t", "\x1c", ".", ",", "-", "_", "'", "ß", "İ", "é", "e\u0301", "\u0301", "Å", "\u212b", "ﬁ", "Ａ"]
-PIECES += ["，", "\u00a0", "\u2003", "\u200b", "日", "が", "か\u3099", "각", "\u1100\u1161", "😀", "क्ष", "Σς", "\0", "\u0345"]
+PIECES = [
+    "a",
+    "B",
+    " ",
+    "\n",
+    "\t",
+    "\x1c",
+    ".",
+    ",",
+    "-",
+    "_",
+    "'",
+    "ß",
+    "İ",
+    "é",
+    "e\u0301",
+    "\u0301",
+    "Å",
+    "\u212b",
+    "ﬁ",
+    "Ａ",
+]
+PIECES += [
+    "，",
+    "\u00a0",
+    "\u2003",
+    "\u200b",
+    "日",
+    "が",
+    "か\u3099",
+    "각",
+    "\u1100\u1161",
+    "😀",
+    "क्ष",
+    "Σς",
+    "\0",
+    "\u0345",
+]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
 ASCII = st.text(st.characters(max_codepoint=127), max_size=40)
 
@@ -84,7 +120,9 @@ ASCII = st.text(st.characters(max_codepoint=127), max_size=40)
 def check(texts: list[str], options: str, poison: int = 0x61) -> None:
     normalize = Normalize.parse(options)
     done = normalize_documents(packed([text.encode() for text in texts], poison), normalize)
-    assert [done.blob(i).decode() for i in range(len(texts))] == [normalize_text(text, normalize) for text in texts]
+    assert [done.blob(i).decode() for i in range(len(texts))] == [
+        normalize_text(text, normalize) for text in texts
+    ]
 
 
 @settings(max_examples=60)
@@ -97,7 +135,19 @@ def test_blocks_become_what_each_text_alone_becomes(plain, mixed, options):
 @pytest.mark.parametrize("options", OPTIONS)
 def test_every_combination_of_options_on_texts_that_try_it(options):
     check(["", " ", "\n\n a\t b ", "A.B, c-d'E_f!", "\x1c\x1d\x1e\x1f", "a\0b", "  "], options)
-    check(["", "Straße ﬁ", "I\u0307İ ı", "e\u0301\u0323 \u0344", "Å\u212b", "か\u3099、 。", "\u00a0a\u2003 b\u3000", "ΑΣ Σ"], options)
+    check(
+        [
+            "",
+            "Straße ﬁ",
+            "I\u0307İ ı",
+            "e\u0301\u0323 \u0344",
+            "Å\u212b",
+            "か\u3099、 。",
+            "\u00a0a\u2003 b\u3000",
+            "ΑΣ Σ",
+        ],
+        options,
+    )
     check(["all inert: é я 日 한", "ascii", "not: e\u0301", "", "日本語", "\u2126"], options, poison=0xCC)
 
 
@@ -118,7 +168,8 @@ def test_an_item_keeps_its_mark_from_the_item_before_it():
 
 
 @pytest.mark.parametrize(
-    ("texts", "options"), [(["plain", ""], "nfc"), (["plain"], "nfkc"), (["é 日 한"], "nfc"), (["e\u0301"], "none")]
+    ("texts", "options"),
+    [(["plain", ""], "nfc"), (["plain"], "nfkc"), (["é 日 한"], "nfc"), (["e\u0301"], "none")],
 )
 def test_a_block_in_which_nothing_changes_is_the_same_block(texts, options):
     block = packed([text.encode() for text in texts])

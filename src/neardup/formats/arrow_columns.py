@@ -19,6 +19,7 @@ import pyarrow.types as pat
 from numpy.typing import NDArray
 
 from neardup.errors import InputError
+from neardup.formats.arrays import numbers
 from neardup.formats.batches import Columns, make_batch, text_cuts
 from neardup.formats.columns import choose_id, choose_text, guess_text
 from neardup.formats.items import ITEM_SEPARATOR
@@ -182,7 +183,7 @@ def read_rows(
         ids = _id_array(ids)
         mask &= _note_nulls(ids, rows, faults, "the id is null")
     elif positions:
-        ids = pa.array(rows - 1)
+        ids = numbers(rows - 1)
     columns = Columns(plain, rows, ids)
     columns.keep(mask)
     if is_set:  # joined by a byte that is no UTF-8: nothing to check
@@ -239,7 +240,7 @@ def _joined_sets(array: Any) -> Any:
     items = items.cast(pa.large_string()).cast(pa.large_binary())
     offsets = np.zeros(len(array) + 1, dtype=np.int64)
     np.cumsum(lengths.to_numpy(zero_copy_only=False), out=offsets[1:])
-    lists = pa.LargeListArray.from_arrays(pa.array(offsets), items)
+    lists = pa.LargeListArray.from_arrays(numbers(offsets), items)
     joined = pc.binary_join(lists, pa.scalar(ITEM_SEPARATOR, pa.large_binary()))
     if array.null_count:
         joined = pc.if_else(array.is_valid(), joined, pa.scalar(None, joined.type))

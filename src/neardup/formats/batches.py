@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup.formats.arrays import flags
 from neardup.formats.items import split_documents
 from neardup.formats.source import BATCH_BYTES, Faults
 from neardup.kernels.delimited import copy_fields
@@ -40,7 +41,7 @@ class Columns:
         """Leave out the rows where ``mask`` is False."""
         if mask.all():
             return
-        chosen = pa.array(mask)
+        chosen = flags(mask)
         self.texts = self.texts.filter(chosen)
         self.rows = self.rows[mask]
         if self.ids is not None:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import pyarrow as pa
 
 from neardup.errors import InputError
+from neardup.formats.arrays import strings
 from neardup.formats.batches import undecodable
 from neardup.formats.items import split_items
 from neardup.formats.source import BATCH_BYTES, Faults, ReadOptions, Task
@@ -72,7 +72,7 @@ class FilesSource:
             Documents.from_bytes(blobs),
             self.name,
             np.array(rows, dtype=np.int64),
-            pa.array(ids, pa.large_string()),
+            strings(ids),
             bad=faults.count,
             faults=tuple(faults.first),
             consumed=sum(file.size for file in self._files[start:stop]),

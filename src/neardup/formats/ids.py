@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from neardup.formats.arrays import numbers
 from neardup.formats.batches import documents_from
 from neardup.kernels.hashing import fingerprint
 from neardup.types import Batch
@@ -35,7 +36,7 @@ class _Own:
         return bool(pa.types.is_integer(self.ids.type))
 
     def take(self, places: I64) -> Any:
-        return self.ids.take(pa.array(places))
+        return self.ids.take(numbers(places))
 
     def hashes(self, type_: Any) -> U64:
         """uint64[n], equal for equal ids; for whole numbers, different for different ones too."""
@@ -73,8 +74,8 @@ class _Made:
         return places + self._rows[0] if self._rows.size != self.size else self._rows[places]
 
     def take(self, places: I64) -> Any:
-        numbers = pa.array(self.rows(places)).cast(_TEXT)
-        return pc.binary_join_element_wise(pa.scalar(self.source, _TEXT), numbers, pa.scalar(":", _TEXT))
+        rows = numbers(self.rows(places)).cast(_TEXT)
+        return pc.binary_join_element_wise(pa.scalar(self.source, _TEXT), rows, pa.scalar(":", _TEXT))
 
 
 class Ids:
@@ -119,7 +120,7 @@ class Ids:
         type_ = self.type
         rows = np.asarray(rows, dtype=np.int64)
         if rows.size == 0:
-            return pa.array([], type_)
+            return pa.nulls(0, type_)
         if not (int(rows.min()) >= 0 and int(rows.max()) < self._size):
             raise IndexError(f"rows must lie from 0 to {self._size - 1}")
         order = np.argsort(rows, kind="stable")
@@ -131,7 +132,7 @@ class Ids:
         ]
         places = np.empty(rows.size, dtype=np.int64)
         places[order] = np.arange(rows.size)
-        return pa.concat_arrays(pieces).take(pa.array(places))
+        return pa.concat_arrays(pieces).take(numbers(places))
 
     def count_duplicates(self) -> tuple[int, str | None]:
         """How many documents carry the id of an earlier one, and an id that comes back.

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from neardup.formats.arrays import flags, numbers
 from neardup.formats.columns import choose_id, choose_text
 from neardup.formats.jsonl_judge import BadRecord, judge, parse_object
 from neardup.formats.source import BATCH_BYTES, Faults, ReadOptions, Task
@@ -185,10 +186,10 @@ class _Buffers:
         n, used = int(self.state[kernel.DOCUMENTS]), int(self.state[kernel.IDS_AT])
         is_number = self.is_number[:n]
         if n and is_number.all():
-            return pa.array(self.numbers[:n])
+            return numbers(self.numbers[:n])
         parts: tuple[Any, Any] = self.id_offsets[: n + 1].copy(), self.ids[:used].copy()
         names = pa.Array.from_buffers(pa.large_string(), n, [None, *map(pa.py_buffer, parts)])
         if not is_number.any():
             return names
-        digits = pa.array(self.numbers[:n]).cast(pa.large_string())
-        return pc.if_else(pa.array(is_number), digits, names)
+        digits = numbers(self.numbers[:n]).cast(pa.large_string())
+        return pc.if_else(flags(is_number), digits, names)

@@ -12,9 +12,9 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from neardup.errors import InputError
+from neardup.formats.arrays import numbers, strings
 from neardup.formats.items import ItemError, join_items, split_items
 from neardup.formats.source import BATCH_BYTES, Faults, ReadOptions, Task
 from neardup.types import Batch, Documents
@@ -170,8 +170,8 @@ def _utf8(text: str, what: str) -> bytes:
 
 def _id_array(ids: list[int | str]) -> Any:
     if all(isinstance(value, int) for value in ids):
-        return pa.array(ids, pa.int64())
-    return pa.array([str(value) for value in ids], pa.large_string())
+        return numbers(np.array(ids, dtype=np.int64))
+    return strings(str(value) for value in ids)
 
 
 def _shown(value: Any) -> str:

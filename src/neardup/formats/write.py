@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from neardup.errors import InputError, OutputError, did_you_mean
+from neardup.formats.arrays import strings
 from neardup.formats.atomic import AtomicFiles, output_error
 
 __all__ = ["OUTPUT_FORMATS", "SPEC_SUFFIX", "Output", "output_format", "write_table", "write_tables"]
@@ -196,7 +197,7 @@ def _jsonl(table: pa.Table) -> Iterator[memoryview]:
 
 def _csv(table: pa.Table) -> Iterator[bytes | memoryview]:
     """Yield a header line and the rows of a table as RFC 4180 has them (CRLF, doubled quotes)."""
-    names = pa.array(table.column_names, pa.large_string())
+    names = strings(table.column_names)
     yield (",".join(_csv_text(names).to_pylist()) + "\r\n").encode()
     for batch in _chunks(table):
         cells = [_cells(column, _csv_text, null="") for column in batch.columns]
@@ -267,5 +268,5 @@ def _rewritten(cells: pa.Array, special: str, rewrite: Callable[[str], str]) -> 
     if not pc.any(marked).as_py():
         return cells
     packed = pc.filter(cells, marked).dictionary_encode()
-    distinct = pa.array([rewrite(text) for text in packed.dictionary.to_pylist()], pa.large_string())
+    distinct = strings(rewrite(text) for text in packed.dictionary.to_pylist())
     return pc.replace_with_mask(cells, marked, distinct.take(packed.indices))

@@ -96,8 +96,8 @@ def _cut(low, high, shift):
 def _windows(data, begin, count, k, seed, out):
     """Hash ``count`` windows of k bytes that begin at successive bytes.
 
-    Eight windows are cut from four loads by shifts, which LLVM turns into vectors; eight loads of their own would become
-    a gather, which takes twice as long.
+    Eight windows are cut from four loads by shifts, which LLVM turns into vectors; eight loads of their own would
+    become a gather, which takes twice as long.
     """
     start = _start(seed, k)
     whole = count & ~7
