@@ -91,6 +91,12 @@ def make_spec(
             )
     else:
         slots = plan.choose_slots(threshold, for_bands) if slots is None else slots
+        if plan.s_curve(threshold, slots, 1) < for_bands:
+            plan.choose_bands(threshold, slots=slots, recall=target)  # says what the best is
+            raise InputError(
+                f"{slots} slots reach recall {target} only just, with nothing left for the estimate filter. "
+                "Give more slots or a lower recall."
+            )
         shape = plan.choose_bands(threshold, slots=slots, recall=for_bands)
     matches = plan.choose_min_matches(threshold, slots=slots, recall=target)
     return Spec(

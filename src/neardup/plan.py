@@ -6,7 +6,9 @@ bands and estimate filter. Predicting cost from a sample of a collection is not 
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator
 
 from neardup.errors import InputError, did_you_mean
 from neardup.params import Bands, check_probability, check_slots, check_threshold
@@ -98,28 +100,34 @@ def choose_slots(threshold: float, recall: float) -> int:
     return slots
 
 
+def _tail(threshold: float, slots: int) -> Iterator[float]:
+    """P(X < m) for m = 0, 1, … of a binomial X of ``slots`` trials at ``threshold``."""
+    yield 0.0
+    if threshold >= 1.0:
+        yield from (0.0 for _ in range(slots))
+        return
+    log_t, log_u = math.log(threshold), math.log1p(-threshold)
+    choose = math.lgamma(slots + 1)
+    below = 0.0
+    for i in range(slots):
+        ways = choose - math.lgamma(i + 1) - math.lgamma(slots - i + 1)
+        below += math.exp(ways + i * log_t + (slots - i) * log_u)
+        yield below
+
+
 def filter_loss(threshold: float, slots: int, min_matches: int) -> float:
     """Probability that a pair at the threshold agrees in fewer than ``min_matches`` slots: a binomial tail.
 
     The default sketch varies less than independent permutations, so this is an upper bound for it.
     """
-    if min_matches <= 0 or threshold >= 1.0:
-        return 0.0
-    log_t, log_u = math.log(threshold), math.log1p(-threshold)
-    choose = math.lgamma(slots + 1)
-    return math.fsum(
-        math.exp(choose - math.lgamma(i + 1) - math.lgamma(slots - i + 1) + i * log_t + (slots - i) * log_u)
-        for i in range(min_matches)
-    )
+    return next(itertools.islice(_tail(threshold, slots), min(min_matches, slots), None))
 
 
 def choose_min_matches(threshold: float, *, slots: int, recall: float) -> int:
     """Most matching slots that may be asked of a candidate within the filter's share of the recall budget."""
     budget = FILTER_SHARE * (1.0 - recall)
-    matches = 0
-    while matches < slots and filter_loss(threshold, slots, matches + 1) <= budget:
-        matches += 1
-    return matches
+    within = itertools.takewhile(lambda loss: loss <= budget, _tail(threshold, slots))
+    return sum(1 for _ in within) - 1
 
 
 def promised_recall(threshold: float, bands: Bands, *, slots: int, min_matches: int) -> float:

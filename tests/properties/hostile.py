@@ -8,9 +8,7 @@ CHUNK = 2048
 CHARACTERS = st.sampled_from(
     ["a", "Z", "7", " ", "\n", "\0", "é", "ß", "\u0301", "क", "्", "日", "\u200d", "😀", "\U000e0100"]
 )
-WORDS = st.sampled_from(
-    ["a", "the", "x9", "naïve", "日本語", "क्ष", "e\u0301t", "😀", "_", "antidisestablishment"]
-)
+WORDS = st.sampled_from(["a", "the", "x9", "naïve", "日本語", "क्ष", "e\u0301t", "😀", "_", "antidisestablishment"])
 BORDERS = st.one_of(
     st.integers(0, 20),
     st.integers(CHUNK - 45, CHUNK + 45),
@@ -29,9 +27,7 @@ def runs(draw: st.DrawFn) -> str:
 
 def repeats() -> st.SearchStrategy[str]:
     """One word or character again and again, up to a border."""
-    return st.tuples(st.one_of(CHARACTERS, WORDS), BORDERS).map(
-        lambda pair: pair[0] * (pair[1] // len(pair[0]))
-    )
+    return st.tuples(st.one_of(CHARACTERS, WORDS), BORDERS).map(lambda pair: pair[0] * (pair[1] // len(pair[0])))
 
 
 def texts() -> st.SearchStrategy[str]:
@@ -66,9 +62,7 @@ def items() -> st.SearchStrategy[bytes]:
     """Sets of items, some empty, some of many bytes, some many times."""
     item = st.one_of(st.binary(max_size=20).map(lambda b: b.replace(b"\xff", b"")), WORDS.map(str.encode))
     few = st.lists(item, max_size=30).map(b"\xff".join)
-    many = st.tuples(BORDERS, few).map(
-        lambda p: b"\xff".join([*(b"%d" % i for i in range(p[0])), p[1], p[1]])
-    )
+    many = st.tuples(BORDERS, few).map(lambda p: b"\xff".join([*(b"%d" % i for i in range(p[0])), p[1], p[1]]))
     return st.one_of(few, few, many)
 
 

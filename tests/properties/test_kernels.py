@@ -6,11 +6,13 @@ documents in ``tests.properties.hostile``; cases found by thought are in ``tests
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.properties import hostile
-from tests.twins import banding, classical, graph, hashing, normal, sketching, verify
+from tests.twins import banding, classical, graph, hashing, normal, sketching, spelling, verify
 from tests.twins.blocks import POISONS, built, filled, hasher_of, needed, packed, sketched
 
 from neardup.kernels import banding as fast_banding
@@ -19,6 +21,7 @@ from neardup.kernels import graph as fast_graph
 from neardup.kernels import hashing as fast_hashing
 from neardup.kernels import normal as fast_normal
 from neardup.kernels import sketching as fast_sketching
+from neardup.kernels import spelling as fast_spelling
 from neardup.kernels import utf8 as fast_utf8
 from neardup.kernels import verify as fast_verify
 from neardup.params import required_overlap
@@ -50,9 +53,7 @@ def test_the_hashes_of_a_document_are_those_of_its_shingles_in_order(blobs, shin
 def test_the_hashes_of_a_set_are_those_of_its_items_in_order(blobs, seed, poison):
     hasher, block = hasher_of("item", seed), packed(blobs, poison)
     for i, blob in enumerate(blobs):
-        assert filled(hasher, block, i) == [
-            hashing.hash_bytes(x, int(hasher.key)) for x in blob.split(b"\xff") if x
-        ]
+        assert filled(hasher, block, i) == [hashing.hash_bytes(x, int(hasher.key)) for x in blob.split(b"\xff") if x]
 
 
 @EXAMPLES
@@ -62,9 +63,7 @@ def test_damaged_utf8_ends_stays_inside_and_does_not_see_its_neighbours(blob, sh
     results = [filled(hasher, packed([b"x", blob], poison), 1) for poison in POISONS]
     assert all(result == results[0] for result in results)
     if hasher.kind == hashing.BYTE:
-        assert results[0] == hashing.shingle_hashes(
-            hasher.kind, hasher.k, int(hasher.key), blob, hasher.letters
-        )
+        assert results[0] == hashing.shingle_hashes(hasher.kind, hasher.k, int(hasher.key), blob, hasher.letters)
 
 
 @EXAMPLES
@@ -202,7 +201,7 @@ def test_buckets_are_the_groups_of_a_dict(n, distinct, shift, seed):
     keys = skew << np.uint64(shift) if shift else skew * np.uint64(hashing.M1)
     rows = draw.permutation(2 * n + 1)[:n].astype(np.int64)
     members, starts = fast_banding.buckets(keys, rows)
-    found = [tuple(members[a:b].tolist()) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    found = [tuple(members[a:b].tolist()) for a, b in itertools.pairwise(starts.tolist())]
     assert set(found) == banding.buckets(keys, rows)
     assert len(found) == len(set(found))
     assert starts[0] == 0
@@ -242,20 +241,24 @@ def test_pairs_of_buckets_are_those_of_the_twin_however_little_room_there_is(val
     starts = np.array(cuts, dtype=np.int64)
     crowd = generator.integers(-1, 2, n).astype(np.int64)
     least = data.draw(st.integers(0, slots))
-    expected = banding.bucket_pairs(members, starts, values, band, width, least, crowd)
+    by_crowd = data.draw(st.booleans())
+    if by_crowd:
+        for begin, end in itertools.pairwise(cuts):
+            part = members[begin:end]
+            members[begin:end] = part[np.argsort(crowd[part], kind="stable")]
+    question = (members, starts, values, band, width, least, crowd, by_crowd)
+    expected = banding.bucket_pairs(*question)
     for room in (1, 2, 7, 10_000):
-        assert drained(members, starts, values, band, width, least, crowd, room) == expected
+        assert drained(question, room) == expected
 
 
-def drained(members, starts, values, band, width, least, crowd, room):
+def drained(question, room):
     """All pairs of ``bucket_pairs`` taken in rooms of one size, and the candidates it met."""
     state = np.array([0, 0, 1, 0, 0], dtype=np.int64)
     pairs = []
     for _ in range(10_000):
         left, right = np.full(room, -1, dtype=np.int64), np.full(room, -1, dtype=np.int64)
-        count = fast_banding.bucket_pairs(
-            members, starts, values, band, width, least, crowd, state, left, right
-        )
+        count = fast_banding.bucket_pairs(*question, state, left, right)
         assert state[4] or count == room
         assert (left[count:] == -1).all()
         pairs.extend(zip(left[:count].tolist(), right[:count].tolist(), strict=True))
@@ -323,6 +326,28 @@ def test_runs_of_pairs_keep_to_their_budget(graph_of, budget, seed):
         begin = end
 
 
+# Copies spelled out
+
+
+@EXAMPLES
+@given(st.lists(st.integers(1, 5), min_size=2, max_size=8), st.integers(0, 10**6))
+def test_copies_are_spelled_out_as_the_twin_spells_them(sizes, seed):
+    draw = np.random.default_rng(seed)
+    starts = np.cumsum([0, *sizes], dtype=np.int64)
+    members = draw.permutation(int(starts[-1])).astype(np.int64)
+    for begin, end in itertools.pairwise(starts.tolist()):
+        members[begin:end].sort()
+    edges = draw.permutation(list(itertools.combinations(range(len(sizes)), 2)))[:6].astype(np.int64)
+    left, right = np.ascontiguousarray(edges[:, 0]), np.ascontiguousarray(edges[:, 1])
+    similarity = draw.random(left.size)
+    fast = fast_spelling.cross_copies(left, right, similarity, starts, members)
+    slow = spelling.cross_copies(left, right, similarity, starts, members)
+    assert [column.tolist() for column in fast] == slow
+    rows = draw.permutation(len(sizes))[:4].astype(np.int64)
+    inside = fast_spelling.pair_copies(rows, starts, members)
+    assert [column.tolist() for column in inside] == spelling.pair_copies(rows, starts, members)
+
+
 # Bytes of blocks
 
 
@@ -342,12 +367,8 @@ def test_ascii_is_told_from_the_rest(blobs, poison):
         assert fast_utf8.is_ascii(block.data, begin, end) == expected
 
 
-EDGES = sorted(
-    {min(0x10FFFF, max(0, edge + d)) for pair in INERT_RANGES for edge in pair for d in (-1, 0, 1)}
-)
-NEAR_EDGES = st.one_of(st.sampled_from(EDGES), st.integers(0, 0x10FFFF)).filter(
-    lambda x: not 0xD800 <= x <= 0xDFFF
-)
+EDGES = sorted({min(0x10FFFF, max(0, edge + d)) for pair in INERT_RANGES for edge in pair for d in (-1, 0, 1)})
+NEAR_EDGES = st.one_of(st.sampled_from(EDGES), st.integers(0, 0x10FFFF)).filter(lambda x: not 0xD800 <= x <= 0xDFFF)
 
 
 @settings(max_examples=150)

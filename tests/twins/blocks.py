@@ -1,13 +1,13 @@
-"""Blocks of documents for hostile tests: no byte to spare behind the last, and bytes around it that would show in a result."""
+"""Blocks of documents for hostile tests: no byte to spare behind the last, and bytes around it that would show."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.kernels._jit import kernel
 from neardup.kernels.hashing import CHUNK, STATE, fill
 from neardup.kernels.verify import overlap_needed
 from neardup.params import Shingle
@@ -32,16 +32,20 @@ def hasher_of(shingle: str, seed: int = 1) -> Hasher:
     return Hasher(Shingle.parse(shingle), seed)
 
 
-@numba.njit
+@kernel
 def _drain(kind, k, seed, data, begin, stop, letters, out):
-    """All hashes that ``fill`` writes for one document; -1 when it writes more than ``out`` holds or does not end."""
-    hashes = np.empty(CHUNK, np.uint64)
-    words = np.empty(CHUNK + k, np.uint64)
+    """All hashes that ``fill`` writes for one document; -1 when more than ``out`` holds, -2 when out of its arrays."""
+    guard = np.uint64(0xDEADBEEF)
+    hash_room = np.full(CHUNK + 64, guard)
+    word_room = np.full(CHUNK + k + 64, guard)
+    hashes, words = hash_room[:CHUNK], word_room[: CHUNK + k]
     state = np.zeros(STATE, np.int64)
     state[0] = state[1] = begin
     n = 0
     while True:
         count = fill(kind, k, seed, data, stop, letters, words, state, hashes)
+        if np.any(hash_room[CHUNK:] != guard) or np.any(word_room[CHUNK + k :] != guard):
+            return -2
         if count == 0:
             return n
         if count < 0 or count > CHUNK or n + count > out.size:
@@ -50,7 +54,7 @@ def _drain(kind, k, seed, data, begin, stop, letters, out):
         n += count
 
 
-@numba.njit
+@kernel
 def needed(size_a, size_b, threshold):
     """``overlap_needed`` of the kernels, which Python cannot call by itself."""
     return overlap_needed(size_a, size_b, threshold)
@@ -62,7 +66,8 @@ def filled(hasher: Hasher, documents: Documents, i: int) -> list[int]:
     out = np.empty(stop - begin + 1, dtype=np.uint64)  # no document has more shingles than bytes
     data, letters = documents.data, hasher.letters
     count = _drain(hasher.kind, hasher.k, hasher.key, data, begin, stop, letters, out)
-    assert count >= 0, f"fill wrote more than {stop - begin} hashes for {stop - begin} bytes"
+    assert count != -1, f"fill wrote more than {stop - begin} hashes for {stop - begin} bytes"
+    assert count != -2, "fill wrote behind the end of its arrays"
     return out[:count].tolist()
 
 

@@ -18,9 +18,7 @@ def independent(hashes: np.ndarray, offsets: np.ndarray, keys: np.ndarray, value
             values[d, s] = min(least, EMPTY - 1) if row else EMPTY
 
 
-def universal(
-    hashes: np.ndarray, offsets: np.ndarray, a: np.ndarray, b: np.ndarray, values: np.ndarray
-) -> None:
+def universal(hashes: np.ndarray, offsets: np.ndarray, a: np.ndarray, b: np.ndarray, values: np.ndarray) -> None:
     """Slot s: least of the leading 32 of 61 bits of (a x + b) mod p."""
     for d in range(offsets.size - 1):
         row = hashes[offsets[d] : offsets[d + 1]].tolist()

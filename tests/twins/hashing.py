@@ -28,18 +28,6 @@ def unmix(y: int) -> int:
     return x ^ (x >> 32)
 
 
-def _finish(x: int) -> int:
-    """Bijection with which every hash of bytes ends."""
-    x = (x ^ (x >> 32)) * M2 & ALL
-    return x ^ (x >> 32)
-
-
-def _unfinish(y: int) -> int:
-    """The x with ``_finish(x) == y``."""
-    x = (y ^ (y >> 32)) * pow(M2, -1, 1 << 64) & ALL
-    return x ^ (x >> 32)
-
-
 def _word(blob: bytes, at: int = 0) -> int:
     """Little-endian integer of up to eight bytes at ``at``."""
     return int.from_bytes(blob[at : at + 8], "little")
@@ -53,7 +41,7 @@ def hash_bytes(blob: bytes, seed: int) -> int:
     """Hash of one byte string of at least one byte."""
     start = _start(seed, len(blob))
     if len(blob) <= 8:
-        return _finish((_word(blob) ^ start) * M1 & ALL)
+        return mix((_word(blob) ^ start) * M1 & ALL)
     folded, at = start, 0
     while at + 8 < len(blob) - 8:
         folded = (folded ^ _word(blob, at)) * M1 & ALL
@@ -61,12 +49,12 @@ def hash_bytes(blob: bytes, seed: int) -> int:
         at += 8
     first = _word(blob, at) ^ folded if len(blob) > 16 else _word(blob)
     x = (first ^ start) * M1 & ALL
-    return _finish(((x ^ (x >> 32)) + _word(blob, len(blob) - 8) * M3) & ALL)
+    return mix(((x ^ (x >> 29)) + _word(blob, len(blob) - 8) * M3) & ALL)
 
 
 def bytes_with_hash(value: int, seed: int) -> bytes:
     """The one string of eight bytes with this hash."""
-    return (_unfinish(value) * pow(M1, -1, 1 << 64) & ALL ^ _start(seed, 8)).to_bytes(8, "little")
+    return (unmix(value) * pow(M1, -1, 1 << 64) & ALL ^ _start(seed, 8)).to_bytes(8, "little")
 
 
 def join(hashes: list[int], seed: int) -> int:

@@ -17,7 +17,7 @@ def mark_not_ascii(data: np.ndarray, offsets: np.ndarray, out: np.ndarray) -> No
 
 
 def mark_not_inert(data: np.ndarray, offsets: np.ndarray, ends: np.ndarray, out: np.ndarray) -> None:
-    """Whether each document (valid UTF-8) has a character outside the ranges ``[ends[0], ends[1])``, ``[ends[2], …``."""
+    """Whether each document (valid UTF-8) has a character outside the ranges ``[ends[0], ends[1])``, …."""
     ranges = list(zip(ends[::2].tolist(), ends[1::2].tolist(), strict=True))
     for d in range(offsets.size - 1):
         text = data[offsets[d] : offsets[d + 1]].tobytes().decode("utf-8")
@@ -40,9 +40,7 @@ def map_ascii(
         if space == 0:
             done = bytes(byte if table[byte] == 0x80 else table[byte] for byte in blob if table[byte] != 0xFF)
         else:
-            spaced = bytes(
-                0x20 if table[byte] == 0x80 else table[byte] for byte in blob if table[byte] != 0xFF
-            )
+            spaced = bytes(0x20 if table[byte] == 0x80 else table[byte] for byte in blob if table[byte] != 0xFF)
             done = (b" " if space == 1 else b"").join(part for part in spaced.split(b" ") if part)
         out[n : n + len(done)] = np.frombuffer(done, dtype=np.uint8)
         n += len(done)

@@ -1,8 +1,8 @@
-"""Buckets, candidate pairs and leaders: the edges of the tables, each pair once over all bands, the bound on leaders."""
+"""Buckets, candidate pairs, leaders: edges of the tables, each pair once over all bands, the bound on leaders."""
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def found_buckets(keys: list[int], rows: list[int] | None = None) -> set[tuple[i
     array = np.array(keys, dtype=np.uint64)
     chosen = np.arange(len(keys), dtype=np.int64) if rows is None else np.array(rows, dtype=np.int64)
     members, starts = banding.buckets(array, chosen)
-    groups = [tuple(members[a:b].tolist()) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    groups = [tuple(members[a:b].tolist()) for a, b in pairwise(starts.tolist())]
     assert len(set(groups)) == len(groups)
     assert set(groups) == twin.buckets(array, chosen)
     return set(groups)
@@ -46,9 +46,7 @@ def test_buckets_of_one_key_of_pairs_and_of_distinct_keys(n):
     assert len(found_buckets([TOP] * n)) == 1
     assert len(found_buckets([i // 2 for i in range(n)])) == n // 2
     assert found_buckets([(i << 40) & TOP for i in range(n)]) == set()  # all low bits alike: one long probe
-    assert len(found_buckets([(i % 200) << 54 for i in range(n)])) == min(
-        200, max(0, n - 200)
-    )  # two a partition
+    assert len(found_buckets([(i % 200) << 54 for i in range(n)])) == min(200, max(0, n - 200))  # two a partition
 
 
 def test_members_of_a_bucket_come_in_the_order_of_rows():
@@ -85,9 +83,7 @@ def test_hot_buckets_are_handed_back_whole_and_their_documents_counted_by_weight
     values[4:] = 1
     weight = np.array([1, 1, 1, 1, 1, 1, 9], dtype=np.int64)
     shape = Bands(2, 2)
-    assert [hot.tolist() for hot in band_buckets(values, np.arange(7), weight, 0, shape, limit=4).hot] == [
-        [4, 5, 6]
-    ]
+    assert [hot.tolist() for hot in band_buckets(values, np.arange(7), weight, 0, shape, limit=4).hot] == [[4, 5, 6]]
     cold = band_buckets(values, np.arange(7), weight, 0, shape, limit=4)
     assert cold.members.tolist() == [0, 1, 2, 3]
     assert cold.starts.tolist() == [0, 4]

@@ -1,4 +1,4 @@
-"""Shingle hashes at the places where a chunked, unrolled kernel goes wrong: k tokens, chunk borders, the buffer's end."""
+"""Shingle hashes where a chunked, unrolled kernel goes wrong: k tokens, borders of chunks, the buffer's end."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ TEXTS = {
     "mixed": "".join(
         "é" if i % 13 == 5 else chr(0x4E00 + i) if i % 97 == 0 else chr(97 + i * i % 23) for i in range(4400)
     ),
-    "one wide in a long run": "".join(
-        "日" if i in (2045, 2048, 4099) else chr(97 + i * i % 23) for i in range(4400)
-    ),
+    "one wide in a long run": "".join("日" if i in (2045, 2048, 4099) else chr(97 + i * i % 23) for i in range(4400)),
+    "a long run after three wide": "日é😀" + "".join(chr(97 + i * i % 23) for i in range(4400)),
     "marks": "".join("a\u0301" if i % 3 else "\u0301" for i in range(2600)),
 }
 
@@ -83,18 +82,14 @@ def test_words_across_the_borders_of_chunks(k):
 def test_what_follows_the_last_word_adds_nothing(end):
     for count in (2, 3, CHUNK, CHUNK + 1, CHUNK + 2):
         text = " ".join(f"w{i}" for i in range(count))
-        assert filled(hasher_of("word:3"), packed([(text + end).encode()]), 0) == expected(
-            "word:3", text.encode()
-        )
+        assert filled(hasher_of("word:3"), packed([(text + end).encode()]), 0) == expected("word:3", text.encode())
 
 
 @pytest.mark.parametrize("length", [CHUNK - 1, CHUNK, 10 * CHUNK + 3])
 def test_one_word_or_one_gap_may_be_longer_than_a_chunk(length):
     for text in ("a" * length, "日" * length, "." * length, "a " + "." * length + " b c"):
         for k in (1, 2, 5):
-            assert filled(hasher_of(f"word:{k}"), packed([text.encode()]), 0) == expected(
-                f"word:{k}", text.encode()
-            )
+            assert filled(hasher_of(f"word:{k}"), packed([text.encode()]), 0) == expected(f"word:{k}", text.encode())
 
 
 @pytest.mark.parametrize("count", [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 1])
@@ -103,9 +98,7 @@ def test_sets_across_the_borders_of_chunks(count):
     for glue in ("\udcff", "\udcff\udcff"):
         blob = glue.join(items).encode("utf-8", "surrogateescape")
         for around in (b"", b"\xff", b"\xff\xff\xff"):
-            assert filled(hasher_of("item"), packed([around + blob + around], 0x61), 0) == expected(
-                "item", blob
-            )
+            assert filled(hasher_of("item"), packed([around + blob + around], 0x61), 0) == expected("item", blob)
 
 
 def test_a_shingle_of_up_to_eight_bytes_is_hashed_one_to_one():
@@ -161,8 +154,9 @@ libc = ctypes.CDLL(None, use_errno=True)
 libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 assert libc.mprotect(address + 3 * page, page, 0) == 0
 whole = np.frombuffer(room, dtype=np.uint8)[: 3 * page]
-blobs = [b"", b"a", "\\u00e9".encode(), b"\\xf0", b"\\xe2\\x82", b"\\xff", b"a" * 7, b"a" * 2047 + b"\\xf0", b"a b " * 700 + b"\\xc3",
-         "\\u65e5".encode() * 900, b"\\xbf" * 100]
+blobs = [b"", b"a", "\\u00e9".encode(), b"\\xf0", b"\\xe2\\x82", b"\\xff", b"a" * 7, b"\\xbf" * 100]
+blobs += [b"a" * 2047 + b"\\xf0", b"a b " * 700 + b"\\xc3", "\\u65e5".encode() * 900]
+shingles = ["byte:1", "byte:8", "byte:9", "byte:40", "char:1", "char:8", "char:9", "char:17", "char:1000", "word:1"]
 if sys.argv[1:] == ["over"]:
     print(np.frombuffer((ctypes.c_char * (4 * page)).from_address(address), dtype=np.uint8)[3 * page])
 for blob in blobs:
@@ -176,7 +170,7 @@ for blob in blobs:
     normal.mark_not_ascii(block.data, block.offsets, flags)
     normal.mark_not_inert(block.data, block.offsets, np.array([0, 0x300], np.int64), flags)
     utf8.invalid_at(block.data, end - len(blob), end)
-    for shingle in ("byte:1", "byte:8", "byte:9", "byte:40", "char:1", "char:8", "char:9", "char:17", "char:1000", "word:1", "word:3", "item"):
+    for shingle in (*shingles, "word:3", "item"):
         h = hasher_of(shingle)
         values, counts = np.zeros((2, 16), np.uint32), np.zeros(2, np.int64)
         sketching.sketch_block(h.kind, h.k, h.key, block.data, block.offsets, h.letters, 2, values, counts)
@@ -191,7 +185,7 @@ print("nothing read beyond the slack")
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs mprotect of Linux")
 def test_no_kernel_reads_beyond_the_slack(repository: Path):
-    """The page behind the slack may not be read: a read there ends the process. A read on purpose shows that it does."""
+    """The page behind the slack may not be read: a read there ends the process, as one on purpose shows."""
     command = [sys.executable, "-c", GUARDED]
     done = subprocess.run(command, cwd=repository, capture_output=True, text=True, timeout=120)
     assert done.stdout.strip() == "nothing read beyond the slack", done.stderr[-2000:]

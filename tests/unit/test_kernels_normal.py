@@ -37,10 +37,7 @@ def test_one_byte_above_ascii_is_seen_at_every_place_and_none_outside(length):
 @pytest.mark.parametrize("other", ["\u0301", "\u0300", "क्", "😀", "\u1100", "\u2126", "\u0344", "\u3099"])
 def test_one_character_that_is_not_inert_is_seen_at_every_place(inert, other):
     blobs = [(inert * at + other + inert * (20 - at)).encode() for at in range(21)]
-    assert (
-        marks(normal.mark_not_inert, [(inert * 21).encode(), b"", *blobs], ENDS)
-        == [False, False] + [True] * 21
-    )
+    assert marks(normal.mark_not_inert, [(inert * 21).encode(), b"", *blobs], ENDS) == [False, False] + [True] * 21
     mixed = [(b"ascii run " * 3) + blob for blob in blobs]
     assert marks(normal.mark_not_inert, mixed, ENDS) == [True] * 21
 

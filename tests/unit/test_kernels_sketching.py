@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.twins import hashing
 from tests.twins import sketching as twin
 from tests.twins.blocks import hasher_of, packed, sketched
 
@@ -54,6 +55,20 @@ def test_a_long_document_skips_only_hashes_that_change_nothing():
     blob = b"\xff".join(b"%d" % (i * 7919) for i in range(10 * CHUNK))
     for slots in (2, 64, 256):
         check("item", [blob], slots, 2)
+
+
+@pytest.mark.parametrize("below", [0, 1])
+def test_a_hash_one_below_the_largest_slot_still_lowers_it_in_a_later_chunk(below):
+    """Items made for their hashes, two slots: a first chunk that leaves a large value, then one more item."""
+    key = int(hasher_of("item").key)
+
+    def item(slot: int, value: int) -> bytes:
+        return hashing.bytes_with_hash(slot << 63 | value, key)
+
+    large = next(v for v in range(2**30, 2**31) if all(b"\xff" not in item(1, u) for u in (v, v - 1)))
+    low = [made for made in (item(0, v) for v in range(10 * CHUNK)) if b"\xff" not in made][: CHUNK - 1]
+    values = check("item", [b"\xff".join([item(1, large), *low, item(1, large - below)])], 2, 2)
+    assert values[0, 1] == large - below
 
 
 def test_slots_hold_values_of_earlier_rounds_below_those_of_later_ones():

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 import pytest
 from tests.twins import hashing
 from tests.twins import verify as twin
 from tests.twins.blocks import built, hasher_of, needed, packed
 
+from neardup.kernels._jit import kernel
 from neardup.kernels.verify import build_sets, check_pairs
 
 NUMBERS = np.arange(1000, dtype=np.uint64)
@@ -18,7 +18,7 @@ ALL = 2**64 - 1
 
 
 def shares(cells: list[tuple[int, int]], threshold: float) -> list[float]:
-    """What the check says of pairs of ``common`` shared out of ``union``, each cut three ways; every set a slice of numbers."""
+    """What the check says of pairs that share ``common`` of ``union``, cut three ways; sets are slices of numbers."""
     starts, sizes = [], []
     for common, union in cells:
         for size in {common, (union + common) // 2, union}:
@@ -87,7 +87,7 @@ def test_early_stops_never_lose_a_pair_whatever_the_order_of_misses(shift):
             assert similarity.tolist() == [expected, expected]
 
 
-@numba.njit
+@kernel
 def _needed_of_all(most, threshold):
     out = np.empty(most + 1, np.int64)
     for total in range(most + 1):
@@ -159,6 +159,4 @@ def test_documents_are_built_in_the_order_asked_for_large_and_small_mixed():
     ]
     for shingle in ("char:5", "byte:3", "word:2"):
         hasher, docs = hasher_of(shingle), [2, 0, 5, 3, 3, 1, 4, 2]
-        assert built(hasher, packed(blobs), docs, build_sets) == built(
-            hasher, packed(blobs), docs, twin.build_sets
-        )
+        assert built(hasher, packed(blobs), docs, build_sets) == built(hasher, packed(blobs), docs, twin.build_sets)

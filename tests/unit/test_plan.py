@@ -56,9 +56,7 @@ def test_bands_chosen_by_recall_have_the_most_rows_that_reach_it(slots):
     for t, recall in itertools.product(THRESHOLDS, RECALLS):
         reaching = [rows for rows in range(1, slots + 1) if s_curve(t, slots // rows, rows) >= recall]
         if not reaching:
-            with pytest.raises(
-                InputError, match=f"{slots} slots cannot reach recall {recall} at threshold {t}"
-            ):
+            with pytest.raises(InputError, match=f"{slots} slots cannot reach recall {recall} at threshold {t}"):
                 choose_bands(t, slots=slots, recall=recall)
             continue
         chosen = choose_bands(t, slots=slots, recall=recall)
@@ -98,7 +96,7 @@ def test_the_filter_asks_for_the_most_matches_inside_its_budget(slots, recall):
         assert matches == slots or filter_loss(t, slots, matches + 1) > budget
 
 
-@pytest.mark.parametrize("slots", [None, 64, 100, 128, 256, 512])
+@pytest.mark.parametrize("slots", [None, 64, 100, 128, 256])
 def test_what_a_run_promises_is_at_least_what_was_asked(slots):
     """Over the grid of thresholds and recalls, wherever the slots can reach it, for bands and filter together."""
     reached = 0
@@ -110,9 +108,7 @@ def test_what_a_run_promises_is_at_least_what_was_asked(slots):
             continue
         reached += 1
         assert spec.recall >= recall
-        exact = exact_curve(t, spec.bands.bands, spec.bands.rows) - exact_loss(
-            t, spec.slots, spec.min_matches
-        )
+        exact = exact_curve(t, spec.bands.bands, spec.bands.rows) - exact_loss(t, spec.slots, spec.min_matches)
         assert spec.recall == pytest.approx(float(exact), abs=1e-12)
     assert reached > 40
 
@@ -130,7 +126,7 @@ def test_slots_are_doubled_until_some_bands_reach_the_recall():
         choose_slots(0.0001, 0.99)
 
 
-def test_the_plan_for_most_slots_takes_no_time_to_speak_of():
+def test_the_plan_for_the_most_slots_keeps_to_its_budget():
     """4,096 slots at t = 0.95: the filter's bound lies near 3,700 matches."""
     spec = api.make_spec(threshold=0.95, slots=4096)
     assert filter_loss(0.95, 4096, spec.min_matches) <= FILTER_SHARE * 0.01

@@ -120,9 +120,7 @@ ASCII = st.text(st.characters(max_codepoint=127), max_size=40)
 def check(texts: list[str], options: str, poison: int = 0x61) -> None:
     normalize = Normalize.parse(options)
     done = normalize_documents(packed([text.encode() for text in texts], poison), normalize)
-    assert [done.blob(i).decode() for i in range(len(texts))] == [
-        normalize_text(text, normalize) for text in texts
-    ]
+    assert [done.blob(i).decode() for i in range(len(texts))] == [normalize_text(text, normalize) for text in texts]
 
 
 @settings(max_examples=60)

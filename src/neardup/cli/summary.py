@@ -36,7 +36,7 @@ def similarity_text(value: float, threshold: float) -> str:
 
     Example:
         >>> similarity_text(0.99996, 0.8), similarity_text(1.0, 0.8), similarity_text(2 / 3, 2 / 3)
-        ('0.99996', '1.0000', '0.66667')
+        ('0.99996', '1.0000', '0.6667')
     """
     for places in range(_PLACES, 17):
         text = f"{value:.{places}f}"

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from neardup.formats.arrays import flags, numbers
 from neardup.formats.columns import choose_id, choose_text
 from neardup.formats.jsonl_judge import BadRecord, judge, parse_object
+from neardup.formats.slabs import Slabs
 from neardup.formats.source import BATCH_BYTES, Faults, ReadOptions, Task
 from neardup.formats.streams import ByteStream, LineBlock, line_blocks
 from neardup.types import SLACK, Batch, Documents
@@ -66,6 +67,7 @@ class JsonlSource:
         """
         options = self._options
         columns: _Columns | None = None
+        slabs = Slabs()
         blocks = line_blocks(
             self._source,
             encoding=options.encoding,
@@ -75,7 +77,7 @@ class JsonlSource:
         for block in blocks:
             if columns is None:
                 columns = _find_columns(block, self.name, options)
-            yield partial(_read_block, block, self.name, columns or _NO_COLUMNS, options)
+            yield partial(_read_block, block, self.name, columns or _NO_COLUMNS, options, slabs)
 
 
 def _find_columns(block: LineBlock, name: str, options: ReadOptions) -> _Columns | None:
@@ -91,12 +93,12 @@ def _find_columns(block: LineBlock, name: str, options: ReadOptions) -> _Columns
     return None
 
 
-def _read_block(block: LineBlock, name: str, columns: _Columns, options: ReadOptions) -> Batch:
+def _read_block(block: LineBlock, name: str, columns: _Columns, options: ReadOptions, slabs: Slabs) -> Batch:
     """Read one block: the kernel as far as it goes, the judge for the line it stopped at, and on."""
     from neardup.kernels import jsonl as kernel
 
     faults = Faults(name, options.on_bad)
-    buffers = _Buffers(block, columns)
+    buffers = _Buffers(block, columns, slabs)
     state = buffers.state
     while True:
         kernel.read_records(*buffers.arguments(options.item))
@@ -126,7 +128,7 @@ def _read_block(block: LineBlock, name: str, columns: _Columns, options: ReadOpt
 class _Buffers:
     """The arrays of one call of the kernel, and the judge's way of adding a record to them."""
 
-    def __init__(self, block: LineBlock, columns: _Columns) -> None:
+    def __init__(self, block: LineBlock, columns: _Columns, slabs: Slabs) -> None:
         from neardup.kernels import jsonl as kernel
 
         text = columns.text.encode("utf-8", "surrogatepass")
@@ -135,7 +137,7 @@ class _Buffers:
         self.keys = np.frombuffer(bytearray(text + id), dtype=np.uint8)
         self.sizes = np.array([len(text), -1 if columns.id is None else len(id)], dtype=np.int64)
         # As large as the block, but only pages that are written to take memory.
-        self.out = np.empty(block.size + SLACK, dtype=np.uint8)
+        self.out = slabs.take(block.size + SLACK)
         self.ids = np.empty(block.size + SLACK, dtype=np.uint8)
         self.offsets = np.empty(block.lines + 1, dtype=np.int64)
         self.id_offsets = np.empty(block.lines + 1, dtype=np.int64)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from neardup.errors import InputError, did_you_mean
 from neardup.formats.encodings import Transcoder, text_codec
+from neardup.formats.slabs import Slabs
 from neardup.types import SLACK
 
 __all__ = ["BLOCK_BYTES", "ByteStream", "LineBlock", "line_blocks", "open_bytes", "read_all", "text_codec"]
@@ -211,12 +212,14 @@ def read_all(source: str | Path | ByteStream, *, encoding: str = "utf-8") -> byt
     with _opened(source) as stream:
         feed = _feed(stream, encoding)
         pieces = []
+        room = 1 << 16  # most files are small, and a buffer is zeroed before it is filled
         while True:
-            buffer = bytearray(BLOCK_BYTES)
+            buffer = bytearray(room)
             got = feed.fill(memoryview(buffer))
             pieces.append(buffer[:got])
-            if got < BLOCK_BYTES:
+            if got < room:
                 break
+            room = min(4 * room, BLOCK_BYTES)
     return bytes(b"".join(pieces).removeprefix(_BOM))
 
 
@@ -269,7 +272,8 @@ def _feed(stream: ByteStream, encoding: str) -> _Feed:
 def _cuts(feed: _Feed, block_bytes: int) -> Iterator[tuple[U8, int]]:
     """Buffers of whole lines and how many bytes of each are meant."""
     block_bytes = max(block_bytes, SLACK)  # the byte order mark must fit into the first
-    data = np.empty(block_bytes + SLACK, dtype=np.uint8)
+    slabs = Slabs()
+    data = slabs.take(block_bytes + SLACK)
     held = 0  # bytes at the start of data that are an unfinished line
     first = True
     while True:
@@ -289,7 +293,7 @@ def _cuts(feed: _Feed, block_bytes: int) -> Iterator[tuple[U8, int]]:
             return
         rest = size - cut
         room = max(block_bytes, 2 * rest)
-        following = np.empty(room + SLACK, dtype=np.uint8)
+        following = slabs.take(room + SLACK)
         following[:rest] = data[cut:size]
         data, held = following, rest
 

@@ -66,7 +66,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def part(function: Callable[..., Any]) -> Any:
-    """A function that only kernels call: compiled into them, without the wrappers that Python would need."""
+    """A function that only kernels call: compiled into them, without the wrappers that Python would need to call it."""
     return numba.njit(function, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 

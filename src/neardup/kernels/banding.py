@@ -124,14 +124,28 @@ def _agree_before(values, a, b, band, width):
     return False
 
 
+@part
+def _past_crowd(members, crowd, i, end):
+    """First position after ``i`` whose member stands in another crowd; members are in order of their crowds."""
+    low, high = i + 1, end
+    while low < high:
+        middle = (low + high) // 2
+        if crowd[members[middle]] > crowd[members[i]]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
 @kernel
-def bucket_pairs(members, starts, values, band, width, min_matches, crowd, state, left, right):
+def bucket_pairs(members, starts, values, band, width, min_matches, crowd, by_crowd, state, left, right):
     """Candidate pairs of buckets from ``state`` on, until done or ``left`` is full; returns how many were written.
 
     ``state`` is int64[5]: bucket, i, j (the next pair), candidates met, and 1 when done. A pair is met in the first
     band where both agree (``band`` < 0: whenever both agree) and written when its signatures agree in at least
-    ``min_matches`` slots. Pairs inside one crowd (``crowd[row]`` equal and >= 0) are passed over: its star lists
-    them.
+    ``min_matches`` slots. Pairs inside one crowd
+    (``crowd[row]`` equal and >= 0) are passed over: its star lists them. With ``by_crowd`` the members of a bucket are
+    in rising order of their crowds, and whole crowds are passed over at once.
     """
     n = 0
     bucket, i, j, candidates = state[0], state[1], state[2], state[3]
@@ -142,6 +156,8 @@ def bucket_pairs(members, starts, values, band, width, min_matches, crowd, state
             j = i + 1
         while i < end:
             a = members[i]
+            if by_crowd and j == i + 1 and crowd[a] >= 0:
+                j = _past_crowd(members, crowd, i, end)
             while j < end:
                 if n == left.size:
                     state[0], state[1], state[2], state[3] = bucket, i, j, candidates

@@ -6,7 +6,7 @@ eight bytes is mapped one to one, so no two of them collide; beyond that a colli
 probability 2**-64.
 
 ``fill`` is the one entry: it writes the next chunk of hashes of a document and remembers where it stands, so that a
-document of any size needs one chunk of scratch. Its twin in plain Python is ``neardup.shingle.reference_hashes``.
+document of any size needs one chunk of scratch. Its twin in plain Python is in ``tests/twins``.
 
 Not here: what becomes of the hashes (``sketching``, ``sets``).
 """
@@ -50,23 +50,19 @@ def _start(seed, length):
 
 
 @inlined
-def _finish(x):
-    """Second multiplication and fold: the leading and the trailing half of the result depend on every bit of x."""
-    x = (x ^ (x >> S32)) * M2
-    return x ^ (x >> S32)
-
-
-@inlined
 def _hash_short(word, start):
     """At most eight bytes, already masked; one to one."""
-    return _finish((word ^ start) * M1)
+    return mix((word ^ start) * M1)
 
 
 @inlined
 def _hash_two(first, last, start):
-    """Nine to sixteen bytes as two overlapping words."""
+    """Nine to sixteen bytes as two overlapping words.
+
+    The shift differs from the first one of ``mix``: two equal shifts by half a word would undo each other.
+    """
     x = (first ^ start) * M1
-    return _finish((x ^ (x >> S32)) + last * M3)
+    return mix((x ^ (x >> S29)) + last * M3)
 
 
 @part
@@ -144,6 +140,8 @@ def _ascii_run(data, position, stop, most):
         at += 32
     while at < end and data[at] < 0x80:
         at += 1
+    if position < at < stop and data[at] & 0xC0 == 0x80:
+        at -= 1  # a stray continuation byte belongs to the character before it
     return at - position
 
 

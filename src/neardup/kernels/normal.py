@@ -28,7 +28,7 @@ def mark_not_inert(data, offsets, ends, out):
                 position += 8
                 continue
             if data[position] < 0xCC:
-                position += 1 if data[position] < 0x80 else 2
+                position += 1 if data[position] < 0xC0 else 2
                 continue
             value = _code_point(data, position, stop)
             below = 0

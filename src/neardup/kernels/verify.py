@@ -12,7 +12,7 @@ import numpy as np
 from neardup.kernels._jit import kernel, part
 from neardup.kernels.hashing import CHUNK, STATE, fill
 
-__all__ = ["build_sets", "check_pairs", "overlap_needed"]
+__all__ = ["build_sets", "check_pairs"]
 
 VACANT = np.uint64(0xFFFFFFFFFFFFFFFF)
 TAIL = 64

@@ -10,7 +10,8 @@ import numpy as np
 from neardup.params import Spec
 from neardup.pipeline.collect import Collection
 from neardup.pipeline.copies import Copies
-from neardup.pipeline.crowds import Check, Crowds, find_crowds, pair_leftovers, unique_pairs
+from neardup.pipeline.crowds import Check, Crowds, find_crowds
+from neardup.pipeline.leftovers import Leftovers, pair_leftovers, unique_pairs
 from neardup.pipeline.observe import Observer
 from neardup.stages import bands as band_stage
 from neardup.types import I64
@@ -77,22 +78,21 @@ def find_candidates(
         hot = [result.hot for result in results]
         if not any(hot):
             empty = Crowds(none, nothing, nothing, np.empty(0), 0)
-            return _joined(results, [], empty, met=0, overfull=0)
+            rest = Leftovers(nothing, nothing, 0, np.zeros(len(collection), dtype=np.bool_))
+            return _joined(results, rest, empty, weight)
         crowds = find_crowds(hot, collection, weight, spec, check)
         waiting = [band for band in order if hot[band]]
         results.extend(pool.map(lambda band: pair_band(band, crowds.crowd, wait_if_hot=False), waiting))
-    rest, met, overfull = pair_leftovers(hot, collection, weight, crowds, spec)
-    return _joined(results, rest, crowds, met=met, overfull=overfull)
+    rest = pair_leftovers(hot, collection, weight, crowds, spec, threads=threads)
+    return _joined(results, rest, crowds, weight)
 
 
-def _joined(
-    results: list[_Band], rest: list[tuple[I64, I64]], crowds: Crowds, *, met: int, overfull: int
-) -> Candidates:
+def _joined(results: list[_Band], rest: Leftovers, crowds: Crowds, weight: I64) -> Candidates:
     """Put the pairs of all bands together: none inside a crowd, none twice."""
-    left = np.concatenate([*(result.left for result in results), *(pair[0] for pair in rest)])
-    right = np.concatenate([*(result.right for result in results), *(pair[1] for pair in rest)])
-    if crowds.left.size or rest:
+    left = np.concatenate([*(result.left for result in results), rest.left])
+    right = np.concatenate([*(result.right for result in results), rest.right])
+    if crowds.left.size or rest.left.size:
         inside = (crowds.crowd[left] >= 0) & (crowds.crowd[left] == crowds.crowd[right])
         left, right = unique_pairs([(left[~inside], right[~inside])], crowds.crowd.size)
-    met += crowds.asked + sum(result.met for result in results)
-    return Candidates(left, right, met, crowds, overfull)
+    met = crowds.asked + rest.met + sum(result.met for result in results)
+    return Candidates(left, right, met, crowds, int(weight[rest.overfull].sum()))

@@ -17,10 +17,9 @@ import numpy as np
 from neardup.params import Spec
 from neardup.pipeline.collect import Collection
 from neardup.stages import bands as band_stage
-from neardup.stages.bands import BandBuckets
 from neardup.types import F64, I64, U64
 
-__all__ = ["Crowds", "content_order", "find_crowds", "pair_leftovers", "unique_pairs"]
+__all__ = ["LEADERS", "Check", "Crowds", "content_order", "find_crowds"]
 
 LEADERS = 256
 """Leaders that one hot bucket may have: a member costs at most as many signature comparisons in it."""
@@ -107,80 +106,3 @@ def _known_leaders(bucket: I64, size: I64, leader: I64, large: set[int], prints:
     own = np.unique(leader[bucket[leader[bucket] >= 0]])
     own = own[np.lexsort((prints[own], -size[own]))][:most]
     return np.concatenate((crowds, own[~np.isin(own, crowds)]))
-
-
-def pair_leftovers(
-    hot: list[list[I64]], collection: Collection, weight: I64, crowds: Crowds, spec: Spec
-) -> tuple[list[tuple[I64, I64]], int, int]:
-    """Candidate pairs among the members of hot buckets that stand in no crowd.
-
-    Returns:
-        the pairs (some may come twice), the candidates met, and how many documents were in a bucket that stayed too
-        large even when it was split by a second band; those were compared with leaders only.
-    """
-    pairs: list[tuple[I64, I64]] = []
-    candidates = 0
-    n = len(collection)
-    overfull = np.zeros(n, dtype=np.bool_)
-    for band, buckets in enumerate(hot):
-        for bucket in buckets:
-            rest = bucket[crowds.crowd[bucket] < 0]
-            if rest.size < 2:
-                continue
-            split = _split(rest, band, collection, weight, spec)
-            found = [
-                band_stage.pair_up(
-                    part,
-                    collection.values,
-                    crowds.crowd,
-                    band=band,
-                    rows=spec.bands.rows,
-                    min_matches=spec.min_matches,
-                )
-                for part in split
-            ]
-            for part in split:
-                for crowded in part.hot:
-                    overfull[crowded] = True
-                    left, right = _led(content_order(collection, crowded), collection, spec)
-                    found.append((left, right, left.size))
-            candidates += sum(met for _, _, met in found)
-            pairs.append(unique_pairs([pair[:2] for pair in found], n))
-    return pairs, candidates, int(weight[overfull].sum())
-
-
-def _split(rest: I64, band: int, collection: Collection, weight: I64, spec: Spec) -> list[BandBuckets]:
-    """The whole of ``rest`` when it may be paired up, else its buckets by each of the other bands.
-
-    A pair that agrees in ``band`` alone is lost then; at the threshold most agree in several.
-    """
-    if int(weight[rest].sum()) <= spec.crowd:
-        return [BandBuckets(rest, np.array([0, rest.size]), [])]
-    return [
-        band_stage.band_buckets(collection.values, rest, weight, other, spec.bands, limit=spec.crowd)
-        for other in range(spec.bands.bands)
-        if other != band
-    ]
-
-
-def unique_pairs(pairs: list[tuple[I64, I64]], n: int) -> tuple[I64, I64]:
-    """Pairs of rows below n, sorted, each once."""
-    keys = np.concatenate([np.empty(0, np.int64), *(left * n + right for left, right in pairs)])
-    left, right = np.divmod(np.unique(keys), n)
-    return left, right
-
-
-def _led(members: I64, collection: Collection, spec: Spec) -> tuple[I64, I64]:
-    """Pairs of each member with the nearest leader of its bucket."""
-    n = len(collection)
-    nearest = band_stage.nearest_leaders(
-        members,
-        collection.values,
-        np.full(n, -1, dtype=np.int64),
-        np.empty(0, dtype=np.int64),
-        most=LEADERS,
-        min_matches=spec.min_matches,
-    )
-    asking = nearest >= 0
-    rows, wanted = members[asking], nearest[asking]
-    return np.minimum(rows, wanted), np.maximum(rows, wanted)

@@ -9,6 +9,7 @@ import numpy as np
 
 from neardup.params import Spec
 from neardup.pipeline.copies import Copies
+from neardup.stages import copies as copy_stage
 from neardup.types import F64, I64, Pairs
 
 __all__ = ["Spelled", "expand"]
@@ -62,43 +63,43 @@ def expand(
     return Spelled(spelled, members, label[of], keepers, similarity[inside], speaker)
 
 
-def _cross(a: I64, b: I64) -> tuple[I64, I64]:
-    return np.repeat(a, b.size), np.tile(b, a.size)
-
-
 def _spell(pairs: Pairs, copies: Copies, crowd: I64, speaker: I64, spec: Spec) -> Pairs:
     weight = copies.weight
-    plain = (weight[pairs.left] == 1) & (weight[pairs.right] == 1)
-    lefts, rights, values = [pairs.left[plain]], [pairs.right[plain]], [pairs.similarity[plain]]
-    rest = np.flatnonzero(~plain)
-    triples = zip(pairs.left[rest].tolist(), pairs.right[rest].tolist(), pairs.similarity[rest].tolist(), strict=True)
-    for left, right, similarity in triples:
-        a, b = copies.of(left), copies.of(right)
-        if crowd[left] >= 0 and crowd[left] == crowd[right]:
-            # a star: the leader is named by one row, its member's copies are all listed
-            a = speaker[left : left + 1] if crowd[left] == left else a
-            b = speaker[right : right + 1] if crowd[right] == right else b
-        elif a.size + b.size > spec.crowd:
-            # too many to cross: one row speaks for the larger group
-            a, b = (speaker[left : left + 1], b) if a.size >= b.size else (a, speaker[right : right + 1])
-        x, y = _cross(a, b)
-        lefts.append(x)
-        rights.append(y)
-        values.append(np.full(x.size, similarity))
-    for row in copies.rows[weight[copies.rows] > 1].tolist():
+    inside = (crowd[pairs.left] >= 0) & (crowd[pairs.left] == crowd[pairs.right])
+    starred = inside | (weight[pairs.left] * weight[pairs.right] > spec.crowd**2)
+    plain = ~starred
+    found = [
+        copy_stage.cross_copies(
+            pairs.left[plain], pairs.right[plain], pairs.similarity[plain], copies.starts, copies.members
+        )
+    ]
+    found += [
+        _star(pairs, p, copies, crowd, speaker, is_crowd=bool(inside[p])) for p in np.flatnonzero(starred).tolist()
+    ]
+    several = copies.rows[weight[copies.rows] > 1]
+    left, right = copy_stage.pair_copies(several[crowd[several] < 0], copies.starts, copies.members)
+    found.append((left, right, np.ones(left.size)))
+    for row in several[crowd[several] == several].tolist():
         group = copies.of(row)
-        if crowd[row] < 0:
-            i, j = np.triu_indices(group.size, 1)
-            lefts.append(group[i])
-            rights.append(group[j])
-        elif crowd[row] == row:
-            others = group[group != speaker[row]]
-            lefts.append(np.full(others.size, speaker[row]))
-            rights.append(others)
-        else:
-            continue
-        values.append(np.ones(lefts[-1].size))
-    x, y, similarity = np.concatenate(lefts), np.concatenate(rights), np.concatenate(values)
-    left, right = np.minimum(x, y), np.maximum(x, y)
+        others = group[group != speaker[row]]
+        found.append(_ordered(np.full(others.size, speaker[row]), others, 1.0))
+    left, right, similarity = (np.concatenate(column) for column in zip(*found, strict=True))
     order = np.lexsort((right, left))
     return Pairs(left[order], right[order], similarity[order])
+
+
+def _star(pairs: Pairs, p: int, copies: Copies, crowd: I64, speaker: I64, *, is_crowd: bool) -> tuple[I64, I64, F64]:
+    """Pair p where its copies are too many to cross: one row speaks for one side, all copies of the other are listed.
+
+    Inside a crowd that row is the leader's, else the larger group's.
+    """
+    left, right = int(pairs.left[p]), int(pairs.right[p])
+    a, b = copies.of(left), copies.of(right)
+    speaks = crowd[left] == left if is_crowd else a.size >= b.size
+    if speaks:
+        return _ordered(np.full(b.size, speaker[left]), b, float(pairs.similarity[p]))
+    return _ordered(a, np.full(a.size, speaker[right]), float(pairs.similarity[p]))
+
+
+def _ordered(a: I64, b: I64, similarity: float) -> tuple[I64, I64, F64]:
+    return np.minimum(a, b), np.maximum(a, b), np.full(a.size, similarity)

@@ -57,7 +57,7 @@ def band_buckets(values: U32, rows: I64, weight: I64, band: int, bands: Bands, *
 
 
 def pair_up(
-    buckets: BandBuckets, values: U32, crowd: I64, *, band: int, rows: int, min_matches: int
+    buckets: BandBuckets, values: U32, crowd: I64, *, band: int, rows: int, min_matches: int, by_crowd: bool = False
 ) -> tuple[I64, I64, int]:
     """Candidate pairs of the buckets of one band that pass the estimate filter.
 
@@ -68,6 +68,7 @@ def pair_up(
         band: a pair that agrees in an earlier one is passed over.
         rows: rows of a band.
         min_matches: slots in which a candidate must agree.
+        by_crowd: the members of each bucket are in rising order of their crowds, which then cost nothing.
 
     Returns:
         left, right (left < right) and the number of candidates met, before the filter.
@@ -79,7 +80,8 @@ def pair_up(
     while not state[4]:
         left, right = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
         n = banding.bucket_pairs(
-            buckets.members, buckets.starts, values, band, rows, min_matches, crowd, state, left, right
+            *(buckets.members, buckets.starts, values, band, rows, min_matches),
+            *(crowd, by_crowd, state, left, right),
         )
         lefts.append(left[:n])
         rights.append(right[:n])

@@ -19,7 +19,7 @@ import numpy as np
 
 from neardup.kernels import normal, utf8
 from neardup.params import Normalize
-from neardup.types import U8, Documents
+from neardup.types import SLACK, U8, Documents
 
 __all__ = ["INERT_RANGES", "SEPARATOR", "normalize_documents", "normalize_text"]
 
@@ -84,35 +84,37 @@ def normalize_documents(documents: Documents, normalize: Normalize, *, items: bo
         return documents
     if ascii_only and not items:
         return _ascii_documents(documents, normalize)
-    if normalize.is_form_only:
-        needs = np.ones(len(documents), dtype=np.bool_)
-        if normalize.form == "nfc":
-            normal.mark_not_inert(documents.data, documents.offsets, _inert_ends(), needs)
-        else:
-            normal.mark_not_ascii(documents.data, documents.offsets, needs)
-        if not needs.any():
-            return documents
-        return _each(documents, normalize, needs, items=items)
-    return _each(documents, normalize, np.ones(len(documents), dtype=np.bool_), items=items)
+    needs = np.ones(len(documents), dtype=np.bool_)
+    if normalize.is_form_only and normalize.form == "nfc":
+        normal.mark_not_inert(documents.data, documents.offsets, _inert_ends(), needs)
+    elif normalize.is_form_only:
+        normal.mark_not_ascii(documents.data, documents.offsets, needs)
+    return _replaced(documents, normalize, np.flatnonzero(needs).tolist(), items=items)
 
 
-def _each(documents: Documents, normalize: Normalize, needs: np.typing.NDArray[np.bool_], *, items: bool) -> Documents:
-    """Rebuild a block with the documents marked in ``needs`` normalised one by one."""
-    blobs: list[bytes] = []
-    for i in range(len(documents)):
-        blob = documents.blob(i)
-        if needs[i]:
-            parts = blob.split(SEPARATOR) if items else [blob]
-            done = (
-                normalize_text(part.decode("utf-8", "replace"), normalize).encode("utf-8", "replace") for part in parts
-            )
-            blob = SEPARATOR.join(done)
-        blobs.append(blob)
-    return Documents.from_bytes(blobs)
+def _replaced(documents: Documents, normalize: Normalize, places: list[int], *, items: bool) -> Documents:
+    """The block with the documents at ``places`` normalised one by one; what lies between is copied in one piece."""
+    pieces: list[bytes] = []
+    sizes = np.diff(documents.offsets)
+    copied = 0
+    for i in places:
+        old = documents.blob(i)
+        parts = old.split(SEPARATOR) if items else [old]
+        texts = (normalize_text(part.decode("utf-8", "replace"), normalize) for part in parts)
+        new = SEPARATOR.join(text.encode("utf-8", "replace") for text in texts)
+        if new != old:
+            pieces += [documents.data[documents.offsets[copied] : documents.offsets[i]].tobytes(), new]
+            sizes[i] = len(new)
+            copied = i + 1
+    if not pieces:
+        return documents
+    pieces.append(documents.data[documents.offsets[copied] : documents.offsets[-1]].tobytes())
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
+    return Documents(np.frombuffer(b"".join(pieces) + bytes(SLACK), dtype=np.uint8), offsets)
 
 
 def _ascii_documents(documents: Documents, normalize: Normalize) -> Documents:
-    out = np.zeros(documents.nbytes + 64, dtype=np.uint8)
+    out = np.zeros(documents.nbytes + SLACK, dtype=np.uint8)
     offsets = np.empty_like(documents.offsets)
     space = 1 if normalize.space else (2 if normalize.strip else 0)
     normal.map_ascii(
