@@ -159,7 +159,6 @@ def test_a_wrong_argument_is_refused_with_its_value_and_a_cure(options, words, t
         neardup.find(tmp_path, **options)
 
 
-@pytest.mark.xfail(reason="the message has 0.9902, which the bands must reach", raises=AssertionError)
 def test_a_refusal_of_the_recall_that_slots_can_give_names_the_recall_that_was_asked():
     """The bands must reach a little more, for the filter's sake; the message speaks of what the user typed."""
     with pytest.raises(InputError, match=r"recall 0\.99 "):

@@ -1,9 +1,10 @@
 """What the crowds leave of the hot buckets: pairs of members that do not stand in one crowd.
 
 A hot bucket is paired up whole where that is affordable: what its pairs cost to compare and to check is predicted from
-a sample of them, and may be so much for each member and no more. Where it is not, the members outside crowds are paired
-up alone; where even that is too much, they are split by every other band, and what is still too large is compared
-with leaders only and reported. So the cost for each member is bounded, and nothing is given up silently.
+a sample of them, and all hot buckets together may cost so much for each document and no more. Where it is not, the
+members outside crowds are paired up alone; where even that is too much, they are split by every other band, and what
+is still too large is compared with leaders only and reported. So the work is linear in the documents, and nothing is
+given up silently.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ SAMPLE = 512
 """Pairs of a bucket that are looked at to predict its cost."""
 COMPARE_NS, CHECK_NS, SHINGLE_NS = 10.0, 100.0, 4.0
 """Rough cost of comparing two signatures, of checking a pair, and of each shingle of both in that check."""
-BUDGET_NS = 250_000.0
-"""What the pairs of a hot bucket may cost for each of its members."""
+BUDGET_NS = 500_000.0
+"""What the pairs of hot buckets may cost for each document, all bands together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +59,12 @@ def pair_leftovers(
     """
     n = len(collection)
     work = _Work(collection, weight, crowds.crowd, spec)
-    jobs = [(band, bucket) for band, buckets in enumerate(hot) for bucket in buckets]
     left, right = np.empty(0, np.int64), np.empty(0, np.int64)
     overfull = np.zeros(n, dtype=np.bool_)
     met = 0
+    waiting: list[tuple[I64, I64]] = []
     with ThreadPoolExecutor(threads, thread_name_prefix="neardup") as pool:
-        waiting: list[tuple[I64, I64]] = []
-        for a, b, more, crowded in pool.map(lambda job: work.pair(*job), jobs):
+        for a, b, more, crowded in pool.map(lambda job: work.pair(*job), list(_jobs(hot, work))):
             waiting.append((a, b))
             met += more
             overfull[crowded] = True
@@ -73,6 +73,27 @@ def pair_leftovers(
                 waiting = []
     left, right = unique_pairs([(left, right), *waiting], n)
     return Leftovers(left, right, met, overfull)
+
+
+def _jobs(hot: list[list[I64]], work: _Work) -> Iterator[tuple[int, I64, bool]]:
+    """(band, members, whether they are paired up whole) of each hot bucket, the smallest first, within the budget."""
+    buckets = [(band, bucket) for band, members in enumerate(hot) for bucket in members]
+    prints = work.collection.fingerprints[:, 0]
+    buckets.sort(key=lambda job: (job[1].size, job[0], int(prints[job[1]].min())))
+    spent = np.zeros(len(work.collection))
+    for band, bucket in buckets:
+        rest = bucket[work.crowd[bucket] < 0]
+        options = [bucket, rest] if rest.size < bucket.size else [rest]
+        for members in options:
+            if members.size < 2:
+                break
+            price = work.price(band, members)
+            if int(work.weight[members].sum()) <= work.spec.crowd or price + spent[members].mean() <= BUDGET_NS:
+                spent[members] += price
+                yield band, members, True
+                break
+        else:
+            yield band, rest, False
 
 
 def unique_pairs(pairs: list[tuple[I64, I64]], n: int) -> tuple[I64, I64]:
@@ -89,53 +110,44 @@ class _Work:
     crowd: I64
     spec: Spec
 
-    def pair(self, band: int, bucket: I64) -> tuple[I64, I64, int, I64]:
+    def pair(self, band: int, members: I64, whole: bool) -> tuple[I64, I64, int, I64]:
         """Pairs of one hot bucket, candidates met, and the rows of it that stayed too many."""
+        if whole:
+            by_crowd = members[np.lexsort((members, self.crowd[members]))]
+            part = BandBuckets(by_crowd, np.array([0, members.size]), [])
+            return *self._pair_up(part, band), np.empty(0, np.int64)
         found: list[tuple[I64, I64, int]] = []
         crowded: list[I64] = [np.empty(0, np.int64)]
-        for part in self._parts(band, bucket):
+        for other in range(self.spec.bands.bands):
+            if other == band:
+                continue
+            part = band_stage.band_buckets(
+                self.collection.values, members, self.weight, other, self.spec.bands, limit=self.spec.crowd
+            )
             found.append(self._pair_up(part, band))
-            for members in part.hot:
-                if self._is_affordable(members):
-                    found.append(self._pair_up(_whole(members), band))
-                else:
-                    found.append(self._led(members))
-                    crowded.append(members)
+            found += [self._led(rows) for rows in part.hot]
+            crowded += part.hot
         left, right = unique_pairs([pair[:2] for pair in found], len(self.collection))
         return left, right, sum(met for _, _, met in found), np.concatenate(crowded)
 
-    def _parts(self, band: int, bucket: I64) -> Iterator[BandBuckets]:
-        """The bucket whole, or its members outside crowds, or those split by each other band."""
-        by_crowd = bucket[np.lexsort((bucket, self.crowd[bucket]))]
-        rest = bucket[self.crowd[bucket] < 0]
-        if rest.size < bucket.size and self._is_affordable(by_crowd):
-            yield _whole(by_crowd)
-        elif int(self.weight[rest].sum()) <= self.spec.crowd or self._is_affordable(rest):
-            yield _whole(rest)
-        else:
-            for other in range(self.spec.bands.bands):
-                if other != band:
-                    yield band_stage.band_buckets(
-                        self.collection.values, rest, self.weight, other, self.spec.bands, limit=self.spec.crowd
-                    )
-
-    def _is_affordable(self, members: I64) -> bool:
-        """Whether pairing up costs at most BUDGET_NS a member, by a sample of pairs that content chooses."""
+    def price(self, band: int, members: I64) -> float:
+        """Nanoseconds for each member that pairing them up would cost, by a sample of pairs that content chooses."""
         m = members.size
-        if m < 2:
-            return True
         _, sizes = np.unique(self.crowd[members[self.crowd[members] >= 0]], return_counts=True)
         pairs = (m * m - float(np.square(sizes).sum())) / 2
         if pairs * COMPARE_NS > BUDGET_NS * m:
-            return False
+            return 2 * BUDGET_NS
         ordered = content_order(self.collection, members)
-        a = ordered[np.arange(SAMPLE) * m // SAMPLE]
-        b = ordered[(np.arange(SAMPLE) * m // SAMPLE + 1 + np.arange(SAMPLE) * 7919 % (m - 1)) % m]
-        values = self.collection.values
-        same = np.count_nonzero(values[a] == values[b], axis=1) >= self.spec.min_matches
-        same &= (self.crowd[a] < 0) | (self.crowd[a] != self.crowd[b])
+        place = np.arange(SAMPLE)
+        a = ordered[place * m // SAMPLE]
+        b = ordered[(place * m // SAMPLE + 1 + place * 7919 % (m - 1)) % m]
+        same = self.collection.values[a] == self.collection.values[b]
+        bands = same[:, : self.spec.bands.slots].reshape(SAMPLE, self.spec.bands.bands, self.spec.bands.rows)
+        passes = np.count_nonzero(same, axis=1) >= self.spec.min_matches
+        passes &= ~bands.all(axis=2)[:, :band].any(axis=1)  # those that an earlier band has met
+        passes &= (self.crowd[a] < 0) | (self.crowd[a] != self.crowd[b])
         check = CHECK_NS + SHINGLE_NS * 2 * float(self.collection.counts[members].mean())
-        return pairs * (COMPARE_NS + float(same.mean()) * check) <= BUDGET_NS * m
+        return pairs * (COMPARE_NS + float(passes.mean()) * check) / m
 
     def _pair_up(self, part: BandBuckets, band: int) -> tuple[I64, I64, int]:
         return band_stage.pair_up(
@@ -162,7 +174,3 @@ class _Work:
         asking = nearest >= 0
         rows, wanted = ordered[asking], nearest[asking]
         return np.minimum(rows, wanted), np.maximum(rows, wanted), rows.size
-
-
-def _whole(members: I64) -> BandBuckets:
-    return BandBuckets(members, np.array([0, members.size]), [])
