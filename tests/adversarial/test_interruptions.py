@@ -37,9 +37,7 @@ def many_pairs(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
-def test_a_file_size_limit_ends_the_run_and_removes_what_was_begun(
-    tmp_path: Path, many_pairs: Path, suffix: str
-):
+def test_a_file_size_limit_ends_the_run_and_removes_what_was_begun(tmp_path: Path, many_pairs: Path, suffix: str):
     import resource
 
     def limit() -> None:

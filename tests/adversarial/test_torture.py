@@ -94,9 +94,7 @@ def test_what_is_only_odd_is_read(tmp_path: Path, name: str):
 
 
 def test_the_last_of_duplicate_keys_counts_as_json_says(tmp_path: Path):
-    (tmp_path / "in.jsonl").write_bytes(
-        GOOD + b'{"id": "c", "text": "other", "text": "a good and long enough text"}\n'
-    )
+    (tmp_path / "in.jsonl").write_bytes(GOOD + b'{"id": "c", "text": "other", "text": "a good and long enough text"}\n')
     run = neardup("find", tmp_path / "in.jsonl", "--json", "-o", tmp_path / "out.jsonl")
     assert run.returncode == 0, run.stderr.decode()
     assert json.loads(run.stdout)["pairs"] == 3

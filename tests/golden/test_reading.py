@@ -58,9 +58,7 @@ def test_similarity_of_small_pairs(a, b, shingle, expected):
     assert neardup.jaccard(a, b, shingle) == expected
 
 
-@pytest.mark.parametrize(
-    ("t", "size"), [(0.7, 10), (0.8, 5), (0.3, 10), (0.6, 5), (0.9, 10), (0.95, 20), (0.1, 10)]
-)
+@pytest.mark.parametrize(("t", "size"), [(0.7, 10), (0.8, 5), (0.3, 10), (0.6, 5), (0.9, 10), (0.95, 20), (0.1, 10)])
 def test_a_pair_at_exactly_the_threshold_is_found(t, size):
     """Fifty pairs under other names: the promise lets chance miss one, rounding would miss all."""
     shared = round(t * size)

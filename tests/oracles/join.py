@@ -208,10 +208,7 @@ def _code_points(text: str) -> I64:
 
 def _word_rows(plain: list[str]) -> list[I64]:
     ids: dict[str, int] = {}
-    return [
-        np.array([ids.setdefault(word, len(ids)) for word in _fast_words(text)], dtype=np.int64)
-        for text in plain
-    ]
+    return [np.array([ids.setdefault(word, len(ids)) for word in _fast_words(text)], dtype=np.int64) for text in plain]
 
 
 def _fast_words(text: str) -> list[str]:

@@ -34,9 +34,7 @@ def two_round_hash(items: I64, seed: int) -> U64:
     A product carries bits upwards only, so what differs in the high bytes of the input never reaches the
     low bits.
     """
-    x = (items.astype(np.uint64) + np.uint64(seed * 0xBF58476D1CE4E5B9 % 2**64)) * np.uint64(
-        0x9E3779B97F4A7C15
-    )
+    x = (items.astype(np.uint64) + np.uint64(seed * 0xBF58476D1CE4E5B9 % 2**64)) * np.uint64(0x9E3779B97F4A7C15)
     return (x ^ np.uint64(0xD6E8FEB86659FD93)) * np.uint64(0xA0761D6478BD642F)
 
 

@@ -25,9 +25,7 @@ def test_counting_finds_what_comparing_every_pair_finds(rows, threshold):
 @given(SMALL_SETS, THRESHOLDS)
 def test_the_prefix_join_finds_what_comparing_every_pair_finds(rows, threshold):
     found = join.all_pairs(join.sets_of_items(rows), threshold)
-    as_map = dict(
-        zip(zip(found.left.tolist(), found.right.tolist(), strict=True), found.similarity, strict=True)
-    )
+    as_map = dict(zip(zip(found.left.tolist(), found.right.tolist(), strict=True), found.similarity, strict=True))
     assert as_map == pairs.naive_pairs(rows, threshold)
 
 
@@ -39,9 +37,7 @@ def test_the_prefix_join_finds_what_comparing_every_pair_finds(rows, threshold):
 def test_numbered_shingles_pair_like_tuples_of_tokens(texts, shingle, how):
     plain = pairs.naive_pairs(text.collection(texts, shingle, how), 0.4)
     found = join.all_pairs(join.sets_of_texts(texts, shingle, how), 0.4)
-    as_map = dict(
-        zip(zip(found.left.tolist(), found.right.tolist(), strict=True), found.similarity, strict=True)
-    )
+    as_map = dict(zip(zip(found.left.tolist(), found.right.tolist(), strict=True), found.similarity, strict=True))
     assert as_map == plain
 
 
@@ -62,16 +58,12 @@ def test_at_least_means_what_a_float_division_says(shared_count, union, hundredt
     assert jaccard.reaches(shared_count, union, threshold) == (shared_count / union >= threshold)
 
 
-@pytest.mark.parametrize(
-    ("shared_count", "union", "threshold"), [(7, 10, 0.7), (4, 5, 0.8), (3, 10, 0.3), (1, 1, 1.0)]
-)
+@pytest.mark.parametrize(("shared_count", "union", "threshold"), [(7, 10, 0.7), (4, 5, 0.8), (3, 10, 0.3), (1, 1, 1.0)])
 def test_a_similarity_of_exactly_the_threshold_is_in(shared_count, union, threshold):
     assert jaccard.reaches(shared_count, union, threshold)
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)).filter(lambda p: p[0] != p[1]), max_size=30)
-)
+@given(st.lists(st.tuples(st.integers(0, 15), st.integers(0, 15)).filter(lambda p: p[0] != p[1]), max_size=30))
 def test_components_are_the_coarsest_and_stars_lie_inside_them(edges):
     whole = cluster.connected(edges)
     stars = cluster.star(range(16), edges)
@@ -104,10 +96,7 @@ def test_the_join_finds_the_pairs_that_a_program_outside_the_project_found(share
     ids, texts = shared.documents(shared_data, name)
     known = shared.word_pairs(shared_data, name)
     # that program's rules: \w+ words in lower case, a short text is one shingle, empty ones are alike
-    rows = [
-        frozenset(text.windows(run, 3) or [()])
-        for run in (re.findall(r"\w+", value.lower()) for value in texts)
-    ]
+    rows = [frozenset(text.windows(run, 3) or [()]) for run in (re.findall(r"\w+", value.lower()) for value in texts)]
     found = join.all_pairs(join.sets_of_items(rows), 0.1 if name == "clough_stevenson" else 0.5)
     mine = {
         (min(ids[a], ids[b]), max(ids[a], ids[b])): s

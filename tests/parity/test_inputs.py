@@ -189,9 +189,7 @@ def test_sets_in_every_form_give_the_same_pairs(tmp_path: Path, column: pa.DataT
 
 def test_sets_of_python_are_the_same_as_lists():
     rows = [{1, 2, 3, 4}, frozenset([4, 3, 2, 1]), [1, 2, 3, 4, 4], (5, 6)]
-    assert pair_map(neardup.find(rows, shingle="item").pairs).keys() == {
-        frozenset(p) for p in ((0, 1), (0, 2), (1, 2))
-    }
+    assert pair_map(neardup.find(rows, shingle="item").pairs).keys() == {frozenset(p) for p in ((0, 1), (0, 2), (1, 2))}
 
 
 def test_duckdb_relations_come_in():

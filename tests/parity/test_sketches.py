@@ -33,9 +33,7 @@ def test_every_family_finds_the_true_pairs_and_only_them(true, family):
 @pytest.mark.parametrize(("family", "link"), list(itertools.product(FAMILIES, ["star", "connected"])))
 def test_every_family_and_link_rule_gives_the_same_bytes_for_any_threads(family, link):
     one, many = (
-        neardup.find(
-            documents(), threshold=0.6, shingle="char:5", sketch=family, link=link, threads=n, block=b
-        )
+        neardup.find(documents(), threshold=0.6, shingle="char:5", sketch=family, link=link, threads=n, block=b)
         for n, b in ((1, None), (7, 11))
     )
     assert as_bytes(one.pairs) == as_bytes(many.pairs)

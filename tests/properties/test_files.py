@@ -41,8 +41,7 @@ def test_a_union_of_files_equals_one_file(tmp_path: Path, cuts: list[int]):
     one = neardup.find(write(tmp_path / "one.jsonl", documents), threshold=0.7)
     bounds = [0, *cuts, len(documents)]
     parts = [
-        write(tmp_path / f"part{n:03}.jsonl", documents[a:b])
-        for n, (a, b) in enumerate(itertools.pairwise(bounds))
+        write(tmp_path / f"part{n:03}.jsonl", documents[a:b]) for n, (a, b) in enumerate(itertools.pairwise(bounds))
     ]
     many = neardup.find(parts, threshold=0.7)
     assert one.pairs.num_rows > 80

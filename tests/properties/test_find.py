@@ -27,8 +27,7 @@ def test_every_reported_pair_is_true_and_its_similarity_exact(documents, shingle
     result = found(documents, shingle=shingle, threshold=threshold, normalize=normalize)
     sets = text.collection([body for _, body in documents], shingle, normalize)
     true = {
-        frozenset((documents[i][0], documents[j][0])): s
-        for (i, j), s in pairs.naive_pairs(sets, threshold).items()
+        frozenset((documents[i][0], documents[j][0])): s for (i, j), s in pairs.naive_pairs(sets, threshold).items()
     }
     reported = pair_map(result.pairs)
     assert {pair: true.get(pair) for pair in reported} == reported
@@ -57,9 +56,7 @@ def test_an_empty_document_is_counted_and_never_pairs(documents, shingle):
 
 @EXAMPLES
 @given(collections(), st.randoms(use_true_random=False), LINKS, THRESHOLDS, SHINGLES)
-def test_shuffled_documents_give_the_same_pairs_and_the_same_partition(
-    documents, rng, link, threshold, shingle
-):
+def test_shuffled_documents_give_the_same_pairs_and_the_same_partition(documents, rng, link, threshold, shingle):
     shuffled = list(documents)
     rng.shuffle(shuffled)
     one = found(documents, link=link, threshold=threshold, shingle=shingle)
@@ -114,9 +111,7 @@ def test_every_star_member_is_verified_against_its_keeper_and_no_keepers_pair(do
     result = found(documents, threshold=threshold, shingle=shingle, link="star")
     similarity = pair_map(result.pairs)
     keeper = keepers(result.clusters)
-    stated = dict(
-        zip(result.clusters["id"].to_pylist(), result.clusters["similarity"].to_pylist(), strict=True)
-    )
+    stated = dict(zip(result.clusters["id"].to_pylist(), result.clusters["similarity"].to_pylist(), strict=True))
     for member, kept in keeper.items():
         assert keeper[kept] == kept
         if member == kept:
@@ -157,9 +152,7 @@ def test_threads_and_blocks_change_no_byte(documents, threshold, link):
 )
 def test_no_sketch_and_no_seed_adds_a_false_pair(documents, sketch, seed):
     result = found(documents, threshold=0.5, shingle="char:3", sketch=sketch, seed=seed)
-    sets = dict(
-        zip((i for i, _ in documents), text.collection([b for _, b in documents], "char:3"), strict=True)
-    )
+    sets = dict(zip((i for i, _ in documents), text.collection([b for _, b in documents], "char:3"), strict=True))
     for pair, similarity in pair_map(result.pairs).items():
         a, b = pair
         assert similarity == len(sets[a] & sets[b]) / len(sets[a] | sets[b]) >= 0.5
@@ -177,9 +170,7 @@ def test_collapsing_exact_copies_only_takes_pairs_of_copies_away(documents, link
 @EXAMPLES
 @given(st.lists(st.frozensets(st.integers(-5, 20), max_size=12), max_size=25), THRESHOLDS)
 def test_sets_of_integers_pair_by_their_items(rows, threshold):
-    result = found(
-        [(f"r{i}", sorted(row)) for i, row in enumerate(rows)], shingle="item", threshold=threshold
-    )
+    result = found([(f"r{i}", sorted(row)) for i, row in enumerate(rows)], shingle="item", threshold=threshold)
     true = {frozenset((f"r{i}", f"r{j}")): s for (i, j), s in pairs.naive_pairs(rows, threshold).items()}
     reported = pair_map(result.pairs)
     assert {pair: true.get(pair) for pair in reported} == reported
@@ -213,9 +204,7 @@ def test_a_thousand_documents_give_the_same_bytes(threads, block):
     rng = random.Random(11)
     words = [f"w{i}" for i in range(300)]
     originals = [" ".join(rng.choices(words, k=40)) for _ in range(400)]
-    documents = originals + [
-        " ".join(rng.sample(o.split(), 39)) if i % 3 else o[:-2] for i, o in enumerate(originals)
-    ]
+    documents = originals + [" ".join(rng.sample(o.split(), 39)) if i % 3 else o[:-2] for i, o in enumerate(originals)]
     documents += originals[:200]
     expected = neardup.find(documents, threshold=0.7, shingle="char:5", threads=1)
     result = neardup.find(documents, threshold=0.7, shingle="char:5", threads=threads, block=block)

@@ -49,11 +49,7 @@ class Writer:
         self.random = random.Random(seed)
 
     def space(self) -> str:
-        return (
-            ""
-            if self.random.random() < 0.8
-            else "".join(self.random.choices(" \t\r", k=self.random.randint(1, 3)))
-        )
+        return "" if self.random.random() < 0.8 else "".join(self.random.choices(" \t\r", k=self.random.randint(1, 3)))
 
     def character(self, c: str) -> str:
         roll = self.random.random()
@@ -97,8 +93,7 @@ class Writer:
 
     def items(self) -> str:
         members = [
-            self.string() if self.random.random() < 0.5 else self.scalar()
-            for _ in range(self.random.randint(0, 4))
+            self.string() if self.random.random() < 0.5 else self.scalar() for _ in range(self.random.randint(0, 4))
         ]
         return "[" + ",".join(self.space() + member + self.space() for member in members) + "]"
 
@@ -109,8 +104,7 @@ class Writer:
     def record(self) -> str:
         r = self.random
         pairs = [
-            (self.key(), self.deep() if r.random() < 0.02 else self.value())
-            for _ in range(r.choice((0, 0, 1, 2)))
+            (self.key(), self.deep() if r.random() < 0.02 else self.value()) for _ in range(r.choice((0, 0, 1, 2)))
         ]
         text = self.value() if r.random() < 0.1 else self.items() if r.random() < 0.3 else self.string()
         id = self.value() if r.random() < 0.1 else r.choice((r.choice(NUMBERS[:9]), self.string()))
@@ -122,9 +116,7 @@ class Writer:
     def line(self) -> bytes:
         r = self.random
         line = (
-            self.record()
-            if r.random() < 0.95
-            else r.choice((self.value(), self.space(), "", "\ufeff" + self.record()))
+            self.record() if r.random() < 0.95 else r.choice((self.value(), self.space(), "", "\ufeff" + self.record()))
         )
         data = bytearray(line.encode("utf-8", "surrogatepass"))
         if r.random() < 0.3:
@@ -139,9 +131,7 @@ class Writer:
         if kind == 0:
             del data[at : at + r.choice((1, 1, 2, 9))]
         elif kind == 1:
-            data[at:at] = bytes(
-                r.choices(b'"\\{}[],:\r 0-.eu\x00\x1f\x7f\x80\xbf\xc0\xc2\xe0\xed\xf0\xf4\xff', k=1)
-            )
+            data[at:at] = bytes(r.choices(b'"\\{}[],:\r 0-.eu\x00\x1f\x7f\x80\xbf\xc0\xc2\xe0\xed\xf0\xf4\xff', k=1))
         elif kind == 2 and at < len(data):
             data[at] ^= 1 << r.randrange(8)
         elif kind == 3:
@@ -173,9 +163,7 @@ def fast(path: Path, options: ReadOptions, block_bytes: int) -> tuple[Read, list
     return result, reasons
 
 
-def check(
-    path: Path, content: bytes, *, item: bool, id: str | None, block_bytes: int, block: int | None
-) -> None:
+def check(path: Path, content: bytes, *, item: bool, id: str | None, block_bytes: int, block: int | None) -> None:
     path.write_bytes(FIRST + content)
     options = ReadOptions(text="text", id=id, on_bad="skip", item=item, block=block)
     found, reasons = fast(path, options, block_bytes)
@@ -203,12 +191,8 @@ def test_reader_equals_json_loads_on_odd_and_damaged_lines(
 
 
 @settings(max_examples=200, deadline=None)
-@given(
-    content=st.binary(max_size=60), before=st.sampled_from((b'{"id":1,"text":"', b'{"id":1,"text":["', b""))
-)
-def test_reader_equals_json_loads_on_arbitrary_bytes(
-    tmp_path_factory: Any, content: bytes, before: bytes
-) -> None:
+@given(content=st.binary(max_size=60), before=st.sampled_from((b'{"id":1,"text":"', b'{"id":1,"text":["', b"")))
+def test_reader_equals_json_loads_on_arbitrary_bytes(tmp_path_factory: Any, content: bytes, before: bytes) -> None:
     path = tmp_path_factory.mktemp("jsonl") / "lines.jsonl"
     content = before + content + b'"}'
     check(path, content, item=before.endswith(b'["'), id="id", block_bytes=1 << 16, block=None)
@@ -216,9 +200,7 @@ def test_reader_equals_json_loads_on_arbitrary_bytes(
 
 @settings(max_examples=200, deadline=None)
 @given(texts=st.lists(st.text(max_size=40), max_size=30), ascii=st.booleans())
-def test_texts_come_back_as_any_serialiser_wrote_them(
-    tmp_path_factory: Any, texts: list[str], ascii: bool
-) -> None:
+def test_texts_come_back_as_any_serialiser_wrote_them(tmp_path_factory: Any, texts: list[str], ascii: bool) -> None:
     path = tmp_path_factory.mktemp("jsonl") / "lines.jsonl"
     lines = [json.dumps({"key": i, "body": text}, ensure_ascii=ascii) for i, text in enumerate(texts)]
     path.write_bytes("\n".join(lines).encode("utf-8", "surrogatepass"))

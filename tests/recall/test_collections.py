@@ -55,9 +55,7 @@ def inside_crowds(leaders: NDArray[np.int64], found: Found, true: Found, number:
     return inside
 
 
-def check_run(
-    true: Found, result: neardup.Result, number: int, row_of: dict[str, int] | None, name: str
-) -> None:
+def check_run(true: Found, result: neardup.Result, number: int, row_of: dict[str, int] | None, name: str) -> None:
     """The two promises, for one run."""
     found = as_rows(result.pairs, row_of)
     key, true_key = found.left * number + found.right, true.left * number + true.right
@@ -76,9 +74,7 @@ def check_run(
     hit[at] = len(found) > 0
     total = int(outside.sum())
     share = float(hit[outside].mean()) if total else 1.0
-    assert total < ENOUGH or share >= RECALL, (
-        f"{name}: recall {share:.4f} of {total} pairs, promised {RECALL}"
-    )
+    assert total < ENOUGH or share >= RECALL, f"{name}: recall {share:.4f} of {total} pairs, promised {RECALL}"
 
 
 @pytest.mark.parametrize("shingle", SHINGLES)

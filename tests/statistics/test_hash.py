@@ -44,15 +44,11 @@ def check_even(values: U64, name: str) -> None:
     for shift in (0, 25, 64 - BITS):
         bins = (values >> np.uint64(shift)) & np.uint64(BINS - 1)
         found = chi_square_per_freedom(bins, BINS)
-        assert abs(found - 1) <= bound, (
-            f"{name}: chi2/df {found:.3f} at bit {shift}; allowed is 1 +- {bound:.3f}"
-        )
+        assert abs(found - 1) <= bound, f"{name}: chi2/df {found:.3f} at bit {shift}; allowed is 1 +- {bound:.3f}"
 
 
 @pytest.mark.shared_data
-@pytest.mark.parametrize(
-    "shingle", ["char:5", "char:8", "char:9", "char:17", "char:40", "byte:6", "word:2", "word:3"]
-)
+@pytest.mark.parametrize("shingle", ["char:5", "char:8", "char:9", "char:17", "char:40", "byte:6", "word:2", "word:3"])
 @pytest.mark.parametrize("name", ["bible_nt", "udhr", "mccormick_1000"])
 def test_shingles_of_real_text_fill_their_bins_evenly(shared_data: Path, name: str, shingle: str):
     _, texts = shared.documents(shared_data, name)
@@ -60,9 +56,7 @@ def test_shingles_of_real_text_fill_their_bins_evenly(shared_data: Path, name: s
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**63 - 1])
-@pytest.mark.parametrize(
-    "form", ["{}", "{:08}", "{:016}", "https://example.org/a/long/common/prefix/{}.html", "{:b}"]
-)
+@pytest.mark.parametrize("form", ["{}", "{:08}", "{:016}", "https://example.org/a/long/common/prefix/{}.html", "{:b}"])
 def test_structured_items_fill_their_bins_evenly(form: str, seed: int):
     items = b"\xff".join(form.format(i).encode() for i in range(200_000))
     check_even(hashes_of([items], "item", seed), form)
@@ -103,9 +97,7 @@ def check_avalanche(hasher: Callable[[U8], U64], length: int) -> None:
         flipped[:, place // 8] ^= np.uint8(1 << (place % 8))
         change = np.unpackbits((plain ^ hasher(flipped)).view(np.uint8).reshape(-1, 2, 4), axis=2)
         share = float(change.mean(axis=(0, 2)).min())
-        assert share >= LEAST_FLIPPED, (
-            f"{length} bytes, bit {place}: flips {share:.3f} < {LEAST_FLIPPED} of a half"
-        )
+        assert share >= LEAST_FLIPPED, f"{length} bytes, bit {place}: flips {share:.3f} < {LEAST_FLIPPED} of a half"
 
 
 @pytest.mark.parametrize("length", [3, 4, 8, 9, 12, 16, 17, 24, 31, 32, 33, 64, 100])

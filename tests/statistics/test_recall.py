@@ -39,9 +39,7 @@ def found_share(threshold: Fraction, size: int, *, balanced: bool, first: int, *
 def check_promise(share: float, promise: float) -> None:
     """The gate, which the known-bad recipes must fail too."""
     bound = lowest_share(promise, PAIRS)
-    assert share >= bound, (
-        f"found {share:.4f} of the pairs at t, under {promise:.4f} - {SIGMAS:g} sigma = {bound:.4f}"
-    )
+    assert share >= bound, f"found {share:.4f} of the pairs at t, under {promise:.4f} - {SIGMAS:g} sigma = {bound:.4f}"
 
 
 @pytest.mark.parametrize("balanced", [True, False], ids=["balanced", "contained"])
@@ -71,10 +69,7 @@ def test_items_that_differ_in_their_last_character_only_are_found_as_promised(th
         items = [stem.tobytes().decode() + chr(33 + i) for i in range(shape.union)]
         rows += [items[: shape.left + shape.shared], items[shape.left :]]
     result = neardup.find(rows, threshold=float(Fraction(threshold)), shingle="item")
-    own = sum(
-        a % 2 == 0 and b == a + 1
-        for a, b in zip(*result.pairs.select([0, 1]).to_pydict().values(), strict=True)
-    )
+    own = sum(a % 2 == 0 and b == a + 1 for a, b in zip(*result.pairs.select([0, 1]).to_pydict().values(), strict=True))
     check_promise(own / PAIRS, result.summary.recall)
 
 

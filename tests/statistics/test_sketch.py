@@ -71,9 +71,7 @@ def check_variance(sample: NDArray[np.float64], similarity: float, slots: int = 
     assert found <= bound, f"variance {found:.3e} at J = {similarity:.4f}; allowed is {bound:.3e}"
 
 
-def check_s_curve(
-    sketcher: Sketcher, similarity: Fraction, size: int, *, bands: int, rows: int, pairs=4000
-) -> None:
+def check_s_curve(sketcher: Sketcher, similarity: Fraction, size: int, *, bands: int, rows: int, pairs=4000) -> None:
     """The share of candidates is 1 - (1 - s^r)^b within 5 standard errors, on both sides."""
     shape = shape_at(similarity, size, balanced=True)
     offsets, items = many_pairs(shape, pairs)
@@ -81,9 +79,7 @@ def check_s_curve(
     share = float(twin.band_hits(values[0::2], values[1::2], bands=bands, rows=rows).mean())
     theory = twin.s_curve(float(similarity), bands, rows)
     bound = SIGMAS * share_sigma(theory, pairs)
-    assert abs(share - theory) <= bound, (
-        f"{share:.4f} candidates where theory says {theory:.4f} +- {bound:.4f}"
-    )
+    assert abs(share - theory) <= bound, f"{share:.4f} candidates where theory says {theory:.4f} +- {bound:.4f}"
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -160,9 +156,7 @@ def test_bands_of_the_sketch_follow_the_s_curve(family, similarity, bands, rows,
 
 
 def test_estimate_is_the_share_of_equal_slots():
-    made = neardup.sketch(
-        ["a text of some length", "a text of some longer length"], shingle="char:3", slots=SLOTS
-    )
+    made = neardup.sketch(["a text of some length", "a text of some longer length"], shingle="char:3", slots=SLOTS)
     a, b = made.signatures.values
     assert neardup.estimate(a, b) == float((a == b).mean())
     assert neardup.estimate(a, a) == 1.0
@@ -183,9 +177,7 @@ def test_known_bad_bands_of_rotation_densified_hashing_fail_the_s_curve_check():
 
 
 def test_known_bad_rotation_densified_hashing_fails_the_variance_check():
-    sample = estimates(
-        twin.rotation_densified, shape_at(Fraction(1, 2), 20, balanced=True), pairs=500, seeds=8
-    )
+    sample = estimates(twin.rotation_densified, shape_at(Fraction(1, 2), 20, balanced=True), pairs=500, seeds=8)
     with pytest.raises(AssertionError, match="variance"):
         check_variance(sample, 0.5)
 

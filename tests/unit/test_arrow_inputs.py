@@ -41,9 +41,7 @@ WRITERS: dict[str, Callable[[pa.Table, Path], None]] = {
     "a.parquet": lambda table, path: pq.write_table(table, path),
     "groups.parquet": lambda table, path: pq.write_table(table, path, row_group_size=2, compression="zstd"),
     "file.arrow": ipc_file,
-    "zstd.arrow": lambda table, path: ipc_file(
-        table, path, options=pa.ipc.IpcWriteOptions(compression="zstd")
-    ),
+    "zstd.arrow": lambda table, path: ipc_file(table, path, options=pa.ipc.IpcWriteOptions(compression="zstd")),
     "stream.arrow": ipc_stream,
     "lz4.feather": lambda table, path: pa.feather.write_feather(table, path, compression="lz4"),
     "plain.feather": lambda table, path: pa.feather.write_feather(table, path, compression="uncompressed"),
@@ -95,9 +93,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "pandas indexed": lambda: TABLE.to_pandas().set_index(np.array([9, 8, 7, 6])),
     "polars": lambda: pl.from_arrow(TABLE),
     "struct array": lambda: TABLE.to_struct_array().combine_chunks(),
-    "large": lambda: TABLE.select(["id", "text"]).cast(
-        pa.schema({"id": pa.int32(), "text": pa.large_string()})
-    ),
+    "large": lambda: TABLE.select(["id", "text"]).cast(pa.schema({"id": pa.int32(), "text": pa.large_string()})),
     "view": lambda: TABLE.set_column(1, "text", pa.array(TEXTS, pa.string_view())),
     "dictionary": lambda: TABLE.set_column(1, "text", pa.array(TEXTS).dictionary_encode()),
     "binary": lambda: TABLE.set_column(1, "text", pa.array([text.encode() for text in TEXTS])),

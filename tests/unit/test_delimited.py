@@ -98,9 +98,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("content", "texts", "bad_lines"), BAD)
-def test_a_bad_record_costs_one_line(
-    tmp_path: Path, content: bytes, texts: list[str], bad_lines: list[int]
-) -> None:
+def test_a_bad_record_costs_one_line(tmp_path: Path, content: bytes, texts: list[str], bad_lines: list[int]) -> None:
     every = read_bytes(tmp_path, b"id,text\n" + content, on_bad="skip")
     assert every.texts == texts
     assert [fault.split(":")[-2] for fault in every.faults] == [str(line) for line in bad_lines]
@@ -178,9 +176,7 @@ def test_faults_are_the_same_in_small_blocks(
     assert every.bad == len(bad_lines)
 
 
-def test_a_quote_open_too_long_counts_as_never_closed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_quote_open_too_long_counts_as_never_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delimited, "MAX_RECORD", 500)
     path = tmp_path / "x.csv"
     path.write_bytes(b'id,text\n1,"open\n' + b"2,fine\n" * 200)

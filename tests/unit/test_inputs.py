@@ -81,9 +81,7 @@ def test_a_folder_with_a_format_takes_its_suffixes(here: Path) -> None:
 
 def test_a_folder_without_matches_says_what_it_holds(here: Path) -> None:
     make({"d/one.parquet": "", "d/two.parquet": ""})
-    with pytest.raises(
-        InputError, match=r"d has no file that matches \*\.txt or \*\.md\. .*--glob '\*\.parquet'"
-    ):
+    with pytest.raises(InputError, match=r"d has no file that matches \*\.txt or \*\.md\. .*--glob '\*\.parquet'"):
         open_inputs("d")
     os.mkdir("empty")
     with pytest.raises(InputError, match="It holds no files"):
@@ -143,9 +141,7 @@ def test_a_file_may_be_given_only_once(here: Path, second: str) -> None:
         ("junk.arrow", {}, "junk.arrow cannot be read as Arrow"),
     ],
 )
-def test_unusable_inputs_are_named_with_a_cure(
-    here: Path, name: str, options: dict[str, Any], message: str
-) -> None:
+def test_unusable_inputs_are_named_with_a_cure(here: Path, name: str, options: dict[str, Any], message: str) -> None:
     make(
         {
             **CORPUS,
@@ -185,9 +181,7 @@ def test_text_files_keep_their_bytes_but_for_the_mark(here: Path) -> None:
 
 def test_an_undecodable_file_is_a_fault_with_its_place(here: Path) -> None:
     make({"c/a.txt": b"one\ntw\xff\n", "c/b.txt": "fine"})
-    with pytest.raises(
-        InputError, match=r"c/a.txt:2: byte 0xff at byte 7 of the file is no valid UTF-8.*--encoding"
-    ):
+    with pytest.raises(InputError, match=r"c/a.txt:2: byte 0xff at byte 7 of the file is no valid UTF-8.*--encoding"):
         read("c")
     every = read("c", on_bad="skip")
     assert (every.texts, every.ids, every.bad, every.rows) == (["fine"], ["c/b.txt"], 1, [2])
@@ -320,8 +314,7 @@ def test_faults_are_counted_beyond_those_listed() -> None:
 
 def test_importing_the_package_imports_no_library() -> None:
     code = (
-        "import sys, neardup.formats; "
-        "assert not {'numba', 'numpy', 'pyarrow'} & set(sys.modules), sorted(sys.modules)"
+        "import sys, neardup.formats; assert not {'numba', 'numpy', 'pyarrow'} & set(sys.modules), sorted(sys.modules)"
     )
     subprocess.run(
         [sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -273,9 +273,7 @@ def test_tasks_may_run_in_any_order(path: Path) -> None:
 
 def test_one_long_line_is_read_in_linear_time(path: Path) -> None:
     long = "word \\n\\u00e9 " * 1_600_000
-    path.write_text(
-        '{"id": 1, "text": "short"}\n{"id": 2, "text": "' + long + '"}\n{"id": 3, "text": "short"}'
-    )
+    path.write_text('{"id": 1, "text": "short"}\n{"id": 2, "text": "' + long + '"}\n{"id": 3, "text": "short"}')
     assert path.stat().st_size > 20_000_000
     start = time.perf_counter()
     read = batches(path)

@@ -36,9 +36,7 @@ def test_damaged_compressed_file_is_an_error_with_a_cure(
 ) -> None:
     path = tmp_path / f"docs.jsonl{suffix}"
     packed: bytes = pack(os.urandom(1000).hex().encode() + b"\n")  # type: ignore[operator]
-    path.write_bytes(
-        {"cut": packed[:-5], "junk": packed + b"junk of ten", "plain": GOOD, "stub": packed[:3]}[damage]
-    )
+    path.write_bytes({"cut": packed[:-5], "junk": packed + b"junk of ten", "plain": GOOD, "stub": packed[:3]}[damage])
     with pytest.raises(InputError, match="damaged or cut short"):
         read_all(path)
 
@@ -60,9 +58,7 @@ def test_unusable_paths_say_what_to_do(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_file_without_right_to_read_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
-) -> None:
+def test_file_without_right_to_read_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
     def refuse(*_: object, **__: object) -> None:  # root may read everything, so a chmod would not do
         raise PermissionError(13, "Permission denied")
 

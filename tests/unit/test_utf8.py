@@ -40,9 +40,7 @@ def test_edges_of_four_byte_sequences() -> None:
         assert invalid_at(array(data), 0, len(data)) == where(data)
 
 
-@given(
-    st.lists(st.sampled_from(["a", "é", "中", "😀", "\ud800", "\udfff"]), max_size=30), st.binary(max_size=4)
-)
+@given(st.lists(st.sampled_from(["a", "é", "中", "😀", "\ud800", "\udfff"]), max_size=30), st.binary(max_size=4))
 def test_long_runs_with_a_damaged_end(characters: list[str], end: bytes) -> None:
     data = "".join(characters).encode("utf-8", "surrogatepass") + end
     assert invalid_at(array(data), 0, len(data)) == where(data)

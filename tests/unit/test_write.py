@@ -50,9 +50,7 @@ def read_jsonl(path: Path) -> list[dict[str, Any]]:
 
 def read_csv(path: Path) -> list[dict[str, Any]]:
     with path.open(newline="", encoding="utf-8") as stream:
-        return [
-            {**row, "similarity": float(row["similarity"])} for row in csv.DictReader(stream, strict=True)
-        ]
+        return [{**row, "similarity": float(row["similarity"])} for row in csv.DictReader(stream, strict=True)]
 
 
 def leftovers(folder: Path) -> list[str]:
@@ -87,9 +85,7 @@ def test_parquet_reads_back_exactly_and_carries_the_spec(tmp_path: Path) -> None
         min_size=1,
     )
 )
-def test_any_text_and_any_float_read_back_exactly(
-    tmp_path_factory: Any, rows: list[tuple[str, float]]
-) -> None:
+def test_any_text_and_any_float_read_back_exactly(tmp_path_factory: Any, rows: list[tuple[str, float]]) -> None:
     folder = tmp_path_factory.mktemp("round")
     names, values = [row[0] for row in rows], [float(row[1]) for row in rows]
     table = pairs(names, names[::-1], values)
@@ -156,9 +152,7 @@ def test_a_table_without_rows_is_written(tmp_path: Path, name: str) -> None:
 
 def test_rows_of_many_chunks_keep_their_order(tmp_path: Path) -> None:
     count = 300_000
-    table = pa.concat_tables(
-        [pairs(list(range(count)), list(range(1, count + 1)), [0.5] * count).slice(7)] * 2
-    )
+    table = pa.concat_tables([pairs(list(range(count)), list(range(1, count + 1)), [0.5] * count).slice(7)] * 2)
     write_table(table, tmp_path / "p.csv", format=None, spec=SPEC)
     write_table(table.slice(5, 10), tmp_path / "slice.jsonl", format=None, spec=SPEC)
     lines = (tmp_path / "p.csv").read_bytes().split(b"\r\n")
@@ -237,9 +231,7 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, name: str) -> None:
     count = 200_000
     table = pairs([f"{row * 7919 % count:x}" for row in range(count)], ["b"] * count, [0.5] * count)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(
-        resource.RLIMIT_FSIZE, (50_000, hard)
-    )  # Python ignores SIGXFSZ: write fails with EFBIG
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))  # Python ignores SIGXFSZ: write fails with EFBIG
     try:
         with pytest.raises(OutputError, match=r"p\..*File too large"):
             write_table(table, tmp_path / name, format=None, spec=SPEC)

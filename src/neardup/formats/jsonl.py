@@ -67,17 +67,24 @@ class JsonlSource:
         """
         options = self._options
         columns: _Columns | None = None
-        slabs = Slabs()
+        slabs, blocks_of = Slabs(), Slabs()
         blocks = line_blocks(
             self._source,
             encoding=options.encoding,
             block_bytes=self._block_bytes,
             max_lines=options.block,
+            slabs=blocks_of,
         )
         for block in blocks:
             if columns is None:
                 columns = _find_columns(block, self.name, options)
-            yield partial(_read_block, block, self.name, columns or _NO_COLUMNS, options, slabs)
+            yield partial(self._task, block, columns or _NO_COLUMNS, slabs, blocks_of)
+
+    def _task(self, block: LineBlock, columns: _Columns, slabs: Slabs, blocks_of: Slabs) -> Batch:
+        batch = _read_block(block, self.name, columns, self._options, slabs)
+        if self._options.block is None:  # else several blocks share the buffer
+            blocks_of.give_back(block.data)
+        return batch
 
 
 def _find_columns(block: LineBlock, name: str, options: ReadOptions) -> _Columns | None:

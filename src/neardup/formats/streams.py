@@ -229,11 +229,13 @@ def line_blocks(
     encoding: str = "utf-8",
     block_bytes: int = BLOCK_BYTES,
     max_lines: int | None = None,
+    slabs: Slabs | None = None,
 ) -> Iterator[LineBlock]:
     """The input as blocks of whole lines, in order; nothing for an empty input.
 
     A block holds about ``block_bytes`` (more only for a line longer than that: it grows, in linear time) and
     at most ``max_lines`` lines. Lines end with a newline character only; a carriage return stays where it is.
+    Buffers come from ``slabs``; without ``max_lines`` a block's ``data`` may be given back to it after use.
 
     Raises:
         InputError: the input cannot be read, or is a damaged compressed file.
@@ -241,7 +243,7 @@ def line_blocks(
     with _opened(source) as stream:
         line = 1
         stored = 0
-        for data, size in _cuts(_feed(stream, encoding), block_bytes):
+        for data, size in _cuts(_feed(stream, encoding), block_bytes, slabs or Slabs()):
             consumed = stream.stored - stored
             stored += consumed
             ends = None if max_lines is None else _line_ends(data, size)
@@ -269,10 +271,9 @@ def _feed(stream: ByteStream, encoding: str) -> _Feed:
     return stream if codec == "utf-8" else Transcoder(stream, codec)
 
 
-def _cuts(feed: _Feed, block_bytes: int) -> Iterator[tuple[U8, int]]:
+def _cuts(feed: _Feed, block_bytes: int, slabs: Slabs) -> Iterator[tuple[U8, int]]:
     """Buffers of whole lines and how many bytes of each are meant."""
     block_bytes = max(block_bytes, SLACK)  # the byte order mark must fit into the first
-    slabs = Slabs()
     data = slabs.take(block_bytes + SLACK)
     held = 0  # bytes at the start of data that are an unfinished line
     first = True
@@ -294,7 +295,7 @@ def _cuts(feed: _Feed, block_bytes: int) -> Iterator[tuple[U8, int]]:
         rest = size - cut
         room = max(block_bytes, 2 * rest)
         following = slabs.take(room + SLACK)
-        following[:rest] = data[cut:size]
+        following[:rest] = data[cut:size]  # may be data itself, given back; NumPy copies overlaps rightly
         data, held = following, rest
 
 

@@ -264,7 +264,9 @@ def _csv_text(cells: pa.Array) -> pa.Array:
 
 def _rewritten(cells: pa.Array, special: str, rewrite: Callable[[str], str]) -> pa.Array:
     """Return the cells with those that match ``special`` rewritten, each distinct one once."""
-    marked = pc.fill_null(pc.match_substring_regex(cells, special), False)
+    marked = pc.match_substring_regex(cells, special)
+    if marked.null_count:
+        marked = pc.fill_null(marked, False)
     if not pc.any(marked).as_py():
         return cells
     packed = pc.filter(cells, marked).dictionary_encode()

@@ -13,7 +13,7 @@ from neardup.stages import shingle as shingle_stage
 from neardup.stages import verify as verify_stage
 from neardup.stages.shingle import Hasher
 from neardup.stages.verify import Chunk
-from neardup.types import F64, I64
+from neardup.types import F64, I64, U64
 
 __all__ = ["CHUNK_SHINGLES", "Checker"]
 
@@ -30,6 +30,7 @@ class Checker:
         self.threads = threads
         self.observer = observer
         self.checked = 0
+        self._rooms: list[U64] = []
 
     def __call__(self, left: I64, right: I64, threshold: float) -> F64:
         """Exact Jaccard similarity of each pair, or -1 where it is below the threshold.
@@ -65,7 +66,7 @@ class Checker:
         counts = self.collection.counts[chunk.docs]
         starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
         sizes = np.empty(chunk.docs.size, dtype=np.int64)
-        sets = np.empty(int(starts[-1]), dtype=np.uint64)
+        sets = self._room(int(starts[-1]))
         first_rows = self.collection.first_rows
         block_of = np.searchsorted(first_rows, chunk.docs, side="right") - 1
         cuts = np.concatenate(([0], np.flatnonzero(np.diff(block_of)) + 1, [block_of.size]))
@@ -80,4 +81,14 @@ class Checker:
                 sizes[begin:end],
                 sets,
             )
-        return verify_stage.check_pairs(chunk, starts, sizes, sets, threshold=threshold)
+        similarity = verify_stage.check_pairs(chunk, starts, sizes, sets, threshold=threshold)
+        self._rooms.append(sets)
+        return similarity
+
+    def _room(self, size: int) -> U64:
+        """Memory for sets, used again where it is large enough: fresh pages cost more than filling them."""
+        try:
+            room = self._rooms.pop()
+        except IndexError:
+            room = np.empty(0, dtype=np.uint64)
+        return room if room.size >= size else np.empty(max(size, min(CHUNK_SHINGLES, 4 * size)), dtype=np.uint64)
