@@ -197,12 +197,8 @@ def row(name: str, half: Outcome, full: Outcome) -> str:
 
 def main() -> None:
     """Parse the command line, run the cases, print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--work", type=Path, required=True, help="folder for the inputs, up to 1 GB at a time"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, required=True, help="folder for the inputs, up to 1 GB at a time")
     parser.add_argument("--neardup", default="neardup")
     parser.add_argument("--cases", nargs="*", default=list(CASES), choices=list(CASES))
     parser.add_argument("--scale", type=float, default=1.0)

@@ -136,9 +136,7 @@ def programs(args: argparse.Namespace) -> tuple[list[Program], list[Program]]:
     """Return the programs that take turns, and those that run once."""
     size = args.corpus.stat().st_size
     out = args.work
-    turns = [
-        Program("neardup", neardup_command(args, out / "neardup.parquet", 1), out / "neardup.parquet", size)
-    ]
+    turns = [Program("neardup", neardup_command(args, out / "neardup.parquet", 1), out / "neardup.parquet", size)]
     once: list[Program] = []
     if args.peer_python is None:
         return turns, once
@@ -192,10 +190,7 @@ def take_turns(turns: list[Program], runs: int, cores: str) -> None:
 
 def quality_cells(found: dict[str, float]) -> str:
     """The quality columns of a row."""
-    return (
-        f"{found['reported']:,.0f} | {found['recall']:.4f} | {found['recall_near']:.4f} | "
-        f"{found['precision']:.4f}"
-    )
+    return f"{found['reported']:,.0f} | {found['recall']:.4f} | {found['recall_near']:.4f} | {found['precision']:.4f}"
 
 
 def rows_of(program: Program, base: Program, args: argparse.Namespace, truth: Truth | None) -> list[str]:
@@ -204,9 +199,7 @@ def rows_of(program: Program, base: Program, args: argparse.Namespace, truth: Tr
     if program is not base:  # per byte: the part that a slow peer gets is smaller
         cpu = program.median("cpu_seconds") / program.nbytes / (base.median("cpu_seconds") / base.nbytes)
         ratio = f"{base.speed / program.speed:.1f}x | {cpu:.1f}x"
-    shown = program.name + (
-        "" if program.nbytes == base.nbytes else f" (first {program.nbytes / 1e6:.0f} MB)"
-    )
+    shown = program.name + ("" if program.nbytes == base.nbytes else f" (first {program.nbytes / 1e6:.0f} MB)")
     speed = (
         f"| {shown} | {len(program.runs)} | {program.median():.2f} | {program.median('cpu_seconds'):.2f} | "
         f"{program.speed:.1f} | {ratio} | {program.median('peak_mib'):.0f}"
@@ -279,19 +272,13 @@ def compare(args: argparse.Namespace) -> None:
 
 def main() -> None:
     """Parse the command line and run."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--truth", type=Path, default=None, help="pairs of exact_truth.py")
     parser.add_argument("--work", type=Path, required=True, help="folder for the pairs files")
     parser.add_argument("--neardup", default="neardup", help="the command, such as 'python -m neardup'")
-    parser.add_argument(
-        "--peer-python", default=None, help="Python with the peers; without it neardup runs alone"
-    )
-    parser.add_argument(
-        "--peers", nargs="*", default=["rensa", "datasketch"], choices=(*RENSA_WAYS, *DATASKETCH_WAYS)
-    )
+    parser.add_argument("--peer-python", default=None, help="Python with the peers; without it neardup runs alone")
+    parser.add_argument("--peers", nargs="*", default=["rensa", "datasketch"], choices=(*RENSA_WAYS, *DATASKETCH_WAYS))
     parser.add_argument("-t", "--threshold", type=float, default=0.8)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--core", default="0")

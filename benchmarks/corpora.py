@@ -259,17 +259,13 @@ def write_part(source: Path, output: Path, largest: int, by: str) -> None:
 
 def arguments() -> argparse.Namespace:
     """Parse the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     kernel = commands.add_parser("kernel", help="one document per text file of the Linux sources")
     kernel.add_argument("output", type=Path)
     kernel.add_argument("source", type=Path, help="a linux-source-*.deb, or a folder with the sources")
     kernel.add_argument("--max-file-bytes", type=int, default=100_000, help="leave out larger files")
-    paragraphs = commands.add_parser(
-        "paragraphs", help="short paragraphs of packages' pages, licences, texts"
-    )
+    paragraphs = commands.add_parser("paragraphs", help="short paragraphs of packages' pages, licences, texts")
     paragraphs.add_argument("output", type=Path)
     paragraphs.add_argument("sources", type=Path, nargs="+", help=".deb files or folders")
     paragraphs.add_argument("--characters", type=int, default=700, help="a document has at least so many")

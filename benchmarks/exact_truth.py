@@ -72,9 +72,7 @@ def shingle_set(text: str, k: int) -> U64:
     points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32).astype(np.uint64)
     if points.size == 0:
         return points
-    if (
-        points.size < k
-    ):  # the text is its one shingle; 2^22 + length is no code point, so it cannot equal a window
+    if points.size < k:  # the text is its one shingle; 2^22 + length is no code point, so it cannot equal a window
         padding = np.full(k - points.size, (1 << 22) + points.size, dtype=np.uint64)
         points = np.concatenate([points, padding])
     count = points.size - k + 1
@@ -265,9 +263,7 @@ def sample_pairs(
 
 def main() -> None:
     """Parse the command line, find the pairs, write them."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path)
     parser.add_argument("output", type=Path)
     parser.add_argument("-t", "--threshold", type=float, default=0.8)
@@ -279,9 +275,7 @@ def main() -> None:
     if args.sample is None:
         names, found = all_pairs(args.source, args.threshold, args.k, args.limit_bytes)
     else:
-        names, found, chosen = sample_pairs(
-            args.source, args.threshold, args.k, args.limit_bytes, args.sample
-        )
+        names, found, chosen = sample_pairs(args.source, args.threshold, args.k, args.limit_bytes, args.sample)
         note = args.output.with_name(args.output.name + ".sample")
         note.write_text("".join(json.dumps(names[row]) + "\n" for row in sorted(chosen)), encoding="utf-8")
     with args.output.open("w", encoding="utf-8", newline="") as sink:

@@ -122,14 +122,10 @@ def work(args: argparse.Namespace) -> None:
 
 def main() -> None:
     """Start both sides in turns and print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--peer-python", default=sys.executable)
-    parser.add_argument(
-        "--megabytes", type=float, default=20, help="of text; rensa's lists take 70 times that"
-    )
+    parser.add_argument("--megabytes", type=float, default=20, help="of text; rensa's lists take 70 times that")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--core", default="0")
     parser.add_argument("--side", choices=("neardup", "rensa"), help=argparse.SUPPRESS)

@@ -37,9 +37,7 @@ def measure_all(args: argparse.Namespace, small: Path) -> dict[str, list[Run]]:
 
 def main() -> None:
     """Parse the command line, run, print the table."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--work", type=Path, required=True, help="folder for small files")
     parser.add_argument("--neardup", default="neardup")

@@ -40,9 +40,7 @@ def read(source: Path, limit: int | None, names: list[str]) -> Iterator[str]:
 
 def shingles(text: str) -> set[bytes]:
     """Return the set of character 9-shingles in UTF-8, or the whole text when it is shorter."""
-    return {text[i : i + SHINGLE].encode("utf-8") for i in range(len(text) - SHINGLE + 1)} or {
-        text.encode("utf-8")
-    }
+    return {text[i : i + SHINGLE].encode("utf-8") for i in range(len(text) - SHINGLE + 1)} or {text.encode("utf-8")}
 
 
 def hash_function(name: str) -> Callable[[bytes], int] | None:
@@ -85,9 +83,7 @@ def find(source: Path, output: Path, threshold: float, limit: int | None, slots:
 
 def main() -> None:
     """Parse the command line and run."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--input", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--threshold", type=float, default=0.8)

@@ -64,9 +64,7 @@ def shingle_set(text: str) -> set[str]:
     return {text[i : i + SHINGLE] for i in range(len(text) - SHINGLE + 1)} or {text}
 
 
-def make_sketches(
-    documents: Iterator[tuple[str, str]], args: argparse.Namespace
-) -> tuple[list[str], list[RMinHash]]:
+def make_sketches(documents: Iterator[tuple[str, str]], args: argparse.Namespace) -> tuple[list[str], list[RMinHash]]:
     """Return the ids and the sketches of all documents."""
     cut = shingle_set if args.sets else shingle_list
     names: list[str] = []
@@ -120,18 +118,14 @@ def find(args: argparse.Namespace, bands: int) -> None:
 
 def main() -> None:
     """Parse the command line and run."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--input", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--threshold", type=float, default=0.8)
     parser.add_argument("--limit-bytes", type=int, default=None)
     parser.add_argument("--slots", type=int, default=128)
     parser.add_argument("--bands", type=int, default=None, help="default: the library's own table")
-    parser.add_argument(
-        "--batch", type=int, default=0, help="documents per from_token_sets; 0: update() each"
-    )
+    parser.add_argument("--batch", type=int, default=0, help="documents per from_token_sets; 0: update() each")
     parser.add_argument("--sets", action="store_true", help="sets of shingles, not lists")
     args = parser.parse_args()
     bands = args.bands or next(b for t, b in BANDS_OF_THRESHOLD if args.threshold >= t)

@@ -11,7 +11,6 @@ import hashlib
 import json
 import re
 from dataclasses import asdict, dataclass
-from fractions import Fraction
 from typing import Any
 
 from neardup.errors import InputError, did_you_mean
@@ -63,12 +62,12 @@ _STEPS = ("casefold", "space", "strip", "punct")
 
 def check_threshold(value: float) -> float:
     """Return ``value`` as a float when 0 < value <= 1, else raise InputError."""
-    return _number(value, "threshold", low_open=True, cure="Give a Jaccard similarity above 0 and at most 1.")
+    return _number(value, "threshold", cure="Give a Jaccard similarity above 0 and at most 1.")
 
 
 def check_probability(value: float, name: str) -> float:
     """Return ``value`` as a float when 0 < value < 1, else raise InputError naming ``name``."""
-    number = _number(value, name, low_open=True, cure=f"Give a {name} above 0 and below 1, such as 0.99.")
+    number = _number(value, name, cure=f"Give a {name} above 0 and below 1, such as 0.99.")
     if number >= 1.0:
         raise InputError(
             f"{name} is {value}: no banding finds every pair for certain. Give a {name} below 1, such as 0.99."
@@ -76,7 +75,7 @@ def check_probability(value: float, name: str) -> float:
     return number
 
 
-def _number(value: float, name: str, *, low_open: bool, cure: str) -> float:
+def _number(value: float, name: str, *, cure: str) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError) as exc:
@@ -256,16 +255,3 @@ class Spec:
         plain["version"] = SPEC_VERSION
         canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()[:12]
-
-
-def required_overlap(size_a: int, size_b: int, threshold: float) -> int:
-    """Smallest intersection for which intersection/union, as a float64, is at least ``threshold``.
-
-    Rounding never loses a pair: the quotient is rounded correctly and so is the threshold that was typed, so a
-    pair at exactly 7/10 passes 0.7. This is the plain twin of the function in ``kernels.verify``.
-    """
-    low = int(Fraction(threshold) * (size_a + size_b) / (1 + Fraction(threshold)))
-    low = max(0, low - 2)
-    while low / max(1, size_a + size_b - low) < threshold:
-        low += 1
-    return low

@@ -1,7 +1,7 @@
 """Choosing slots, bands and the estimate filter from a threshold and a recall target.
 
-Here: the S-curve, band choice by recall and by the rules of the literature, and the split of the recall budget between
-bands and estimate filter. Predicting cost from a sample of a collection is not here.
+Here: the S-curve, band choice by recall and by the rules of the literature, the split of the recall budget between
+bands and estimate filter, and the spec of a run made from its options. Predicting cost from a sample is not here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,23 @@ import math
 from collections.abc import Iterator
 
 from neardup.errors import InputError, did_you_mean
-from neardup.params import Bands, check_probability, check_slots, check_threshold
+from neardup.params import (
+    DEFAULT_CROWD,
+    DEFAULT_NORMALIZE,
+    DEFAULT_RECALL,
+    DEFAULT_SEED,
+    DEFAULT_SHINGLE,
+    DEFAULT_SKETCH,
+    DEFAULT_THRESHOLD,
+    Bands,
+    Normalize,
+    Shingle,
+    Spec,
+    check_probability,
+    check_sketch,
+    check_slots,
+    check_threshold,
+)
 
 __all__ = [
     "BAND_RULES",
@@ -21,6 +37,7 @@ __all__ = [
     "choose_min_matches",
     "choose_slots",
     "filter_loss",
+    "make_spec",
     "promised_recall",
     "s_curve",
 ]
@@ -134,3 +151,65 @@ def promised_recall(threshold: float, bands: Bands, *, slots: int, min_matches: 
     """Probability that a pair at the threshold is found: bands, less what the estimate filter may lose."""
     found = s_curve(threshold, bands.bands, bands.rows)
     return max(0.0, found - filter_loss(threshold, slots, min_matches))
+
+
+def make_spec(
+    *,
+    threshold: float = DEFAULT_THRESHOLD,
+    recall: float = DEFAULT_RECALL,
+    shingle: str | Shingle = DEFAULT_SHINGLE,
+    normalize: str | Normalize = DEFAULT_NORMALIZE,
+    sketch: str = DEFAULT_SKETCH,
+    slots: int | None = None,
+    bands: str | Bands | None = None,
+    seed: int = DEFAULT_SEED,
+    crowd: int = DEFAULT_CROWD,
+    collapse_exact: bool = False,
+) -> Spec:
+    """Check the options of a run and choose what was left open; the arguments are those of ``find``.
+
+    ``recall`` of the result is the one that the chosen slots, bands and filter give at the threshold.
+
+    Raises:
+        InputError: an option is out of range, or two contradict each other.
+    """
+    threshold = check_threshold(threshold)
+    target = check_probability(recall, "recall")
+    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
+        raise InputError(f"seed is {seed!r}. Give a whole number from 0 to 2**63 - 1.")
+    if not isinstance(crowd, int) or isinstance(crowd, bool) or crowd < 2:
+        raise InputError(f"crowd is {crowd!r}. Give a whole number of at least 2, such as {DEFAULT_CROWD}.")
+    if slots is not None:
+        check_slots(slots)
+    # the filter may use up its share of the misses, the bands the rest
+    for_bands = target + FILTER_SHARE * (1.0 - target)
+    if bands is not None:
+        shape = Bands.parse(bands)
+        slots = check_slots(shape.slots) if slots is None else slots
+        if shape.slots > slots:
+            raise InputError(
+                f"bands {shape} need {shape.slots} slots, slots is {slots}. Give more slots or smaller bands."
+            )
+    else:
+        slots = choose_slots(threshold, for_bands) if slots is None else slots
+        if s_curve(threshold, slots, 1) < for_bands:
+            choose_bands(threshold, slots=slots, recall=target)  # says what the best is
+            raise InputError(
+                f"{slots} slots reach recall {target} only just, with nothing left for the estimate filter. "
+                "Give more slots or a lower recall."
+            )
+        shape = choose_bands(threshold, slots=slots, recall=for_bands)
+    matches = choose_min_matches(threshold, slots=slots, recall=target)
+    return Spec(
+        threshold=threshold,
+        recall=promised_recall(threshold, shape, slots=slots, min_matches=matches),
+        shingle=Shingle.parse(shingle),
+        normalize=Normalize.parse(normalize),
+        sketch=check_sketch(sketch),
+        slots=slots,
+        bands=shape,
+        seed=seed,
+        min_matches=matches,
+        crowd=crowd,
+        collapse_exact=collapse_exact,
+    )

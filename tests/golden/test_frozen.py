@@ -5,10 +5,10 @@ The expected values were computed by tests/twins, in Python integers, from the d
 
 import numpy as np
 import pytest
+from tests.twins import hashing, sketching
 
 import neardup
 from neardup.params import SPEC_VERSION
-from tests.twins import hashing, sketching
 
 SEED_1 = (1 * 0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019) & 0xFFFFFFFFFFFFFFFF
 TEXTS = ["a rose is a rose is a rose", "日本語のテキスト and more", "short", "x" * 3000]

@@ -24,7 +24,6 @@ from neardup.kernels import sketching as fast_sketching
 from neardup.kernels import spelling as fast_spelling
 from neardup.kernels import utf8 as fast_utf8
 from neardup.kernels import verify as fast_verify
-from neardup.params import required_overlap
 from neardup.stages.text import INERT_RANGES
 
 EXAMPLES = settings(max_examples=60)
@@ -157,8 +156,15 @@ def test_the_needed_overlap_suffices_and_one_less_does_not(size_a, size_b, thres
     assert least == verify.overlap_needed(size_a, size_b, threshold)
     assert least == 0 or (least - 1) / (total - least + 1) < threshold
     assert least == total or least / (total - least) >= threshold
-    if total:
-        assert least == required_overlap(size_a, size_b, threshold)
+
+
+def test_the_needed_overlap_is_exact_at_every_decimal():
+    for step in range(1, 101):
+        t = step / 100
+        for union in range(1, 101):
+            if union * step % 100 == 0:
+                common = union * step // 100
+                assert needed(common, union, t) == common, f"{common} of {union} at {t}"
 
 
 @st.composite

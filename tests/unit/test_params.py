@@ -18,7 +18,6 @@ from neardup.params import (
     check_sketch,
     check_slots,
     check_threshold,
-    required_overlap,
 )
 
 SPEC = Spec(
@@ -165,12 +164,3 @@ def test_a_spec_as_a_dict_is_plain_json_and_parses_again():
     assert Shingle.parse(plain["shingle"]) == SPEC.shingle
     assert Normalize.parse(plain["normalize"]) == SPEC.normalize
     assert Bands.parse(plain["bands"]) == SPEC.bands
-
-
-def test_the_required_overlap_is_exact_at_every_decimal():
-    for step in range(1, 101):
-        t = step / 100
-        for union in range(1, 101):
-            if union * step % 100 == 0:
-                common = union * step // 100
-                assert required_overlap(common, union, t) == common, f"{common} of {union} at {t}"

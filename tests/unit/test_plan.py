@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from neardup import api, plan
+from neardup import plan
 from neardup.errors import InputError
 from neardup.params import Bands
 from neardup.plan import (
@@ -102,7 +102,7 @@ def test_what_a_run_promises_is_at_least_what_was_asked(slots):
     reached = 0
     for t, recall in itertools.product(THRESHOLDS, RECALLS):
         try:
-            spec = api.make_spec(threshold=t, recall=recall, slots=slots)
+            spec = plan.make_spec(threshold=t, recall=recall, slots=slots)
         except InputError:
             assert s_curve(t, slots or 4096, 1) < recall + FILTER_SHARE * (1 - recall)
             continue
@@ -128,7 +128,7 @@ def test_slots_are_doubled_until_some_bands_reach_the_recall():
 
 def test_the_plan_for_the_most_slots_keeps_to_its_budget():
     """4,096 slots at t = 0.95: the filter's bound lies near 3,700 matches."""
-    spec = api.make_spec(threshold=0.95, slots=4096)
+    spec = plan.make_spec(threshold=0.95, slots=4096)
     assert filter_loss(0.95, 4096, spec.min_matches) <= FILTER_SHARE * 0.01
 
 

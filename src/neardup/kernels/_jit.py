@@ -34,16 +34,20 @@ def _can_write(folder: Path) -> bool:
 
 
 def _choose_folder() -> Path:
-    """Beside the sources when that can be written, else in the user's cache; NUMBA_CACHE_DIR comes first."""
+    """Beside the sources when that can be written, else in the user's cache; NUMBA_CACHE_DIR comes first.
+
+    Where none can be written the code is kept for this process only: a shared folder for temporary files is no place
+    for machine code that the next run would trust.
+    """
     digest = _digest()
-    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "neardup"
-    wanted = [Path(__file__).parent / "__pycache__", user, Path(tempfile.gettempdir()) / "neardup"]
+    user = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    wanted = [Path(__file__).parent / "__pycache__", Path(user) / "neardup"]
     if numba.config.CACHE_DIR:
         wanted.insert(0, Path(numba.config.CACHE_DIR))
     for folder in wanted:
-        if _can_write(folder / digest):
+        if folder.is_absolute() and _can_write(folder / digest):
             return folder / digest
-    return wanted[0] / digest
+    return Path(tempfile.mkdtemp(prefix="neardup-"))
 
 
 cache_folder = _choose_folder()

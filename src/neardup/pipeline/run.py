@@ -168,23 +168,7 @@ def _found(
     alone = np.flatnonzero((weight > spec.crowd) & (crowd < 0))
     crowd[alone] = alone
     leads = np.flatnonzero(crowd == np.arange(n))
-    involved = np.unique(np.concatenate((pairs.left, pairs.right)))
-    order = content_order(collection, involved)
-    is_lead = crowd[order] == order
-    order = np.concatenate((order[is_lead], order[~is_lead]))
-    small = Pairs(np.searchsorted(involved, pairs.left), np.searchsorted(involved, pairs.right), pairs.similarity)
-    clusters = cluster_stage.link(small, np.searchsorted(involved, order), involved.size, rule=link)
-    keeper = np.arange(n)
-    keeper[involved] = involved[clusters.keeper]
-    label = np.arange(n)
-    label[involved] = involved[clusters.label]
-    to_keeper = np.ones(n)
-    follow = involved[keeper[involved] != involved]
-    to_keeper[follow] = (
-        check(np.minimum(follow, keeper[follow]), np.maximum(follow, keeper[follow]), 0.0)
-        if link == "connected"
-        else _lookup(pairs, follow, keeper[follow])
-    )
+    keeper, label, to_keeper = _linked(pairs, collection, crowd, link, check)
     spelled = expand(pairs, copies, crowd, leads, keeper, label, to_keeper, spec, first_of)
     sizes = np.bincount(crowd[crowd >= 0], weights=weight[crowd >= 0], minlength=n)[leads].astype(np.int64)
     tally = Tally(
@@ -204,6 +188,32 @@ def _found(
         crowd_documents=sizes,
         tally=tally,
     )
+
+
+def _linked(pairs: Pairs, collection: Collection, crowd: I64, link: str, check: Checker) -> tuple[I64, I64, F64]:
+    """Keeper, label and similarity to the keeper of every representative; one without pairs is its own keeper.
+
+    Keepers are chosen in content order, leaders of crowds first: their members have pairs with them only.
+    """
+    n = crowd.size
+    involved = np.unique(np.concatenate((pairs.left, pairs.right)))
+    order = content_order(collection, involved)
+    is_lead = crowd[order] == order
+    order = np.concatenate((order[is_lead], order[~is_lead]))
+    small = Pairs(np.searchsorted(involved, pairs.left), np.searchsorted(involved, pairs.right), pairs.similarity)
+    clusters = cluster_stage.link(small, np.searchsorted(involved, order), involved.size, rule=link)
+    keeper = np.arange(n)
+    keeper[involved] = involved[clusters.keeper]
+    label = np.arange(n)
+    label[involved] = involved[clusters.label]
+    to_keeper = np.ones(n)
+    follow = involved[keeper[involved] != involved]
+    to_keeper[follow] = (
+        check(np.minimum(follow, keeper[follow]), np.maximum(follow, keeper[follow]), 0.0)
+        if link == "connected"
+        else _lookup(pairs, follow, keeper[follow])
+    )
+    return keeper, label, to_keeper
 
 
 def _lookup(pairs: Pairs, rows: I64, keepers: I64) -> F64:

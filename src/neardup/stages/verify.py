@@ -15,7 +15,7 @@ from neardup.kernels import graph
 from neardup.kernels import verify as kernels
 from neardup.types import F64, I64, U64
 
-__all__ = ["Chunk", "check_pairs", "chunks", "jaccard_rows"]
+__all__ = ["Chunk", "check_pairs", "chunks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +73,3 @@ def check_pairs(chunk: Chunk, starts: I64, sizes: I64, sets: U64, *, threshold: 
     similarity = np.empty(chunk.pairs.size, dtype=np.float64)
     kernels.check_pairs(chunk.left, chunk.right, starts, sizes, sets, threshold, similarity)
     return similarity
-
-
-def jaccard_rows(a: U64, b: U64) -> float:
-    """Exact Jaccard similarity of two sorted sets; 1.0 for two empty ones."""
-    if a.size == 0 and b.size == 0:
-        return 1.0
-    common = np.intersect1d(a, b, assume_unique=True).size
-    return common / (a.size + b.size - common)
