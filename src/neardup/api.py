@@ -6,6 +6,8 @@ names back. The command line is a thin shell around ``find``.
 
 from __future__ import annotations
 
+import hashlib
+import os
 import time
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
@@ -35,6 +37,7 @@ from neardup.params import (
     check_link,
     check_slots,
 )
+from neardup.pipeline.collect import collect
 from neardup.pipeline.observe import Observer, Silent, peak_memory
 from neardup.pipeline.run import Found, run
 from neardup.result import Result, Summary
@@ -155,8 +158,6 @@ def find(
 
 
 def _check_threads(threads: int | None) -> int:
-    import os
-
     if threads is None:
         if hasattr(os, "sched_getaffinity"):
             return len(os.sched_getaffinity(0))
@@ -184,8 +185,6 @@ class _Book:
 
     def first_of(self, rows: I64) -> int:
         """Among copies the row with the least hash of its id, so that shuffling the input changes nothing."""
-        import hashlib
-
         names = self.ids.take(rows).to_pylist()
         digests = [hashlib.blake2b(str(name).encode("utf-8", "replace"), digest_size=8).digest() for name in names]
         return int(rows[min(range(len(digests)), key=lambda i: (digests[i], i))])
@@ -342,8 +341,6 @@ def sketch(
     >>> s.signatures.values.shape
     (2, 128)
     """
-    from neardup.pipeline.collect import collect
-
     spec = plan.make_spec(
         shingle=shingle, normalize=normalize, sketch=sketch, slots=check_slots(slots), bands="1x1", seed=seed
     )

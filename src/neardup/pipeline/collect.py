@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from neardup.stages import shingle as shingle_stage
 from neardup.stages import sketch as sketch_stage
 from neardup.stages import text as text_stage
 from neardup.stages.shingle import Hasher
-from neardup.types import I64, U32, U64, Batch, Documents
+from neardup.types import I64, U32, U64, Batch, Documents, ShingleSets
 
 __all__ = ["Collection", "collect"]
 
@@ -172,10 +172,6 @@ def collect(
 
 def _permuted(collection: Collection, spec: Spec, hasher: Hasher) -> Collection:
     """True permutations need the whole universe first: all sets are built, then ranked slot by slot."""
-    from dataclasses import replace
-
-    from neardup.types import ShingleSets
-
     sets = [
         shingle_stage.build_sets(block, hasher, collection.counts[first : first + len(block)])
         for block, first in zip(collection.blocks, collection.first_rows, strict=False)
