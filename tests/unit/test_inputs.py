@@ -75,7 +75,7 @@ def test_globs_of_a_folder(here: Path, glob: str | list[str], texts: list[str]) 
 
 
 def test_a_folder_with_a_format_takes_its_suffixes(here: Path) -> None:
-    make({**CORPUS, "c/more.jsonl.gz": gzip.compress(b'{"text": "packed"}\n')})
+    make({**CORPUS, "c/more.jsonl.gz": gzip.compress(b'{"text": "packed"}\n', mtime=0)})
     assert read("c", input_format="jsonl").texts == ["packed", "record"]
 
 
@@ -157,7 +157,7 @@ def test_unusable_inputs_are_named_with_a_cure(here: Path, name: str, options: d
 
 @pytest.mark.parametrize("name", ["e.jsonl", "e.csv", "e.tsv", "e.jsonl.gz"])
 def test_files_of_no_bytes_hold_no_documents(here: Path, name: str) -> None:
-    make({name: gzip.compress(b"") if name.endswith("gz") else ""})
+    make({name: gzip.compress(b"", mtime=0) if name.endswith("gz") else ""})
     assert read(name).texts == []
 
 
@@ -170,7 +170,7 @@ def test_text_files_keep_their_bytes_but_for_the_mark(here: Path) -> None:
     make(
         {
             "a.txt": b"\xef\xbb\xbfone\r\ntwo\n",
-            "b.txt.gz": gzip.compress(b"packed"),
+            "b.txt.gz": gzip.compress(b"packed", mtime=0),
             "l.txt": "déjà".encode("latin-1"),
         }
     )
@@ -252,7 +252,7 @@ def parquet_bytes() -> bytes:
     [
         (b'\n {"text": "a"}\n', {}, ["a"]),
         (b"", {}, []),
-        (gzip.compress(b'{"text": "a"}\n'), {}, ["a"]),
+        (gzip.compress(b'{"text": "a"}\n', mtime=0), {}, ["a"]),
         (b"a b\nc\n", {"item": True}, ["a|b", "c"]),
         (b"a b\nc\n", {"input_format": "lines"}, ["a b", "c"]),
         (b"a b\nc\n", {"input_format": "text"}, ["a b\nc\n"]),

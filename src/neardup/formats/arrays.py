@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["flags", "numbers", "strings"]
+__all__ = ["flags", "numbers", "strings", "text"]
 
 
 def numbers(values: NDArray[Any]) -> Any:
@@ -36,3 +36,8 @@ def strings(values: Iterable[str]) -> Any:
     return pa.Array.from_buffers(
         pa.large_string(), len(blobs), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(blobs))]
     )
+
+
+def text(value: str) -> Any:
+    """Arrow large_string scalar of a Python string; ``pyarrow.scalar`` asks for pandas too."""
+    return strings([value])[0]

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.formats.arrays import numbers
+from neardup.formats.arrays import numbers, text
 from neardup.formats.batches import documents_from
 from neardup.kernels.hashing import fingerprint
 from neardup.types import Batch
@@ -75,7 +75,7 @@ class _Made:
 
     def take(self, places: I64) -> Any:
         rows = numbers(self.rows(places)).cast(_TEXT)
-        return pc.binary_join_element_wise(pa.scalar(self.source, _TEXT), rows, pa.scalar(":", _TEXT))
+        return pc.binary_join_element_wise(text(self.source), rows, text(":"))
 
 
 class Ids:

@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 
 from neardup.errors import InputError, OutputError, did_you_mean
 from neardup.formats.arrays import strings
+from neardup.formats.arrays import text as scalar
 from neardup.formats.atomic import AtomicFiles, output_error
 
 __all__ = ["OUTPUT_FORMATS", "SPEC_SUFFIX", "Output", "output_format", "write_table", "write_tables"]
@@ -215,9 +216,8 @@ def _chunks(table: pa.Table) -> Iterator[pa.RecordBatch]:
 
 def _joined(parts: Sequence[Any]) -> memoryview:
     """Join texts and columns row by row; Arrow lays the rows end to end in one buffer: the output."""
-    large = pa.large_string()
-    scalars = [pa.scalar(part, large) if isinstance(part, str) else part for part in parts]
-    rows = pc.binary_join_element_wise(*scalars, pa.scalar("", large))
+    scalars = [scalar(part) if isinstance(part, str) else part for part in parts]
+    rows = pc.binary_join_element_wise(*scalars, scalar(""))
     first = rows.buffers()[1]
     ends = memoryview(first).cast("q")[rows.offset : rows.offset + len(rows) + 1]
     return memoryview(rows.buffers()[2])[ends[0] : ends[-1]]
@@ -245,17 +245,13 @@ def _float_text(column: pa.Array, null: str) -> pa.Array:
     """Shortest digits that read back as the same float64; a whole number gets ``.0`` and stays a float."""
     cells = column.cast(pa.float64()).cast(pa.large_string())
     whole = pc.match_substring_regex(cells, r"^-?[0-9]+$")
-    cells = pc.if_else(whole, pc.binary_join_element_wise(cells, _large(".0"), _large("")), cells)
-    return pc.if_else(pc.is_finite(column), cells, _large(null))
-
-
-def _large(text: str) -> pa.Scalar:
-    return pa.scalar(text, pa.large_string())
+    cells = pc.if_else(whole, pc.binary_join_element_wise(cells, scalar(".0"), scalar("")), cells)
+    return pc.if_else(pc.is_finite(column), cells, scalar(null))
 
 
 def _json_text(cells: pa.Array) -> pa.Array:
     escaped = _rewritten(cells, _JSON_SPECIAL, lambda text: json.dumps(text, ensure_ascii=False)[1:-1])
-    return pc.binary_join_element_wise(_large('"'), escaped, _large('"'), _large(""))
+    return pc.binary_join_element_wise(scalar('"'), escaped, scalar('"'), scalar(""))
 
 
 def _csv_text(cells: pa.Array) -> pa.Array:
