@@ -190,6 +190,16 @@ class Pairs:
     def __len__(self) -> int:
         return self.left.size
 
+    @classmethod
+    def gathered(cls, parts: Iterable[tuple[I64, I64, F64]]) -> Pairs:
+        """Put (left, right, similarity) columns together: sorted, each pair once. O(pairs log pairs)."""
+        left, right, similarity = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = np.lexsort((right, left))
+        left, right, similarity = left[order], right[order], similarity[order]
+        fresh = np.ones(left.size, dtype=np.bool_)
+        fresh[1:] = (left[1:] != left[:-1]) | (right[1:] != right[:-1])
+        return cls(left[fresh], right[fresh], similarity[fresh])
+
 
 @dataclass(frozen=True, slots=True)
 class Clusters:

@@ -7,10 +7,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from neardup.formats import open_inputs
 from neardup.formats.ids import Ids
 from neardup.types import SLACK, Batch
+
+
+def zstd(data: bytes) -> bytes:
+    """Bytes as one zstd frame."""
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as stream:
+        stream.write(data)
+    return sink.getvalue().to_pybytes()
 
 
 @dataclass

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
+from tests.unit.reading import zstd
 
 from neardup.errors import InputError
 from neardup.formats.jsonl import JsonlSource
@@ -41,13 +42,6 @@ def reason(path: Path, line: bytes, **options: object) -> str:
     (fault,) = batch.faults
     assert fault.row == 2
     return fault.reason
-
-
-def zstd(data: bytes) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.CompressedOutputStream(sink, "zstd") as stream:
-        stream.write(data)
-    return sink.getvalue().to_pybytes()
 
 
 @pytest.fixture

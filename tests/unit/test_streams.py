@@ -7,21 +7,14 @@ import os
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
+from tests.unit.reading import zstd
 
 from neardup.errors import InputError
 from neardup.formats.streams import line_blocks, open_bytes, read_all
 from neardup.types import SLACK
 
 GOOD = b'{"id": "a", "text": "one"}\n'
-
-
-def zstd(data: bytes) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.CompressedOutputStream(sink, "zstd") as stream:
-        stream.write(data)
-    return sink.getvalue().to_pybytes()
 
 
 @pytest.fixture

@@ -46,6 +46,10 @@ class Slabs:
         return taken
 
     def give_back(self, buffer: U8) -> None:
-        """Offer a buffer that nobody looks at any more to the next who takes one of its size."""
-        with self._lock:
-            self._returned.append(buffer)
+        """Offer a buffer that nobody looks at any more to the next who takes one of its size.
+
+        A large one, made for one long line, is let go: it would be held until the end of the input.
+        """
+        if buffer.size <= SLAB_BYTES // 2:
+            with self._lock:
+                self._returned.append(buffer)

@@ -1,14 +1,16 @@
 """Numba kernels: one thread's work each, flat arrays in, preallocated or returned arrays out.
 
 Nothing outside this folder imports numba, and nothing here is imported before a command needs it. All kernels are
-module-level functions with ``cache=True, nogil=True``: a kernel made in a factory that closes over another dispatcher
+module-level functions under the decorators of ``_jit``: a kernel made in a factory that closes over another dispatcher
 never hits the cache. Threads come from the caller, over blocks of documents.
 
     bytes of text ── hashing ──► shingle hashes of a document ──┬─ sketching ──► signature
-                                                               └─ sets ───────► sorted unique set ── overlap ──► J
+                                                               └─ verify ─────► sorted unique set ── verify ──► J
     signatures ── banding ──► band keys ──► buckets ──► candidate pairs
+    verified pairs ── graph ──► clusters; ── spelling ──► pairs of all copies
 
-``_bits`` has the machine words that numba lacks, ``jsonl`` and ``utf8`` serve the readers.
+``_bits`` has the machine words that numba lacks; ``jsonl``, ``delimited`` and ``utf8`` serve the readers, ``normal``
+the normalisation; ``classical`` has the sketches of the literature.
 """
 
 from neardup.kernels._jit import is_compiled

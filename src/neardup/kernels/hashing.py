@@ -8,7 +8,7 @@ probability 2**-64.
 ``fill`` is the one entry: it writes the next chunk of hashes of a document and remembers where it stands, so that a
 document of any size needs one chunk of scratch. Its twin in plain Python is in ``tests/twins``.
 
-Not here: what becomes of the hashes (``sketching``, ``sets``).
+Not here: what becomes of the hashes (``sketching``, ``verify``).
 """
 
 from __future__ import annotations

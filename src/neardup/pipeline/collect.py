@@ -51,7 +51,6 @@ class _Sketched:
     values: U32
     counts: I64
     fingerprints: U64
-    read_bytes: int
     short: int
 
 
@@ -60,8 +59,8 @@ def _sketch(task: Callable[[], Batch], spec: Spec, hasher: Hasher) -> _Sketched:
     batch = task()
     documents = text_stage.normalize_documents(batch.documents, spec.normalize, items=spec.shingle.kind == "item")
     n = len(documents)
-    by_default = spec.sketch == "hybrid"
-    values = np.empty((n, spec.slots if by_default else 1), dtype=np.uint32)
+    # the other families need the counts only: one slot is the least that counting costs
+    values = np.empty((n, spec.slots if spec.sketch == "hybrid" else 1), dtype=np.uint32)
     counts = np.zeros(n, dtype=np.int64)
     sketch_stage.count_and_sketch(
         documents,
@@ -78,7 +77,7 @@ def _sketch(task: Callable[[], Batch], spec: Spec, hasher: Hasher) -> _Sketched:
         sets = shingle_stage.build_sets(documents, hasher, counts)
         values = sketch_stage.sketch_sets(sets, family=spec.sketch, slots=spec.slots, seed=spec.seed).values
     fingerprints = sketch_stage.fingerprints(documents)
-    return _Sketched(batch, documents, values, counts, fingerprints, batch.documents.nbytes, short)
+    return _Sketched(batch, documents, values, counts, fingerprints, short)
 
 
 def _in_order(
@@ -137,13 +136,13 @@ def collect(
     blocks: list[Documents] = []
     counts: list[I64] = [np.empty(0, np.int64)]
     prints: list[U64] = [np.empty((0, 2), np.uint64)]
-    rows = _Rows(spec.slots if spec.sketch == "hybrid" else (1 if spec.sketch == "permutation" else spec.slots))
+    rows = _Rows(1 if spec.sketch == "permutation" else spec.slots)
     read_bytes = short = consumed = 0
     for done in _in_order(tasks, lambda task: _sketch(task, spec, hasher), threads):
         on_batch(done.batch)
         consumed += done.batch.consumed
         observer.advance(done.batch.consumed)
-        read_bytes += done.read_bytes
+        read_bytes += done.batch.documents.nbytes
         if len(done.documents) == 0:
             continue
         short += done.short

@@ -2,8 +2,8 @@
 
 Members come in an order of their content (longest first, then by text hash), never of their rows. Each is compared
 by signature with the leaders met so far, and checked exactly against the nearest. Leaders with more verified documents
-than the limit stand for a *crowd*, which is listed as a star; the rest of a hot bucket is paired up as usual, or,
-when it is still too many, split once more by every other band. No step is quadratic in a bucket.
+than the limit stand for a *crowd*, which is listed as a star. No step is quadratic in a bucket. What the crowds leave
+of a hot bucket is dealt with in ``leftovers``.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from neardup.pipeline.collect import Collection
 from neardup.stages import bands as band_stage
 from neardup.types import F64, I64, U64
 
-__all__ = ["LEADERS", "Check", "Crowds", "content_order", "find_crowds"]
+__all__ = ["Check", "Crowds", "content_order", "find_crowds", "nearest_leaders"]
 
 LEADERS = 256
 """Leaders that one hot bucket may have: a member costs at most as many signature comparisons in it."""
+KNOWN = LEADERS // 4
+"""Of them, at most so many that lead crowds elsewhere, and so many that lead some of its members already."""
 
 Check = Callable[[I64, I64, float], F64]
 
@@ -63,29 +65,21 @@ def find_crowds(hot: list[list[I64]], collection: Collection, weight: I64, spec:
     leader = np.full(n, -1, dtype=np.int64)
     similarity = np.zeros(n)
     size = weight.copy()
-    large: set[int] = set()
+    large: list[int] = []
     asked = 0
     prints = collection.fingerprints[:, 0]
     for buckets in hot:
         for bucket in sorted(buckets, key=lambda rows: int(prints[rows].min())):
-            members = content_order(collection, bucket[leader[bucket] < 0])
-            nearest = band_stage.nearest_leaders(
-                members,
-                collection.values,
-                leader,
-                _known_leaders(bucket, size, leader, large, prints),
-                most=LEADERS,
-                min_matches=spec.min_matches,
-            )
-            asking = nearest >= 0
-            rows, wanted = members[asking], nearest[asking]
+            known = _known_leaders(bucket, size, leader, large, prints)
+            rows, wanted = nearest_leaders(bucket[leader[bucket] < 0], collection, spec, leader, known)
             asked += rows.size
             found = check(np.minimum(rows, wanted), np.maximum(rows, wanted), spec.threshold)
             joined = found >= 0
             leader[rows[joined]] = wanted[joined]
             similarity[rows[joined]] = found[joined]
             np.add.at(size, wanted[joined], weight[rows[joined]])
-            large.update(row for row in np.unique(wanted[joined]).tolist() if size[row] > spec.crowd)
+            grown = {row for row in np.unique(wanted[joined]).tolist() if size[row] > spec.crowd}
+            large = heapq.nsmallest(KNOWN, grown.union(large), key=lambda row: (-size[row], prints[row]))
     members = np.flatnonzero(leader >= 0)
     leads = np.flatnonzero(size > spec.crowd)
     leads = leads[leader[leads] < 0]
@@ -96,13 +90,30 @@ def find_crowds(hot: list[list[I64]], collection: Collection, weight: I64, spec:
     return Crowds(crowd, leader[members], members, similarity[members], asked)
 
 
-def _known_leaders(bucket: I64, size: I64, leader: I64, large: set[int], prints: U64) -> I64:
-    """Rows that may lead in a bucket before any of its members: ``large`` crowds anywhere, largest first, then its own.
+def nearest_leaders(members: I64, collection: Collection, spec: Spec, leader: I64, known: I64) -> tuple[I64, I64]:
+    """Members of a hot bucket that agree with a leader well enough to be checked, and the nearest leader of each.
+
+    Args:
+        members: rows, in any order.
+        collection: signatures and texts.
+        spec: estimate filter.
+        leader: int64[n], the verified leader of each row or -1.
+        known: rows that lead already, in this bucket or elsewhere.
+    """
+    ordered = content_order(collection, members)
+    nearest = band_stage.nearest_leaders(
+        ordered, collection.values, leader, known, most=LEADERS, min_matches=spec.min_matches
+    )
+    asking = nearest >= 0
+    return ordered[asking], nearest[asking]
+
+
+def _known_leaders(bucket: I64, size: I64, leader: I64, large: list[int], prints: U64) -> I64:
+    """Rows that may lead in a bucket before any of its members: the ``large`` crowds anywhere, then its own leaders.
 
     Documents of one boilerplate meet in every band in other buckets; without the first each band would have a leader.
     """
-    most = LEADERS // 4
-    crowds = np.array(heapq.nsmallest(most, large, key=lambda row: (-size[row], prints[row])), dtype=np.int64)
+    crowds = np.array(large, dtype=np.int64)
     own = np.unique(leader[bucket[leader[bucket] >= 0]])
-    own = own[np.lexsort((prints[own], -size[own]))][:most]
+    own = own[np.lexsort((prints[own], -size[own]))][:KNOWN]
     return np.concatenate((crowds, own[~np.isin(own, crowds)]))

@@ -83,9 +83,7 @@ def _spell(pairs: Pairs, copies: Copies, crowd: I64, speaker: I64, spec: Spec) -
         group = copies.of(row)
         others = group[group != speaker[row]]
         found.append(_ordered(np.full(others.size, speaker[row]), others, 1.0))
-    left, right, similarity = (np.concatenate(column) for column in zip(*found, strict=True))
-    order = np.lexsort((right, left))
-    return Pairs(left[order], right[order], similarity[order])
+    return Pairs.gathered(found)
 
 
 def _star(pairs: Pairs, p: int, copies: Copies, crowd: I64, speaker: I64, *, is_crowd: bool) -> tuple[I64, I64, F64]:

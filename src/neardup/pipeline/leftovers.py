@@ -17,7 +17,7 @@ import numpy as np
 
 from neardup.params import Spec
 from neardup.pipeline.collect import Collection
-from neardup.pipeline.crowds import LEADERS, Crowds, content_order
+from neardup.pipeline.crowds import Crowds, content_order, nearest_leaders
 from neardup.stages import bands as band_stage
 from neardup.stages.bands import BandBuckets
 from neardup.types import I64
@@ -63,14 +63,16 @@ def pair_leftovers(
     overfull = np.zeros(n, dtype=np.bool_)
     met = 0
     waiting: list[tuple[I64, I64]] = []
+    held = 0
     with ThreadPoolExecutor(threads, thread_name_prefix="neardup") as pool:
         for a, b, more, crowded in pool.map(lambda job: work.pair(*job), list(_jobs(hot, work))):
             waiting.append((a, b))
             met += more
             overfull[crowded] = True
-            if sum(part[0].size for part in waiting) > 4 * left.size + 1_000_000:
+            held += a.size
+            if held > 4 * left.size + 1_000_000:
                 left, right = unique_pairs([(left, right), *waiting], n)
-                waiting = []
+                waiting, held = [], 0
     left, right = unique_pairs([(left, right), *waiting], n)
     return Leftovers(left, right, met, overfull)
 
@@ -162,15 +164,6 @@ class _Work:
 
     def _led(self, members: I64) -> tuple[I64, I64, int]:
         """Pairs of each member with the nearest leader of its bucket."""
-        ordered = content_order(self.collection, members)
-        nearest = band_stage.nearest_leaders(
-            ordered,
-            self.collection.values,
-            np.full(len(self.collection), -1, dtype=np.int64),
-            np.empty(0, dtype=np.int64),
-            most=LEADERS,
-            min_matches=self.spec.min_matches,
-        )
-        asking = nearest >= 0
-        rows, wanted = ordered[asking], nearest[asking]
+        none, nobody = np.full(len(self.collection), -1, dtype=np.int64), np.empty(0, dtype=np.int64)
+        rows, wanted = nearest_leaders(members, self.collection, self.spec, none, nobody)
         return np.minimum(rows, wanted), np.maximum(rows, wanted), rows.size

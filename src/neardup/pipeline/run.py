@@ -109,35 +109,24 @@ def run(
     return found
 
 
-def _sorted_pairs(left: I64, right: I64, similarity: F64) -> Pairs:
-    """Pairs in order of (left, right), each once."""
-    order = np.lexsort((right, left))
-    left, right, similarity = left[order], right[order], similarity[order]
-    fresh = np.ones(left.size, dtype=np.bool_)
-    fresh[1:] = (left[1:] != left[:-1]) | (right[1:] != right[:-1])
-    return Pairs(left[fresh], right[fresh], similarity[fresh])
-
-
 def _verified(candidates: Candidates, collection: Collection, check: Checker, spec: Spec) -> Pairs:
     """Exact similarities of the candidates that reach the threshold, with the stars of the crowds."""
-    found = check(candidates.left, candidates.right, spec.threshold)
-    passed = found >= 0
-    left, right, similarity = candidates.left[passed], candidates.right[passed], found[passed]
+
+    def passing(left: I64, right: I64) -> tuple[I64, I64, F64]:
+        found = check(left, right, spec.threshold)
+        passed = found >= 0
+        return left[passed], right[passed], found[passed]
+
+    parts = [passing(candidates.left, candidates.right)]
     crowds = candidates.crowds
-    lefts, rights, similarities = [left], [right], [similarity]
     if crowds.left.size:
-        lefts.append(np.minimum(crowds.left, crowds.right))
-        rights.append(np.maximum(crowds.left, crowds.right))
-        similarities.append(crowds.similarity)
-        for first, second in _leaders_met(left, right, collection, candidates):
+        met = _leaders_met(parts[0][0], parts[0][1], collection, candidates)
+        parts.append((np.minimum(crowds.left, crowds.right), np.maximum(crowds.left, crowds.right), crowds.similarity))
+        for first, second in met:
             # two crowds turned out to be near: the second leader's members must be able to follow it
             members = crowds.right[crowds.left == second]
-            a, b = np.minimum(members, first), np.maximum(members, first)
-            again = check(a, b, spec.threshold)
-            lefts.append(a[again >= 0])
-            rights.append(b[again >= 0])
-            similarities.append(again[again >= 0])
-    return _sorted_pairs(np.concatenate(lefts), np.concatenate(rights), np.concatenate(similarities))
+            parts.append(passing(np.minimum(members, first), np.maximum(members, first)))
+    return Pairs.gathered(parts)
 
 
 def _leaders_met(left: I64, right: I64, collection: Collection, candidates: Candidates) -> list[tuple[int, int]]:

@@ -3,4 +3,5 @@
 text      normalisation            bands     buckets and candidate pairs
 shingle   shingles and their sets  verify    the exact check
 sketch    signatures               cluster   star and connected clusters
+                                   copies    exact copies spelled out
 """
