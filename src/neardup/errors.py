@@ -5,6 +5,7 @@
     ├── SpecMismatch(ValueError)     two artefacts made under different specs were about to be compared
     ├── FormatError(ValueError)      a file of ours is damaged, cut short or of another version
     ├── OutputError(OSError)         the output cannot be written: no room, no right, no such folder
+    ├── SpoolError(RuntimeError)     the folder for work on disk cannot be used: taken, damaged, of another run, full
     └── MissingDependency(ImportError)   an optional library is needed and absent
 
 A message states the fact with its values, then the cure, in one or two sentences.
@@ -22,6 +23,7 @@ __all__ = [
     "NeardupError",
     "OutputError",
     "SpecMismatch",
+    "SpoolError",
     "did_you_mean",
 ]
 
@@ -44,6 +46,13 @@ class FormatError(NeardupError, ValueError):
 
 class OutputError(NeardupError, OSError):
     """The output cannot be written; nothing half-written is left behind."""
+
+
+class SpoolError(NeardupError, RuntimeError):
+    """The work on disk cannot be begun, written or gone on with; the last checkpoint stays as it was.
+
+    Not an OSError: what catches those to speak of the output would give the wrong path and the wrong cure.
+    """
 
 
 class MissingDependency(NeardupError, ImportError):

@@ -1,0 +1,25 @@
+"""Arrays that are in memory or in files, with one face, and the folder of such files that a killed run goes on from.
+
+columns   one value, or a row of values, for each document        files     one file of fixed records: header, checksum
+texts     the documents themselves                                workdir   the folder: checkpoints, resuming, lock
+sorter    sorting of more keys than fit into memory               manifest  what the folder holds, as of the checkpoint
+
+Nothing here knows what the values mean.
+"""
+
+from neardup.spool.columns import Column, FileColumn, MemoryColumn
+from neardup.spool.sorter import Sorter
+from neardup.spool.texts import FileTexts, MemoryTexts, Texts
+from neardup.spool.workdir import Workdir, free_bytes
+
+__all__ = [
+    "Column",
+    "FileColumn",
+    "FileTexts",
+    "MemoryColumn",
+    "MemoryTexts",
+    "Sorter",
+    "Texts",
+    "Workdir",
+    "free_bytes",
+]

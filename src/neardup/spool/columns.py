@@ -1,0 +1,230 @@
+"""Values of each row, of a fixed width, in memory or in a file, with one face.
+
+Here: ``Column`` (the face), ``MemoryColumn``, ``FileColumn``. Files are not mapped into memory: mapped pages would
+count against the memory limit. The documents themselves are in ``texts``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from neardup.spool.files import STAGE, SpoolFile
+from neardup.types import I64
+
+__all__ = ["Column", "FileColumn", "MemoryColumn"]
+
+GAP = 4096
+"""Bytes between two rows that are cheaper to read than to jump over: a page."""
+
+
+class Column(Protocol):
+    """Values of each row: ``width`` 1: one value a row, arrays are [m]; else arrays are [m, width]."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the values."""
+
+    @property
+    def width(self) -> int:
+        """Values in a row."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all rows."""
+
+    def __len__(self) -> int:
+        """Rows."""
+
+    def append(self, values: NDArray[Any]) -> None:
+        """Add rows at the end. A dtype that does not fit without loss, or another width, raises ValueError."""
+
+    def take(self, rows: I64) -> NDArray[Any]:
+        """A new array of some rows, in any order, repeats allowed. A row that is not there raises IndexError."""
+
+    def slice(self, start: int, stop: int) -> NDArray[Any]:
+        """Rows ``start`` to ``stop``, cut at the end; not to be written to, for it may be the column itself."""
+
+    def scan(self, rows: int) -> Iterator[tuple[int, NDArray[Any]]]:
+        """All rows, that many at a time, each block with the number of its first row; as ``slice`` gives them."""
+
+
+class MemoryColumn:
+    """A column in memory.
+
+    Example:
+        >>> column = MemoryColumn(np.int64)
+        >>> column.append(np.array([5, 6, 7]))
+        >>> column.take(np.array([2, 0]))
+        array([7, 5])
+    """
+
+    def __init__(self, dtype: DTypeLike, width: int = 1, *, room: int = 0) -> None:
+        """An empty one; ``room`` rows come without growing. Room that is not touched costs no memory."""
+        self.dtype: np.dtype[Any] = np.dtype(dtype)
+        self.width = width
+        self._values: NDArray[Any] = np.empty(room if width == 1 else (room, width), dtype=self.dtype)
+        self._used = 0
+
+    def __len__(self) -> int:
+        return self._used
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all rows."""
+        return self._used * self.width * self.dtype.itemsize
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """All rows: a contiguous view, true until the next append."""
+        return self._values[: self._used]
+
+    def append(self, values: NDArray[Any], more: float = 0.0) -> None:
+        """Add rows; ``more`` says how many times what there is then is still to come, as far as can be guessed."""
+        values = _checked(values, self.dtype, self.width)
+        need = self._used + values.shape[0]
+        if need > self._values.shape[0]:
+            room = max(need + int(1.2 * more * need), need + need // 2)
+            grown = np.empty((room, *self._values.shape[1:]), dtype=self.dtype)
+            grown[: self._used] = self.array
+            self._values = grown
+        self._values[self._used : need] = values
+        self._used = need
+
+    def clear(self) -> None:
+        """Forget all rows and keep the room."""
+        self._used = 0
+
+    def take(self, rows: I64) -> NDArray[Any]:
+        """A new array of some rows, in any order, repeats allowed."""
+        _check_rows(rows, self._used)
+        return self.array[rows]
+
+    def slice(self, start: int, stop: int) -> NDArray[Any]:
+        """Rows ``start`` to ``stop``, a view."""
+        return self.array[start:stop]
+
+    def scan(self, rows: int) -> Iterator[tuple[int, NDArray[Any]]]:
+        """All rows, that many at a time, with the number of the first."""
+        for start in range(0, self._used, rows):
+            yield start, self.slice(start, start + rows)
+
+
+class FileColumn:
+    """A column in a spool file, made by ``Workdir.column``. Appends and reads as ``SpoolFile`` allows them."""
+
+    def __init__(self, file: SpoolFile) -> None:
+        """Read and append the records of ``file``."""
+        self.file = file
+        self.dtype: np.dtype[Any] = np.dtype(file.label.dtype)
+        self.width = file.label.width
+
+    def __len__(self) -> int:
+        return self.file.count
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all rows."""
+        return self.file.nbytes
+
+    def append(self, values: NDArray[Any]) -> None:
+        """Add rows at the end; they are in memory until about a quarter of a megabyte is together."""
+        values = np.ascontiguousarray(_checked(values, self.dtype, self.width), dtype=self.dtype)
+        if values.size:
+            self.file.append(_raw(values))
+
+    def take(self, rows: I64) -> NDArray[Any]:
+        """A new array of some rows, in any order, repeats allowed.
+
+        Neighbours are read together. Memory: the answer, at most four times 4 MB beside, and the order of the rows.
+        """
+        _check_rows(rows, len(self))
+        if rows.size == 0:
+            return self._room(0)
+        steps = np.diff(rows)
+        if bool(np.all(steps == 1)):
+            return self.slice(int(rows[0]), int(rows[-1]) + 1)
+        if bool(np.all(steps >= 0)):
+            return self._gathered(rows, None)
+        order = np.argsort(rows)
+        return self._gathered(rows[order], order)
+
+    def slice(self, start: int, stop: int) -> NDArray[Any]:
+        """Rows ``start`` to ``stop``, a new array."""
+        start, stop, _ = slice(start, stop).indices(len(self))
+        out = self._room(max(0, stop - start))
+        if out.size:
+            self.file.read(start * self.file.label.record, _raw(out))
+        return out
+
+    def scan(self, rows: int) -> Iterator[tuple[int, NDArray[Any]]]:
+        """All rows, that many at a time, with the number of the first."""
+        for start in range(0, len(self), rows):
+            yield start, self.slice(start, start + rows)
+
+    def _room(self, rows: int) -> NDArray[Any]:
+        return np.empty(rows if self.width == 1 else (rows, self.width), dtype=self.dtype)
+
+    def _gathered(self, rows: I64, order: I64 | None) -> NDArray[Any]:
+        """Rows that do not fall, each put to its place in ``order``. A system call for each group of near rows."""
+        record = self.file.label.record
+        heads = _group_heads(rows, near=max(1, GAP // record), most=max(1, STAGE // record))
+        begins, ends = rows[heads], rows[np.append(heads[1:], rows.size) - 1] + 1
+        lengths = ends - begins
+        # groups are read one behind the other into one place, so a row lies as far from its group's head as in the file
+        bases = np.cumsum(lengths) - lengths
+        batches = np.searchsorted(bases, np.arange(0, int(bases[-1]) + 1, max(1, STAGE // record)))
+        batches = np.append(np.unique(batches), heads.size)
+        shifts = begins - bases
+        out = self._room(rows.size)
+        stage = self._room(int(np.max(np.add.reduceat(lengths, batches[:-1]))))
+        raw = _raw(stage)
+        bounds = np.append(heads, rows.size)
+        for one, end in zip(batches[:-1].tolist(), batches[1:].tolist(), strict=True):
+            self.file.gather((begins[one:end] * record).tolist(), (lengths[one:end] * record).tolist(), raw)
+            a, b = int(bounds[one]), int(bounds[end])
+            within = rows[a:b] - np.repeat(shifts[one:end], np.diff(bounds[one : end + 1])) - int(bases[one])
+            if order is None:
+                np.take(stage, within, axis=0, out=out[a:b], mode="clip")  # "raise" would make a copy of out
+            else:
+                out[order[a:b]] = stage[within]
+        return out
+
+
+def _group_heads(rows: I64, *, near: int, most: int) -> I64:
+    """int64[groups]: places in ``rows``, which do not fall, where a new read begins.
+
+    Rows less than ``near`` apart go together; a read spans at most ``most`` rows and ``near`` more.
+    """
+    fresh = np.empty(rows.size, dtype=np.bool_)
+    fresh[0] = True
+    np.greater(np.diff(rows), near, out=fresh[1:])
+    heads = np.flatnonzero(fresh)
+    if int(np.max(rows[np.append(heads[1:], rows.size) - 1] - rows[heads])) >= most:
+        origin = np.repeat(rows[heads], np.diff(np.append(heads, rows.size)))
+        piece = (rows - origin) // most
+        fresh[1:] |= piece[1:] != piece[:-1]
+        heads = np.flatnonzero(fresh)
+    return heads
+
+
+def _raw(values: NDArray[Any]) -> memoryview:
+    return values.reshape(-1).view(np.uint8).data
+
+
+def _checked(values: NDArray[Any], dtype: np.dtype[Any], width: int) -> NDArray[Any]:
+    if width == 1 and values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.shape[1:] != (() if width == 1 else (width,)) or values.ndim == 0:
+        raise ValueError(f"rows are of shape {values.shape[1:]} and the column's width is {width}")
+    if not np.can_cast(values.dtype, dtype, "safe"):
+        raise ValueError(f"values of {values.dtype} do not fit into a column of {dtype}")
+    return values
+
+
+def _check_rows(rows: I64, count: int) -> None:
+    if rows.size and (int(rows.min()) < 0 or int(rows.max()) >= count):
+        raise IndexError(f"rows from {rows.min()} to {rows.max()} were asked of a column of {count}")

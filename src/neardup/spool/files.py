@@ -1,0 +1,295 @@
+"""One spool file: a header that says what it is, then records of a fixed width, only ever appended to.
+
+Here: ``SpoolFile``, its ``Label`` and the errors of work on disk. What the records mean is in ``columns`` and
+``texts``; which files belong together, and which of their bytes count, is in ``workdir``.
+
+    bytes 0..7      b"NEARDUP\\0"
+    bytes 8..19     format version, length of the JSON, crc32 of the whole header with this field zero (uint32 each)
+    bytes 20..4095  JSON {name, spec_id, dtype, width, count, crc32, neardup}, then zeros
+    from 4096       the records, little-endian
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import struct
+import threading
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from neardup._version import __version__
+from neardup.errors import SpoolError
+
+__all__ = ["BUFFER", "HEADER", "STAGE", "Label", "SpoolFile", "damaged", "spool_error"]
+
+MAGIC = b"NEARDUP\0"
+VERSION = 1
+HEADER = 4096
+BUFFER = 1 << 18
+"""Bytes gathered before a write. A run has a column a band: at a megabyte each they would hold 100 MB."""
+STAGE = 4 << 20
+"""Bytes that are read into one place at a time, and about the largest single read."""
+
+_ROOM = "Free space, then go on with the same command and --resume (resume=True)."
+_CURES = {
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: "Free some of your quota, then go on with the same command and --resume (resume=True).",
+    errno.EFBIG: "The file size is limited here (ulimit -f); raise the limit and go on with --resume (resume=True).",
+    errno.ENOENT: "Make the folder first, or name another one with --workdir (workdir=).",
+    errno.ENOTDIR: "A part of the path is a file; name another folder with --workdir (workdir=).",
+    errno.EACCES: "Name a folder that you may write to with --workdir (workdir=).",
+    errno.EPERM: "Name a folder that you may write to with --workdir (workdir=).",
+    errno.EROFS: "The file system is read-only; name a folder elsewhere with --workdir (workdir=).",
+    errno.EIO: "The disk fails; name a folder on another one with --workdir (workdir=) and start anew.",
+}
+
+
+def spool_error(path: Path, exc: OSError) -> SpoolError:
+    """Return the SpoolError for a system error met at ``path``: path, reason and cure."""
+    reason = exc.strerror or str(exc)
+    cure = _CURES.get(exc.errno or 0, "Name another folder with --workdir (workdir=).")
+    return SpoolError(f"cannot work in {path}: {reason}. {cure}")
+
+
+def damaged(path: Path, fact: str) -> SpoolError:
+    """Return the SpoolError for a file that is not what was written."""
+    return SpoolError(
+        f"{path} is damaged: {fact}. Delete {path.parent} and start anew without --resume (resume=False)."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What a spool file says of itself."""
+
+    name: str
+    spec_id: str
+    dtype: str
+    """NumPy's name with the byte order, as ``<u8``."""
+    width: int
+    """Values in a record."""
+
+    @property
+    def record(self) -> int:
+        """Bytes of a record."""
+        return np.dtype(self.dtype).itemsize * self.width
+
+
+def _header(label: Label, count: int, crc: int) -> bytes:
+    facts = json.dumps({**asdict(label), "count": count, "crc32": crc, "neardup": __version__}).encode("ascii")
+    body = facts.ljust(HEADER - 20, b"\0")
+    check = zlib.crc32(MAGIC + struct.pack("<III", VERSION, len(facts), 0) + body)
+    return MAGIC + struct.pack("<III", VERSION, len(facts), check) + body
+
+
+def _parse(path: Path, head: bytes) -> dict[str, Any]:
+    """The facts of a header. Raises SpoolError unless every byte is as it was written."""
+    if len(head) < HEADER or head[:8] != MAGIC:
+        raise damaged(path, "it does not begin with the header of a spool file")
+    version, length, check = struct.unpack("<III", head[8:20])
+    if zlib.crc32(head[:16] + bytes(4) + head[20:]) != check:
+        raise damaged(path, "the checksum of its header is wrong")
+    if version != VERSION:
+        raise damaged(path, f"its format version is {version} and this neardup reads {VERSION}")
+    facts: dict[str, Any] = json.loads(head[20 : 20 + length])
+    return facts
+
+
+class SpoolFile:
+    """Records in one file. Appends are gathered in a buffer; a read of what is still in it writes it out first.
+
+    One thread may append; any number may read at a time, but not while one appends. A failed append leaves the
+    count as it was: what the disk took of it lies past the end and is written over, or cut off when a run goes on.
+    """
+
+    def __init__(self, path: Path, label: Label, grew: Callable[[int], None]) -> None:
+        """Describe a file; ``create`` makes it and ``resume`` goes on with it. ``grew`` hears of bytes written."""
+        self.path = path
+        self.label = label
+        self._grew = grew
+        self._lock = threading.Lock()
+        self._fd: int | None = None
+        self._buffer = memoryview(b"")
+        self._used = 0
+        self._written = 0
+        self._crc = 0
+        self._stated = (-1, 0)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of records, those in the buffer included."""
+        return self._written + self._used
+
+    @property
+    def count(self) -> int:
+        """Records."""
+        return self.nbytes // self.label.record
+
+    @property
+    def disk_bytes(self) -> int:
+        """Bytes of the file now."""
+        return HEADER + self._written
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the manifest says of this file: true once it was settled."""
+        return {"dtype": self.label.dtype, "width": self.label.width, "count": self.count, "crc32": self._crc}
+
+    def create(self) -> None:
+        """Make the file, which must not exist."""
+        try:
+            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+            self._pwrite(memoryview(_header(self.label, 0, 0)), 0)
+        except OSError as exc:
+            if self._fd is not None:
+                self._close()
+                self.path.unlink(missing_ok=True)
+            raise spool_error(self.path, exc) from exc
+        self._grew(HEADER)
+
+    def resume(self, count: int, crc: int) -> None:
+        """Check the file down to the last byte that counts and cut off what follows.
+
+        Raises:
+            SpoolError: it is missing, cut short, changed, or another file than the label says.
+        """
+        size = count * self.label.record
+        try:
+            fd = self._descriptor()
+            facts = _parse(self.path, os.pread(fd, HEADER, 0))
+            for key, value in asdict(self.label).items():
+                if facts.get(key) != value:
+                    raise damaged(self.path, f"its {key} is {facts.get(key)!r} and should be {value!r}")
+            there = os.fstat(fd).st_size - HEADER
+            if there < size or facts["count"] < count:
+                have = min(there // self.label.record, facts["count"])
+                raise damaged(self.path, f"it has {have} records and should have {count}")
+            found, at = 0, 0
+            while at < size:
+                block = os.pread(fd, min(STAGE, size - at), HEADER + at)
+                if not block:
+                    raise damaged(self.path, f"it ends at byte {HEADER + at}")
+                found, at = zlib.crc32(block, found), at + len(block)
+            if found != crc or (facts["count"] == count and facts["crc32"] != crc):
+                raise damaged(self.path, f"the checksum of its {count} records is wrong")
+            if there > size:
+                os.ftruncate(fd, HEADER + size)
+        except FileNotFoundError as exc:
+            raise damaged(self.path, "it is missing") from exc
+        except OSError as exc:
+            raise spool_error(self.path, exc) from exc
+        self._written, self._crc, self._stated = size, crc, (facts["count"], facts["crc32"])
+        self._grew(HEADER + size)
+        self.rest()
+
+    def append(self, data: memoryview) -> None:
+        """Add whole records, given as bytes."""
+        size = data.nbytes
+        with self._lock:
+            if self._used + size > BUFFER:
+                self._flush()
+            if size >= BUFFER:
+                self._write(data)
+                return
+            if len(self._buffer) == 0:
+                self._buffer = memoryview(bytearray(BUFFER))
+            self._buffer[self._used : self._used + size] = data
+            self._used += size
+
+    def read(self, start: int, into: memoryview) -> None:
+        """Fill ``into`` with the bytes of the records from byte ``start`` on."""
+        self.gather([start], [into.nbytes], into)
+
+    def gather(self, starts: Sequence[int], sizes: Sequence[int], into: memoryview) -> None:
+        """Read ranges, rising, one after the other into one place: a system call each."""
+        if not starts:
+            return
+        if starts[-1] + sizes[-1] > self._written:
+            with self._lock:
+                self._flush()
+        try:
+            fd, at, preadv = self._fd, 0, os.preadv
+            if fd is None:
+                with self._lock:
+                    fd = self._descriptor()
+            for start, size in zip(starts, sizes, strict=True):
+                done = preadv(fd, [into[at : at + size]], HEADER + start)
+                while done < size:
+                    more = preadv(fd, [into[at + done : at + size]], HEADER + start + done)
+                    if more == 0:
+                        raise damaged(self.path, f"it ends before byte {HEADER + start + size}")
+                    done += more
+                at += size
+        except OSError as exc:
+            raise spool_error(self.path, exc) from exc
+
+    def settle(self) -> None:
+        """Make all records last: written, header true, synced to the disk."""
+        with self._lock:
+            self._flush()
+            stated = (self.count, self._crc)
+            if stated == self._stated:
+                return
+            try:
+                self._pwrite(memoryview(_header(self.label, *stated)), 0)
+                os.fsync(self._descriptor())
+            except OSError as exc:
+                raise spool_error(self.path, exc) from exc
+            self._stated = stated
+
+    def rest(self) -> None:
+        """Write the buffer out and give back its memory and the file descriptor until the next use."""
+        with self._lock:
+            self._flush()
+            self._buffer = memoryview(b"")
+            self._close()
+
+    def close(self) -> None:
+        """Close the file; what is in the buffer is lost."""
+        with self._lock:
+            self._buffer, self._used = memoryview(b""), 0
+            self._close()
+
+    def _close(self) -> None:
+        if self._fd is not None:
+            fd, self._fd = self._fd, None
+            with contextlib.suppress(OSError):
+                os.close(fd)
+
+    def _descriptor(self) -> int:
+        fd = self._fd
+        if fd is None:
+            fd = self._fd = os.open(self.path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+        return fd
+
+    def _flush(self) -> None:
+        if self._used:
+            used, self._used = self._used, 0
+            try:
+                self._write(self._buffer[:used])
+            except BaseException:
+                self._used = used
+                raise
+
+    def _write(self, data: memoryview) -> None:
+        try:
+            self._pwrite(data, HEADER + self._written)
+        except OSError as exc:
+            raise spool_error(self.path, exc) from exc
+        self._crc = zlib.crc32(data, self._crc)
+        self._written += data.nbytes
+        self._grew(data.nbytes)
+
+    def _pwrite(self, data: memoryview, at: int) -> None:
+        fd = self._descriptor()
+        while data.nbytes:
+            done = os.pwrite(fd, data, at)
+            data, at = data[done:], at + done

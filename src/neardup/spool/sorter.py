@@ -1,0 +1,304 @@
+"""Sorting of more keys than fit into memory: sorted runs in files, merged block by block.
+
+Here: ``Sorter``. Where the files lie and how a killed run finds them again is in ``workdir``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from neardup.spool.columns import FileColumn, MemoryColumn
+from neardup.spool.workdir import Workdir
+from neardup.types import U64
+
+__all__ = ["Sorter"]
+
+FAN_IN = 128
+"""Runs merged at a time: with more, their blocks get too short to be read well."""
+BLOCK = 64
+"""Fewest records of a run that are read at a time."""
+WRITE = 1 << 17
+"""Records that are put in order at a time when a run is written."""
+
+Data = NDArray[Any] | None
+Block = tuple[U64, Data]
+
+
+class Sorter:
+    """Sorts uint64 keys, with eight bytes of payload each or none, within a budget of memory.
+
+    The order is that of the keys; equal keys keep the order in which they were added, however many runs there were.
+    Made again on a reopened workdir, it has the records that were there at the last checkpoint.
+
+    Example:
+        >>> sorter = Sorter("pairs", payload=None, budget=1 << 20, workdir=None)
+        >>> sorter.add(np.array([3, 1, 3], dtype=np.uint64))
+        >>> [keys.tolist() for keys, _ in sorter.merged(10, unique=True)]
+        [[1, 3]]
+    """
+
+    def __init__(self, name: str, *, payload: DTypeLike | None, budget: int, workdir: Workdir | None) -> None:
+        """An empty one, or the one that an interrupted run left in the workdir.
+
+        Args:
+            name: of its files.
+            payload: dtype of eight bytes, or None.
+            budget: bytes of memory that it may hold, in adding and in merging; at least about a megabyte is taken.
+            workdir: where runs go; None: everything stays in memory, whatever the budget.
+        """
+        self.name = name
+        self._payload = None if payload is None else np.dtype(payload)
+        if self._payload is not None and self._payload.itemsize != 8:
+            raise ValueError(f"a payload of {self._payload} is not eight bytes wide")
+        self._workdir = workdir
+        self._budget = budget
+        # a key is sorted in place; with a payload the order and one sorted column lie beside both
+        self._capacity = max(1024, budget // (8 if payload is None else 32)) if workdir is not None else None
+        self._runs: list[str] = []
+        self._serial = 0
+        self._written = 0
+        if workdir is not None:
+            self._adopt(workdir)
+        self._clear()
+
+    def __len__(self) -> int:
+        """Records added."""
+        return self._written + len(self._keys)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of records held in memory now."""
+        return len(self._keys) * (8 if self._payload is None else 16)
+
+    def add(self, keys: U64, payload: Data = None) -> None:
+        """Add records: uint64[m], and as many values of payload if this sorter has one."""
+        if (payload is None) != (self._payload is None) or (payload is not None and payload.size != keys.size):
+            raise ValueError(f"sorter {self.name}: each key needs its payload, and none where there is none")
+        if len(self._keys) == 0 and self._capacity is not None:
+            self._clear(self._capacity)
+        start = 0
+        while start < keys.size:
+            stop = keys.size
+            if self._capacity is not None:
+                stop = min(stop, start + self._capacity - len(self._keys))
+            self._keys.append(keys[start:stop])
+            if payload is not None:
+                self._data.append(payload[start:stop])
+            self._in_order = False
+            start = stop
+            if len(self._keys) == self._capacity:
+                self._write_run()
+
+    def flush(self) -> None:
+        """Write what is in memory as a run, so that a checkpoint keeps it; nothing to do without a workdir."""
+        if self._workdir is not None:
+            if len(self._keys):
+                self._write_run()
+            self._clear()
+
+    def merged(self, rows: int, unique: bool) -> Iterator[tuple[U64, Data]]:
+        """All records in order; may be asked for again, but not while records are added.
+
+        Args:
+            rows: the most records to give at a time; there may be fewer.
+            unique: of equal keys, give only the record that was added first.
+
+        Yields:
+            Keys, uint64[m], and their payload or None; not to be written to.
+        """
+        if self._runs:
+            self.flush()
+            self._narrow()
+            blocks = self._merge(self._runs)
+        else:
+            self._sort()
+            blocks = self._pieces(max(rows, 1))
+        last: np.uint64 | None = None
+        for keys, data in blocks:
+            if unique:
+                keep = np.empty(keys.size, dtype=np.bool_)
+                keep[0] = last is None or keys[0] != last
+                np.not_equal(keys[1:], keys[:-1], out=keep[1:])
+                last = keys[-1]
+                keys = keys[keep]
+                data = None if data is None else data[keep]
+            for start in range(0, keys.size, rows):
+                part = slice(start, start + rows)
+                yield keys[part], None if data is None else data[part]
+
+    def drop(self) -> None:
+        """Delete the runs and forget all records."""
+        for run in self._runs:
+            self._delete(run)
+        self._runs, self._written = [], 0
+        self._clear()
+
+    # Records in memory
+
+    def _clear(self, room: int = 0) -> None:
+        self._keys = MemoryColumn(np.uint64, room=room)
+        self._data = MemoryColumn(self._payload or np.uint64, room=room if self._payload is not None else 0)
+        self._in_order = True
+
+    def _sort(self) -> None:
+        """Put what is in memory in order, there."""
+        if self._in_order:
+            return
+        if self._payload is None:
+            self._keys.array.sort()
+        else:
+            order = np.argsort(self._keys.array, kind="stable")
+            for column in (self._keys, self._data):
+                column.array[:] = column.array[order]
+        self._in_order = True
+
+    def _pieces(self, rows: int) -> Iterator[Block]:
+        for start in range(0, len(self._keys), rows):
+            stop = start + rows
+            yield self._keys.slice(start, stop), None if self._payload is None else self._data.slice(start, stop)
+
+    # Runs
+
+    def _adopt(self, workdir: Workdir) -> None:
+        """Take over the runs that the workdir has under this name."""
+        pattern = re.compile(re.escape(self.name) + r"\.(\d+)\.keys")
+        found = [match for match in map(pattern.fullmatch, workdir.names(self.name + ".")) if match]
+        for match in sorted(found, key=lambda match: int(match[1])):
+            self._runs.append(f"{self.name}.{match[1]}")
+            self._serial = int(match[1]) + 1
+            self._written += len(self._columns(self._runs[-1])[0])
+
+    def _columns(self, run: str) -> tuple[FileColumn, FileColumn | None]:
+        assert self._workdir is not None
+        keys = self._workdir.column(f"{run}.keys", np.uint64)
+        return keys, None if self._payload is None else self._workdir.column(f"{run}.data", self._payload)
+
+    def _new_run(self) -> str:
+        run = f"{self.name}.{self._serial:03d}"
+        self._serial += 1
+        return run
+
+    def _delete(self, run: str) -> None:
+        assert self._workdir is not None
+        self._workdir.delete(f"{run}.keys")
+        if self._payload is not None:
+            self._workdir.delete(f"{run}.data")
+
+    def _write_run(self) -> None:
+        """Sort what is in memory, write it as a run, and keep the room for the next."""
+        self._sort()
+        self._runs.append(self._write(self._pieces(WRITE)))
+        self._written += len(self._keys)
+        self._keys.clear()
+        self._data.clear()
+
+    def _write(self, blocks: Iterator[Block]) -> str:
+        run = self._new_run()
+        keys, data = self._columns(run)
+        for block, payload in blocks:
+            keys.append(block)
+            if data is not None and payload is not None:
+                data.append(payload)
+        _rest(keys, data)
+        return run
+
+    def _narrow(self) -> None:
+        """Merge neighbouring runs until there are few enough to merge at once.
+
+        All runs of a pass are replaced, in order, so that their numbers still tell the order of arrival.
+        """
+        while len(self._runs) > FAN_IN:
+            groups = np.array_split(np.arange(len(self._runs)), -(-len(self._runs) // FAN_IN))
+            before, after = self._runs, []
+            for group in groups:
+                members = [before[i] for i in group]
+                after.append(self._write(self._merge(members)))
+                for run in members:
+                    self._delete(run)
+            self._runs = after
+
+    def _merge(self, runs: list[str]) -> Iterator[Block]:
+        """Records of sorted runs in order, block by block; equal keys in the order of the runs.
+
+        Each round gives what lies before the smallest last key that a run has in memory while more of it is on disk:
+        nothing smaller can come any more. Of the keys equal to it, the runs after the first that ends with it must
+        wait for the rest of that one. Memory: a block of each run, the records of a round, their order and their copy.
+        """
+        cursors = [_Cursor(*self._columns(run)) for run in runs]
+        block = max(BLOCK, self._budget // (4 * len(runs) * (8 if self._payload is None else 16)))
+        while True:
+            for cursor in cursors:
+                cursor.fill(block)
+            cursors = [cursor for cursor in cursors if cursor.keys.size]
+            if not cursors:
+                return
+            more = [i for i, cursor in enumerate(cursors) if cursor.more]
+            if more:
+                ending = min(more, key=lambda i: (cursors[i].keys[-1], i))
+                cut = cursors[ending].keys[-1]
+                parts = [
+                    cursor.shift(int(np.searchsorted(cursor.keys, cut, "right" if i <= ending else "left")))
+                    for i, cursor in enumerate(cursors)
+                ]
+            else:
+                parts = [cursor.shift(cursor.keys.size) for cursor in cursors]
+            yield _in_order([part for part in parts if part[0].size])
+
+
+def _in_order(parts: list[Block]) -> Block:
+    """Sorted parts as one; equal keys in the order of the parts."""
+    if len(parts) == 1:
+        return parts[0]
+    keys = np.concatenate([part for part, _ in parts])
+    if parts[0][1] is None:
+        keys.sort()
+        return keys, None
+    data = np.concatenate([payload for _, payload in parts if payload is not None])
+    order = np.argsort(keys, kind="stable")
+    return keys[order], data[order]
+
+
+def _rest(*columns: FileColumn | None) -> None:
+    """Hundreds of runs would else hold a file descriptor and a buffer each."""
+    for column in columns:
+        if column is not None:
+            column.file.rest()
+
+
+class _Cursor:
+    """A place in a sorted run, and the block that follows it in memory."""
+
+    def __init__(self, keys: FileColumn, data: FileColumn | None) -> None:
+        self._columns = (keys, data)
+        self._next = 0
+        self.keys: U64 = np.empty(0, dtype=np.uint64)
+        self.data: Data = None if data is None else np.empty(0, dtype=data.dtype)
+
+    @property
+    def more(self) -> bool:
+        """Whether there is more of the run on disk."""
+        return self._next < len(self._columns[0])
+
+    def fill(self, block: int) -> None:
+        """Read on when less than half a block is left: a run that is nearly used up would make rounds short."""
+        if self.keys.size >= (block + 1) // 2 or not self.more:
+            return
+        keys, data = self._columns
+        stop = self._next + block - self.keys.size
+        self.keys = np.concatenate((self.keys, keys.slice(self._next, stop)))
+        if data is not None and self.data is not None:
+            self.data = np.concatenate((self.data, data.slice(self._next, stop)))
+        self._next = min(stop, len(keys))
+        _rest(keys, data)
+
+    def shift(self, count: int) -> Block:
+        """Give the next records and go past them."""
+        given = self.keys[:count], None if self.data is None else self.data[:count]
+        self.keys = self.keys[count:]
+        self.data = None if self.data is None else self.data[count:]
+        return given

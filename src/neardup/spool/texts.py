@@ -1,0 +1,196 @@
+"""The documents of a run by row, in memory or in two files, with one face.
+
+Here: ``Texts`` (the face), ``MemoryTexts``, ``FileTexts``. Numbers of each row are in ``columns``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.spool.columns import FileColumn, MemoryColumn
+from neardup.spool.files import STAGE, SpoolFile
+from neardup.types import I64, SLACK, U8, Documents
+
+__all__ = ["FileTexts", "MemoryTexts", "Texts"]
+
+GAP = 16 << 10
+"""Bytes between two texts that are cheaper to read than to jump over."""
+LONG = 128 << 10
+"""Bytes from which a piece is read straight to its place: one copy saved is worth a system call."""
+
+
+class Texts(Protocol):
+    """Documents by row, in the order in which they came."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, in memory or on disk."""
+
+    def __len__(self) -> int:
+        """Documents."""
+
+    def append(self, documents: Documents) -> None:
+        """Add a block at the end."""
+
+    def lengths(self, rows: I64) -> I64:
+        """int64[m]: bytes of some documents, in any order, repeats allowed."""
+
+    def parts(self, rows: I64) -> Iterator[tuple[Documents, I64, slice]]:
+        """Some documents, block by block.
+
+        Args:
+            rows: int64[m], strictly rising.
+
+        Yields:
+            A block; int64: the place in that block of each row found there; the slice of ``rows`` that these are.
+        """
+
+
+class MemoryTexts:
+    """Documents in memory: the blocks as they came, none copied."""
+
+    def __init__(self) -> None:
+        """None yet."""
+        self.blocks: list[Documents] = []
+        self._firsts = MemoryColumn(np.int64)
+        self._lengths = MemoryColumn(np.int64)
+        self._held = 0
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the blocks keep alive, whole buffers counted, and their offsets and lengths."""
+        return self._held + self._lengths.nbytes
+
+    def append(self, documents: Documents) -> None:
+        """Add a block at the end; it is shared, not copied."""
+        owner = _owner(documents.data)
+        before = _owner(self.blocks[-1].data) if self.blocks else None
+        self._held += documents.offsets.nbytes + (0 if owner is before else owner.nbytes)
+        self._firsts.append(np.array([len(self)], dtype=np.int64))
+        self._lengths.append(np.diff(documents.offsets))
+        self.blocks.append(documents)
+
+    def lengths(self, rows: I64) -> I64:
+        """int64[m]: bytes of some documents."""
+        return self._lengths.take(rows)
+
+    def parts(self, rows: I64) -> Iterator[tuple[Documents, I64, slice]]:
+        """Some documents: the blocks that hold them."""
+        if rows.size == 0:
+            return
+        firsts = self._firsts.array
+        block_of = np.searchsorted(firsts, rows, side="right") - 1
+        cuts = np.concatenate(([0], np.flatnonzero(np.diff(block_of)) + 1, [rows.size]))
+        for begin, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
+            block = int(block_of[begin])
+            yield self.blocks[block], rows[begin:end] - firsts[block], slice(begin, end)
+
+
+class FileTexts:
+    """Documents in two spool files, made by ``Workdir.texts``: the bytes end to end, and where each document ends."""
+
+    def __init__(self, data: FileColumn, ends: FileColumn) -> None:
+        """Read and append ``data`` (uint8) and ``ends`` (int64)."""
+        self._data = data
+        self._ends = ends
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes on disk."""
+        return self._data.nbytes + self._ends.nbytes
+
+    def append(self, documents: Documents) -> None:
+        """Add a block at the end."""
+        first, last = int(documents.offsets[0]), int(documents.offsets[-1])
+        before = self._data.nbytes
+        self._data.append(documents.data[first:last])
+        self._ends.append(documents.offsets[1:] - first + before)
+
+    def lengths(self, rows: I64) -> I64:
+        """int64[m]: bytes of some documents."""
+        starts, stops = self._bounds(rows)
+        return stops - starts
+
+    def parts(self, rows: I64) -> Iterator[tuple[Documents, I64, slice]]:
+        """Some documents, in one new block of just these."""
+        if rows.size == 0:
+            return
+        starts, stops = self._bounds(rows)
+        offsets = np.zeros(rows.size + 1, dtype=np.int64)
+        np.cumsum(stops - starts, out=offsets[1:])
+        data = np.empty(int(offsets[-1]) + SLACK, dtype=np.uint8)
+        data[-SLACK:] = 0
+        _read(self._data.file, starts, stops, data)
+        yield Documents(data, offsets), np.arange(rows.size), slice(0, rows.size)
+
+    def _bounds(self, rows: I64) -> tuple[I64, I64]:
+        """First byte, and the one after the last, of some documents."""
+        if rows.size and int(rows[0]) + rows.size - 1 == int(rows[-1]) and bool(np.all(np.diff(rows) == 1)):
+            first = int(rows[0])
+            if first < 0 or first + rows.size > len(self):
+                raise IndexError(f"rows from {first} on were asked of {len(self)} documents")
+            ends = self._ends.slice(max(0, first - 1), first + rows.size)
+            ends = np.concatenate((np.zeros(1, np.int64), ends)) if first == 0 else ends
+            return ends[:-1], ends[1:]
+        ends = self._ends.take(np.concatenate((rows, np.maximum(rows - 1, 0))))
+        starts, stops = ends[rows.size :], ends[: rows.size]
+        starts[rows == 0] = 0
+        return starts, stops
+
+
+def _read(file: SpoolFile, starts: I64, stops: I64, into: U8) -> None:
+    """Read rising ranges one behind the other; a Python step for each piece that has a gap before it."""
+    some = stops > starts
+    starts, stops = starts[some], stops[some]
+    if starts.size == 0:
+        return
+    # ranges that touch are one piece
+    heads = np.concatenate(([0], np.flatnonzero(starts[1:] != stops[:-1]) + 1))
+    begins, ends = starts[heads], stops[np.append(heads[1:], starts.size) - 1]
+    sizes = ends - begins
+    places = np.cumsum(sizes) - sizes
+    long = sizes >= LONG
+    raw = into.data
+    for begin, size, place in zip(begins[long].tolist(), sizes[long].tolist(), places[long].tolist(), strict=True):
+        file.read(begin, raw[place : place + size])
+    _read_short(file, begins[~long], sizes[~long], places[~long], raw)
+
+
+def _read_short(file: SpoolFile, begins: I64, sizes: I64, places: I64, raw: memoryview) -> None:
+    """Read pieces in groups of near ones into a stage, and copy each from there to its place."""
+    if begins.size == 0:
+        return
+    ends = begins + sizes
+    fresh = np.ones(begins.size, dtype=np.bool_)
+    fresh[1:] = begins[1:] - ends[:-1] >= GAP
+    heads = np.flatnonzero(fresh)
+    origin = np.repeat(begins[heads], np.diff(np.append(heads, begins.size)))
+    fresh[1:] |= np.diff((begins - origin) // STAGE) != 0
+    heads = np.flatnonzero(fresh)
+    tails = np.append(heads[1:], begins.size)
+    firsts, spans = begins[heads], ends[tails - 1] - begins[heads]
+    room = np.empty(int(spans.max()), dtype=np.uint8).data
+    where: list[Any] = [each.tolist() for each in (heads, tails, firsts, spans)]
+    for head, tail, first, span in zip(*where, strict=True):
+        stage = room[:span]
+        file.read(first, stage)
+        offsets = (begins[head:tail] - first).tolist()
+        for offset, size, place in zip(offsets, sizes[head:tail].tolist(), places[head:tail].tolist(), strict=True):
+            raw[place : place + size] = stage[offset : offset + size]
+
+
+def _owner(array: NDArray[Any]) -> NDArray[Any]:
+    """The array whose memory a view keeps alive."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array

@@ -1,0 +1,266 @@
+"""The folder of a run's work on disk, from which a killed run goes on.
+
+Here: ``Workdir``, ``free_bytes``. Between two checkpoints files only grow and none that the manifest lists goes away,
+so whatever happens to the process, the last checkpoint is there: what lies past it is cut off, what the manifest does
+not list is deleted, and a file that is not as it was is named. Files are in ``files``, the manifest and the lock in
+``manifest``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from neardup.errors import SpoolError
+from neardup.spool.columns import FileColumn
+from neardup.spool.files import Label, SpoolFile, spool_error
+from neardup.spool.manifest import LOCK, MANIFEST, PART, Lock, Manifest, differences
+from neardup.spool.texts import FileTexts
+
+__all__ = ["Workdir", "free_bytes"]
+
+SUFFIX = ".spool"
+NAMED = 10
+"""Differences of identity that a message names."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,199}")
+
+
+def free_bytes(path: str | Path) -> int:
+    """Bytes free for new files at ``path``, which need not exist: its nearest parent that does is asked."""
+    nearest = Path(os.path.abspath(path))
+    while not nearest.exists() and nearest != nearest.parent:
+        nearest = nearest.parent
+    try:
+        return shutil.disk_usage(nearest).free
+    except OSError as exc:
+        raise spool_error(nearest, exc) from exc
+
+
+class Workdir:
+    """A folder that one run owns; made by ``create`` or ``reopen``.
+
+    Attributes:
+        path: the folder.
+        state: JSON values, as of the last checkpoint.
+        peak_bytes: the most that the files held at a time, in all runs that worked here.
+    """
+
+    def __init__(self, path: Path, lock: Lock, identity: dict[str, Any]) -> None:
+        """For ``create`` and ``reopen`` only."""
+        self.path = path
+        self.state: dict[str, Any] = {}
+        self.peak_bytes = 0
+        self._lock: Lock | None = lock
+        self._identity = identity
+        self._spec_id = str(identity.get("spec_id", ""))
+        self._files: dict[str, SpoolFile] = {}
+        self._columns: dict[str, FileColumn] = {}
+        self._listed: set[str] = set()
+        self._doomed: list[SpoolFile] = []
+        self._used = 0
+        self._counting = threading.Lock()
+
+    @classmethod
+    def create(cls, path: str | Path, identity: dict[str, Any]) -> Workdir:
+        """Make the folder, or take an empty one.
+
+        Args:
+            path: its parent must exist.
+            identity: JSON values; a later run goes on with this one's work only if its own are equal. ``spec_id`` is
+                written into each file.
+
+        Raises:
+            SpoolError: the folder holds other files, or the work of an interrupted run, or another run is in it.
+        """
+        path = Path(path)
+        try:
+            path.mkdir(exist_ok=True)
+            if not all(map(_is_ours, os.listdir(path))):
+                raise SpoolError(f"{path} holds other files. Name an empty or a new folder with --workdir (workdir=).")
+        except FileExistsError as exc:
+            raise SpoolError(f"{path} is a file. Name a folder with --workdir (workdir=).") from exc
+        except OSError as exc:
+            raise spool_error(path, exc) from exc
+        lock = Lock(path)
+        try:
+            if (path / MANIFEST).exists():
+                raise SpoolError(
+                    f"{path} holds the work of an interrupted run. Go on with --resume (resume=True), or delete it."
+                )
+            workdir = cls(path, lock, _plain(identity))
+            workdir._clean()  # of a run that was killed before its first manifest, or while it removed its folder
+            workdir.checkpoint()
+        except BaseException:
+            lock.release()
+            raise
+        return workdir
+
+    @classmethod
+    def reopen(cls, path: str | Path, identity: dict[str, Any]) -> Workdir:
+        """Go on with the work of an interrupted run, as of its last checkpoint.
+
+        Every byte that counts is read once and checked.
+
+        Raises:
+            SpoolError: there is nothing to go on with; ``identity`` differs (each difference is named); a file is
+                damaged (it is named); another run is in the folder.
+        """
+        path = Path(path)
+        if not (path / MANIFEST).exists():
+            Manifest.read(path)  # says so, and leaves no lock in a folder that is not ours
+        lock = Lock(path)
+        try:
+            manifest = Manifest.read(path)
+            workdir = cls(path, lock, _plain(identity))
+            found = list(differences(manifest.identity, workdir._identity))
+            if found:
+                more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+                raise SpoolError(
+                    f"the work in {path} was made from something else: {'; '.join(found[:NAMED])}{more}. "
+                    f"Run with what it was made from, or delete {path} and start anew without --resume (resume=False)."
+                )
+            workdir.state, workdir.peak_bytes = manifest.state, manifest.peak
+            workdir._resume(manifest)
+            workdir._clean()
+        except BaseException:
+            lock.release()
+            raise
+        return workdir
+
+    def column(self, name: str, dtype: DTypeLike, width: int = 1) -> FileColumn:
+        """The column of that name, new and empty if there is none yet; always the same object while it is there."""
+        label = self._label(name, np.dtype(dtype).newbyteorder("<").str, width)
+        if name in self._files:
+            known = self._files[name].label
+            if known != label:
+                raise ValueError(f"column {name} is {known.width} of {known.dtype}, not {width} of {label.dtype}")
+        else:
+            file = SpoolFile(self._fresh(name), label, self._grew)
+            file.create()
+            self._files[name] = file
+        if name not in self._columns:
+            self._columns[name] = FileColumn(self._files[name])
+        return self._columns[name]
+
+    def texts(self, name: str) -> FileTexts:
+        """The texts of that name, new and empty if there are none yet."""
+        return FileTexts(self.column(f"{name}.bytes", np.uint8), self.column(f"{name}.ends", np.int64))
+
+    def names(self, prefix: str = "") -> list[str]:
+        """Columns that are here, in the order of their names; texts are two: ``NAME.bytes`` and ``NAME.ends``."""
+        return sorted(name for name in self._files if name.startswith(prefix))
+
+    def delete(self, name: str) -> None:
+        """Delete a column, or texts. A file that the last checkpoint lists stays on disk until the next one."""
+        for each in (name,) if name in self._files else (f"{name}.bytes", f"{name}.ends"):
+            file = self._files.pop(each)
+            self._columns.pop(each, None)
+            file.close()
+            if each in self._listed:
+                self._listed.discard(each)
+                self._doomed.append(file)
+            else:
+                self._unlink(file)
+
+    def checkpoint(self, **changes: Any) -> None:
+        """Make all that was written so far last, with ``changes`` of the state (JSON values), whole or not at all.
+
+        Raises:
+            SpoolError: it cannot be written; the last checkpoint is as it was.
+        """
+        state = _plain({**self.state, **changes})
+        for file in self._files.values():
+            file.settle()
+        files = {name: {"file": file.path.name, **file.facts} for name, file in self._files.items()}
+        Manifest(self._identity, state, files, self.peak_bytes).write(self.path)
+        self.state, self._listed = state, set(files)
+        doomed, self._doomed = self._doomed, []
+        for file in doomed:
+            self._unlink(file)
+
+    def used_bytes(self) -> int:
+        """Bytes of all files now."""
+        return self._used
+
+    def close(self) -> None:
+        """Leave the folder for a later run: what came after the last checkpoint is lost. Twice does no harm."""
+        for file in (*self._files.values(), *self._doomed):
+            file.close()
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def remove(self) -> None:
+        """Delete the folder with all that this run put there; files of others, and then the folder, stay."""
+        for file in self._files.values():
+            file.close()
+        self._files, self._columns, self._doomed = {}, {}, []
+        try:
+            # first, so that a run killed here leaves no manifest of files that are gone
+            (self.path / MANIFEST).unlink(missing_ok=True)
+            self._clean()
+        except OSError as exc:
+            raise spool_error(self.path, exc) from exc
+        finally:
+            self.close()
+        with contextlib.suppress(OSError):
+            self.path.rmdir()
+
+    def _label(self, name: str, dtype: str, width: int) -> Label:
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"{name!r} cannot be the name of a column")
+        return Label(name, self._spec_id, dtype, width)
+
+    def _fresh(self, name: str) -> Path:
+        """A path for a new file: one that is deleted at the next checkpoint may still have the plain name."""
+        taken = {file.path.name for file in self._doomed}
+        names = (f"{name}{tail}{SUFFIX}" for tail in ("", *(f"~{i}" for i in range(1, len(taken) + 1))))
+        return self.path / next(each for each in names if each not in taken)
+
+    def _resume(self, manifest: Manifest) -> None:
+        for name, facts in manifest.files.items():
+            file = SpoolFile(self.path / facts["file"], self._label(name, facts["dtype"], facts["width"]), self._grew)
+            file.resume(facts["count"], facts["crc32"])
+            self._files[name] = file
+        self._listed = set(manifest.files)
+
+    def _clean(self) -> None:
+        """Delete what an interrupted run left and the manifest does not list."""
+        keep = {file.path.name for file in self._files.values()} | {MANIFEST, LOCK}
+        try:
+            for name in os.listdir(self.path):
+                if _is_ours(name) and name not in keep:
+                    (self.path / name).unlink()
+        except OSError as exc:
+            raise spool_error(self.path, exc) from exc
+
+    def _unlink(self, file: SpoolFile) -> None:
+        try:
+            file.path.unlink()
+        except OSError as exc:
+            raise spool_error(file.path, exc) from exc
+        self._grew(-file.disk_bytes)
+
+    def _grew(self, size: int) -> None:
+        with self._counting:
+            self._used += size
+            self.peak_bytes = max(self.peak_bytes, self._used)
+
+
+def _is_ours(name: str) -> bool:
+    return name in (MANIFEST, PART) or name.startswith(LOCK) or name.endswith(SUFFIX)
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """As they come back from JSON, so that a run sees the same before and after it was killed."""
+    plain: dict[str, Any] = json.loads(json.dumps(values))
+    return plain
