@@ -1,0 +1,188 @@
+"""A text file as blocks of whole lines, in the bytes as they are stored (decompressed, not decoded).
+
+Here: cutting the file into blocks, counting blank lines, leaving out lines, inserting into lines. Which lines, and
+what, is said by ``text``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.formats.rewrite.codes import LineCode, line_code
+from neardup.formats.rewrite.model import I64
+from neardup.formats.streams import ByteStream
+
+__all__ = ["Block", "Mask", "blocks", "inserted", "read_code", "without"]
+
+U8 = NDArray[np.uint8]
+Mask = NDArray[np.bool_]
+
+BLOCK_BYTES = 4 << 20
+"""Bytes of a block; more only where one line is longer. A multiple of every code unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Whole lines; the last line of a file may lack its newline."""
+
+    data: U8
+    """Writable by nobody else; valid until the next block is asked for."""
+    starts: I64
+    """int64[n]: where each line begins in ``data``."""
+    stops: I64
+    """int64[n]: where each ends, behind its newline."""
+    first_line: int
+    """1-based number of the first."""
+    code: LineCode
+
+    def __len__(self) -> int:
+        return self.starts.size
+
+    @property
+    def next_line(self) -> int:
+        """Number of the line behind the block."""
+        return self.first_line + self.starts.size
+
+    def begin(self, line: int) -> int:
+        """Where the line of a number begins in ``data``; 0 when it is before the block, the end when behind."""
+        i = line - self.first_line
+        return int(self.starts[i]) if 0 <= i < len(self) else 0 if i < 0 else self.data.size
+
+    def line(self, i: int) -> bytes:
+        """The bytes of line i of the block, with its newline."""
+        return self.data[self.starts[i] : self.stops[i]].tobytes()
+
+    def filled(self, *, spaces: bool) -> Mask:
+        """bool[n]: which lines are not blank.
+
+        Args:
+            spaces: a line of nothing but spaces and tabs is blank too, as in JSON Lines; else only one that is
+                empty, or holds nothing but one carriage return before its newline.
+        """
+        code = self.code
+        mask = np.ones(len(self), dtype=np.bool_)
+        whole = (self.stops - self.starts) >= code.width  # less: bytes that are no code unit, at the end of the file
+        first = self._units(self.starts[whole])
+        blank = first == code.newline
+        doubtful = first == code.carriage_return
+        if spaces:
+            doubtful |= (first == code.space) | (first == code.tab)
+        mask[whole] = ~blank
+        allowed = b" \t\r\n" if spaces else b"\r\n"
+        for i in np.flatnonzero(whole)[doubtful].tolist():
+            line = self.line(i).decode(code.codec, "replace").encode("utf-8", "replace")
+            mask[i] = line.strip(allowed) != b"" or (not spaces and line.count(b"\r") > 1)
+        return mask
+
+    def content_stops(self, lines: I64) -> I64:
+        """Where the lines end without their newline and one carriage return before it."""
+        at = self.stops[lines].copy()
+        for unit in (self.code.newline, self.code.carriage_return):
+            at -= self.code.width * self._is_before(at, self.starts[lines], (unit,))
+        return at
+
+    def braces(self, lines: I64) -> I64:
+        """Where the last character that is no white space begins in each line."""
+        code = self.code
+        at = self.stops[lines].copy()
+        while (blank := self._is_before(at, self.starts[lines], _white(code))).any():
+            at -= code.width * blank
+        return at - code.width
+
+    def _is_before(self, at: I64, starts: I64, units: Sequence[int]) -> Mask:
+        """Whether the code unit before each place is one of ``units``."""
+        before = np.maximum(at - self.code.width, starts)
+        return np.isin(self._units(before), units) & (at > starts)
+
+    def _units(self, at: I64) -> Any:
+        """The code units that begin at each place."""
+        if self.code.width == 1:
+            return self.data[at]
+        size = self.data.size // self.code.width * self.code.width
+        return self.data[:size].view(self.code.unit)[at // self.code.width]
+
+
+def _white(code: LineCode) -> tuple[int, ...]:
+    return (code.newline, code.carriage_return, code.space, code.tab)
+
+
+def read_code(stream: ByteStream, encoding: str) -> LineCode:
+    """The code of the lines of an open file, of which nothing was read yet.
+
+    Raises:
+        InputError: the encoding's lines cannot be cut.
+    """
+    return line_code(encoding, stream.peek()[:4], stream.name)
+
+
+def blocks(stream: ByteStream, code: LineCode) -> Iterator[Block]:
+    """Yield the lines of a file in order, without its byte order mark.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    mark = bytearray(len(code.mark))
+    stream.fill(memoryview(mark))
+    data = np.empty(BLOCK_BYTES, dtype=np.uint8)
+    held = 0  # bytes at the start of data that are an unfinished line
+    line = 1
+    while True:
+        size = held + stream.fill(memoryview(data)[held:])  # type: ignore[arg-type]
+        ended = size < data.size
+        stops = _line_stops(data[:size], code)
+        if ended and (stops[-1] if stops.size else 0) < size:
+            stops = np.append(stops, size)
+        if stops.size:
+            starts = np.zeros(stops.size, dtype=np.int64)
+            starts[1:] = stops[:-1]
+            yield Block(data[: stops[-1]], starts, stops, line, code)
+            line += stops.size
+        if ended:
+            return
+        rest = data[stops[-1] if stops.size else 0 :]
+        if 2 * rest.size > data.size:  # so a long line is copied a few times only
+            data = np.empty(2 * data.size, dtype=np.uint8)
+        elif data.size > BLOCK_BYTES and rest.size < BLOCK_BYTES:
+            data = np.empty(BLOCK_BYTES, dtype=np.uint8)
+        held = rest.size
+        data[:held] = rest  # may overlap; NumPy copies that rightly
+
+
+def _line_stops(data: U8, code: LineCode) -> I64:
+    """Where lines end, behind each newline."""
+    if code.width == 1:
+        return np.flatnonzero(data == code.newline) + 1
+    size = data.size // code.width * code.width
+    return (np.flatnonzero(data[:size].view(code.unit) == code.newline) + 1) * code.width
+
+
+def without(block: Block, first: I64, stop: I64) -> list[memoryview]:
+    """The bytes of a block without some lines, as pieces that are views of it.
+
+    Args:
+        block: the lines.
+        first: int64[m], rising: lines of the block (from 0) that begin a run to leave out.
+        stop: int64[m]: the line behind each run.
+    """
+    view: memoryview = memoryview(block.data)  # type: ignore[arg-type]
+    begin = np.zeros(first.size + 1, dtype=np.int64)
+    begin[1:] = block.stops[stop - 1]
+    end = np.append(block.starts[first], block.data.size)
+    filled = begin < end
+    return [view[a:b] for a, b in zip(begin[filled].tolist(), end[filled].tolist(), strict=True)]
+
+
+def inserted(block: Block, places: I64, texts: Sequence[bytes], start: int) -> bytes:
+    """The bytes of a block from ``start`` with ``texts`` inserted at ``places`` (rising)."""
+    view: memoryview = memoryview(block.data)  # type: ignore[arg-type]
+    bounds = [start, *places.tolist(), block.data.size]
+    pieces: list[memoryview | bytes] = [b""] * (2 * len(texts) + 1)
+    pieces[::2] = [view[a:b] for a, b in pairwise(bounds)]
+    pieces[1::2] = texts
+    return b"".join(pieces)

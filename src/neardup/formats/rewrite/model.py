@@ -1,0 +1,88 @@
+"""What a rewrite is told and what it tells: ``Annotation``, ``Tally`` and ``Written``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.errors import InputError
+
+__all__ = ["F64", "I64", "Annotation", "Tally", "Written", "added_names", "changed"]
+
+I64 = NDArray[np.int64]
+F64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """What is known of the documents of one file that lie in clusters; the entries belong together."""
+
+    rows: I64
+    """int64[n], rising: 1-based lines or rows of the file, as its reader numbers them."""
+    cluster: I64
+    """int64[n], the cluster of each."""
+    keeper: Any
+    """Arrow array[n] of int64 or large_string: the id of the document that stands for each."""
+    similarity: F64
+    """float64[n], the exact similarity to that document; NaN: not known, written as null."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a rewrite did to one file."""
+
+    kept: int
+    """Records that were written, without blank lines and those in ``bad``."""
+    removed: int
+    """Documents that were left out."""
+    bad: int
+    """Records kept as they are that were seen to be no documents.
+
+    Only what is looked at is seen. Cutting looks at the ends of the records, so it counts a broken quote in CSV and
+    nothing else; annotating reads the records, and counts all that the reader calls bad in JSON Lines.
+    """
+    bytes: int
+    """Bytes that were written, compressed where the output is."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """The counts of ``Written`` while they grow."""
+
+    kept: int = 0
+    removed: int = 0
+    bad: int = 0
+
+
+ADDED = ("cluster", "keeper", "similarity")
+_PREFIX = "neardup_"
+
+
+def added_names(names: Iterable[str], source: str) -> tuple[str, str, str]:
+    """Names for the three fields that an annotation adds to those in ``names``.
+
+    Raises:
+        InputError: they are there already, with the prefix too.
+    """
+    taken = set(names)
+    for prefix in ("", _PREFIX):
+        cluster, keeper, similarity = (prefix + name for name in ADDED)
+        if taken.isdisjoint((cluster, keeper, similarity)):
+            return cluster, keeper, similarity
+    both = sorted(taken & {prefix + name for prefix in ("", _PREFIX) for name in ADDED})
+    raise InputError(
+        f"{source} has the columns {', '.join(map(repr, both))} already, so there are no names left for those of the "
+        "annotation. Annotate a file without them, or rename them."
+    )
+
+
+def changed(source: str, wanted: int, found: int) -> InputError:
+    """The error for a file whose documents are not where they were when it was read."""
+    return InputError(
+        f"{source} was changed since it was read: of {wanted} documents to find again, {found} are in their places. "
+        "Run again from the start."
+    )

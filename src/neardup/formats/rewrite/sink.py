@@ -1,0 +1,126 @@
+"""Where rewritten bytes go: counted, and compressed as the source is.
+
+Gzip is written without a name and a time, so that the same input gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import zlib
+from types import TracebackType
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+__all__ = ["Sink", "copy_stored"]
+
+_GZIP_LEVEL = 6
+_GZIP_WINDOW = 31  # zlib's largest window, with a gzip header
+_STEP = 4 << 20
+
+
+class _Counter:
+    """A stream that counts its bytes and stays open when pyarrow closes it."""
+
+    closed = False
+
+    def __init__(self, stream: BinaryIO | None) -> None:
+        self._stream = stream
+        self.written = 0
+
+    def write(self, data: Any) -> int:
+        size = memoryview(data).nbytes
+        if self._stream is not None:
+            self._stream.write(data)
+        self.written += size
+        return size
+
+    def tell(self) -> int:
+        return self.written
+
+    def flush(self) -> None:
+        """The stream belongs to the caller."""
+
+    def close(self) -> None:
+        """The same."""
+
+
+class Sink:
+    """Writes to a stream of the caller's, which stays open. A context manager; whole at its end.
+
+    Example:
+        >>> import io
+        >>> out = io.BytesIO()
+        >>> with Sink(out, "gzip") as sink:
+        ...     _ = sink.write(b"some text")
+        >>> zlib.decompress(out.getvalue(), wbits=31)
+        b'some text'
+    """
+
+    closed = False
+
+    def __init__(self, out: BinaryIO | None, codec: str | None) -> None:
+        """Take the stream (None: only count) and the compression, "gzip", "zstd" or None."""
+        self._counter = _Counter(out)
+        self._given = 0
+        self._gzip = zlib.compressobj(_GZIP_LEVEL, wbits=_GZIP_WINDOW) if codec == "gzip" else None
+        self._zstd = pa.CompressedOutputStream(pa.PythonFile(self._counter, "w"), codec) if codec == "zstd" else None
+
+    def __enter__(self) -> Sink:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            with contextlib.suppress(OSError):  # the first error counts
+                self._end()
+        else:
+            self._end()
+
+    def _end(self) -> None:
+        if self._gzip is not None:
+            self._counter.write(self._gzip.flush())
+        if self._zstd is not None:
+            self._zstd.close()
+
+    @property
+    def written(self) -> int:
+        """Bytes that reached the stream; final after the ``with`` block."""
+        return self._counter.written
+
+    def write(self, data: Any) -> int:
+        """Write bytes, or anything with a buffer of bytes; return how many."""
+        size = memoryview(data).nbytes
+        if self._gzip is not None:
+            self._counter.write(self._gzip.compress(data))
+        elif self._zstd is not None:
+            self._zstd.write(data)
+        else:
+            self._counter.write(data)
+        self._given += size
+        return size
+
+    def file(self) -> Any:
+        """The sink as a file for pyarrow's writers, which may be closed without harm."""
+        return pa.PythonFile(self, mode="w")
+
+    def tell(self) -> int:
+        """Bytes given so far, before compression."""
+        return self._given
+
+    def flush(self) -> None:
+        """Nothing is held back but by the compression."""
+
+    def close(self) -> None:
+        """The stream belongs to the caller."""
+
+
+def copy_stored(path: str, out: BinaryIO) -> int:
+    """Copy a file's bytes as they are; return how many."""
+    size = 0
+    with open(path, "rb", buffering=0) as stream:
+        while piece := stream.read(_STEP):
+            out.write(piece)
+            size += len(piece)
+    return size
