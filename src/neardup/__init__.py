@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from neardup._version import __version__
 
 if TYPE_CHECKING:
-    from neardup.api import SketchSet, estimate, find, jaccard, shingle, sketch
+    from neardup.api import SketchSet, dedup, estimate, find, jaccard, shingle, sketch
     from neardup.errors import (
         FormatError,
         InputError,
@@ -24,16 +24,20 @@ if TYPE_CHECKING:
         NeardupError,
         OutputError,
         SpecMismatch,
+        SpoolError,
     )
-    from neardup.params import Bands, Normalize, Shingle, Spec
+    from neardup.params import Bands, Keep, Normalize, Shingle, Spec
     from neardup.plan import choose_bands, s_curve
-    from neardup.result import Result, Summary
+    from neardup.result import Cleaned, CleanSummary, Result, SourceShare, Summary
     from neardup.stages.sketch import minhash
 
 __all__ = [
     "Bands",
+    "CleanSummary",
+    "Cleaned",
     "FormatError",
     "InputError",
+    "Keep",
     "MissingDependency",
     "NeardupError",
     "Normalize",
@@ -41,11 +45,14 @@ __all__ = [
     "Result",
     "Shingle",
     "SketchSet",
+    "SourceShare",
     "Spec",
     "SpecMismatch",
+    "SpoolError",
     "Summary",
     "__version__",
     "choose_bands",
+    "dedup",
     "estimate",
     "find",
     "jaccard",
@@ -56,7 +63,7 @@ __all__ = [
 ]
 
 _HOME = {
-    "api": ("SketchSet", "estimate", "find", "jaccard", "shingle", "sketch"),
+    "api": ("SketchSet", "dedup", "estimate", "find", "jaccard", "shingle", "sketch"),
     "errors": (
         "FormatError",
         "InputError",
@@ -64,10 +71,11 @@ _HOME = {
         "NeardupError",
         "OutputError",
         "SpecMismatch",
+        "SpoolError",
     ),
-    "params": ("Bands", "Normalize", "Shingle", "Spec"),
+    "params": ("Bands", "Keep", "Normalize", "Shingle", "Spec"),
     "plan": ("choose_bands", "s_curve"),
-    "result": ("Result", "Summary"),
+    "result": ("CleanSummary", "Cleaned", "Result", "SourceShare", "Summary"),
     "stages.sketch": ("minhash",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}

@@ -6,24 +6,20 @@ names back. The command line is a thin shell around ``find``.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import time
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
 from neardup import plan
-from neardup._version import __version__
+from neardup.cleaning import Policy, check_output, clean, open_protected
 from neardup.errors import InputError, SpecMismatch
-from neardup.formats import open_inputs
-from neardup.formats.arrays import numbers
-from neardup.formats.ids import Ids
+from neardup.formats import Ledger, open_inputs
+from neardup.formats.objects import hold
 from neardup.params import (
+    DEFAULT_ALARM,
     DEFAULT_CROWD,
+    DEFAULT_KEEP,
     DEFAULT_NORMALIZE,
     DEFAULT_RECALL,
     DEFAULT_SEED,
@@ -31,25 +27,24 @@ from neardup.params import (
     DEFAULT_SKETCH,
     DEFAULT_THRESHOLD,
     Bands,
+    Keep,
     Normalize,
     Shingle,
-    Spec,
     check_link,
+    check_share,
     check_slots,
 )
 from neardup.pipeline.collect import collect
-from neardup.pipeline.observe import Observer, Silent, peak_memory
-from neardup.pipeline.run import Found, run
-from neardup.result import Result, Summary
+from neardup.pipeline.observe import Observer, Silent
+from neardup.pipeline.space import Budget, Space
+from neardup.result import Cleaned, Result
+from neardup.runs import Run, check_threads
 from neardup.stages import shingle as shingle_stage
 from neardup.stages import sketch as sketch_stage
 from neardup.stages import text as text_stage
-from neardup.types import I64, Batch, Fault, Signatures
+from neardup.types import Signatures
 
-__all__ = ["SketchSet", "estimate", "find", "jaccard", "shingle", "sketch"]
-
-MOST_FAULTS = 1000
-"""Bad records that a result describes one by one; all are counted."""
+__all__ = ["SketchSet", "dedup", "estimate", "find", "jaccard", "shingle", "sketch"]
 
 
 def find(
@@ -74,6 +69,9 @@ def find(
     input_format: str | None = None,
     threads: int | None = None,
     block: int | None = None,
+    memory: int | str | None = None,
+    workdir: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     observer: Observer | None = None,
 ) -> Result:
     """Find the near-duplicates of a collection: verified pairs, clusters, a summary.
@@ -104,6 +102,11 @@ def find(
         input_format: when the name of a file does not tell.
         threads: how many; all processors when None.
         block: most documents of a block.
+        memory: limit of the resident memory of the process, in bytes or such as "2GB"; half of what is free when None.
+            Past it work goes to disk. The tables of the result come beside it.
+        workdir: folder to work in from the start, so that a run that was killed can be resumed; it is removed at the
+            end. When None, a temporary folder is used if memory gets short.
+        resume: go on with the interrupted run whose work is in ``workdir``.
         observer: told about progress.
 
     Returns:
@@ -111,13 +114,13 @@ def find(
 
     Raises:
         InputError: an option, a file or a record cannot be used; the message names it and the cure.
+        SpoolError: the workdir cannot be used: another run's, damaged, or its disk is full.
 
     >>> import neardup
     >>> found = neardup.find(["a rose is a rose", "a rose is a rose", "tulips"], shingle="char:4")
     >>> found.pairs.to_pylist()
     [{'id_a': 0, 'id_b': 1, 'similarity': 1.0}]
     """
-    begin = time.perf_counter()
     spec = plan.make_spec(
         threshold=threshold,
         recall=recall,
@@ -131,7 +134,6 @@ def find(
         collapse_exact=collapse_exact,
     )
     check_link(link)
-    workers = _check_threads(threads)
     reader = open_inputs(
         inputs,
         text=text,
@@ -143,104 +145,136 @@ def find(
         item=spec.shingle.kind == "item",
         block=block,
     )
-    book = _Book()
-    found = run(
-        reader.tasks(),
+    run = Run(reader, spec, check_threads(threads), memory, workdir, resume=resume, observer=observer or Silent())
+    with run:
+        return run.find(link).result()
+
+
+def dedup(
+    inputs: Any,
+    *,
+    output: str | os.PathLike[str] | None = None,
+    keep: str | Keep = DEFAULT_KEEP,
+    prefer: str | Sequence[str] = (),
+    protect: Any = None,
+    annotate: bool = False,
+    alarm: float = DEFAULT_ALARM,
+    threshold: float = DEFAULT_THRESHOLD,
+    recall: float = DEFAULT_RECALL,
+    shingle: str | Shingle = DEFAULT_SHINGLE,
+    normalize: str | Normalize = DEFAULT_NORMALIZE,
+    sketch: str = DEFAULT_SKETCH,
+    slots: int | None = None,
+    bands: str | Bands | None = None,
+    seed: int = DEFAULT_SEED,
+    crowd: int = DEFAULT_CROWD,
+    text: str | None = None,
+    id: str | None = None,
+    glob: str | None = None,
+    encoding: str = "utf-8",
+    on_bad: str = "fail",
+    input_format: str | None = None,
+    threads: int | None = None,
+    block: int | None = None,
+    memory: int | str | None = None,
+    workdir: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    observer: Observer | None = None,
+) -> Cleaned:
+    """Give a collection back without its near-duplicates, and say why each document went.
+
+    Documents are taken in the order that ``keep`` says, ties by input order; one that is still there is kept, and
+    those found near to it go. So every document that goes has an exact similarity of at least ``threshold`` to the one
+    kept for it, and no found pair is left among the kept. Empty documents stay. All else is untouched: records that
+    stay are what they were, byte for byte or value for value.
+
+    Args:
+        inputs: as for ``find``: a path or paths, or a frame, table, dataset, list or mapping in memory.
+        output: for paths, where the clean copies go: a folder, or for a single file a file. One copy for each input
+            file, of the same name, format and compression. None: nothing is written.
+        keep: ``first``, ``last``, ``longest``, ``shortest`` (bytes of the normalised text), ``max:COLUMN`` or
+            ``min:COLUMN`` (documents without a value last).
+        prefer: input files, folders or patterns whose documents are kept rather than others, the first first.
+        protect: further inputs whose documents never go and are not written; others that are near to them go. A file
+            that is among the inputs too is written whole.
+        annotate: leave nothing out, and add the columns cluster, keeper and similarity.
+        alarm: the summary names sources that lose more than this share.
+        threshold, recall, shingle, normalize, sketch, slots, bands, seed, crowd: as for ``find``.
+        text, id, glob, encoding, on_bad, input_format, threads, block: as for ``find``; bad records that are skipped
+            stay in the copies as they are.
+        memory, workdir, resume, observer: as for ``find``.
+
+    Returns:
+        Cleaned with ``data`` (the same kind of object as the inputs; for paths the names of the files written),
+        ``removed`` (an Arrow table with one record for each document that went) and ``summary``.
+
+    Raises:
+        InputError: an option, a file or a record cannot be used; the message names it and the cure.
+        OutputError: a copy cannot be written; none is, then.
+        SpoolError: the workdir cannot be used.
+
+    >>> import neardup
+    >>> clean, removed = neardup.dedup(["a rose is a rose", "tulips", "a rose is a rose"], shingle="char:4")
+    >>> clean
+    ['a rose is a rose', 'tulips']
+    >>> removed.select(["id", "keeper", "similarity", "rule"]).to_pylist()
+    [{'id': 2, 'keeper': 0, 'similarity': 1.0, 'rule': 'first'}]
+    """
+    spec = plan.make_spec(
+        threshold=threshold,
+        recall=recall,
+        shingle=shingle,
+        normalize=normalize,
+        sketch=sketch,
+        slots=slots,
+        bands=bands,
+        seed=seed,
+        crowd=crowd,
+    )
+    policy_keep = Keep.parse(keep)
+    check_share(alarm, "alarm")
+    inputs = hold(inputs)
+    reader, protected = open_protected(
+        inputs,
+        protect,
+        text=text,
+        id=id,
+        glob=glob,
+        encoding=encoding,
+        on_bad=on_bad,
+        input_format=input_format,
+        item=spec.shingle.kind == "item",
+        block=block,
+    )
+    in_memory = reader.value is not None
+    if in_memory and output is not None:
+        raise InputError("output is for inputs that are files; what is in memory is given back. Leave output out.")
+    target = None if output is None else os.fspath(output)
+    if target is not None:
+        check_output(reader, target)
+    policy = Policy(policy_keep, (prefer,) if isinstance(prefer, str) else tuple(prefer), protected)
+    run = Run(
+        reader,
         spec,
-        link=link,
-        total_bytes=reader.total_bytes,
-        threads=workers,
-        on_batch=book.enter,
-        first_of=book.first_of,
+        check_threads(threads),
+        memory,
+        workdir,
+        resume=resume,
+        task={"dedup": {**policy.facts(), "output": target, "annotate": annotate}},
         observer=observer or Silent(),
     )
-    return _result(found, book, spec, link, workers, begin)
-
-
-def _check_threads(threads: int | None) -> int:
-    if threads is None:
-        if hasattr(os, "sched_getaffinity"):
-            return len(os.sched_getaffinity(0))
-        return os.cpu_count() or 1
-    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
-        raise InputError(f"threads is {threads!r}. Give a whole number of at least 1.")
-    return threads
-
-
-class _Book:
-    """Keeps the names of rows and what was wrong, batch by batch."""
-
-    def __init__(self) -> None:
-        self.ids = Ids()
-        self.faults: list[Fault] = []
-        self.bad = 0
-        self.blank = 0
-
-    def enter(self, batch: Batch) -> None:
-        """Take note of a batch, in order."""
-        self.ids.append(batch)
-        self.bad += batch.bad
-        self.blank += batch.blank
-        self.faults.extend(batch.faults[: MOST_FAULTS - len(self.faults)])
-
-    def first_of(self, rows: I64) -> int:
-        """Among copies the row with the least hash of its id, so that shuffling the input changes nothing."""
-        names = self.ids.take(rows).to_pylist()
-        digests = [hashlib.blake2b(str(name).encode("utf-8", "replace"), digest_size=8).digest() for name in names]
-        return int(rows[min(range(len(digests)), key=lambda i: (digests[i], i))])
-
-
-def _result(found: Found, book: _Book, spec: Spec, link: str, threads: int, begin: float) -> Result:
-    pairs, tally = found.pairs, found.tally
-    take = book.ids.take
-    pair_table = pa.table(
-        {"id_a": take(pairs.left), "id_b": take(pairs.right), "similarity": numbers(pairs.similarity)}
-    )
-    names, number = np.unique(found.label, return_inverse=True)
-    cluster_table = pa.table(
-        {
-            "id": take(found.members),
-            "cluster": numbers(number.astype(np.int64)),
-            "keeper": take(found.keeper),
-            "similarity": numbers(found.similarity),
-        }
-    )
-    crowd_table = pa.table({"leader": take(found.crowd_leaders), "documents": numbers(found.crowd_documents)})
-    duplicates, example = book.ids.count_duplicates()
-    seconds = time.perf_counter() - begin
-    summary = Summary(
-        documents=tally.documents,
-        bytes=tally.read_bytes,
-        empty=tally.empty,
-        short=tally.short,
-        bad=book.bad,
-        blank=book.blank,
-        duplicate_ids=duplicates,
-        duplicate_id_example=example,
-        exact_copies=tally.exact_copies,
-        candidates=tally.candidates,
-        checked=tally.checked,
-        pairs=len(pairs),
-        clusters=names.size,
-        crowds=found.crowd_leaders.size,
-        crowd_documents=int(found.crowd_documents.sum()),
-        overfull=tally.overfull,
-        recall=spec.recall,
-        threshold=spec.threshold,
-        slots=spec.slots,
-        bands=str(spec.bands),
-        link=link,
-        sketch=spec.sketch,
-        seconds={name: round(value, 4) for name, value in tally.seconds.items()},
-        total_seconds=round(seconds, 4),
-        mb_per_second=round(tally.read_bytes / 1e6 / max(seconds, 1e-9), 3),
-        peak_memory=peak_memory(),
-        threads=threads,
-        spec=spec.as_dict(),
-        spec_id=spec.id,
-        version=__version__,
-    )
-    return Result(pair_table, cluster_table, crowd_table, summary, spec, tuple(book.faults))
+    with run:
+        cleaning = clean(run, policy)
+        removed = cleaning.removals().read_all()
+        data: Any = None
+        if in_memory:
+            data = cleaning.data(annotate=annotate)
+        elif target is not None:
+            cleaning.write(target, annotate=annotate)
+            data = list(cleaning.written)
+        dry = not in_memory and target is None
+        summary = cleaning.summary(alarm=alarm, dry_run=dry, annotated=annotate)
+        return Cleaned(data, removed, summary, spec, tuple(run.ledger.faults))
 
 
 def shingle(
@@ -350,10 +384,13 @@ def sketch(
         spec,
         total_bytes=reader.total_bytes,
         threads=1,
-        on_batch=lambda batch: None,
+        ledger=Ledger(),
         observer=Silent(),
+        space=Space(Budget(1 << 62, 1 << 62), None, {}),
     )
-    return SketchSet(Signatures(collection.values), spec.shingle, spec.normalize, spec.sketch, seed)
+    values = collection.resident
+    assert values is not None
+    return SketchSet(Signatures(values), spec.shingle, spec.normalize, spec.sketch, seed)
 
 
 def estimate(a: Any, b: Any) -> float:

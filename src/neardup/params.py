@@ -16,7 +16,9 @@ from typing import Any
 from neardup.errors import InputError, did_you_mean
 
 __all__ = [
+    "DEFAULT_ALARM",
     "DEFAULT_CROWD",
+    "DEFAULT_KEEP",
     "DEFAULT_NORMALIZE",
     "DEFAULT_RECALL",
     "DEFAULT_SEED",
@@ -29,14 +31,17 @@ __all__ = [
     "SKETCH_FAMILIES",
     "SPEC_VERSION",
     "Bands",
+    "Keep",
     "Normalize",
     "Shingle",
     "Spec",
     "check_link",
     "check_probability",
+    "check_share",
     "check_sketch",
     "check_slots",
     "check_threshold",
+    "parse_memory",
 ]
 
 SPEC_VERSION = 1
@@ -48,6 +53,9 @@ DEFAULT_SHINGLE = "char:9"
 DEFAULT_NORMALIZE = "nfc"
 DEFAULT_SKETCH = "hybrid"
 DEFAULT_SEED = 1
+DEFAULT_KEEP = "longest"
+DEFAULT_ALARM = 0.5
+"""Share of a source's documents whose removal raises an alarm."""
 DEFAULT_CROWD = 1000
 """A bucket or a group of copies of more documents than this is a crowd: checked and listed as a star."""
 
@@ -58,6 +66,39 @@ LINK_RULES = ("star", "connected")
 _SHINGLE_DEFAULT_K = {"char": 9, "word": 3, "byte": 9}
 _FORMS = ("none", "nfc", "nfkc")
 _STEPS = ("casefold", "space", "strip", "punct")
+
+
+def check_share(value: float, name: str) -> float:
+    """Return a share from 0 to 1.
+
+    Raises:
+        InputError: it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= 1.0:
+        raise InputError(f"{name} is {value!r}. Give a share from 0 to 1.")
+    return float(value)
+
+
+def parse_memory(value: int | str | None) -> int | None:
+    """Bytes of a size such as ``2GB``, ``500 MB`` or ``1.5GiB`` (GB: 10**9, GiB: 2**30), or of a number of bytes.
+
+    Raises:
+        InputError: not a size.
+
+    >>> parse_memory("1.5GB")
+    1500000000
+    """
+    if value is None:
+        return None
+    if isinstance(value, int) and not isinstance(value, bool):
+        if value > 0:
+            return value
+    elif isinstance(value, str):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", value, re.IGNORECASE)
+        if found and float(found[1]) > 0:
+            base = 1024 if found[3] else 1000
+            return int(float(found[1]) * base ** " kmgt".index(found[2].lower() or " "))
+    raise InputError(f"memory is {value!r}. Give a size such as 2GB, 500MB or 1.5GiB.")
 
 
 def check_threshold(value: float) -> float:
@@ -192,6 +233,38 @@ class Normalize:
 
     def __str__(self) -> str:
         return ",".join([self.form, *(name for name in _STEPS if getattr(self, name))])
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Which document of a cluster is kept: ``first``, ``last``, ``longest``, ``shortest``, ``max:COLUMN``,
+    ``min:COLUMN``."""
+
+    rule: str
+    column: str | None = None
+
+    @classmethod
+    def parse(cls, text: str | Keep) -> Keep:
+        """Read a policy as it is typed.
+
+        Raises:
+            InputError: no such policy, or a column is missing or too much.
+
+        >>> Keep.parse("max:date")
+        Keep(rule='max', column='date')
+        """
+        if isinstance(text, Keep):
+            return text
+        rule, colon, column = str(text).partition(":")
+        if rule in ("max", "min") and column:
+            return cls(rule, column)
+        if rule in ("first", "last", "longest", "shortest") and not colon:
+            return cls(rule)
+        known = ("first", "last", "longest", "shortest", "max:COLUMN", "min:COLUMN")
+        raise InputError(f"keep is {text!r}; known are {', '.join(known)}.{did_you_mean(str(text), known)}")
+
+    def __str__(self) -> str:
+        return self.rule if self.column is None else f"{self.rule}:{self.column}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from neardup.errors import MissingDependency
 from neardup.params import Spec
 from neardup.types import Fault
 
-__all__ = ["Result", "Summary"]
+__all__ = ["CleanSummary", "Cleaned", "Result", "SourceShare", "Summary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,10 @@ class Summary:
     mb_per_second: float
     peak_memory: int
     """Largest resident memory of the process, in bytes."""
+    memory_limit: int
+    """What it was to stay under."""
+    spooled: int
+    """Largest size of the workdir, in bytes; 0 when everything fitted into memory."""
     threads: int
     spec: dict[str, Any]
     spec_id: str
@@ -65,6 +70,68 @@ class Summary:
     def as_dict(self) -> dict[str, Any]:
         """The summary as plain JSON values."""
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceShare:
+    """How much of a source goes."""
+
+    source: str
+    documents: int
+    removed: int
+
+    @property
+    def share(self) -> float:
+        """Removed documents of all."""
+        return self.removed / self.documents if self.documents else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CleanSummary(Summary):
+    """A summary, and what was removed. ``pairs`` are those of distinct texts, ``clusters`` those that lose something."""
+
+    keep: str
+    """The policy."""
+    kept: int
+    """Documents that stay, protected ones included."""
+    removed: int
+    protected: int
+    """Documents of protected sources."""
+    largest_cluster: int
+    """Documents of the largest cluster, the kept one included."""
+    largest_keeper: Any
+    """Id of the document that is kept of it."""
+    sources: tuple[SourceShare, ...]
+    """What each source had and lost, in input order."""
+    alarm: float
+    alarms: tuple[str, ...]
+    """Sources that lost more than the share ``alarm``."""
+    written: tuple[str, ...]
+    """Files that were written."""
+    dry_run: bool
+    annotated: bool
+    """Records got the columns cluster, keeper and similarity, and none was removed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cleaned:
+    """A clean collection and why each document went. Unpacks into data and removals: ``clean, removed = dedup(…)``."""
+
+    data: Any
+    """What was given, without the documents that went: of the same kind; for paths the names of the files written."""
+    removed: pa.Table
+    """id, source, row, keeper, keeper_source, similarity, cluster, rule: one record for each document that went."""
+    summary: CleanSummary
+    spec: Spec
+    faults: tuple[Fault, ...]
+    """The first bad records, with reasons."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.data, self.removed))
+
+    def __repr__(self) -> str:
+        s = self.summary
+        return f"<neardup.Cleaned: {s.kept} of {s.documents} documents kept at {s.threshold}, {s.removed} removed>"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
 
-import neardup
 from neardup.cli import main
 from neardup.params import Bands, Normalize, Shingle, Spec
+from neardup.runs import Run
 from neardup.types import Fault
 
 SPEC = Spec(
@@ -59,6 +59,8 @@ SUMMARY: dict[str, Any] = {
     "total_seconds": 0.8,
     "mb_per_second": 7.0,
     "peak_memory": 210_000_000,
+    "memory_limit": 2_000_000_000,
+    "spooled": 0,
     "threads": 2,
     "sketch": "hybrid",
     "link": "star",
@@ -69,9 +71,10 @@ SUMMARY: dict[str, Any] = {
 
 
 class FakeSearch:
-    """Stands in for ``neardup.api``: notes how it was called, then returns or raises what it was given."""
+    """Stands in for ``Run.find``: notes how it was called, then returns or raises what it was given."""
 
     def __init__(self) -> None:
+        self.runs: list[Run] = []
         self.calls: list[dict[str, Any]] = []
         self.error: BaseException | None = None
         self.summary: dict[str, Any] = {}
@@ -80,19 +83,20 @@ class FakeSearch:
         self.faults: list[Fault] = []
         self.notes: list[str] = []
 
-    def find(self, inputs: list[Path], *, observer: Any, **options: Any) -> Any:
-        self.calls.append({"inputs": inputs, **options})
+    def find(self, run: Run, link: str) -> Any:
+        reader, spec = run.reader, run.spec
+        self.runs.append(run)
+        self.calls.append({"inputs": reader.sources, "link": link, **spec.as_dict(), **reader.settings})
         for note in self.notes:
-            observer.note(note)
+            run.observer.note(note)
         if self.error is not None:
             raise self.error
         return SimpleNamespace(
-            pairs=self.pairs,
-            clusters=CLUSTERS,
-            crowds=self.crowds,
+            pairs=self.pairs.to_reader,
+            clusters=lambda: CLUSTERS,
+            crowds=lambda: self.crowds,
             faults=self.faults,
-            spec=SPEC,
-            summary=SimpleNamespace(as_dict=lambda: {**SUMMARY, **self.summary}),
+            summary=lambda: SimpleNamespace(as_dict=lambda: {**SUMMARY, **self.summary}),
         )
 
 
@@ -100,8 +104,11 @@ class FakeSearch:
 def search(monkeypatch: pytest.MonkeyPatch) -> FakeSearch:
     """A search that reads nothing; the command calls it in place of the real one."""
     fake = FakeSearch()
-    monkeypatch.setitem(sys.modules, "neardup.api", fake)
-    monkeypatch.setattr(neardup, "api", fake, raising=False)
+
+    def fake_find(run: Run, link: str) -> Any:
+        return fake.find(run, link)
+
+    monkeypatch.setattr(Run, "find", fake_find)
     return fake
 
 

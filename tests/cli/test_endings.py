@@ -15,15 +15,28 @@ import pytest
 
 # The command with a search that keeps eight threads busy for a minute and does not hear Ctrl-C.
 BUSY = """
-import sys, time, types
+import sys, time
 from concurrent.futures import ThreadPoolExecutor
-import neardup
-def find(inputs, *, observer, **options):
+from neardup.runs import Run
+def find(run, link):
     with ThreadPoolExecutor(8) as pool:
         waiting = [pool.submit(time.sleep, 60) for _ in range(50)]
         print("searching", file=sys.stderr, flush=True)
         return [task.result() for task in waiting]
-neardup.api = sys.modules["neardup.api"] = types.SimpleNamespace(find=find)
+Run.find = find
+from neardup.cli import main
+main(["find", "docs.jsonl", *sys.argv[1:]], prog_name="neardup")
+"""
+# The command with a search that tells of its progress, and so can be stopped in order.
+TALKING = """
+import sys, time
+from neardup.runs import Run
+def find(run, link):
+    print("searching", file=sys.stderr, flush=True)
+    while True:
+        run.observer.advance(1)
+        time.sleep(0.01)
+Run.find = find
 from neardup.cli import main
 main(["find", "docs.jsonl", *sys.argv[1:]], prog_name="neardup")
 """
@@ -31,14 +44,14 @@ main(["find", "docs.jsonl", *sys.argv[1:]], prog_name="neardup")
 MANY = """
 import sys, types
 import pyarrow as pa
-import neardup
-from tests.cli.conftest import SPEC, SUMMARY, CLUSTERS, CROWDS
+from neardup.runs import Run
+from tests.cli.conftest import SUMMARY, CLUSTERS, CROWDS
 n = 300_000
 pairs = pa.table({"id_a": list(range(n)), "id_b": list(range(1, n + 1)), "similarity": [0.9] * n})
-def find(inputs, *, observer, **options):
-    return types.SimpleNamespace(pairs=pairs, clusters=CLUSTERS, crowds=CROWDS, faults=[], spec=SPEC,
-                                 summary=types.SimpleNamespace(as_dict=lambda: SUMMARY))
-neardup.api = sys.modules["neardup.api"] = types.SimpleNamespace(find=find)
+def find(run, link):
+    return types.SimpleNamespace(pairs=pairs.to_reader, clusters=lambda: CLUSTERS, crowds=lambda: CROWDS, faults=[],
+                                 summary=lambda: types.SimpleNamespace(as_dict=lambda: SUMMARY))
+Run.find = find
 from neardup.cli import main
 main(["find", "docs.jsonl", *sys.argv[1:]], prog_name="neardup")
 """
@@ -69,6 +82,39 @@ def test_ctrl_c_ends_at_once_and_leaves_nothing(tmp_path: Path, repository: Path
     assert err == "interrupted, nothing written\n"
     assert out == ""
     assert [path.name for path in tmp_path.iterdir()] == ["docs.jsonl"]
+
+
+@pytest.mark.parametrize("script", [BUSY, TALKING])
+def test_ctrl_c_leaves_the_workdir_and_says_how_to_go_on(tmp_path: Path, repository: Path, script: str) -> None:
+    process = _start(
+        script, "-o", "pairs.csv", "--workdir", "work", folder=tmp_path, repository=repository, stdout=subprocess.PIPE
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == "searching\n"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err == (
+        "interrupted, nothing written\n"
+        "The work so far is in work: go on with the same command and --resume, or delete it.\n"
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["docs.jsonl", "work"]
+
+
+def test_ctrl_c_takes_the_workdir_of_a_run_that_cannot_be_resumed_along(tmp_path: Path, repository: Path) -> None:
+    script = TALKING.replace('"docs.jsonl"', '"-", "--input-format", "jsonl"')
+    (tmp_path / "typed.jsonl").write_text('{"text": "never read"}\n')
+    with open(tmp_path / "typed.jsonl") as typed:
+        process = _start(
+            script, "--workdir", "work", folder=tmp_path, repository=repository, stdin=typed, stdout=subprocess.PIPE
+        )
+    assert process.stderr is not None
+    assert process.stderr.readline() == "searching\n"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err == "interrupted, nothing written\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["docs.jsonl", "typed.jsonl"]
 
 
 def test_a_closed_pipe_is_a_quiet_end_with_the_files_complete(tmp_path: Path, repository: Path) -> None:
@@ -110,6 +156,7 @@ def test_a_stdout_that_is_closed_from_the_start_is_an_error(tmp_path: Path, repo
         "import neardup",
         "from neardup.cli import main; main(['--help'], standalone_mode=False)",
         "from neardup.cli import main; main(['find', '--help'], standalone_mode=False)",
+        "from neardup.cli import main; main(['dedup', '--help'], standalone_mode=False)",
         "from neardup.cli import main; main(['--version'], standalone_mode=False)",
     ],
 )
@@ -124,7 +171,7 @@ def test_a_quick_command_imports_nothing_heavy(start: str) -> None:
     assert done.returncode == 0
 
 
-@pytest.mark.parametrize("args", [["--help"], ["find", "--help"]])
+@pytest.mark.parametrize("args", [["--help"], ["find", "--help"], ["dedup", "--help"]])
 def test_help_takes_at_most_0_15_seconds_of_one_core(
     command: Callable[..., subprocess.CompletedProcess[str]], args: list[str]
 ) -> None:

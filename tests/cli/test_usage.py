@@ -55,6 +55,8 @@ Run = Callable[..., Result]
         (["--json", "-o", "-"], "stdout can take one thing only."),
         (["-o", "docs.jsonl"], "docs.jsonl is an input too (docs.jsonl)."),
         (["--quiet", "--verbose"], "exclude each other"),
+        (["--memory", "lots"], "memory is 'lots'. Give a size such as 2GB"),
+        (["--memory", "0"], "memory is '0'."),
         (["--treshold", "0.8"], "No such option"),
     ],
 )
@@ -96,6 +98,7 @@ def test_an_output_beside_the_texts_of_a_folder_is_fine(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pairs.csv").write_text("old")
+    (tmp_path / "a.txt").write_text("a text")
     assert CliRunner().invoke(main, ["find", ".", "-o", "pairs.csv"]).exit_code == 0
     assert (tmp_path / "pairs.csv").read_text().startswith("id_a,id_b,similarity\n")
 
@@ -120,7 +123,7 @@ def test_a_folder_without_write_permission_fails_before_the_search(
 
 
 def test_every_help_text_ends_with_two_examples_and_tells_each_option() -> None:
-    for args in ([], ["find"]):
+    for args in ([], ["find"], ["dedup"]):
         result = CliRunner().invoke(main, [*args, "--help"])
         assert result.exit_code == 0
         head, _, examples = result.stdout.partition("Examples:\n")
@@ -128,12 +131,12 @@ def test_every_help_text_ends_with_two_examples_and_tells_each_option() -> None:
         assert "Usage: " in head
 
 
-def test_every_option_of_find_has_help_and_a_stated_default() -> None:
-    find = main.get_command(None, "find")  # type: ignore[arg-type]
-    flags = {"--json", "--collapse-exact", "--quiet", "--verbose"}
-    for option in find.params[1:]:
+@pytest.mark.parametrize("name", ["find", "dedup"])
+def test_every_option_has_help_and_a_stated_default(name: str) -> None:
+    command = main.get_command(None, name)  # type: ignore[arg-type]
+    for option in command.params[1:]:
         assert option.help, option.name
-        if not flags & set(option.opts):
+        if not option.is_flag:
             assert option.show_default or "[default: " in option.help, option.name
 
 
@@ -152,8 +155,15 @@ def test_the_choices_of_the_options_are_those_of_the_library() -> None:
     assert " and ".join(DEFAULT_GLOBS) in help_of["glob"]
 
 
-def test_every_parameter_of_the_library_has_its_option() -> None:
-    find = main.get_command(None, "find")  # type: ignore[arg-type]
-    names = {option.name.replace("block_size", "block") for option in find.params}
-    here = {"output", "clusters", "format", "json", "quiet", "verbose"}
-    assert names - here == set(signature(neardup.find).parameters) - {"observer"}
+@pytest.mark.parametrize(
+    ("name", "here"),
+    [
+        ("find", {"output", "clusters", "format"}),
+        ("dedup", {"removed", "dry_run"}),
+    ],
+)
+def test_every_parameter_of_the_library_has_its_option(name: str, here: set[str]) -> None:
+    command = main.get_command(None, name)  # type: ignore[arg-type]
+    names = {option.name.replace("block_size", "block") for option in command.params}
+    of_all = {"json", "quiet", "verbose"}
+    assert names - here - of_all == set(signature(getattr(neardup, name)).parameters) - {"observer"}

@@ -7,6 +7,7 @@ documents in ``tests.properties.hostile``; cases found by thought are in ``tests
 from __future__ import annotations
 
 import itertools
+from itertools import combinations, pairwise
 
 import numpy as np
 from hypothesis import assume, given, settings
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from tests.properties import hostile
 from tests.twins import banding, classical, graph, hashing, normal, sketching, spelling, verify
 from tests.twins.blocks import POISONS, built, filled, hasher_of, needed, packed, sketched
+from tests.unit.starring import starred
 
 from neardup.kernels import banding as fast_banding
 from neardup.kernels import classical as fast_classical
@@ -24,6 +26,8 @@ from neardup.kernels import sketching as fast_sketching
 from neardup.kernels import spelling as fast_spelling
 from neardup.kernels import utf8 as fast_utf8
 from neardup.kernels import verify as fast_verify
+from neardup.params import Bands
+from neardup.stages.bands import Leading, all_pairs, first_bands, in_part, nearest_leaders
 from neardup.stages.text import INERT_RANGES
 
 EXAMPLES = settings(max_examples=60)
@@ -280,13 +284,51 @@ def test_leaders_are_those_of_the_twin(values, data):
     generator = np.random.default_rng(data.draw(st.integers(0, 10**6)))
     members = generator.permutation(n)[: data.draw(st.integers(0, n))].astype(np.int64)
     known = generator.permutation(n)[: data.draw(st.integers(0, 3))].astype(np.int64)
-    leader = np.where(generator.random(n) < 0.2, 0, -1).astype(np.int64)
+    leader = np.where(generator.random(n) < 0.2, 0, -1).astype(np.int32)
     most, least = data.draw(st.integers(1, 6)), data.draw(st.integers(0, slots))
-    fast, slow = np.full(members.size, -7, dtype=np.int64), np.full(members.size, -7, dtype=np.int64)
-    fast_banding.star_leaders(members, values, leader, known, most, least, fast)
+    slow = np.full(members.size, -7, dtype=np.int64)
+    fast = nearest_leaders(members, values, leader, known, most=most, min_matches=least)
     banding.star_leaders(members, values, leader, known, most, least, slow)
     assert fast.tolist() == slow.tolist()
+    free = members[leader[members] < 0]
+    leading = Leading(known, values[known], most=most, min_matches=least)
+    parts = [leading.nearest(part, values[part]) for part in np.array_split(free, 3)]
+    assert np.concatenate(parts).tolist() == fast[leader[members] < 0].tolist()
     assert len(set(fast.tolist()) - {-1}) <= most
+
+
+@settings(max_examples=150)
+@given(signatures(), st.integers(1, 3), st.integers(0, 10**6))
+def test_first_bands_are_those_of_the_definition(values, width, seed):
+    n, slots = values.shape
+    bands = Bands(max(1, slots // width), min(width, slots))
+    generator = np.random.default_rng(seed)
+    left, right = generator.integers(0, n, 20), generator.integers(0, n, 20)
+    first, same = first_bands(values, left, right, bands)
+    for a, b, band, agree in zip(left.tolist(), right.tolist(), first.tolist(), same.tolist(), strict=True):
+        agreeing = [i for i in range(bands.bands) if banding.agree(values, a, b, i, bands.rows)]
+        assert band == (agreeing[0] if agreeing else bands.bands)
+        assert agree == banding.matches(values, a, b)
+
+
+@given(st.lists(st.integers(0, 2**64 - 1), max_size=50), st.integers(1, 512))
+def test_parts_of_keys_split_them_and_leave_equal_ones_together(keys, parts):
+    array, rows = np.array(keys, dtype=np.uint64), np.arange(len(keys))
+    found = [in_part(array, rows, part, parts) for part in range(parts)]
+    assert sorted(row for _, chosen in found for row in chosen.tolist()) == rows.tolist()
+    home = {key: part for part, (chosen, _) in enumerate(found) for key in chosen.tolist()}
+    assert all(key in home for key in keys)
+    assert sum(len(set(chosen.tolist())) for chosen, _ in found) == len(set(keys))
+
+
+@given(st.lists(st.integers(1, 6), max_size=12), st.integers(0, 10**6))
+def test_all_pairs_of_buckets_are_those_of_itertools(sizes, seed):
+    members = np.random.default_rng(seed).permutation(sum(sizes) + 5)[: sum(sizes)].astype(np.int64)
+    starts = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))).astype(np.int64)
+    found = [pair for a, b in all_pairs(members, starts) for pair in zip(a.tolist(), b.tolist(), strict=True)]
+    groups = [members[a:b].tolist() for a, b in pairwise(starts.tolist())]
+    expected = [(min(pair), max(pair)) for group in groups for pair in combinations(group, 2)]
+    assert sorted(found) == sorted(expected)
 
 
 # Graphs
@@ -310,8 +352,10 @@ def test_components_and_stars_are_those_of_the_twins(graph_of, seed):
     n, left, right = graph_of
     order = np.random.default_rng(seed).permutation(n).astype(np.int64)
     assert fast_graph.components(left, right, n).tolist() == graph.components(left, right, n)
-    keeper = fast_graph.stars(left, right, order, n).tolist()
+    keeper, _ = starred(left, right, order, pieces=1 + seed % 4)
     assert keeper == graph.stars(left, right, order, n)
+    fixed = set(order[: seed % 3].tolist()) | set(order[n // 2 : n // 2 + seed % 2].tolist())
+    assert starred(left, right, order, fixed=fixed)[0] == graph.stars(left, right, order, n, fixed)
     edges = {frozenset(edge) for edge in zip(left.tolist(), right.tolist(), strict=True)}
     keepers = set(keeper)
     assert all(keeper[row] == row or frozenset((row, keeper[row])) in edges for row in range(n))

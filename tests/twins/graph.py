@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 
@@ -26,13 +28,15 @@ def components(left: np.ndarray, right: np.ndarray, n: int) -> list[int]:
     return label
 
 
-def stars(left: np.ndarray, right: np.ndarray, order: np.ndarray, n: int) -> list[int]:
-    """Keeper of each row: in ``order``, a free row keeps itself and its free neighbours."""
+def stars(left: np.ndarray, right: np.ndarray, order: np.ndarray, n: int, fixed: Collection[int] = ()) -> list[int]:
+    """Keeper of each row: in ``order``, a free or fixed row keeps its free neighbours, and a free one itself."""
     near = _neighbours(left, right, n)
     keeper = [-1] * n
     for row in order.tolist():
-        if keeper[row] < 0:
-            for other in {row} | {other for other in near[row] if keeper[other] < 0}:
+        is_free = keeper[row] < 0
+        if is_free or row in fixed:
+            taken = {other for other in near[row] if keeper[other] < 0}
+            for other in taken | ({row} if is_free else set()):
                 keeper[other] = row
     return keeper
 

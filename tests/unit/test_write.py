@@ -10,6 +10,7 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.errors import InputError, OutputError
+from neardup.errors import InputError, OutputError, SpoolError
+from neardup.formats import write
 from neardup.formats.atomic import AtomicFiles, check_target
-from neardup.formats.write import Output, output_format, write_table, write_tables
+from neardup.formats.write import Output, output_format, remove_leftovers, write_table, write_tables
 
 SPEC: dict[str, Any] = {"id": "0123456789ab", "threshold": 0.8}
 AWKWARD = [
@@ -264,6 +266,103 @@ def test_a_pipe_takes_every_format(tmp_path: Path) -> None:
     assert out["jsonl"] == b'{"x": "a"}\n{"x": "b"}\n'
     assert out["csv"] == b"x\r\na\r\nb\r\n"
     assert pq.read_table(io.BytesIO(out["parquet"])).to_pydict() == {"x": ["a", "b"]}
+
+
+def as_stream(table: pa.Table, sizes: list[int]) -> pa.RecordBatchReader:
+    """The table as a stream of batches of these sizes, again and again, empty ones too."""
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        start = turn = 0
+        while start < table.num_rows:
+            size = sizes[turn % len(sizes)]
+            yield from table.slice(start, size).combine_chunks().to_batches() or [table.schema.empty_table()]
+            start, turn = start + size, turn + 1
+
+    return pa.RecordBatchReader.from_batches(table.schema, batches())
+
+
+@pytest.mark.parametrize("name", ["p.jsonl", "p.csv", "p.parquet", "p.csv.gz", "p.jsonl.zst"])
+@pytest.mark.parametrize("sizes", [[1, 2], [7, 1000], [100_000]])
+def test_a_stream_gives_the_bytes_of_the_table_for_any_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, sizes: list[int]
+) -> None:
+    for limit, value in (("_TEXT_ROWS", 500), ("_TEXT_BYTES", 9000), ("_GROUP_ROWS", 900), ("_GROUP_BYTES", 30_000)):
+        monkeypatch.setattr(write, limit, value)
+    count = 3000 if len(sizes) == 1 or sizes[1] > 2 else 1200
+    names = [f"{row * 7919 % count:x}" * (row % 40) for row in range(count)]
+    table = pairs(names, [None, *names[:-1]], [row / 7 for row in range(count)])
+    write_table(table, tmp_path / name, format=None, spec=SPEC)
+    write_table(as_stream(table, sizes), tmp_path / f"streamed.{name}", format=None, spec=SPEC)
+    assert (tmp_path / name).read_bytes() == (tmp_path / f"streamed.{name}").read_bytes()
+    if name == "p.parquet":
+        assert pq.read_table(tmp_path / name).to_pylist() == table.to_pylist()
+        assert pq.ParquetFile(tmp_path / name).num_row_groups > 1
+
+
+def test_row_groups_are_bounded_by_bytes(tmp_path: Path) -> None:
+    count = 30_000
+    table = pairs(["x" * 2000 + str(row) for row in range(count)], ["b"] * count, [0.5] * count)
+    write_table(as_stream(table, [999]), tmp_path / "p.parquet", format=None, spec=SPEC)
+    groups = pq.ParquetFile(tmp_path / "p.parquet").metadata
+    assert groups.num_row_groups == 2
+    assert all(
+        sum(groups.row_group(i).column(j).total_uncompressed_size for j in range(3)) < 64e6
+        for i in range(groups.num_row_groups)
+    )
+
+
+@pytest.mark.parametrize("name", ["p.jsonl", "p.csv", "p.parquet"])
+def test_a_stream_without_rows_is_written_like_a_table_without_rows(tmp_path: Path, name: str) -> None:
+    empty = AWKWARD_PAIRS.slice(0, 0)
+    write_table(empty, tmp_path / name, format=None, spec=SPEC)
+    write_table(as_stream(empty, [1]), tmp_path / f"s.{name}", format=None, spec=SPEC)
+    assert (tmp_path / name).read_bytes() == (tmp_path / f"s.{name}").read_bytes()
+
+
+def test_a_stream_is_written_in_memory_that_does_not_grow_with_it() -> None:
+    batch = pa.record_batch({"id_a": [f"document {row}" for row in range(50_000)], "similarity": [0.5] * 50_000})
+    peaks = []
+    for times in (60, 240):
+        peak = 0
+
+        def batches(times: int = times) -> Iterator[pa.RecordBatch]:
+            nonlocal peak
+            for _ in range(times):
+                peak = max(peak, pa.total_allocated_bytes())
+                yield batch
+
+        stream = pa.RecordBatchReader.from_batches(batch.schema, batches())
+        write_table(stream, os.devnull, format="parquet", spec=SPEC)
+        peaks.append(peak)
+    assert peaks[1] < 1.2 * peaks[0]
+
+
+def test_an_error_in_the_stream_leaves_nothing_behind(tmp_path: Path) -> None:
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield AWKWARD_PAIRS.to_batches()[0]
+        raise SpoolError("the work on disk is damaged")
+
+    stream = pa.RecordBatchReader.from_batches(AWKWARD_PAIRS.schema, batches())
+    with pytest.raises(SpoolError, match="damaged"):
+        write_table(stream, tmp_path / "p.parquet", format=None, spec=SPEC)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_not(tmp_path: Path) -> None:
+    script = (
+        "import os, signal, sys; from neardup.formats.atomic import AtomicFiles\n"
+        "with AtomicFiles() as files:\n"
+        "    files.open('p.csv').write(b'half'); files.open('p.csv.spec.json'); files.open('other.csv')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=False, timeout=60)
+    assert len(leftovers(tmp_path)) == 3
+    with AtomicFiles() as files:
+        files.open(tmp_path / "p.csv").write(b"whole")
+        remove_leftovers(tmp_path / "p.csv")
+        assert len(leftovers(tmp_path)) == 2
+    assert (tmp_path / "p.csv").read_bytes() == b"whole"
+    assert [name.startswith(".other.csv.") for name in leftovers(tmp_path)] == [True]
 
 
 def test_the_same_table_gives_the_same_bytes(tmp_path: Path) -> None:

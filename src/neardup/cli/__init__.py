@@ -1,9 +1,9 @@
 """The command line: the group ``neardup``, which loads a command only when it is called.
 
 Here: finding the commands and turning every way to end into an exit code: 0 done, 1 failed, 2 usage, 130
-stopped by Ctrl-C. One command a file (``find``); shared options are in ``options``, what is drawn is in
-``progress`` and ``summary``. This module and ``options`` import click, errors and params only, so ``neardup
---help`` is instant.
+stopped by Ctrl-C. One command a file (``find``, ``dedup``); shared options are in ``options``, the run behind a
+command in ``working``, what is drawn in ``progress`` and ``summary``. This module and ``options`` import click,
+errors and params only, so ``neardup --help`` is instant.
 """
 
 from __future__ import annotations
@@ -11,16 +11,17 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from neardup._version import __version__
 from neardup.errors import NeardupError, did_you_mean
 
-__all__ = ["main"]
+__all__ = ["main", "silence_stdout", "stop_now"]
 
 _COMMANDS = {
+    "dedup": ("neardup.cli.dedup", "Copy a collection without its near-duplicates, and say why each one went."),
     "find": ("neardup.cli.find", "Find the near-duplicate pairs of a collection, and their clusters."),
 }
 """Name of each command, the module that holds it as ``command``, and its line in the help."""
@@ -29,6 +30,8 @@ VERBOSE = "neardup.verbose"
 """Key in the context's ``meta``: whether --verbose was given (unexpected errors then show where)."""
 WRITTEN = "neardup.written"
 """Key in the context's ``meta``: the outputs that are complete already, for the message on Ctrl-C."""
+WORK = "neardup.work"
+"""Key in the context's ``meta``: the workdir that a run may leave behind, from which it can be resumed."""
 
 
 class Commands(click.Group):
@@ -66,25 +69,41 @@ class Commands(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:
-            _stop_now(ctx)
+            stop_now(ctx)
         except BrokenPipeError:
             silence_stdout()
             ctx.exit(0)
         except NeardupError as exc:
             _trace(ctx)
-            raise click.ClickException(str(exc)) from exc
+            raise _failed(ctx, str(exc)) from exc
         except MemoryError as exc:
             _trace(ctx)
-            raise click.ClickException(
-                "out of memory. Close other programs, or run on a part of the collection."
-            ) from exc
+            raise _failed(ctx, "out of memory. Close other programs, or give a limit with --memory.") from exc
         except Exception as exc:
             _trace(ctx)
             shown = "" if ctx.meta.get(VERBOSE) else " Run again with --verbose for the details."
-            raise click.ClickException(
+            raise _failed(
+                ctx,
                 f"unexpected {type(exc).__name__}: {exc}. This is a fault in neardup {__version__};"
-                f" report it with the command that you ran.{shown}"
+                f" report it with the command that you ran.{shown}",
             ) from exc
+
+
+def _failed(ctx: click.Context, message: str) -> click.ClickException:
+    left = _work_left(ctx)
+    return click.ClickException(f"{message}\n{left}" if left else message)
+
+
+def _work_left(ctx: click.Context) -> str:
+    """How to go on from the workdir that a run has left behind; empty when there is none."""
+    place = ctx.meta.get(WORK)
+    if place is None:
+        return ""
+    from neardup.spool.manifest import MANIFEST
+
+    if not (place / MANIFEST).exists():
+        return ""  # none was needed, or a run that was done has begun to remove it
+    return f"The work so far is in {place}: go on with the same command and --resume, or delete it."
 
 
 def _trace(ctx: click.Context) -> None:
@@ -94,13 +113,15 @@ def _trace(ctx: click.Context) -> None:
         click.echo(traceback.format_exc(), err=True, nl=False)
 
 
-def _stop_now(ctx: click.Context) -> None:
-    """End the process at once with 130: threads at work would otherwise hold the exit up until they are"
-    " done."""
+def stop_now(ctx: click.Context) -> NoReturn:
+    """End the process at once with 130: threads at work would otherwise hold the exit up until they are done."""
     written = ctx.meta.get(WRITTEN)
     ending = f"complete before that: {', '.join(written)}" if written else "nothing written"
     on_its_line = "\n" if sys.stderr is not None and sys.stderr.isatty() else ""  # after the ^C of the terminal
     click.echo(f"{on_its_line}interrupted, {ending}", err=True)
+    left = _work_left(ctx)
+    if left:
+        click.echo(left, err=True)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -110,8 +131,7 @@ def _stop_now(ctx: click.Context) -> None:
 
 
 def silence_stdout() -> None:
-    """After a closed pipe: let what is still buffered go nowhere, so that Python does not complain at"
-    " exit."""
+    """After a closed pipe: let what is still buffered go nowhere, so that Python does not complain at exit."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -125,7 +145,7 @@ def silence_stdout() -> None:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="\b\nExamples:\n"
     "  neardup find corpus/ -t 0.8\n"
-    "  neardup find docs.jsonl -o pairs.parquet --clusters clusters.csv",
+    "  neardup dedup docs.jsonl -o clean.jsonl --removed removed.csv",
 )
 @click.version_option(__version__, prog_name="neardup", message="%(prog)s %(version)s")
 def main() -> None:

@@ -1,35 +1,32 @@
 """``neardup find``: near-duplicate pairs and clusters of a collection.
 
 Here: the order of events of one run (check the outputs, search, write, tell) and where pairs go. The search
-itself is ``neardup.find``; what is shown while it runs and afterwards is in ``progress`` and ``summary``.
+itself is in ``neardup.runs``; how a run is set up and ended is in ``working``, what is shown in ``progress`` and
+``summary``.
 """
 
 from __future__ import annotations
 
 import json as jsonlib
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from neardup.cli import WRITTEN, options, silence_stdout
+from neardup.cli.working import STDOUT
 from neardup.errors import InputError
 from neardup.params import Bands
 
 if TYPE_CHECKING:
-    from neardup.result import Result
+    from neardup.runs import Finding
 
-__all__ = ["command"]
-
-STDOUT = "-"
-
-Outcome = TypeVar("Outcome")
+__all__ = ["check_banding", "check_voices", "command", "stdout_errors"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +75,9 @@ class Plan:
 @options.seed
 @options.threads
 @options.block_size
+@options.memory
+@options.workdir
+@options.resume
 @options.quiet
 @options.verbose
 @click.pass_context
@@ -100,19 +100,26 @@ def command(
     (one document each), each also compressed as .gz or .zst, glob patterns, and - for stdin.
 
     Pairs (id_a, id_b, similarity) go to stdout or to the file that -o names; everything else goes to
-    stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C; a run that fails or is
-    stopped leaves no half-written file.
+    stderr. What does not fit into --memory is worked on in files beside the output, and a run that was
+    stopped goes on from there with --resume.
+
+    Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C; a run that fails or is stopped leaves
+    no half-written output.
     """
+    check_voices(quiet=quiet, verbose=verbose)
+    check_banding(search["slots"], search["bands"])
+    plan = _plan(inputs, output=output, clusters=clusters, format=format, json=json, glob=search["glob"])
+    _run(ctx, inputs, search, plan, json=json, quiet=quiet, verbose=verbose)
+
+
+def check_voices(*, quiet: bool, verbose: bool) -> None:
+    """Raise UsageError when silence and details are both asked for."""
     if quiet and verbose:
         raise click.UsageError("--quiet and --verbose exclude each other. Give one of them.")
-    _check_banding(search["slots"], search["bands"])
-    plan = _plan(inputs, output=output, clusters=clusters, format=format, json=json, glob=search["glob"])
-    result = _search(inputs, search, quiet=quiet)
-    seconds = _write(ctx, result, plan)
-    _tell(ctx, result, plan, seconds=seconds, json=json, quiet=quiet, verbose=verbose)
 
 
-def _check_banding(slots: int | None, bands: Bands | None) -> None:
+def check_banding(slots: int | None, bands: Bands | None) -> None:
+    """Raise UsageError when the bands need more slots than there are to be."""
     if slots is not None and bands is not None and bands.slots > slots:
         raise click.UsageError(
             f"--bands {bands} needs {bands.slots} slots and --slots is {slots}. Leave --slots out, or raise it."
@@ -164,64 +171,73 @@ def _stdout_format(format: str | None) -> str:
     return format or ("table" if terminal else "jsonl")
 
 
-def _search(inputs: tuple[Path, ...], search: dict[str, Any], *, quiet: bool) -> Result:
-    from neardup import api
+def _run(
+    ctx: click.Context,
+    inputs: tuple[Path, ...],
+    search: dict[str, Any],
+    plan: Plan,
+    *,
+    json: bool,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    from neardup.cli import working
     from neardup.cli.progress import observer
+    from neardup.formats import open_inputs
 
-    block = search.pop("block_size")
-    with observer(quiet=quiet) as watching:
-        return _in_background(lambda: api.find(list(inputs), block=block, observer=watching, **search))
-
-
-def _in_background(work: Callable[[], Outcome]) -> Outcome:
-    """Run ``work`` in a thread and wait for it, so that this thread is free to hear Ctrl-C at once.
-
-    A compiled kernel or a pool of threads would keep the main thread from seeing the signal until it returns.
-    """
-    from concurrent.futures import Future
-
-    future: Future[Outcome] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as exc:
-            future.set_exception(exc)
-
-    threading.Thread(target=run, name="neardup-find", daemon=True).start()
-    return future.result()
+    spec = working.make_spec(search)
+    with ExitStack() as stack:
+        with observer(quiet=quiet) as watching:
+            stoppable = working.Stoppable(watching)
+            run = working.open_run(
+                open_inputs(list(inputs), **working.reading(search, spec)),
+                spec,
+                search,
+                place=working.work_place(plan.pairs),
+                task={"command": "find", "link": search["link"]},
+                observer=stoppable,
+            )
+            stack.enter_context(working.kept(ctx, run, plan.files))
+            finding = working.in_background(ctx, lambda: run.find(search["link"]), stoppable)
+        seconds = _write(ctx, finding, plan, spec=spec.as_dict(), threshold=spec.threshold)
+        summary = finding.summary().as_dict()
+        crowds = finding.crowds().to_pylist()
+        faults = finding.faults
+    _tell(summary, crowds, faults, plan, seconds=seconds, json=json, quiet=quiet, verbose=verbose)
 
 
-def _write(ctx: click.Context, result: Result, plan: Plan) -> float:
+def _write(ctx: click.Context, finding: Finding, plan: Plan, *, spec: dict[str, Any], threshold: float) -> float:
     """Write the files, then stdout; return the seconds it took."""
     from neardup.formats.write import Output, write_table, write_tables
 
     start = time.perf_counter()
-    spec = result.spec.as_dict()
+    pairs, clusters = finding.pairs(), finding.clusters() if plan.clusters is not None else None
     files = []
     if plan.pairs not in (None, STDOUT):
-        files.append(Output(result.pairs, plan.pairs, plan.pairs_format))
+        files.append(Output(pairs, plan.pairs, plan.pairs_format))
     if plan.clusters not in (None, STDOUT):
-        files.append(Output(result.clusters, plan.clusters, plan.clusters_format))
+        files.append(Output(clusters, plan.clusters, plan.clusters_format))
     write_tables(files, spec=spec)
     ctx.meta[WRITTEN] = plan.files
     try:
         if plan.pairs == STDOUT and plan.pairs_format == "table":
             from neardup.cli.summary import print_pairs
 
-            with _stdout_errors():
-                print_pairs(result.pairs, threshold=result.spec.threshold)
+            with stdout_errors():
+                print_pairs(pairs, threshold=threshold)
         elif plan.pairs == STDOUT:
-            write_table(result.pairs, STDOUT, format=plan.pairs_format, spec=spec)
+            write_table(pairs, STDOUT, format=plan.pairs_format, spec=spec)
         if plan.clusters == STDOUT:
-            write_table(result.clusters, STDOUT, format=plan.clusters_format, spec=spec)
+            write_table(clusters, STDOUT, format=plan.clusters_format, spec=spec)
     except BrokenPipeError:
         silence_stdout()  # the reader has seen enough; the files are complete, the summary follows
+    for _ in pairs:
+        pass  # where they were not all asked for: the summary counts them as they pass
     return time.perf_counter() - start
 
 
 @contextmanager
-def _stdout_errors() -> Iterator[None]:
+def stdout_errors() -> Iterator[None]:
     """Turn a system error met while printing into an OutputError; a closed pipe stays what it is."""
     from neardup.formats.atomic import output_error
 
@@ -234,18 +250,25 @@ def _stdout_errors() -> Iterator[None]:
 
 
 def _tell(
-    ctx: click.Context, result: Result, plan: Plan, *, seconds: float, json: bool, quiet: bool, verbose: bool
+    summary: dict[str, Any],
+    crowds: list[dict[str, Any]],
+    faults: Sequence[object],
+    plan: Plan,
+    *,
+    seconds: float,
+    json: bool,
+    quiet: bool,
+    verbose: bool,
 ) -> None:
     from neardup.cli.summary import closing_line, summary_lines, with_writing
 
-    summary = with_writing(result.summary.as_dict(), seconds)
+    summary = with_writing(summary, seconds)
     if json:
-        with _stdout_errors():
+        with stdout_errors():
             click.echo(jsonlib.dumps(summary, ensure_ascii=False, indent=2))
     if quiet:
         return
     if not json:
-        crowds = result.crowds.to_pylist()
-        lines = summary_lines(summary, crowds=crowds, faults=result.faults, files=plan.files, verbose=verbose)
+        lines = summary_lines(summary, crowds=crowds, faults=faults, files=plan.files, verbose=verbose)
         click.echo("\n".join(lines), err=True)
     click.echo(closing_line(summary), err=True)

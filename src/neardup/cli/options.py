@@ -21,6 +21,7 @@ from neardup.errors import InputError
 __all__ = [
     "INPUT_FORMATS",
     "PAIR_FORMATS",
+    "Checked",
     "bands",
     "block_size",
     "clusters",
@@ -33,12 +34,14 @@ __all__ = [
     "inputs",
     "json_summary",
     "link",
+    "memory",
     "normalize",
     "on_bad",
     "output",
     "output_format",
     "quiet",
     "recall",
+    "resume",
     "seed",
     "shingle",
     "sketch",
@@ -47,6 +50,7 @@ __all__ = [
     "threads",
     "threshold",
     "verbose",
+    "workdir",
 ]
 
 PAIR_FORMATS = ("table", "jsonl", "csv", "parquet")
@@ -280,6 +284,28 @@ threads: Decorator[Any] = click.option(
     help="Threads to work with. The result does not depend on it.  [default: one for each core]",
 )
 
+memory: Decorator[Any] = click.option(
+    "--memory",
+    type=Checked("size", params.parse_memory),
+    metavar="SIZE",
+    help="Limit of the memory of the process, such as 500MB or 2GB. What does not fit is worked on in files."
+    " The result does not depend on it.  [default: half of what is free]",
+)
+
+workdir: Decorator[Any] = click.option(
+    "--workdir",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder for the work on disk, used from the start, so that the run can be resumed; removed when it"
+    " is done.  [default: OUTPUT.neardup-work, and only when memory gets short]",
+)
+
+resume: Decorator[Any] = click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on with the run that was interrupted: the same command, inputs and options, and this.",
+)
+
 output: Decorator[Any] = click.option(
     "--output",
     "-o",
@@ -306,7 +332,7 @@ clusters: Decorator[Any] = click.option(
 json_summary: Decorator[Any] = click.option(
     "--json",
     is_flag=True,
-    help="Print the summary on stdout as one JSON object. Pairs are then written only where -o says.",
+    help="Print the summary on stdout as one JSON object. Data is then written only where -o says.",
 )
 
 quiet: Decorator[Any] = click.option("--quiet", "-q", is_flag=True, help="Say nothing on stderr but errors.")

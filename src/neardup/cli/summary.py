@@ -6,14 +6,18 @@ it does not show 1 for less than 1, nor a value on the wrong side of the thresho
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 __all__ = [
+    "ALARM",
+    "clean_closing_line",
+    "clean_lines",
     "closing_line",
     "counted",
     "duration",
     "megabytes",
+    "percent",
     "print_pairs",
     "printable",
     "similarity_text",
@@ -25,6 +29,10 @@ TABLE_ROWS = 50
 """Pairs that a terminal table shows."""
 FAULTS_SHOWN = 20
 CROWDS_SHOWN = 5
+SOURCES_SHOWN = 10
+"""Sources that the summary of a clean-up tells of: those that lost most."""
+ALARM = "ALARM"
+"""How the line of a source that lost too much begins."""
 _PLACES = 4
 _LABEL_WIDTH = 14
 
@@ -80,11 +88,9 @@ def printable(value: object) -> str:
 
 
 def with_writing(summary: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-    """Return the summary with the time of writing counted in: as a stage, in the total and in MB/s."""
-    total = round(summary["total_seconds"] + seconds, 4)
+    """Return the summary with the time of writing as a stage; its total has it already."""
     stages = {**summary["seconds"], "write": round(summary["seconds"].get("write", 0.0) + seconds, 4)}
-    rate = round(summary["bytes"] / 1e6 / max(total, 1e-4), 3)
-    return {**summary, "seconds": stages, "total_seconds": total, "mb_per_second": rate}
+    return {**summary, "seconds": stages}
 
 
 def closing_line(summary: Mapping[str, Any]) -> str:
@@ -112,22 +118,149 @@ def summary_lines(
 ) -> list[str]:
     """Return the summary for a person, a line an item; ``summary`` is ``Summary.as_dict()``."""
     rows = [
+        *_read_rows(summary),
+        ("pairs", f"{summary['pairs']:,} of similarity {summary['threshold']:g} or more"),
+        ("clusters", f"{summary['clusters']:,}, linked as {summary['link']}"),
+        *_crowd_rows(summary, crowds),
+        *_cost_rows(summary),
+        *([("written", ", ".join(files))] if files else []),
+        *_spec_rows(summary, verbose),
+    ]
+    return _lines(rows) + _fault_lines(summary, faults)
+
+
+def clean_lines(
+    summary: Mapping[str, Any],
+    *,
+    faults: Sequence[object],
+    files: Sequence[str],
+    verbose: bool,
+) -> list[str]:
+    """Return the summary of a clean-up for a person, a line an item; ``summary`` is ``CleanSummary.as_dict()``."""
+    documents, removed = summary["documents"], summary["removed"]
+    would = "would be " if _is_spared(summary) else ""
+    share = f"{removed:,} of {counted(documents, 'document')} ({percent(removed, documents)})"
+    protected = f"; {counted(summary['protected'], 'document')} protected" if summary["protected"] else ""
+    rows = [
+        *_read_rows(summary),
+        ("pairs", f"{summary['pairs']:,} of distinct texts of similarity {summary['threshold']:g} or more"),
+        ("removed", f"none; would be removed: {share}" if would else share),
+        ("kept", f"{would}{summary['kept']:,}, by the rule {summary['keep']}{protected}"),
+        ("clusters", _clusters(summary)),
+        *_crowd_rows(summary, []),
+        *_source_rows(summary["sources"]),
+        *_alarm_rows(summary),
+        *_cost_rows(summary),
+        *([("written", ", ".join(files))] if files else []),
+        *_spec_rows(summary, verbose),
+    ]
+    return _lines(rows) + _fault_lines(summary, faults)
+
+
+def clean_closing_line(summary: Mapping[str, Any]) -> str:
+    """Return the last line of a clean-up on stderr: counts, seconds, threads and spec id."""
+    would = " would be" if _is_spared(summary) else ""
+    parts = [
+        counted(summary["documents"], "document"),
+        f"{summary['checked']:,} checked",
+        f"{summary['removed']:,}{would} removed",
+        f"{summary['kept']:,}{would} kept",
+        counted(summary["clusters"], "cluster"),
+        duration(summary["total_seconds"]),
+        counted(summary["threads"], "thread"),
+        f"spec {summary['spec_id']}",
+    ]
+    return f"neardup: {', '.join(parts)}"
+
+
+def _is_spared(summary: Mapping[str, Any]) -> bool:
+    """Whether nothing was removed in truth."""
+    return bool(summary["dry_run"] or summary["annotated"])
+
+
+def percent(part: int, whole: int) -> str:
+    """Return a share in percent; 0 % and 100 % stand for themselves only.
+
+    Example:
+        >>> percent(1, 4), percent(1, 100_000), percent(99_999, 100_000)
+        ('25.0 %', '< 0.1 %', '> 99.9 %')
+    """
+    if part in (0, whole):
+        return f"{100 if part else 0} %"
+    share = 100 * part / whole
+    if share < 0.1:
+        return "< 0.1 %"
+    return "> 99.9 %" if share > 99.9 else f"{share:.1f} %"
+
+
+def _lines(rows: Sequence[tuple[str, str]]) -> list[str]:
+    return [f"{label:<{_LABEL_WIDTH}}{text}" for label, text in rows]
+
+
+def _read_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [
         ("documents", _documents(summary)),
         ("left out", _left_out(summary)),
         ("exact copies", f"{summary['exact_copies']:,}"),
         ("candidates", f"{summary['candidates']:,}; {counted(summary['checked'], 'pair')} checked exactly"),
-        ("pairs", f"{summary['pairs']:,} of similarity {summary['threshold']:g} or more"),
-        ("clusters", f"{summary['clusters']:,}, linked as {summary['link']}"),
-        *_crowd_rows(summary, crowds),
+    ]
+
+
+def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [
         ("recall", _recall(summary)),
         ("time", _time(summary)),
         ("speed", f"{_short(summary['mb_per_second'])} MB/s with {counted(summary['threads'], 'thread')}"),
-        ("peak memory", megabytes(summary["peak_memory"])),
-        ("spec", summary["spec_id"]),
-        *([("written", ", ".join(files))] if files else []),
-        *([(f"  {key}", str(value)) for key, value in summary["spec"].items()] if verbose else []),
+        ("peak memory", _memory(summary)),
     ]
-    return [f"{label:<{_LABEL_WIDTH}}{text}" for label, text in rows] + _fault_lines(summary, faults)
+
+
+def _spec_rows(summary: Mapping[str, Any], verbose: bool) -> list[tuple[str, str]]:
+    details = [(f"  {key}", str(value)) for key, value in summary["spec"].items()] if verbose else []
+    return [("spec", summary["spec_id"]), *details]
+
+
+def _clusters(summary: Mapping[str, Any]) -> str:
+    if not summary["clusters"]:
+        return "0"
+    largest = counted(summary["largest_cluster"], "document")
+    return f"{summary['clusters']:,}; the largest has {largest}, kept is {printable(summary['largest_keeper'])}"
+
+
+def _source_rows(sources: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """The sources that lost most, where there are several."""
+    losers = sorted((source for source in sources if source["removed"]), key=lambda source: -source["removed"])
+    if len(sources) < 2 or not losers:
+        return []
+    shown = losers[:SOURCES_SHOWN]
+    width = max(len(printable(source["source"])) for source in shown)
+    rows = [
+        (
+            "" if i else "sources",
+            f"{printable(source['source']):<{width}}  {source['removed']:,} of {source['documents']:,}"
+            f" ({percent(source['removed'], source['documents'])})",
+        )
+        for i, source in enumerate(shown)
+    ]
+    rest = len(losers) - len(shown)
+    untouched = len(sources) - len(losers)
+    tail = [f"{rest:,} more that lost some"] * bool(rest) + [f"{untouched:,} that lost nothing"] * bool(untouched)
+    return [*rows, ("", f"and {', '.join(tail)}")] if tail else rows
+
+
+def _alarm_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    lost = {source["source"]: source for source in summary["sources"]}
+    shown = [lost[name] for name in summary["alarms"][:SOURCES_SHOWN]]
+    rows = [
+        (
+            ALARM,
+            f"{printable(source['source'])} loses {percent(source['removed'], source['documents'])} of"
+            f" {counted(source['documents'], 'document')}, more than {100 * summary['alarm']:g} %",
+        )
+        for source in shown
+    ]
+    more = len(summary["alarms"]) - len(shown)
+    return [*rows, (ALARM, f"and {counted(more, 'source')} more")] if more else rows
 
 
 def _documents(summary: Mapping[str, Any]) -> str:
@@ -152,6 +285,11 @@ def _recall(summary: Mapping[str, Any]) -> str:
 def _time(summary: Mapping[str, Any]) -> str:
     stages = ", ".join(f"{name} {duration(spent)}" for name, spent in summary["seconds"].items())
     return f"{duration(summary['total_seconds'])}: {stages}"
+
+
+def _memory(summary: Mapping[str, Any]) -> str:
+    spooled = f"; {megabytes(summary['spooled'])} on disk" if summary["spooled"] else ""
+    return f"{megabytes(summary['peak_memory'])} of {megabytes(summary['memory_limit'])}{spooled}"
 
 
 def _short(number: float) -> str:
@@ -186,8 +324,8 @@ def _fault_lines(summary: Mapping[str, Any], faults: Sequence[object]) -> list[s
     return [f"bad records, left out ({bad:,}):", *shown, *more]
 
 
-def print_pairs(pairs: Any, *, threshold: float) -> None:
-    """Print the first pairs of an Arrow table to stdout as a table for the eye."""
+def print_pairs(batches: Iterable[Any], *, threshold: float) -> None:
+    """Print the first pairs of a stream of Arrow batches to stdout as a table for the eye; reads all of it."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -196,11 +334,14 @@ def print_pairs(pairs: Any, *, threshold: float) -> None:
     table.add_column("id_a", overflow="fold")
     table.add_column("id_b", overflow="fold")
     table.add_column("similarity", no_wrap=True)
-    for row in pairs.slice(0, TABLE_ROWS).to_pylist():
-        text = similarity_text(row["similarity"], threshold)
-        table.add_row(Text(printable(row["id_a"])), Text(printable(row["id_b"])), text)
+    count = 0
+    for batch in batches:
+        for row in batch.slice(0, max(0, TABLE_ROWS - count)).to_pylist():
+            text = similarity_text(row["similarity"], threshold)
+            table.add_row(Text(printable(row["id_a"])), Text(printable(row["id_b"])), text)
+        count += batch.num_rows
     console = Console(highlight=False)
-    if pairs.num_rows:
+    if count:
         console.print(table)
-    if pairs.num_rows > TABLE_ROWS:
-        console.print(f"… and {pairs.num_rows - TABLE_ROWS:,} more; -o FILE writes all")
+    if count > TABLE_ROWS:
+        console.print(f"… and {count - TABLE_ROWS:,} more; -o FILE writes all")

@@ -5,6 +5,7 @@
                             │          └─ arrow (arrow_columns)
                             ├─ arrow_objects
                             └─ python (items)
+    rows ── ledger ── ids, places         names of the documents, wherever they are kept
     tables ── write ── atomic
 
 A reader is made of sources (``source``); a source gives tasks, and a task, when called, one ``Batch``.
@@ -18,11 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from neardup.formats.inputs import Reader, open_inputs
+    from neardup.formats.ledger import Ledger
     from neardup.formats.write import write_table
 
-__all__ = ["Reader", "open_inputs", "write_table"]
+__all__ = ["Ledger", "Reader", "open_inputs", "write_table"]
 
-_HOMES = {"Reader": "inputs", "open_inputs": "inputs", "write_table": "write"}
+_HOMES = {"Ledger": "ledger", "Reader": "inputs", "open_inputs": "inputs", "write_table": "write"}
 
 
 def __getattr__(name: str) -> Any:

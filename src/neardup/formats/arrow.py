@@ -17,12 +17,15 @@ import pyarrow.parquet as pq
 
 from neardup.errors import InputError
 from neardup.formats.arrow_columns import Chosen, choose_columns, column_cuts, read_rows
+from neardup.formats.mapped import map_file
 from neardup.formats.source import BATCH_BYTES, ReadOptions, Task
 
-__all__ = ["Batches", "ColumnarSource", "IpcSource", "ParquetSource"]
+__all__ = ["Batches", "ColumnarSource", "IpcSource", "ParquetSource", "explained"]
 
 _FILE_MAGIC = b"ARROW1"
 _FEATHER_V1_MAGIC = b"FEA1"
+REST_TASKS = 8
+"""Tasks after which the pages of a mapped file are let go."""
 OpenFile = Callable[[], Any]
 """Gives a pyarrow file."""
 
@@ -38,9 +41,19 @@ class ColumnarSource:
         self.total_bytes = total_bytes
         self._options = options
 
-    def cut(self, batches: Batches, chosen: Chosen, *, positions: bool = False) -> Iterator[Task]:
-        """Yield tasks of about 4 MB of text; ``positions``: they stand in for ids that are not there."""
+    def cut(
+        self, batches: Batches, chosen: Chosen, *, positions: bool = False, rest: Callable[[], None] | None = None
+    ) -> Iterator[Task]:
+        """Yield tasks of about 4 MB of text.
+
+        Args:
+            batches: of the file or object.
+            chosen: its columns.
+            positions: they stand in for ids that are not there.
+            rest: called now and then, to let go of memory that was looked at.
+        """
         first_row = 1
+        tasks = 0
         for batch, consumed in batches:
             texts = batch.column(chosen.text)
             ids = None if chosen.id is None else batch.column(chosen.id)
@@ -56,11 +69,16 @@ class ColumnarSource:
                     positions=positions,
                 )
                 consumed = consumed and 0
+                tasks += 1
+                if rest is not None and tasks % REST_TASKS == 0:
+                    rest()
             first_row += len(batch)
 
 
 class ParquetSource(ColumnarSource):
     """One Parquet file; ``open_file`` where its bytes are not those of the file ``name``."""
+
+    format = "parquet"
 
     def __init__(
         self, name: str, options: ReadOptions, *, total_bytes: int | None, open_file: OpenFile | None = None
@@ -71,7 +89,7 @@ class ParquetSource(ColumnarSource):
     def tasks(self) -> Iterator[Task]:
         """Yield tasks of about 4 MB of text; only the needed columns are decoded."""
         source = self.name if self._open_file is None else self._open_file()
-        with _explained(self.name, "Parquet"), pq.ParquetFile(source, pre_buffer=False) as file:
+        with explained(self.name, "Parquet"), pq.ParquetFile(source, pre_buffer=False) as file:
             chosen = choose_columns(file.schema_arrow, self._options, self.name)
             columns = [file.schema_arrow.names[i] for i in (chosen.text, chosen.id) if i is not None]
             yield from self.cut(self._batches(file, columns), Chosen(0, None if chosen.id is None else 1))
@@ -97,6 +115,8 @@ def _rows_a_batch(group: Any, column: str) -> int:
 class IpcSource(ColumnarSource):
     """One Arrow IPC file (Feather too) or stream, mapped into memory; ``open_file`` as for Parquet."""
 
+    format = "arrow"
+
     def __init__(
         self, name: str, options: ReadOptions, *, total_bytes: int | None, open_file: OpenFile | None = None
     ) -> None:
@@ -105,14 +125,14 @@ class IpcSource(ColumnarSource):
 
     def tasks(self) -> Iterator[Task]:
         """Yield tasks of about 4 MB of text, without a copy where the file is not compressed."""
-        with _explained(self.name, "Arrow"):
+        with explained(self.name, "Arrow"):
             if self.total_bytes == 0:
                 raise InputError(f"{self.name} is empty (0 bytes), so it is no Arrow file. Write it again.")
-            file = pa.memory_map(self.name, "r") if self._open_file is None else self._open_file()
+            file, rest = map_file(self.name) if self._open_file is None else (self._open_file(), None)
             with file:
                 schema, batches = self._open(file)
                 chosen = choose_columns(schema, self._options, self.name)
-                yield from self.cut(batches, chosen)
+                yield from self.cut(batches, chosen, rest=rest)
 
     def _open(self, file: Any) -> tuple[Any, Batches]:
         magic = file.read(len(_FILE_MAGIC))
@@ -141,7 +161,7 @@ class IpcSource(ColumnarSource):
 
 
 @contextmanager
-def _explained(name: str, kind: str) -> Iterator[None]:
+def explained(name: str, kind: str) -> Iterator[None]:
     """Turn what pyarrow says about a file into InputError with the cure."""
     try:
         yield

@@ -18,7 +18,7 @@ from neardup.formats.arrow_columns import Chosen, check_text_type, choose_column
 from neardup.formats.columns import unknown_column
 from neardup.formats.source import ReadOptions, Task
 
-__all__ = ["ObjectSource", "is_arrow_object"]
+__all__ = ["ObjectSource", "is_arrow_object", "is_dataset", "read_object"]
 
 _ROWS = 1000
 """Rows asked of a ``datasets.Dataset`` at a time."""
@@ -35,10 +35,11 @@ def is_arrow_object(value: Any) -> bool:
             f"the input is a {type(value).__name__} of the splits {', '.join(map(repr, value))}. "
             f"Give one of them, such as dataset[{next(iter(value), 'train')!r}]."
         )
-    return hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__") or _is_dataset(value)
+    return hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__") or is_dataset(value)
 
 
-def _is_dataset(value: Any) -> bool:
+def is_dataset(value: Any) -> bool:
+    """True for a dataset of ``datasets``, of either kind."""
     return all(hasattr(value, name) for name in ("with_format", "iter", "column_names", "features"))
 
 
@@ -57,6 +58,20 @@ class ObjectSource(ColumnarSource):
     def __init__(self, value: Any, options: ReadOptions, name: str = "input") -> None:
         super().__init__(name, options, None)
         self._value = value
+
+    def with_column(self, name: str) -> tuple[Any, Iterator[Any]]:
+        """The Arrow schema, and record batches that have the column ``name`` if there is one.
+
+        Where the kind of object allows it, nothing but that column is converted, and the schema has no other. The
+        schema of a single column, which has no name, is empty.
+        """
+        with _explained(self._value):
+            opened = _open(_only(self._value, name))
+        if opened is None:
+            return pa.schema([(column, pa.null()) for column in self._value.column_names]), iter(())
+        if opened.is_column:
+            return pa.schema([]), iter(())
+        return opened.schema, (batch for batch, _ in self._batches(opened))
 
     def tasks(self) -> Iterator[Task]:
         """Yield tasks of about 4 MB of text, without a copy where the layout allows it."""
@@ -82,7 +97,7 @@ class ObjectSource(ColumnarSource):
 
 def _open(value: Any) -> _Opened | None:
     """The schema and the batches of an object; None for a dataset without rows."""
-    if _is_dataset(value):
+    if is_dataset(value):
         return _open_dataset(value)
     if hasattr(value, "__arrow_c_stream__"):
         try:
@@ -95,6 +110,17 @@ def _open(value: Any) -> _Opened | None:
         batch = pa.RecordBatch.from_struct_array(array)
         return _Opened(batch.schema, iter([batch]))
     return _column(pa.chunked_array([array]))
+
+
+def _only(value: Any, name: str) -> Any:
+    """The object with one column, where it has it and is of a kind that we know; else as it is."""
+    if is_dataset(value):
+        return value.select_columns([name]) if name in (value.column_names or ()) else value
+    if isinstance(value, (pa.Table, pa.RecordBatch)):
+        return value.select([name]) if value.schema.names.count(name) == 1 else value
+    if type(value).__module__.split(".")[0] in ("pandas", "polars") and name in getattr(value, "columns", ()):
+        return value[[name]]
+    return value
 
 
 def _column(column: Any) -> _Opened:
@@ -115,6 +141,20 @@ def _open_dataset(dataset: Any) -> _Opened | None:
             yield from table.to_batches()
 
     return _Opened(first.schema, batches())
+
+
+def read_object(value: Any) -> Any:
+    """Everything that an object of the Arrow PyCapsule interface has: a table, or a chunked array of a single column.
+
+    Raises:
+        InputError: it cannot be read as Arrow columns.
+    """
+    with _explained(value):
+        opened = _open(value)
+        if opened is None:
+            return pa.table({})
+        table = pa.Table.from_batches(list(opened.batches), opened.schema)
+    return table.column(0) if opened.is_column else table
 
 
 @contextmanager

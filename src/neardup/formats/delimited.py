@@ -39,7 +39,7 @@ from neardup.kernels.delimited import (
 )
 from neardup.types import SLACK, Batch
 
-__all__ = ["DelimitedSource"]
+__all__ = ["DelimitedSource", "RecordBlock", "record_blocks"]
 
 I64 = NDArray[np.int64]
 U8 = NDArray[np.uint8]
@@ -59,6 +59,26 @@ class _Buffer:
     consumed: int
     patience: int
     """As ``scan_records`` wants it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordBlock:
+    """Records of a file, one after the other, without the header row."""
+
+    data: U8
+    """UTF-8, followed by SLACK bytes; the records and the blank lines among them are ``data[start:stop]``."""
+    records: I64
+    """int64[n, COLUMNS] as ``scan_records`` writes it."""
+    start: int
+    stop: int
+    first_line: int
+    """1-based number of the line at ``start``: record i begins at line ``first_line + records[i, LINE]``."""
+    lines: int
+    """Lines in ``data[start:stop]``, blank ones included."""
+    layout: Layout
+    blank: int
+    consumed: int
+    """Bytes of the input as stored that the block stands for."""
 
 
 class DelimitedSource:
@@ -83,9 +103,9 @@ class DelimitedSource:
             stream: the open stream, where it was looked into already.
         """
         self.name = name
+        self.format = kind
         self.total_bytes = total_bytes
         self._options = options
-        self._kind = kind
         self._stream = stream
 
     def tasks(self) -> Iterator[Task]:
@@ -94,38 +114,16 @@ class DelimitedSource:
         Finding the records is done here, one byte after the other, at about 1 GB/s; the rest is the tasks'
         work.
         """
-        blocks = line_blocks(self._stream or self.name, encoding=self._options.encoding)
-        layout: Layout | None = None
-        parts: list[_Buffer] = []
-        wanted = 0  # a record that goes on is looked at again only when twice as much of it is there
-        for part in _with_last_marked(blocks):
-            parts.append(part)
-            if part.patience and sum(held.size for held in parts) < wanted:
-                continue
-            buffer = _joined(parts)
-            start, header_lines = 0, 0
-            if layout is None:
-                layout = find_layout(buffer.data, buffer.size, buffer.patience, self.name, self._kind, self._options)
-                if layout is not None and layout.header is not None:
-                    start, header_lines = layout.header
-            if layout is None:
-                parts, wanted = [buffer], 2 * buffer.size
-                if not part.patience:  # all blank
-                    nothing = np.empty((0, COLUMNS), dtype=np.int64)
-                    yield from self._cut(buffer, nothing, 0, BLANK_LAYOUT, buffer.lines)
-                continue
-            records, read, lines, blank = _scan(buffer, start, layout)
-            yield from self._cut(buffer, records, header_lines, layout, blank)
-            rest = _rest(buffer, read, header_lines + lines)
-            parts, wanted = ([rest], 2 * rest.size) if rest.size else ([], 0)
+        for block in record_blocks(self._stream or self.name, self.name, self.format, self._options):
+            yield from self._cut(block)
 
-    def _cut(self, buffer: _Buffer, records: I64, skipped: int, layout: Layout, blank: int) -> Iterator[Task]:
-        block = self._options.block or max(1, len(records))
-        consumed = buffer.consumed
-        for start in range(0, max(1, len(records)), block):
-            part = records[start : start + block]
-            rows = part[:, LINE] + (buffer.first_line + skipped)
-            yield partial(self._parse, buffer.data, part, rows, layout, blank, consumed)
+    def _cut(self, block: RecordBlock) -> Iterator[Task]:
+        records, blank, consumed = block.records, block.blank, block.consumed
+        step = self._options.block or max(1, len(records))
+        for start in range(0, max(1, len(records)), step):
+            part = records[start : start + step]
+            rows = part[:, LINE] + block.first_line
+            yield partial(self._parse, block.data, part, rows, block.layout, blank, consumed)
             blank = consumed = 0
 
     def _parse(self, data: U8, records: I64, rows: I64, layout: Layout, blank: int, consumed: int) -> Batch:
@@ -148,6 +146,51 @@ class DelimitedSource:
             blank=blank,
             consumed=consumed,
         )
+
+
+def record_blocks(source: str | ByteStream, name: str, kind: str, options: ReadOptions) -> Iterator[RecordBlock]:
+    """Yield the records of a file in order, and where they lie.
+
+    Args:
+        source: the file, or the open stream.
+        name: what the file is called in messages.
+        kind: "csv" or "tsv".
+        options: the encoding, and the columns that were asked for.
+
+    Raises:
+        InputError: the file cannot be read, or its first row does not have the columns that were asked for.
+    """
+    layout: Layout | None = None
+    parts: list[_Buffer] = []
+    wanted = 0  # a record that goes on is looked at again only when twice as much of it is there
+    for part in _with_last_marked(line_blocks(source, encoding=options.encoding)):
+        parts.append(part)
+        if part.patience and sum(held.size for held in parts) < wanted:
+            continue
+        buffer = _joined(parts)
+        start, header_lines = 0, 0
+        if layout is None:
+            layout = find_layout(buffer.data, buffer.size, buffer.patience, name, kind, options)
+            if layout is not None and layout.header is not None:
+                start, header_lines = layout.header
+        if layout is None:
+            parts, wanted = [buffer], 2 * buffer.size
+            if not part.patience:  # all blank
+                nothing = np.empty((0, COLUMNS), dtype=np.int64)
+                yield _record_block(buffer, nothing, (0, buffer.size), (0, buffer.lines, buffer.lines), BLANK_LAYOUT)
+            continue
+        records, read, lines, blank = _scan(buffer, start, layout)
+        yield _record_block(buffer, records, (start, read), (header_lines, lines, blank), layout)
+        rest = _rest(buffer, read, header_lines + lines)
+        parts, wanted = ([rest], 2 * rest.size) if rest.size else ([], 0)
+
+
+def _record_block(
+    buffer: _Buffer, records: I64, span: tuple[int, int], lines: tuple[int, int, int], layout: Layout
+) -> RecordBlock:
+    """Records in ``span`` of a buffer; ``lines``: those before the span, in it, and the blank ones in it."""
+    before, read, blank = lines
+    return RecordBlock(buffer.data, records, *span, buffer.first_line + before, read, layout, blank, buffer.consumed)
 
 
 def _with_last_marked(blocks: Iterator[LineBlock]) -> Iterator[_Buffer]:

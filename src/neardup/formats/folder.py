@@ -42,18 +42,20 @@ class TextFile:
 class FilesSource:
     """Text files in the order given."""
 
+    format = "text"
+
     def __init__(self, name: str, files: Sequence[TextFile], options: ReadOptions) -> None:
         self.name = name
         self.total_bytes = sum(file.size for file in files)
-        self._files = files
+        self.files = files
         self._options = options
 
     def tasks(self) -> Iterator[Task]:
         """Yield a task for files of about 4 MB together, at most ``block`` of them."""
         start = size = 0
-        for i, file in enumerate(self._files, start=1):
+        for i, file in enumerate(self.files, start=1):
             size += file.size + _FILE_BYTES
-            if size >= BATCH_BYTES or i - start == self._options.block or i == len(self._files):
+            if size >= BATCH_BYTES or i - start == self._options.block or i == len(self.files):
                 yield partial(self._read, start, i)
                 start, size = i, 0
 
@@ -62,7 +64,7 @@ class FilesSource:
         blobs: list[bytes] = []
         rows: list[int] = []
         ids: list[str] = []
-        for row, file in enumerate(self._files[start:stop], start=start + 1):
+        for row, file in enumerate(self.files[start:stop], start=start + 1):
             text = self._text(file, faults)
             if text is not None:
                 blobs.append(text)
@@ -75,7 +77,7 @@ class FilesSource:
             strings(ids),
             bad=faults.count,
             faults=tuple(faults.first),
-            consumed=sum(file.size for file in self._files[start:stop]),
+            consumed=sum(file.size for file in self.files[start:stop]),
         )
 
     def _text(self, file: TextFile, faults: Faults) -> bytes | None:

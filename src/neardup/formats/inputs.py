@@ -6,16 +6,19 @@ told apart here.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from neardup.errors import InputError, did_you_mean
 from neardup.formats.arrow_objects import ObjectSource, is_arrow_object
-from neardup.formats.folder import shown_path
+from neardup.formats.folder import FilesSource, shown_path
+from neardup.formats.hf import DatasetSource
 from neardup.formats.python import PythonSource
 from neardup.formats.resolve import INPUT_FORMATS, Resolver, suffix_format
-from neardup.formats.source import ReadOptions, Source, Task
+from neardup.formats.source import BATCH_DOCUMENTS, ReadOptions, Source, Task
 from neardup.formats.streams import text_codec
 
 __all__ = ["INPUT_FORMATS", "Reader", "open_inputs"]
@@ -26,25 +29,86 @@ ON_BAD = ("fail", "skip")
 class Reader:
     """Sources in order, and their tasks one after the other."""
 
-    def __init__(self, sources: Sequence[Source], names: Sequence[str]) -> None:
-        self._sources = list(sources)
+    def __init__(
+        self, sources: Sequence[Source], names: Sequence[str], settings: ReadOptions, value: Any = None
+    ) -> None:
+        self.parts = list(sources)
+        """The sources, in order."""
         self.sources = list(names)
         """The inputs as the user gave them."""
+        self.options = settings
+        self.value = value
+        """What was given, when it is no path."""
+        self.written_parts = self.parts
+        """The sources of which clean copies are wanted."""
 
     @property
     def total_bytes(self) -> int | None:
         """Bytes of input as stored, or None when any source does not know."""
         total = 0
-        for source in self._sources:
+        for source in self.parts:
             if source.total_bytes is None:
                 return None
             total += source.total_bytes
         return total
 
+    @property
+    def base(self) -> str | None:
+        """The folder that was given, when it was the only input."""
+        return self.sources[0] if len(self.sources) == 1 and os.path.isdir(self.sources[0]) else None
+
+    def joined(self, more: Sequence[Source]) -> Reader:
+        """This reader with further sources behind its own, which are read and not written."""
+        both = Reader([*self.parts, *more], self.sources, self.options, self.value)
+        both.written_parts = self.parts
+        return both
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How the sources are read, as JSON values."""
+        return asdict(self.options)
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether a later process could read the same again: everything is in regular files."""
+        return all(files is not None for files in map(files_of, self.parts))
+
+    def identity(self) -> dict[str, str]:
+        """Name, size and time of last change of each file; of many text files, a digest of theirs."""
+        found: dict[str, str] = {}
+        for source in self.parts:
+            files = files_of(source)
+            if files is None:
+                found[source.name] = "cannot be read again"
+                continue
+            facts = [f"{path} {_stamp(path)}" for path in files]
+            digest = hashlib.blake2b("\n".join(facts).encode("utf-8", "backslashreplace"), digest_size=8)
+            key = source.name if len(files) == 1 else f"{source.name} and {len(files) - 1} more"
+            found[key] = _stamp(files[0]) if len(files) == 1 else digest.hexdigest()
+        return found
+
     def tasks(self) -> Iterator[Task]:
         """Yield the tasks of all sources; each returns a Batch, and they may run in parallel."""
-        for source in self._sources:
+        for source in self.parts:
             yield from source.tasks()
+
+
+def files_of(source: Source) -> list[str] | None:
+    """The regular files that a source reads, or None when it reads something else too."""
+    if isinstance(source, (ObjectSource, PythonSource)):
+        return None
+    if isinstance(source, DatasetSource):
+        return source.files
+    files = [file.path for file in source.files] if isinstance(source, FilesSource) else [source.name]
+    return files if all(os.path.isfile(path) for path in files) else None
+
+
+def _stamp(path: str) -> str:
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return "missing"
+    return f"{facts.st_size} bytes, changed {facts.st_mtime_ns}"
 
 
 def open_inputs(
@@ -58,6 +122,7 @@ def open_inputs(
     input_format: str | None = None,
     item: bool = False,
     block: int | None = None,
+    name: str = "input",
 ) -> Reader:
     """Resolve inputs into a reader; files are looked at here and read by its tasks.
 
@@ -69,7 +134,7 @@ def open_inputs(
             position in a value. glob: pattern or patterns of the files of a folder. encoding: of text
             files; JSON, CSV and lines too. on_bad: "fail" or "skip", for records that cannot be used.
             input_format: one of INPUT_FORMATS, in place of the suffix. item: documents are sets of items.
-            block: documents a batch, at most.
+            block: documents a batch, at most. name: what values in memory are called.
 
     Raises:
         InputError: an input is missing, unknown, unreadable, given twice, or not of a kind that can be read.
@@ -80,13 +145,16 @@ def open_inputs(
     if block is not None and block < 1:
         raise InputError(f"block is {block}. Give a number of documents of at least 1.")
     text_codec(encoding)
-    options = ReadOptions(text, id, encoding, on_bad, item, block)
+    options = ReadOptions(text, id, encoding, on_bad, item, min(block or BATCH_DOCUMENTS, BATCH_DOCUMENTS))
     paths = _paths(inputs)
     if paths is None:
-        value: Source = ObjectSource(inputs, options) if is_arrow_object(inputs) else _python(inputs, options)
-        return Reader([value], [value.name])
+        value: Source = (
+            ObjectSource(inputs, options, name) if is_arrow_object(inputs) else _python(inputs, options, name)
+        )
+        return Reader([value], [value.name], options, inputs)
     patterns = (glob,) if isinstance(glob, str) else tuple(glob) if glob is not None else None
-    return Reader(Resolver(options, patterns, input_format).sources(paths), [shown_path(path) for path in paths])
+    sources = Resolver(options, patterns, input_format).sources(paths)
+    return Reader(sources, [shown_path(path) for path in paths], options)
 
 
 def _check_choice(value: str, known: Sequence[str], name: str) -> None:
@@ -121,14 +189,14 @@ def _checked_path(value: str | os.PathLike[Any]) -> str:
     return path
 
 
-def _python(inputs: Any, options: ReadOptions) -> PythonSource:
+def _python(inputs: Any, options: ReadOptions, name: str) -> PythonSource:
     if isinstance(inputs, (bytes, bytearray)) or not isinstance(inputs, Iterable):
         raise InputError(
             f"the input is of type {type(inputs).__name__}, which cannot be read. Give a path, a list of "
             "texts, pairs (id, text), a mapping of id to text, or a frame."
         )
     _check_no_paths(inputs)
-    return PythonSource(inputs, options)
+    return PythonSource(inputs, options, name)
 
 
 def _check_no_paths(inputs: Any) -> None:

@@ -45,6 +45,8 @@ _NO_COLUMNS = _Columns("", None)
 class JsonlSource:
     """A JSON Lines file, or standard input for ``-``, as a source of batches."""
 
+    format = "jsonl"
+
     def __init__(
         self,
         source: str | Path | ByteStream,
@@ -82,7 +84,7 @@ class JsonlSource:
 
     def _task(self, block: LineBlock, columns: _Columns, slabs: Slabs, blocks_of: Slabs) -> Batch:
         batch = _read_block(block, self.name, columns, self._options, slabs)
-        if self._options.block is None:  # else several blocks share the buffer
+        if block.is_alone:
             blocks_of.give_back(block.data)
         return batch
 

@@ -38,6 +38,8 @@ class Layout:
     """0-based; -1 without ids."""
     header: tuple[int, int] | None
     """Bytes and lines up to the end of the header row; None without one."""
+    names: tuple[str, ...] = ()
+    """The cells of the header row."""
 
 
 BLANK_LAYOUT = Layout(ord(","), False, 0, 0, -1, None)
@@ -84,7 +86,7 @@ def find_layout(
             rows.append((delimiter, _UNFINISHED))
         elif _is_header(row.cells, options):
             text, id_field = _header_fields(row.cells, options, source)
-            return Layout(delimiter, relaxed, len(row.cells), text, id_field, (row.end, row.lines))
+            return Layout(delimiter, relaxed, len(row.cells), text, id_field, (row.end, row.lines), tuple(row.cells))
         else:
             rows.append((delimiter, row))
     if any(row is _UNFINISHED for _, row in rows):

@@ -20,6 +20,8 @@ _NEWLINE, _RETURN = 10, 13
 class LinesSource:
     """A file of lines, or standard input. Neither the newline nor a carriage return before it is text."""
 
+    format = "lines"
+
     def __init__(
         self, name: str, options: ReadOptions, *, total_bytes: int | None, stream: ByteStream | None = None
     ) -> None:

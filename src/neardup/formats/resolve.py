@@ -1,11 +1,12 @@
 """From paths to sources.
 
     file      by its suffix, or ``input_format``; ``.gz`` and ``.zst`` behind it are unpacked
-    folder    its text files (``*.txt``, ``*.md``, or ``glob``), one document each; record files that
-    ``glob`` names, by suffix pattern   ``data/*.jsonl``, ``**/*.parquet``: the files it names, sorted by
-    path
+    folder    of ``datasets`` (``hf``), without ``glob`` and ``input_format``: each split one source
+    folder    its text files (``*.txt``, ``*.md``, or ``glob``), one document each; record files that ``glob``
+              names, by suffix
+    pattern   ``data/*.jsonl``, ``**/*.parquet``: the files it names, sorted by path
     -         standard input (or a pipe by name): ``input_format``, else JSON Lines when it begins with
-      ``{``; sets: lines
+              ``{``; sets: lines
 
 A file may be given only once. A link inside a folder to a file of the same folder is read once, by the
 first name.
@@ -26,6 +27,7 @@ from neardup.errors import InputError, did_you_mean
 from neardup.formats.arrow import IpcSource, OpenFile, ParquetSource
 from neardup.formats.delimited import DelimitedSource
 from neardup.formats.folder import FilesSource, TextFile, shown_path
+from neardup.formats.hf import DATASET, DatasetSource, dataset_folders, open_dataset
 from neardup.formats.jsonl import JsonlSource
 from neardup.formats.lines import LinesSource
 from neardup.formats.source import ReadOptions, Source
@@ -94,7 +96,7 @@ class Resolver:
 
     def _resolve(self, path: str) -> list[_Input]:
         if os.path.isdir(path):
-            return self._folder(path)
+            return self._datasets(path) or self._folder(path)
         if _is_stream(path):
             return [self._stream(path)]
         if not os.path.lexists(path) and not _GLOB_CHARACTERS.isdisjoint(path):
@@ -107,6 +109,15 @@ class Resolver:
                 open_bytes(path).close()  # says best what is wrong
                 raise InputError(files[0].error)
         return [_Input(file, self._format_of(file.path)) for file in self._once(files, path)]
+
+    def _datasets(self, folder: str) -> list[_Input]:
+        """The splits of a folder of Hugging Face datasets; none of another, or when it was said what to read in it."""
+        if self._patterns or self._format is not None:
+            return []
+        splits = dataset_folders(folder)
+        for split in splits:
+            self._once([look_at(path, os.path.realpath(path)) for path in open_dataset(split).paths], folder)
+        return [_Input(Found(split, 0, os.path.realpath(split)), DATASET) for split in splits]
 
     def _folder(self, folder: str) -> list[_Input]:
         patterns = self._patterns or self._format_globs()
@@ -184,6 +195,8 @@ class Resolver:
 
     def _source(self, each: _Input) -> Source:
         name, options, stream = each.found.path, self._options, each.stream
+        if each.format == DATASET:
+            return DatasetSource(name, options)
         size = each.found.size if stream is None else None
         if each.format == "jsonl":
             return JsonlSource(stream or name, options, total_bytes=size)

@@ -13,10 +13,13 @@ from typing import Protocol, TypeAlias
 from neardup.errors import InputError
 from neardup.types import Batch, Fault
 
-__all__ = ["BATCH_BYTES", "MAX_FAULTS", "Faults", "ReadOptions", "Source", "Task"]
+__all__ = ["BATCH_BYTES", "BATCH_DOCUMENTS", "MAX_FAULTS", "Faults", "ReadOptions", "Source", "Task"]
 
 BATCH_BYTES = 4 << 20
 """Input bytes that one batch holds, about: enough to keep a thread busy, little beside any memory limit."""
+
+BATCH_DOCUMENTS = 1 << 14
+"""Documents that one batch holds at most: their signatures take memory however short the texts are."""
 
 MAX_FAULTS = 100
 """Faults that a batch lists; the rest are only counted."""

@@ -24,7 +24,16 @@ from neardup.formats.encodings import Transcoder, text_codec
 from neardup.formats.slabs import Slabs
 from neardup.types import SLACK
 
-__all__ = ["BLOCK_BYTES", "ByteStream", "LineBlock", "line_blocks", "open_bytes", "read_all", "text_codec"]
+__all__ = [
+    "BLOCK_BYTES",
+    "ByteStream",
+    "LineBlock",
+    "line_blocks",
+    "open_bytes",
+    "read_all",
+    "stored_codec",
+    "text_codec",
+]
 
 U8 = NDArray[np.uint8]
 I64 = NDArray[np.int64]
@@ -55,6 +64,8 @@ class LineBlock:
     """1-based number of its first line in the file."""
     consumed: int
     """Bytes of the input as stored (compressed where compressed), read since the block before."""
+    is_alone: bool = True
+    """No other block shares the buffer, which may be given back after use."""
 
 
 class _Source(Protocol):
@@ -120,7 +131,7 @@ class ByteStream:
     def _open_file(self, name: str) -> None:
         if os.path.isdir(name):  # before the open: pyarrow's message would not say so
             raise InputError(f"{name} is a folder, not a file. Name the folder itself as the input, or a file in it.")
-        codec = _SUFFIXES.get(Path(name).suffix.lower())
+        codec = stored_codec(name)
         self._source: Any
         if codec is None:
             self._source = open(name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
@@ -194,6 +205,11 @@ def _near_files(name: str) -> str:
         return f" There is no folder {parent} either. Check the path."
 
 
+def stored_codec(path: str | Path) -> Any:
+    """How the bytes of a file are compressed by its name: "gzip", "zstd" or None."""
+    return _SUFFIXES.get(Path(path).suffix.lower())
+
+
 def open_bytes(path: str | Path) -> ByteStream:
     """Open a file, or standard input for ``-``, as decompressed bytes.
 
@@ -235,7 +251,7 @@ def line_blocks(
 
     A block holds about ``block_bytes`` (more only for a line longer than that: it grows, in linear time) and
     at most ``max_lines`` lines. Lines end with a newline character only; a carriage return stays where it is.
-    Buffers come from ``slabs``; without ``max_lines`` a block's ``data`` may be given back to it after use.
+    Buffers come from ``slabs``; ``data`` of a block that is alone in it may be given back to it after use.
 
     Raises:
         InputError: the input cannot be read, or is a damaged compressed file.
@@ -246,12 +262,11 @@ def line_blocks(
         for data, size in _cuts(_feed(stream, encoding), block_bytes, slabs or Slabs()):
             consumed = stream.stored - stored
             stored += consumed
-            ends = None if max_lines is None else _line_ends(data, size)
-            lines = _count_lines(data, size) if ends is None else ends.size
-            if ends is None or max_lines is None or lines <= max_lines:
+            lines = _count_lines(data, size)
+            if max_lines is None or lines <= max_lines:
                 yield LineBlock(data, size, lines, line, consumed)
             else:
-                yield from _split(data, ends, max_lines, line, consumed)
+                yield from _split(data, _line_ends(data, size), max_lines, line, consumed)
             line += lines
 
 
@@ -328,5 +343,6 @@ def _split(data: U8, ends: I64, max_lines: int, line: int, consumed: int) -> Ite
     start = 0
     for i in range(0, ends.size, max_lines):
         stop = int(ends[min(i + max_lines, ends.size) - 1])
-        yield LineBlock(data[start:], stop - start, min(max_lines, ends.size - i), line + i, consumed)
+        lines = min(max_lines, ends.size - i)
+        yield LineBlock(data[start:], stop - start, lines, line + i, consumed, is_alone=False)
         start, consumed = stop, 0

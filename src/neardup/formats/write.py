@@ -5,19 +5,23 @@ Here: ``write_table`` for one table, ``write_tables`` for several that must appe
 the same float64; a text is escaped as RFC 8259 (JSON) and RFC 4180 (CSV) say. Temporary names and renaming
 are in ``atomic``; tables for the eye are in ``cli``.
 
-Lines are built column by column inside Arrow, never as one Python object a row: writing a million pairs takes
-about a second.
+A table may come as a stream, and need not fit into memory. Rows are cut into pieces by their number and size, so
+the bytes written do not depend on how they came. Lines are built column by column inside Arrow, never as one
+Python object a row: writing a million pairs takes about a second.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -26,8 +30,17 @@ from neardup.errors import InputError, OutputError, did_you_mean
 from neardup.formats.arrays import strings
 from neardup.formats.arrays import text as scalar
 from neardup.formats.atomic import AtomicFiles, output_error
+from neardup.types import I64
 
-__all__ = ["OUTPUT_FORMATS", "SPEC_SUFFIX", "Output", "output_format", "write_table", "write_tables"]
+__all__ = [
+    "OUTPUT_FORMATS",
+    "SPEC_SUFFIX",
+    "Output",
+    "output_format",
+    "remove_leftovers",
+    "write_table",
+    "write_tables",
+]
 
 OUTPUT_FORMATS = ("jsonl", "csv", "parquet")
 STDOUT = "-"
@@ -36,8 +49,10 @@ SPEC_SUFFIX = ".spec.json"
 
 _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
-_CHUNK = 1 << 17
-"""Rows turned into text at a time: some tens of MB of memory, and Ctrl-C is heard between two chunks."""
+_TEXT_ROWS, _TEXT_BYTES = 1 << 17, 8 << 20
+"""What is turned into text at a time: some tens of MB of memory, and Ctrl-C is heard between two pieces."""
+_GROUP_ROWS, _GROUP_BYTES = 1 << 20, 32 << 20
+"""A row group of Parquet."""
 
 _JSON_SPECIAL = r'["\\\x00-\x1f]'
 # RFC 4180 needs the first part; an empty text differs from no value; some readers drop blanks at an end.
@@ -47,7 +62,8 @@ _CSV_SPECIAL = '[",\r\n]|^$|^[ \t]|[ \t]$'
 class Output(NamedTuple):
     """A table, where it goes, and in which format (None: as the suffix of the target says)."""
 
-    table: pa.Table
+    table: pa.Table | pa.RecordBatchReader
+    """A reader is read once, to its end."""
     target: str | Path
     format: str | None = None
 
@@ -84,7 +100,9 @@ def _suffix_of(target: str | Path) -> tuple[str, str | None]:
     return last, None
 
 
-def write_table(table: pa.Table, target: str | Path, *, format: str | None, spec: dict[str, Any]) -> None:
+def write_table(
+    table: pa.Table | pa.RecordBatchReader, target: str | Path, *, format: str | None, spec: dict[str, Any]
+) -> None:
     """Write one table to a file or, for ``-``, to stdout; see ``write_tables``."""
     write_tables([Output(table, target, format)], spec=spec)
 
@@ -117,12 +135,38 @@ def write_tables(outputs: Sequence[Output], *, spec: dict[str, Any]) -> None:
             _write_stdout(table, format, spec)
 
 
+def remove_leftovers(target: str | Path) -> None:
+    """Remove what a process that was killed while it wrote ``target`` has left beside it.
+
+    For a run that is resumed: the temporary files of ``atomic`` carry the number of their process, and only those of
+    processes that are gone are taken away.
+    """
+    final = Path(os.path.realpath(target))
+    for name in (final.name, final.name + SPEC_SUFFIX):
+        pattern = re.compile(rf"\.{re.escape(name[:100])}\.([0-9a-f]+)-[0-9a-f]{{8}}\.part")
+        with contextlib.suppress(OSError):
+            for entry in os.listdir(final.parent):
+                found = pattern.fullmatch(entry)
+                if found and not _is_running(int(found[1], 16)):
+                    (final.parent / entry).unlink(missing_ok=True)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # another user's
+    return True
+
+
 def _is_file_or_new(target: str | Path) -> bool:
     path = Path(os.path.realpath(target))
     return path.is_file() or not path.exists()
 
 
-def _write_stdout(table: pa.Table, format: str, spec: dict[str, Any]) -> None:
+def _write_stdout(table: pa.Table | pa.RecordBatchReader, format: str, spec: dict[str, Any]) -> None:
     stream = getattr(sys.stdout, "buffer", None)
     if stream is None:
         raise OutputError("stdout is closed. Give a file for the output.")
@@ -136,11 +180,19 @@ def _write_stdout(table: pa.Table, format: str, spec: dict[str, Any]) -> None:
         raise output_error("stdout", exc) from exc
 
 
-def _write(table: pa.Table, stream: BinaryIO, format: str, spec: dict[str, Any], compression: str | None) -> None:
+def _write(
+    table: pa.Table | pa.RecordBatchReader,
+    stream: BinaryIO,
+    format: str,
+    spec: dict[str, Any],
+    compression: str | None,
+) -> None:
+    schema = table.schema
+    batches = table.to_batches() if isinstance(table, pa.Table) else table
     if format == "parquet":
-        _write_parquet(table, stream, spec)
+        _write_parquet(schema, batches, stream, spec)
         return
-    pieces = _jsonl(table) if format == "jsonl" else _csv(table)
+    pieces = _jsonl(schema, batches) if format == "jsonl" else _csv(schema, batches)
     if compression is None:
         for piece in pieces:
             stream.write(piece)
@@ -179,28 +231,31 @@ class _Sink:
         self._stream.flush()
 
 
-def _write_parquet(table: pa.Table, stream: BinaryIO, spec: dict[str, Any]) -> None:
+def _write_parquet(
+    schema: pa.Schema, batches: Iterable[pa.RecordBatch], stream: BinaryIO, spec: dict[str, Any]
+) -> None:
     note = json.dumps(spec, sort_keys=True).encode()
-    table = table.replace_schema_metadata({**(table.schema.metadata or {}), b"neardup": note})
+    noted = schema.with_metadata({**(schema.metadata or {}), b"neardup": note})
     sink = pa.PythonFile(_Sink(stream), "w")
-    with pq.ParquetWriter(sink, table.schema, compression="zstd") as writer:
-        writer.write_table(table, row_group_size=1 << 20)
+    with pq.ParquetWriter(sink, noted, compression="zstd") as writer:
+        for group in _regrouped(schema, batches, _GROUP_ROWS, _GROUP_BYTES):
+            writer.write_table(pa.Table.from_batches([group.replace_schema_metadata(noted.metadata)], noted))
 
 
-def _jsonl(table: pa.Table) -> Iterator[memoryview]:
-    """Yield the lines of a table as JSON objects, a chunk of rows at a time."""
-    keys = [json.dumps(name, ensure_ascii=False) for name in table.column_names]
+def _jsonl(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[memoryview]:
+    """Yield the lines of a table as JSON objects, a piece of rows at a time."""
+    keys = [json.dumps(name, ensure_ascii=False) for name in schema.names]
     heads = [("{" if i == 0 else ", ") + key + ": " for i, key in enumerate(keys)]
-    for batch in _chunks(table):
+    for batch in _regrouped(schema, batches, _TEXT_ROWS, _TEXT_BYTES):
         cells = [_cells(column, _json_text, null="null") for column in batch.columns]
         yield _joined([part for pair in zip(heads, cells, strict=True) for part in pair] + ["}\n"])
 
 
-def _csv(table: pa.Table) -> Iterator[bytes | memoryview]:
+def _csv(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes | memoryview]:
     """Yield a header line and the rows of a table as RFC 4180 has them (CRLF, doubled quotes)."""
-    names = strings(table.column_names)
+    names = strings(schema.names)
     yield (",".join(_csv_text(names).to_pylist()) + "\r\n").encode()
-    for batch in _chunks(table):
+    for batch in _regrouped(schema, batches, _TEXT_ROWS, _TEXT_BYTES):
         cells = [_cells(column, _csv_text, null="") for column in batch.columns]
         parts: list[Any] = []
         for i, column in enumerate(cells):
@@ -208,10 +263,47 @@ def _csv(table: pa.Table) -> Iterator[bytes | memoryview]:
         yield _joined([*parts, "\r\n"])
 
 
-def _chunks(table: pa.Table) -> Iterator[pa.RecordBatch]:
-    for batch in table.to_batches(max_chunksize=_CHUNK):
-        if batch.num_rows:
-            yield batch
+def _regrouped(schema: pa.Schema, batches: Iterable[pa.RecordBatch], rows: int, size: int) -> Iterator[pa.RecordBatch]:
+    """Yield the rows again, cut where ``rows`` of them or ``size`` bytes are full: the same for any batches.
+
+    Compressors and Parquet give other bytes for other pieces, even where they give the same content.
+    """
+    held: list[pa.RecordBatch] = []
+    held_rows = held_bytes = 0
+    for batch in batches:
+        sums = np.cumsum(_row_bytes(batch))
+        start = 0
+        while start < batch.num_rows:
+            done = int(sums[start - 1]) if start else 0
+            # the row that fills the piece belongs to it, so there is always one
+            full = int(np.searchsorted(sums, done + size - held_bytes)) + 1
+            stop = min(full, start + rows - held_rows, batch.num_rows)
+            held.append(batch.slice(start, stop - start))
+            held_rows += stop - start
+            held_bytes += int(sums[stop - 1]) - done
+            start = stop
+            if held_rows == rows or held_bytes >= size:
+                yield _one(schema, held)
+                held, held_rows, held_bytes = [], 0, 0
+    if held:
+        yield _one(schema, held)
+
+
+def _one(schema: pa.Schema, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    if len(batches) == 1:
+        return batches[0]
+    return pa.Table.from_batches(batches, schema).combine_chunks().to_batches()[0]
+
+
+def _row_bytes(batch: pa.RecordBatch) -> I64:
+    """int64[rows]: about how many bytes each row has, 8 for each column and beside that those of texts."""
+    size = np.full(batch.num_rows, 8 * batch.num_columns, dtype=np.int64)
+    for column in batch.columns if batch.num_rows else ():
+        width = {pa.string(): np.int32, pa.large_string(): np.int64}.get(column.type)
+        if width is not None:  # by hand: Arrow's own way to numpy loads pandas where it is installed
+            ends = np.frombuffer(column.buffers()[1], dtype=width)
+            size += np.diff(ends[column.offset : column.offset + batch.num_rows + 1])
+    return size
 
 
 def _joined(parts: Sequence[Any]) -> memoryview:

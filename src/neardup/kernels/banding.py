@@ -11,7 +11,7 @@ import numpy as np
 from neardup.kernels._jit import kernel, part
 from neardup.kernels.hashing import M1, mix
 
-__all__ = ["band_keys", "bucket_pairs", "buckets", "star_leaders"]
+__all__ = ["PARTS", "band_keys", "bucket_pairs", "buckets", "first_bands", "star_leaders"]
 
 PARTS = 512
 PART_SHIFT = np.uint64(55)
@@ -102,13 +102,18 @@ def buckets(keys, rows):
 
 
 @part
-def _matches(values, a, b):
+def _agreeing(row_a, row_b):
     """Slots in which two signatures agree."""
-    row_a, row_b = values[a], values[b]
     same = 0
     for s in range(row_a.size):
         same += row_a[s] == row_b[s]
     return same
+
+
+@part
+def _matches(values, a, b):
+    """Slots in which the signatures of two rows agree."""
+    return _agreeing(values[a], values[b])
 
 
 @part
@@ -181,35 +186,50 @@ def bucket_pairs(members, starts, values, band, width, min_matches, crowd, by_cr
 
 
 @kernel
-def star_leaders(members, values, leader, known, most, min_matches, best):
-    """For each member of a hot bucket the leader that its signature agrees with most.
+def first_bands(values, left, right, bands, width, first, same):
+    """First band in which the signatures of each pair agree (``bands`` when none), and the slots that agree at all."""
+    for p in range(left.size):
+        a, b = left[p], right[p]
+        same[p] = _matches(values, a, b)
+        first[p] = bands
+        for band in range(bands):
+            s = band * width
+            end = s + width
+            while s < end and values[a, s] == values[b, s]:
+                s += 1
+            if s == end:
+                first[p] = band
+                break
 
-    ``members`` come in the order in which they may lead; ``known`` are rows that lead crowds already, whatever their
-    buckets. A member that has a leader (``leader[row]`` >= 0) or is one of the known is passed over; another goes to
-    the nearest leader met so far, when they agree in ``min_matches`` slots, else it becomes a leader itself while
-    fewer than ``most`` lead. ``best[i]`` is the leader's row, or -1. Cost: members x ``most`` signature comparisons,
-    never members squared.
+
+@kernel
+def star_leaders(members, values, leaders, leader_values, held, min_matches, best):
+    """For each member of a hot bucket the leader that its signature agrees with most; returns the leaders then held.
+
+    ``members`` come in the order in which they may lead, ``values[i]`` is the signature of member i. ``leaders`` and
+    ``leader_values`` have room for as many as there may be; ``held`` of them are known. A member that is itself a
+    leader is passed over; another goes to the nearest leader met so far, when they agree in ``min_matches`` slots, else
+    it becomes a leader while there is room. ``best[i]`` is the leader's row, or -1. Cost: members x leaders signature
+    comparisons, never members squared.
     """
-    leaders = np.empty(most, np.int64)
-    n = min(known.size, most)
-    leaders[:n] = known[:n]
+    n = held
     for i in range(members.size):
         best[i] = -1
         row = members[i]
-        if leader[row] >= 0:
-            continue
         top = min_matches - 1
         leads = False
         for e in range(n):
             if leaders[e] == row:
                 leads = True
                 break
-            same = _matches(values, row, leaders[e])
+            same = _agreeing(values[i], leader_values[e])
             if same > top:
                 top = same
                 best[i] = leaders[e]
         if leads:
             best[i] = -1
-        elif best[i] < 0 and n < most:
+        elif best[i] < 0 and n < leaders.size:
             leaders[n] = row
+            leader_values[n] = values[i]
             n += 1
+    return n

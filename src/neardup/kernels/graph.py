@@ -6,13 +6,21 @@ import numpy as np
 
 from neardup.kernels._jit import kernel
 
-__all__ = ["components", "reach", "stars"]
+__all__ = ["components", "join", "reach", "settle", "stars"]
 
 
 @kernel
 def components(left, right, n):
-    """Smallest row of each row's connected component, int64[n]: union by smaller row, path halving."""
+    """Smallest row of each row's connected component, int64[n]."""
     parent = np.arange(n)
+    join(parent, left, right)
+    settle(parent)
+    return parent
+
+
+@kernel
+def join(parent, left, right):
+    """Union by smaller row, path halving: the components of ``parent`` with these edges too."""
     for e in range(left.size):
         a, b = left[e], right[e]
         while parent[a] != a:
@@ -25,41 +33,31 @@ def components(left, right, n):
             parent[b] = a
         elif b < a:
             parent[a] = b
-    for i in range(n):
-        parent[i] = parent[parent[i]]
-    return parent
 
 
 @kernel
-def stars(left, right, order, n):
-    """Keeper of each row, int64[n]: greedily in ``order``, a free row keeps all its free neighbours.
+def settle(parent):
+    """Let every row point at the smallest of its component; a parent is never larger than its row."""
+    for i in range(parent.size):
+        parent[i] = parent[parent[i]]
 
-    Every row is its own keeper or a neighbour of its keeper, and no two keepers are neighbours.
+
+@kernel
+def stars(first, second, similarity, fixed, keeper, to_keeper):
+    """Greedy stars: a free row keeps all its free neighbours, rows taken in rising order.
+
+    Edges come sorted by (first, second), first < second, in one call or in several. ``keeper`` is -1 for a free row.
+    Every row that is met becomes its own keeper, or gets its first neighbour that keeps, with the similarity to it in
+    ``to_keeper``. A row that is ``fixed`` keeps its free neighbours even when it was taken; no two others that keep are
+    neighbours.
     """
-    degree = np.zeros(n + 1, np.int64)
-    for e in range(left.size):
-        degree[left[e] + 1] += 1
-        degree[right[e] + 1] += 1
-    for i in range(n):
-        degree[i + 1] += degree[i]
-    place = degree[:n].copy()
-    neighbour = np.empty(2 * left.size, np.int64)
-    for e in range(left.size):
-        a, b = left[e], right[e]
-        neighbour[place[a]] = b
-        place[a] += 1
-        neighbour[place[b]] = a
-        place[b] += 1
-    keeper = np.full(n, -1, np.int64)
-    for i in range(order.size):
-        row = order[i]
-        if keeper[row] >= 0:
-            continue
-        keeper[row] = row
-        for e in range(degree[row], degree[row + 1]):
-            if keeper[neighbour[e]] < 0:
-                keeper[neighbour[e]] = row
-    return keeper
+    for e in range(first.size):
+        a, b = first[e], second[e]
+        if keeper[a] < 0:  # all neighbours before it had their turn
+            keeper[a] = a
+        if keeper[b] < 0 and (keeper[a] == a or fixed[a]):
+            keeper[b] = a
+            to_keeper[b] = similarity[e]
 
 
 @kernel

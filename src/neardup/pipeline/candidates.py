@@ -1,98 +1,194 @@
-"""Candidate pairs of a collection: the bands in threads, hot buckets apart."""
+"""Candidate pairs of a collection: the bands in threads, hot buckets apart.
+
+Signatures in memory are compared as soon as two rows meet in a bucket. Signatures in a workdir are not there to be
+compared: the pairs of small buckets are written down with their band and compared later, many at a time
+(``Pending.checked``), and larger buckets are dealt with one by one. Both ways give the same pairs and the same counts.
+"""
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from neardup.params import Spec
-from neardup.pipeline.collect import Collection
+from neardup.pipeline.buckets import Buckets, pair_members
+from neardup.pipeline.check import Checker
+from neardup.pipeline.collection import Collection
 from neardup.pipeline.copies import Copies
-from neardup.pipeline.crowds import Check, Crowds, find_crowds
-from neardup.pipeline.leftovers import Leftovers, pair_leftovers, unique_pairs
+from neardup.pipeline.crowds import Crowds, find_crowds
+from neardup.pipeline.leftovers import Leftovers, pair_leftovers
 from neardup.pipeline.observe import Observer
+from neardup.pipeline.pending import Pending
+from neardup.pipeline.space import Space
+from neardup.pipeline.threads import in_order
 from neardup.stages import bands as band_stage
-from neardup.types import I64
+from neardup.stages.bands import BandBuckets
+from neardup.types import I32, I64
 
 __all__ = ["Candidates", "find_candidates"]
 
+SMALL = 64
+"""Rows of a bucket up to which writing down all its pairs costs less than fetching its signatures."""
+ROW_BYTES = 56
+"""Memory for each row that is being grouped."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class Candidates:
     """What banding found."""
 
-    left: I64
-    right: I64
-    """Pairs of representatives that passed the estimate filter, left < right, unique; none inside a crowd."""
-    met: int
-    """Candidate pairs before the filter."""
+    pending: Pending
+    """Pairs of representatives, left < right."""
     crowds: Crowds
+    met: int
+    """Candidate pairs met so far, before the estimate filter; those still pending are counted when they are checked."""
     overfull: int
     """Documents in buckets that stayed too large; they were compared with leaders only."""
 
 
 @dataclass(slots=True)
-class _Band:
-    hot: list[I64]
-    left: I64
-    right: I64
-    met: int
+class _Bands:
+    """What the bands gave before crowds are known."""
+
+    hot: Buckets
+    waiting: Buckets
+    """Buckets whose pairs wait until the crowds are known, so that pairs inside a crowd are passed over."""
+    met: int = 0
+    done: int = 0
+    """Bands finished."""
+    warm: list[bool] = field(default_factory=list)
+    """Whether each band has a hot bucket."""
+
+    def state(self) -> dict[str, Any]:
+        return {"met": self.met, "done": self.done, "hot": self.hot.state(), "waiting": self.waiting.state()}
+
+    @classmethod
+    def begun(cls, collection: Collection, space: Space) -> _Bands:
+        """Empty, or as an interrupted run left it."""
+        bands = cls(Buckets("hot", collection, space), Buckets("waiting", collection, space))
+        state = space.state.get("bands")
+        if state is not None:
+            bands.met, bands.done = state["met"], state["done"]
+            bands.hot.restore(state["hot"])
+            bands.waiting.restore(state["waiting"])
+        return bands
 
 
 def find_candidates(
     collection: Collection,
     copies: Copies,
-    weight: I64,
-    spec: Spec,
-    check: Check,
+    weight: I32,
+    check: Checker,
     *,
     threads: int,
     observer: Observer,
 ) -> Candidates:
-    """Run all bands; the answer does not depend on threads.
+    """Run all bands; the answer does not depend on threads, nor on where the signatures are.
 
-    A band without a hot bucket is paired up at once. The others wait until the crowds are known, so that pairs inside a
-    crowd, of which there may be very many, are passed over; their buckets are made again then, which is cheap.
-    Memory: one band's keys and buckets a thread, beside the pairs.
+    Memory: 56 bytes for each row of the bands that are being grouped; in a workdir a band is grouped in parts, so
+    that they fit the budget.
     """
-    none = np.full(len(collection), -1, dtype=np.int64)
-    nothing = np.empty(0, dtype=np.int64)
+    space = collection.space
+    pending = Pending.begun(collection, space)
+    bands = _Bands.begun(collection, space)
+    group = _group_resident if collection.resident is not None else _group_spooled
+    group(bands, pending, collection, weight, threads=threads, observer=observer)
+    n = len(collection)
+    if not len(bands.hot):
+        crowds = Crowds.none(n)
+        rest = Leftovers(0, 0)
+    elif "leftovers" in space.state:
+        crowds = Crowds.restored(collection, space)
+        rest = Leftovers(*space.state["leftovers"])
+    else:
+        crowds = find_crowds(bands.hot, collection, weight, check)
+        rest = pair_leftovers(bands.hot, pending, collection, weight, crowds, threads=threads)
+    if "waited" in space.state:
+        met = space.state["waited"]
+    else:
+        met = _pair_waiting(bands, pending, collection, crowds.crowd, threads=threads)
+        pending.flush()
+        crowds.keep(space)
+        space.checkpoint(leftovers=[rest.met, rest.overfull], waited=met, asked=crowds.asked, checked=check.checked)
+    pending.hot = {int(band) for band in bands.hot.bands()}
+    return Candidates(pending, crowds, bands.met + crowds.asked + rest.met + met, rest.overfull)
 
-    def pair_band(band: int, crowd: I64, *, wait_if_hot: bool) -> _Band:
-        found = band_stage.band_buckets(collection.values, copies.rows, weight, band, spec.bands, limit=spec.crowd)
-        if found.hot and wait_if_hot:
-            return _Band(found.hot, nothing, nothing, 0)
+
+def _group_resident(
+    bands: _Bands, pending: Pending, collection: Collection, weight: I32, *, threads: int, observer: Observer
+) -> None:
+    """Bands of signatures in memory: one band a thread; one with a hot bucket waits as a whole."""
+    spec, values = collection.spec, collection.resident
+    assert values is not None
+    rows = np.flatnonzero(weight)
+    none = np.full(len(collection), -1, dtype=np.int32)
+
+    def one(band: int) -> tuple[BandBuckets, I64, I64, int]:
+        found = band_stage.band_buckets(values, rows, weight, band, spec.bands, limit=spec.crowd)
+        if found.hot:
+            return found, rows[:0], rows[:0], 0
         left, right, met = band_stage.pair_up(
-            found, collection.values, crowd, band=band, rows=spec.bands.rows, min_matches=spec.min_matches
+            found, values, none, band=band, rows=spec.bands.rows, min_matches=spec.min_matches
         )
-        return _Band(found.hot, left, right, met)
+        return found, left, right, met
 
-    order = range(spec.bands.bands)
-    with ThreadPoolExecutor(threads, thread_name_prefix="neardup") as pool:
-        results: list[_Band] = []
-        for result in pool.map(lambda band: pair_band(band, none, wait_if_hot=True), order):
-            results.append(result)
-            observer.advance(1)
-        hot = [result.hot for result in results]
-        if not any(hot):
-            empty = Crowds(none, nothing, nothing, np.empty(0), 0)
-            rest = Leftovers(nothing, nothing, 0, np.zeros(len(collection), dtype=np.bool_))
-            return _joined(results, rest, empty, weight)
-        crowds = find_crowds(hot, collection, weight, spec, check)
-        waiting = [band for band in order if hot[band]]
-        results.extend(pool.map(lambda band: pair_band(band, crowds.crowd, wait_if_hot=False), waiting))
-    rest = pair_leftovers(hot, collection, weight, crowds, spec, threads=threads)
-    return _joined(results, rest, crowds, weight)
+    for band, (found, left, right, met) in enumerate(in_order(one, range(spec.bands.bands), threads=threads)):
+        bands.met += met
+        pending.add(left, right)
+        for members in found.hot:
+            bands.hot.add(band, members)
+        if found.hot:
+            bands.waiting.add_all(band, found.members, found.starts)
+        observer.advance(1)
 
 
-def _joined(results: list[_Band], rest: Leftovers, crowds: Crowds, weight: I64) -> Candidates:
-    """Put the pairs of all bands together: none inside a crowd, none twice."""
-    left = np.concatenate([*(result.left for result in results), rest.left])
-    right = np.concatenate([*(result.right for result in results), rest.right])
-    if crowds.left.size or rest.left.size:
-        inside = (crowds.crowd[left] >= 0) & (crowds.crowd[left] == crowds.crowd[right])
-        left, right = unique_pairs([(left[~inside], right[~inside])], crowds.crowd.size)
-    met = crowds.asked + rest.met + sum(result.met for result in results)
-    return Candidates(left, right, met, crowds, int(weight[rest.overfull].sum()))
+def _group_spooled(
+    bands: _Bands, pending: Pending, collection: Collection, weight: I32, *, threads: int, observer: Observer
+) -> None:
+    """Bands of keys in files: a band after the other, its parts in threads."""
+    spec, space = collection.spec, collection.space
+    fit = max(1, space.budget.share(0.3) // (ROW_BYTES * threads))
+    parts = min(band_stage.PARTS, max(threads, -(-len(collection) // fit)))
+    observer.advance(bands.done)
+    for band in range(bands.done, spec.bands.bands):
+
+        def one(part: int, band: int = band) -> BandBuckets:
+            keys, rows = collection.scan_keys(band, weight, part, parts)
+            return band_stage.group(keys, rows, weight, limit=spec.crowd)
+
+        for found in in_order(one, range(parts), threads=threads, ahead=threads):
+            for members in found.hot:
+                bands.hot.add(band, members)
+            sizes = np.diff(found.starts)
+            small = sizes <= SMALL
+            for left, right in band_stage.all_pairs(*_chosen(found, small)):
+                pending.add(left, right, tag=band + 1)
+            bands.waiting.add_all(band, *_chosen(found, ~small))
+        bands.done = band + 1
+        pending.flush()
+        space.checkpoint(bands=bands.state())
+        observer.advance(1)
+
+
+def _chosen(found: BandBuckets, which: np.typing.NDArray[np.bool_]) -> tuple[I64, I64]:
+    """Members and starts of some buckets."""
+    sizes = np.diff(found.starts)
+    return found.members[np.repeat(which, sizes)], np.concatenate(([0], np.cumsum(sizes[which]))).astype(np.int64)
+
+
+def _pair_waiting(bands: _Bands, pending: Pending, collection: Collection, crowd: I32, *, threads: int) -> int:
+    """Pair up the buckets that waited; returns the candidates met."""
+    hot = set(bands.hot.bands())
+    room = max(1024, collection.space.budget.share(0.1) // (threads * 4 * collection.spec.slots))
+    jobs = ((band, *part) for band in bands.waiting.bands() for part in bands.waiting.pieces(band, room))
+
+    def one(job: tuple[int, I64, I64]) -> tuple[I64, I64, int]:
+        band, members, starts = job
+        return pair_members(collection, members, starts, crowd if band in hot else None, band=band)
+
+    met = 0
+    for left, right, more in in_order(one, jobs, threads=threads):
+        pending.add(left, right)
+        met += more
+    return met

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from neardup.pipeline.collect import Collection
+from neardup.pipeline.collection import Collection
 from neardup.pipeline.observe import Observer
+from neardup.pipeline.threads import in_order
 from neardup.stages import shingle as shingle_stage
 from neardup.stages import verify as verify_stage
 from neardup.stages.shingle import Hasher
 from neardup.stages.verify import Chunk
 from neardup.types import F64, I64, U64
 
-__all__ = ["CHUNK_SHINGLES", "Checker"]
+__all__ = ["CHUNK_SHINGLES", "Checker", "TooLargeError"]
 
 CHUNK_SHINGLES = 8_000_000
-"""Shingles held at a time by a thread: 64 MB of sets."""
+"""Shingles held at a time by a thread, unless the budget has room for fewer: 64 MB of sets."""
+SHINGLE_BYTES = 20
+"""Memory for each of them: the text, the set, the table in which it is built."""
+
+
+FEW = 256
+"""Pairs that are checked in the calling thread: starting others would take longer."""
+TABLE_BYTES = 32
+"""Memory for each shingle of the largest document while its set is built."""
+
+
+class TooLargeError(Exception):
+    """Two documents are too long to be compared within the memory limit."""
+
+    def __init__(self, rows: I64, need: int) -> None:
+        super().__init__(rows, need)
+        self.rows = rows
+        self.need = need
 
 
 class Checker:
@@ -30,6 +47,7 @@ class Checker:
         self.threads = threads
         self.observer = observer
         self.checked = 0
+        self._chunk = min(CHUNK_SHINGLES, collection.space.budget.share(0.25) // (threads * SHINGLE_BYTES))
         self._rooms: list[U64] = []
 
     def __call__(self, left: I64, right: I64, threshold: float) -> F64:
@@ -46,41 +64,31 @@ class Checker:
             self.observer.advance(chunk.pairs.size)
         return similarity
 
+    def rest(self) -> None:
+        """Give up the memory that is kept for the next chunk."""
+        self._rooms.clear()
+
     def _checked(self, left: I64, right: I64, threshold: float) -> Iterator[tuple[Chunk, F64]]:
-        parts = verify_stage.chunks(left, right, self.collection.counts, budget=CHUNK_SHINGLES)
+        parts = verify_stage.chunks(left, right, self.collection.counts.take, budget=self._chunk)
 
         def work(chunk: Chunk) -> tuple[Chunk, F64]:
             return chunk, self._check_chunk(chunk, threshold)
 
-        if self.threads == 1:
-            yield from map(work, parts)
-            return
-        pool = ThreadPoolExecutor(self.threads, thread_name_prefix="neardup")
-        try:
-            yield from pool.map(work, parts)
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+        threads = self.threads if left.size >= FEW else 1
+        return in_order(work, parts, threads=threads, ahead=threads + 1)
 
     def _check_chunk(self, chunk: Chunk, threshold: float) -> F64:
         """Build the sets of a chunk's documents, each once, then merge its pairs."""
-        counts = self.collection.counts[chunk.docs]
+        counts = self.collection.counts.take(chunk.docs)
+        need = SHINGLE_BYTES * int(counts.sum()) + TABLE_BYTES * int(counts.max(initial=0))
+        if need > max(self._chunk * SHINGLE_BYTES, self.collection.space.budget.work):
+            raise TooLargeError(chunk.docs[np.argsort(counts)[-2:]], need)
         starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
         sizes = np.empty(chunk.docs.size, dtype=np.int64)
         sets = self._room(int(starts[-1]))
-        first_rows = self.collection.first_rows
-        block_of = np.searchsorted(first_rows, chunk.docs, side="right") - 1
-        cuts = np.concatenate(([0], np.flatnonzero(np.diff(block_of)) + 1, [block_of.size]))
-        for begin, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
-            block = int(block_of[begin])
-            shingle_stage.build_rows(
-                self.collection.blocks[block],
-                chunk.docs[begin:end] - first_rows[block],
-                counts[begin:end],
-                self.hasher,
-                starts[begin : end + 1],
-                sizes[begin:end],
-                sets,
-            )
+        for documents, local, part in self.collection.texts.parts(chunk.docs):
+            rooms = starts[part.start : part.stop + 1]
+            shingle_stage.build_rows(documents, local, counts[part], self.hasher, rooms, sizes[part], sets)
         similarity = verify_stage.check_pairs(chunk, starts, sizes, sets, threshold=threshold)
         self._rooms.append(sets)
         return similarity
@@ -91,4 +99,4 @@ class Checker:
             room = self._rooms.pop()
         except IndexError:
             room = np.empty(0, dtype=np.uint64)
-        return room if room.size >= size else np.empty(max(size, min(CHUNK_SHINGLES, 4 * size)), dtype=np.uint64)
+        return room if room.size >= size else np.empty(max(size, min(self._chunk, 4 * size)), dtype=np.uint64)

@@ -2,59 +2,66 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Protocol
 
 import numpy as np
 
+from neardup.errors import InputError
 from neardup.params import Spec
+from neardup.pipeline.collection import Collection, Rows
 from neardup.pipeline.observe import Observer
+from neardup.pipeline.space import Space
+from neardup.pipeline.threads import in_order
+from neardup.spool import MemoryColumn, Workdir
+from neardup.stages import bands as band_stage
 from neardup.stages import shingle as shingle_stage
 from neardup.stages import sketch as sketch_stage
 from neardup.stages import text as text_stage
 from neardup.stages.shingle import Hasher
-from neardup.types import I64, U32, U64, Batch, Documents, ShingleSets
+from neardup.types import I64, Batch, ShingleSets
 
-__all__ = ["Collection", "collect"]
+__all__ = ["Ledger", "collect"]
+
+CHECKPOINT_BYTES = 512 << 20
+"""Bytes of spool after which what was read is made to last."""
+PREDICT_BYTES = 32 << 20
+"""Bytes of input after which the room that the whole will need is predicted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Collection:
-    """All documents of a run, normalised, with their signatures."""
+class Ledger(Protocol):
+    """Keeps the names of the rows, beside the collection."""
 
-    blocks: list[Documents]
-    first_rows: I64
-    """int64[blocks + 1]: the row of each block's first document, and the number of rows."""
-    values: U32
-    """uint32[n, slots], signatures."""
-    counts: I64
-    """int64[n], shingles with repeats; 0 for an empty document."""
-    fingerprints: U64
-    """uint64[n, 2] of the normalised text."""
-    lengths: I64
-    """int64[n], bytes of the normalised text."""
-    read_bytes: int
-    """Bytes of text as read."""
-    short: int
-    """Documents of fewer than k tokens."""
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that it holds."""
 
-    def __len__(self) -> int:
-        return self.counts.size
+    def enter(self, batch: Batch) -> None:
+        """Take note of the next batch."""
+
+    def first_of(self, rows: I64) -> int:
+        """Pick one of rows by something other than its place."""
+
+    def spill(self, workdir: Workdir) -> None:
+        """Go on in files."""
+
+    def state(self) -> dict[str, Any]:
+        """JSON values from which ``restore`` makes it again, with its files."""
+
+    def restore(self, workdir: Workdir, state: dict[str, Any]) -> None:
+        """Become what an interrupted run's was."""
 
 
 @dataclass(slots=True)
 class _Sketched:
     batch: Batch
-    documents: Documents
-    values: U32
-    counts: I64
-    fingerprints: U64
+    rows: Rows
     short: int
 
 
-def _sketch(task: Callable[[], Batch], spec: Spec, hasher: Hasher) -> _Sketched:
+def _sketch(task: Callable[[], Batch], spec: Spec, hasher: Hasher, space: Space) -> _Sketched:
     """One block's work, in a worker thread."""
     batch = task()
     documents = text_stage.normalize_documents(batch.documents, spec.normalize, items=spec.shingle.kind == "item")
@@ -76,47 +83,11 @@ def _sketch(task: Callable[[], Batch], spec: Spec, hasher: Hasher) -> _Sketched:
     if spec.sketch in ("independent", "universal"):
         sets = shingle_stage.build_sets(documents, hasher, counts)
         values = sketch_stage.sketch_sets(sets, family=spec.sketch, slots=spec.slots, seed=spec.seed).values
-    fingerprints = sketch_stage.fingerprints(documents)
-    return _Sketched(batch, documents, values, counts, fingerprints, short)
-
-
-def _in_order(
-    tasks: Iterator[Callable[[], Batch]], work: Callable[[Callable[[], Batch]], _Sketched], threads: int
-) -> Iterator[_Sketched]:
-    """Run tasks in threads with a bounded look-ahead; results in the order of the tasks."""
-    if threads == 1:
-        yield from map(work, tasks)
-        return
-    waiting: deque[Future[_Sketched]] = deque()
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="neardup")
-    try:
-        for task in tasks:
-            waiting.append(pool.submit(work, task))
-            if len(waiting) > 2 * threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-class _Rows:
-    """Signatures gathered block by block. Room is guessed from the input's size; untouched room costs no memory."""
-
-    def __init__(self, slots: int) -> None:
-        self.values = np.empty((0, slots), dtype=np.uint32)
-        self.used = 0
-
-    def append(self, values: U32, more: float) -> None:
-        """Add a block; ``more`` says how many times its share of the input is still to come."""
-        need = self.used + values.shape[0]
-        if need > self.values.shape[0]:
-            room = max(need + int(1.2 * more * need), need + need // 2)
-            grown = np.empty((room, self.values.shape[1]), dtype=np.uint32)
-            grown[: self.used] = self.values[: self.used]
-            self.values = grown
-        self.values[self.used : need] = values
-        self.used = need
+    prints = sketch_stage.fingerprints(documents)
+    keys = None
+    if space.workdir is not None and spec.sketch != "permutation":
+        keys = band_stage.keys_of(values, spec.bands)
+    return _Sketched(batch, Rows(documents, values, counts, prints, keys), short)
 
 
 def collect(
@@ -125,58 +96,109 @@ def collect(
     *,
     total_bytes: int | None,
     threads: int,
-    on_batch: Callable[[Batch], None],
+    ledger: Ledger,
     observer: Observer,
+    space: Space,
 ) -> Collection:
-    """Read all batches and sketch them; ``on_batch`` sees each batch in order, in the calling thread.
+    """Read all batches and sketch them; ``ledger`` sees each batch in order, in the calling thread.
 
-    Memory: the normalised texts, 4 bytes a slot and 40 bytes beside for each document.
+    Memory: the normalised texts, 4 bytes a slot and 40 bytes beside for each document, until that is more than the
+    budget's store; from then on everything goes to files, and what was read lasts from checkpoint to checkpoint.
     """
     hasher = Hasher(spec.shingle, spec.seed)
-    blocks: list[Documents] = []
-    counts: list[I64] = [np.empty(0, np.int64)]
-    prints: list[U64] = [np.empty((0, 2), np.uint64)]
-    rows = _Rows(1 if spec.sketch == "permutation" else spec.slots)
-    read_bytes = short = consumed = 0
-    for done in _in_order(tasks, lambda task: _sketch(task, spec, hasher), threads):
-        on_batch(done.batch)
-        consumed += done.batch.consumed
-        observer.advance(done.batch.consumed)
-        read_bytes += done.batch.documents.nbytes
-        if len(done.documents) == 0:
+    collection = Collection.new(spec, space)
+    if space.workdir is not None and spec.sketch == "permutation":
+        raise _whole_universe(space)
+    done = _restored(collection, ledger, space)
+    if done is None:
+        return collection
+    consumed, predicted = 0, done > 0
+    rest = islice(tasks, done, None)
+    kept = collection.nbytes
+    for block in in_order(lambda task: _sketch(task, spec, hasher, space), rest, threads=threads, ahead=threads + 2):
+        ledger.enter(block.batch)
+        done += 1
+        consumed += block.batch.consumed
+        observer.advance(block.batch.consumed)
+        collection.read_bytes += block.batch.documents.nbytes
+        if len(block.rows.documents) == 0:
             continue
-        short += done.short
+        collection.short += block.short
         left = max(0, total_bytes - consumed) / max(consumed, 1) if total_bytes else 0.0
-        rows.append(done.values, min(left, 1e4))
-        blocks.append(done.documents)
-        counts.append(done.counts)
-        prints.append(done.fingerprints)
-    sizes = [len(block) for block in blocks]
-    first_rows = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))).astype(np.int64)
-    lengths = [np.diff(block.offsets) for block in blocks]
-    collection = Collection(
-        blocks=blocks,
-        first_rows=first_rows,
-        values=rows.values[: rows.used],
-        counts=np.concatenate(counts),
-        fingerprints=np.concatenate(prints),
-        lengths=np.concatenate([np.empty(0, np.int64), *lengths]),
-        read_bytes=read_bytes,
-        short=short,
-    )
+        collection.append(block.rows, min(left, 1e4))
+        if total_bytes and not predicted and consumed >= min(PREDICT_BYTES, total_bytes):
+            _predict(collection, space, left)
+            predicted = True
+        if space.workdir is None:
+            if collection.nbytes + ledger.nbytes > space.budget.store:
+                _spill(collection, ledger, space, observer, left)
+        elif collection.nbytes - kept > CHECKPOINT_BYTES:
+            kept = collection.nbytes
+            _keep(collection, ledger, space, read=done)
     if spec.sketch == "permutation":
-        return _permuted(collection, spec, hasher)
+        _permute(collection, spec, hasher)
+    if space.workdir is not None:
+        _keep(collection, ledger, space, read=done, stage="read")
     return collection
 
 
-def _permuted(collection: Collection, spec: Spec, hasher: Hasher) -> Collection:
+def _keep(collection: Collection, ledger: Ledger, space: Space, **facts: Any) -> None:
+    space.checkpoint(**facts, read_bytes=collection.read_bytes, short=collection.short, ledger=ledger.state())
+
+
+def _restored(collection: Collection, ledger: Ledger, space: Space) -> int | None:
+    """Blocks that an interrupted run had read, or None when it had read all."""
+    if space.workdir is None:
+        return 0
+    state = space.state
+    if "ledger" not in state:
+        ledger.spill(space.workdir)
+        return 0
+    ledger.restore(space.workdir, state["ledger"])
+    collection.read_bytes, collection.short = state["read_bytes"], state["short"]
+    return None if "stage" in state else int(state["read"])
+
+
+def _disk_need(collection: Collection, left: float) -> float:
+    """Bytes of files for what was read and ``left`` times as much: columns, band keys, and a tenth for pairs."""
+    keys = 0 if collection.keys else 8 * collection.spec.bands.bands * len(collection)
+    return 1.1 * (collection.nbytes + keys) * (1 + left)
+
+
+def _predict(collection: Collection, space: Space, left: float) -> None:
+    """Raise at once when the whole will have to go to a disk that has no room for it."""
+    if space.workdir is not None or collection.nbytes * (1 + left) > space.budget.store:
+        space.need(_disk_need(collection, left), "the collection does not fit into the memory limit; working on disk")
+
+
+def _spill(collection: Collection, ledger: Ledger, space: Space, observer: Observer, left: float) -> None:
+    if collection.spec.sketch == "permutation":
+        raise _whole_universe(space)
+    space.need(_disk_need(collection, left), "working on disk")
+    workdir = space.open()
+    observer.note(f"the collection is too large for the memory limit: going on in {workdir.path}")
+    collection.spill(workdir)
+    ledger.spill(workdir)
+
+
+def _whole_universe(space: Space) -> InputError:
+    return InputError(
+        "sketch permutation needs the sets of the whole collection in memory at once, which a limit of "
+        f"{space.budget.limit / 1e6:.0f} MB or work in a folder does not allow. Raise --memory (memory=) and name no "
+        "--workdir (workdir=), or take another sketch."
+    )
+
+
+def _permute(collection: Collection, spec: Spec, hasher: Hasher) -> None:
     """True permutations need the whole universe first: all sets are built, then ranked slot by slot."""
+    rows = np.arange(len(collection))
     sets = [
-        shingle_stage.build_sets(block, hasher, collection.counts[first : first + len(block)])
-        for block, first in zip(collection.blocks, collection.first_rows, strict=False)
+        shingle_stage.build_sets(documents, hasher, collection.counts.take(rows[part]))
+        for documents, _, part in collection.texts.parts(rows)
     ]
     sizes = np.concatenate([np.zeros(1, np.int64), *(np.diff(part.offsets) for part in sets)])
     hashes = np.concatenate([np.empty(0, np.uint64), *(part.hashes for part in sets)])
     whole = ShingleSets(np.cumsum(sizes, dtype=np.int64), hashes)
-    signatures = sketch_stage.sketch_sets(whole, family=spec.sketch, slots=spec.slots, seed=spec.seed)
-    return replace(collection, values=signatures.values)
+    values = MemoryColumn(np.uint32, spec.slots)
+    values.append(sketch_stage.sketch_sets(whole, family=spec.sketch, slots=spec.slots, seed=spec.seed).values)
+    collection.values = values

@@ -6,49 +6,99 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.pipeline.collect import Collection
-from neardup.types import I64
+from neardup.pipeline.collection import SCAN, Collection
+from neardup.types import I32, I64, U64
 
 __all__ = ["Copies", "find_copies"]
 
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """Which rows are copies of which."""
+    """Which rows are copies of which. Groups of one are not listed."""
 
-    representative: I64
-    """int64[n]: the first row with the same text; -1 for an empty document."""
-    rows: I64
-    """Rows that are compared: the representatives, rising."""
-    weight: I64
-    """int64[n]: documents that a representative stands for; 0 elsewhere."""
+    weight: I32
+    """int32[n]: documents that a representative stands for; 0 for a copy of an earlier document and for an empty one."""
+    several: I64
+    """Representatives of two documents and more, rising."""
     starts: I64
-    """int64[n + 1] into ``members``."""
+    """int64[groups + 1] into ``members``."""
     members: I64
-    """Rows of each representative's group, rising, at ``starts[row]``."""
+    """Rows of each group, rising, the representative first."""
+    empty: int
+    """Documents without a shingle."""
+
+    @property
+    def documents(self) -> int:
+        """Documents that an earlier one is a copy of."""
+        return self.members.size - self.several.size
 
     def of(self, row: int) -> I64:
         """All rows that have the text of representative ``row``, itself first."""
-        return self.members[self.starts[row] : self.starts[row + 1]]
+        at = int(np.searchsorted(self.several, row))
+        if at < self.several.size and self.several[at] == row:
+            return self.members[self.starts[at] : self.starts[at + 1]]
+        return np.array([row], dtype=np.int64)
+
+    def spread(self, rows: I64) -> tuple[I64, I64]:
+        """Groups of representatives end to end: (starts[m + 1], members), in the order of ``rows``."""
+        sizes = self.weight[rows].astype(np.int64)
+        starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
+        members = np.repeat(rows, sizes)
+        many = np.flatnonzero(sizes > 1)
+        group = np.searchsorted(self.several, rows[many])
+        inside = np.repeat(np.arange(many.size), sizes[many])
+        place = np.arange(inside.size) - np.repeat(np.cumsum(sizes[many]) - sizes[many], sizes[many])
+        members[starts[many][inside] + place] = self.members[self.starts[group][inside] + place]
+        return starts, members
 
 
 def find_copies(collection: Collection) -> Copies:
-    """Group documents by the 128-bit hash of their normalised text. O(n)."""
+    """Group documents by the 128-bit hash of their normalised text. O(n), in parts that fit the budget."""
     n = len(collection)
-    rows = np.flatnonzero(collection.counts > 0)
-    prints = collection.fingerprints[rows]
-    representative = np.full(n, -1, dtype=np.int64)
-    representative[rows] = rows
+    weight = np.ones(n, dtype=np.int32)
+    empty = 0
+    for first, counts in collection.counts.scan(SCAN):
+        weight[first : first + counts.size] = counts > 0
+        empty += int(np.count_nonzero(counts == 0))
+    parts = 1
+    while 80 * n > parts * collection.space.budget.share(0.5) and parts < 256:
+        parts *= 2
+    found = [_copies_in(collection, weight, part, parts) for part in range(parts)]
+    of = np.concatenate([part[0] for part in found])
+    members = np.concatenate([part[1] for part in found])
+    order = np.lexsort((members, of))
+    of, members = of[order], members[order]
+    several, starts, sizes = np.unique(of, return_index=True, return_counts=True)
+    weight[members] = 0
+    weight[several] = sizes
+    return Copies(weight, several, np.append(starts, members.size).astype(np.int64), members, empty)
+
+
+def _copies_in(collection: Collection, weight: I32, part: int, parts: int) -> tuple[I64, I64]:
+    """Rows with copies whose hash lies in one part, and the first row of each one's group."""
+    kept: list[tuple[I64, U64]] = []
+    for first, prints in collection.prints.scan(SCAN):
+        inside = weight[first : first + len(prints)] > 0
+        if parts > 1:
+            inside &= (prints[:, 0] % np.uint64(parts)) == part
+        at = np.flatnonzero(inside)
+        kept.append((at + first, prints[at]))
+    nothing = np.empty(0, dtype=np.int64)
+    if not kept:
+        return nothing, nothing
+    rows = np.concatenate([rows for rows, _ in kept])
+    prints = np.concatenate([prints for _, prints in kept])
+    del kept
     order = np.argsort(prints[:, 0], kind="stable")
     keys = prints[order, 0]
     same = np.flatnonzero(keys[1:] == keys[:-1])
-    if same.size:
-        # only rows that share half of their hash with a neighbour are looked at closely
-        close = np.unique(np.concatenate((order[same], order[same + 1])))
-        _, first, back = np.unique(prints[close], axis=0, return_index=True, return_inverse=True)
-        representative[rows[close]] = rows[close[first[back.ravel()]]]
-    known = representative[rows]
-    weight = np.bincount(known, minlength=n).astype(np.int64)
-    starts = np.concatenate(([0], np.cumsum(weight)))
-    members = rows[np.argsort(known, kind="stable")]
-    return Copies(representative, np.flatnonzero(weight > 0), weight, starts, members)
+    if same.size == 0:
+        return nothing, nothing
+    # only rows that share half of their hash with a neighbour are looked at closely
+    close = np.unique(np.concatenate((order[same], order[same + 1])))
+    close = close[np.lexsort((prints[close, 1], prints[close, 0]))]  # stable: rows of a group stay in order
+    fresh = np.ones(close.size, dtype=np.bool_)
+    fresh[1:] = np.any(prints[close[1:]] != prints[close[:-1]], axis=1)
+    group = np.cumsum(fresh) - 1
+    repeated = np.bincount(group)[group] > 1
+    return rows[close[fresh]][group[repeated]], rows[close[repeated]]

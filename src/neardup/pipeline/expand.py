@@ -2,102 +2,139 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from neardup.params import Spec
 from neardup.pipeline.copies import Copies
+from neardup.pipeline.link import Links
+from neardup.pipeline.pairs import PairStore
+from neardup.pipeline.space import Space
 from neardup.stages import copies as copy_stage
-from neardup.types import F64, I64, Pairs
+from neardup.types import F64, I32, I64, Pairs
 
-__all__ = ["Spelled", "expand"]
+__all__ = ["Members", "Speakers", "spell_clusters", "spell_pairs"]
+
+MOST_SPELLED = 1 << 20
+"""Pairs written out at a time, about."""
+
+
+class Speakers:
+    """For each leader of a crowd the row of its copies that is named for it."""
+
+    def __init__(self, leads: I64, copies: Copies, first_of: Callable[[I64], int]) -> None:
+        several = leads[copies.weight[leads] > 1]
+        self._rows = np.sort(several)
+        self._named = np.array([first_of(copies.of(row)) for row in self._rows.tolist()], dtype=np.int64)
+
+    def of(self, rows: I64) -> I64:
+        """The rows that are named for ``rows``."""
+        if not self._rows.size:
+            return rows
+        at = np.minimum(np.searchsorted(self._rows, rows), self._rows.size - 1)
+        return np.where(self._rows[at] == rows, self._named[at], rows)
 
 
 @dataclass(frozen=True, slots=True)
-class Spelled:
-    """Pairs and clusters of all rows."""
+class Members:
+    """Clusters of two rows and more, by row."""
 
-    pairs: Pairs
-    members: I64
+    rows: I64
     label: I64
+    """Smallest row of the cluster."""
     keeper: I64
     similarity: F64
-    speaker: I64
-    """int64[n]: for each representative the row of its group that is named for it."""
+    """Exact similarity to the keeper."""
 
 
-def expand(
-    pairs: Pairs,
-    copies: Copies,
-    crowd: I64,
-    leads: I64,
-    keeper: I64,
-    label: I64,
-    to_keeper: F64,
-    spec: Spec,
-    first_of: Callable[[I64], int],
-) -> Spelled:
-    """Spell out pairs and clusters of representatives for all rows. O(rows + pairs written).
+def spell_clusters(links: Links, copies: Copies, speakers: Speakers) -> Members:
+    """Clusters of all rows, from those of representatives and from copies. O(rows in clusters)."""
+    more = copies.several[~np.isin(copies.several, links.rows)]
+    reps = np.concatenate((links.rows, more))
+    keeper = np.concatenate((links.keeper, more))
+    similarity = np.concatenate((links.similarity, np.ones(more.size)))
+    _, cluster = np.unique(keeper, return_inverse=True)
+    load = np.zeros(cluster.max(initial=-1) + 1, dtype=np.int64)
+    np.add.at(load, cluster, copies.weight[reps])
+    smallest = np.full(load.size, np.iinfo(np.int64).max)
+    np.minimum.at(smallest, cluster, reps)
+    inside = load[cluster] > 1
+    reps, keeper, similarity, label = (
+        reps[inside],
+        speakers.of(keeper[inside]),
+        similarity[inside],
+        smallest[cluster[inside]],
+    )
+    starts, rows = copies.spread(reps)
+    back = np.repeat(np.arange(reps.size), np.diff(starts))
+    order = np.argsort(rows)
+    back = back[order]
+    return Members(rows[order], label[back], keeper[back], similarity[back])
+
+
+def spell_pairs(
+    pairs: PairStore, copies: Copies, crowd: I32, leads: I64, speakers: Speakers, spec: Spec, space: Space
+) -> PairStore:
+    """Pairs of all rows. O(pairs written).
 
     Outside crowds a pair of representatives stands for all pairs of their copies, and copies are pairs among
     themselves. In a crowd each row is listed with its leader's row only. With ``collapse_exact`` representatives
     speak for their copies.
     """
-    n = copies.weight.size
-    speaker = np.arange(n)
-    for lead in leads[copies.weight[leads] > 1].tolist():
-        speaker[lead] = first_of(copies.of(lead))
-    if spec.collapse_exact or copies.rows.size == np.count_nonzero(copies.representative >= 0):
-        spelled = pairs
-    else:
-        spelled = _spell(pairs, copies, crowd, speaker, spec)
-    known = np.flatnonzero(copies.representative >= 0)
-    of = copies.representative[known]
-    keepers = speaker[keeper[of]]
-    similarity = to_keeper[of]
-    size = np.bincount(keepers, minlength=n)
-    inside = size[keepers] > 1
-    members, keepers, of = known[inside], keepers[inside], of[inside]
-    return Spelled(spelled, members, label[of], keepers, similarity[inside], speaker)
-
-
-def _spell(pairs: Pairs, copies: Copies, crowd: I64, speaker: I64, spec: Spec) -> Pairs:
-    weight = copies.weight
-    inside = (crowd[pairs.left] >= 0) & (crowd[pairs.left] == crowd[pairs.right])
-    starred = inside | (weight[pairs.left] * weight[pairs.right] > spec.crowd**2)
-    plain = ~starred
-    found = [
-        copy_stage.cross_copies(
-            pairs.left[plain], pairs.right[plain], pairs.similarity[plain], copies.starts, copies.members
-        )
-    ]
-    found += [
-        _star(pairs, p, copies, crowd, speaker, is_crowd=bool(inside[p])) for p in np.flatnonzero(starred).tolist()
-    ]
-    several = copies.rows[weight[copies.rows] > 1]
-    left, right = copy_stage.pair_copies(several[crowd[several] < 0], copies.starts, copies.members)
-    found.append((left, right, np.ones(left.size)))
-    for row in several[crowd[several] == several].tolist():
+    if spec.collapse_exact or not copies.several.size:
+        return pairs
+    spelled = PairStore("spelled", copies.weight.size, space, part=0.15)
+    for piece in pairs.pieces():
+        _spell(piece, spelled, copies, crowd, speakers, spec)
+    plain = copies.several[crowd[copies.several] < 0]
+    sizes = copies.weight[plain].astype(np.int64)
+    for part in _runs(plain, sizes * (sizes - 1) // 2):
+        starts, members = copies.spread(part)
+        left, right = copy_stage.pair_copies(np.arange(part.size), starts, members)
+        spelled.add(left, right, np.ones(left.size))
+    for row in leads[copies.weight[leads] > 1].tolist():
         group = copies.of(row)
-        others = group[group != speaker[row]]
-        found.append(_ordered(np.full(others.size, speaker[row]), others, 1.0))
-    return Pairs.gathered(found)
+        named = int(speakers.of(np.array([row]))[0])
+        _list_star(spelled, named, group[group != named], 1.0)
+    return spelled
 
 
-def _star(pairs: Pairs, p: int, copies: Copies, crowd: I64, speaker: I64, *, is_crowd: bool) -> tuple[I64, I64, F64]:
-    """Pair p where its copies are too many to cross: one row speaks for one side, all copies of the other are listed.
-
-    Inside a crowd that row is the leader's, else the larger group's.
-    """
-    left, right = int(pairs.left[p]), int(pairs.right[p])
-    a, b = copies.of(left), copies.of(right)
-    speaks = crowd[left] == left if is_crowd else a.size >= b.size
-    if speaks:
-        return _ordered(np.full(b.size, speaker[left]), b, float(pairs.similarity[p]))
-    return _ordered(a, np.full(a.size, speaker[right]), float(pairs.similarity[p]))
+def _runs(rows: I64, cost: I64) -> Iterator[I64]:
+    """Cut rows into runs that cost about MOST_SPELLED each."""
+    total = np.cumsum(cost)
+    begin = 0
+    while begin < rows.size:
+        spent = int(total[begin - 1]) if begin else 0
+        end = max(begin + 1, int(np.searchsorted(total, spent + MOST_SPELLED, side="right")))
+        yield rows[begin:end]
+        begin = end
 
 
-def _ordered(a: I64, b: I64, similarity: float) -> tuple[I64, I64, F64]:
-    return np.minimum(a, b), np.maximum(a, b), np.full(a.size, similarity)
+def _spell(pairs: Pairs, spelled: PairStore, copies: Copies, crowd: I32, speakers: Speakers, spec: Spec) -> None:
+    weight = copies.weight
+    products = weight[pairs.left].astype(np.int64) * weight[pairs.right]
+    inside = (crowd[pairs.left] >= 0) & (crowd[pairs.left] == crowd[pairs.right])
+    starred = inside | (products > spec.crowd**2)
+    # a star of two rows that have no copies is a plain pair
+    plain = np.flatnonzero(~starred | (products == 1))
+    for some in _runs(plain, products[plain]):
+        left, right = pairs.left[some], pairs.right[some]
+        docs, place = np.unique(np.concatenate((left, right)), return_inverse=True)
+        starts, members = copies.spread(docs)
+        a, b, similarity = copy_stage.cross_copies(
+            place[: some.size], place[some.size :], pairs.similarity[some], starts, members
+        )
+        spelled.add(a, b, similarity)
+    for p in np.flatnonzero(starred & (products > 1)).tolist():
+        one, other = int(pairs.left[p]), int(pairs.right[p])
+        ours, theirs = copies.of(one), copies.of(other)
+        # one row speaks for one side, all copies of the other are listed: the leader's side, else the larger
+        speaks = crowd[one] == one if inside[p] else ours.size >= theirs.size
+        named = int(speakers.of(np.array([one if speaks else other]))[0])
+        _list_star(spelled, named, theirs if speaks else ours, float(pairs.similarity[p]))
+
+
+def _list_star(spelled: PairStore, named: int, others: I64, similarity: float) -> None:
+    spelled.add(np.full(others.size, named), others, np.full(others.size, similarity))

@@ -9,20 +9,20 @@ given up silently.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.params import Spec
-from neardup.pipeline.collect import Collection
-from neardup.pipeline.crowds import Crowds, content_order, nearest_leaders
+from neardup.pipeline.buckets import Buckets, pair_members
+from neardup.pipeline.collection import Collection, content_order
+from neardup.pipeline.crowds import Crowds, nearest_leaders
+from neardup.pipeline.pending import Pending
+from neardup.pipeline.threads import in_order
 from neardup.stages import bands as band_stage
-from neardup.stages.bands import BandBuckets
-from neardup.types import I64
+from neardup.types import I32, I64
 
-__all__ = ["Leftovers", "pair_leftovers", "unique_pairs"]
+__all__ = ["Leftovers", "pair_leftovers"]
 
 SAMPLE = 512
 """Pairs of a bucket that are looked at to predict its cost."""
@@ -34,107 +34,97 @@ BUDGET_NS = 500_000.0
 
 @dataclass(frozen=True, slots=True)
 class Leftovers:
-    """Pairs from hot buckets."""
+    """What pairing up the hot buckets came to."""
 
-    left: I64
-    right: I64
-    """Sorted, unique, left < right."""
     met: int
-    overfull: np.typing.NDArray[np.bool_]
-    """bool[n]: rows of buckets that stayed too large; they were compared with leaders only."""
+    """Candidates met."""
+    overfull: int
+    """Documents of buckets that stayed too large; they were compared with leaders only."""
 
 
 def pair_leftovers(
-    hot: list[list[I64]], collection: Collection, weight: I64, crowds: Crowds, spec: Spec, *, threads: int
+    hot: Buckets, pending: Pending, collection: Collection, weight: I32, crowds: Crowds, *, threads: int
 ) -> Leftovers:
-    """Candidate pairs of hot buckets that are not inside a crowd.
+    """Candidate pairs of hot buckets that are not inside a crowd, into ``pending``.
 
     Args:
-        hot: members of the hot buckets of each band.
+        hot: the hot buckets.
+        pending: takes the pairs.
         collection: signatures and texts.
-        weight: int64[n], documents that each row stands for.
+        weight: int32[n], documents that each row stands for.
         crowds: who stands in which crowd.
-        spec: bands, estimate filter and crowd limit.
         threads: buckets dealt with at a time.
     """
-    n = len(collection)
-    work = _Work(collection, weight, crowds.crowd, spec)
-    left, right = np.empty(0, np.int64), np.empty(0, np.int64)
-    overfull = np.zeros(n, dtype=np.bool_)
+    work = _Work(collection, weight, crowds.crowd, pending.add)
+    overfull = np.zeros(len(collection), dtype=np.bool_)
     met = 0
-    waiting: list[tuple[I64, I64]] = []
-    held = 0
-    with ThreadPoolExecutor(threads, thread_name_prefix="neardup") as pool:
-        for a, b, more, crowded in pool.map(lambda job: work.pair(*job), list(_jobs(hot, work))):
-            waiting.append((a, b))
-            met += more
-            overfull[crowded] = True
-            held += a.size
-            if held > 4 * left.size + 1_000_000:
-                left, right = unique_pairs([(left, right), *waiting], n)
-                waiting, held = [], 0
-    left, right = unique_pairs([(left, right), *waiting], n)
-    return Leftovers(left, right, met, overfull)
+    for more, crowded in in_order(lambda job: work.pair(*job), _jobs(hot, work), threads=threads, ahead=threads):
+        met += more
+        overfull[crowded] = True
+    return Leftovers(met, int(weight[overfull].sum(dtype=np.int64)))
 
 
-def _jobs(hot: list[list[I64]], work: _Work) -> Iterator[tuple[int, I64, bool]]:
+def _jobs(hot: Buckets, work: _Work) -> Iterator[tuple[int, I64, bool]]:
     """(band, members, whether they are paired up whole) of each hot bucket, the smallest first, within the budget."""
-    buckets = [(band, bucket) for band, members in enumerate(hot) for bucket in members]
-    prints = work.collection.fingerprints[:, 0]
-    buckets.sort(key=lambda job: (job[1].size, job[0], int(prints[job[1]].min())))
-    spent = np.zeros(len(work.collection))
-    for band, bucket in buckets:
-        rest = bucket[work.crowd[bucket] < 0]
-        options = [bucket, rest] if rest.size < bucket.size else [rest]
-        for members in options:
-            if members.size < 2:
+    crowd, weight = work.crowd, work.weight
+    spent = np.zeros(len(work.collection), dtype=np.float32)
+    for bucket in sorted(hot.marked(), key=lambda each: (each.size, each.band, each.mark)):
+        members = hot.rows(bucket)
+        rest = members[crowd[members] < 0]
+        options = [members, rest] if rest.size < members.size else [rest]
+        for some in options:
+            if some.size < 2:
                 break
-            price = work.price(band, members)
-            if int(work.weight[members].sum()) <= work.spec.crowd or price + spent[members].mean() <= BUDGET_NS:
-                spent[members] += price
-                yield band, members, True
+            price = work.price(bucket.band, some)
+            few = int(weight[some].sum(dtype=np.int64)) <= work.collection.spec.crowd
+            if few or price + spent[some].mean(dtype=np.float64) <= BUDGET_NS:
+                spent[some] += np.float32(price)
+                yield bucket.band, some, True
                 break
         else:
-            yield band, rest, False
-
-
-def unique_pairs(pairs: list[tuple[I64, I64]], n: int) -> tuple[I64, I64]:
-    """Pairs of rows below n, sorted, each once."""
-    keys = np.concatenate([np.empty(0, np.int64), *(left * n + right for left, right in pairs)])
-    left, right = np.divmod(np.unique(keys), n)
-    return left, right
+            yield bucket.band, rest, False
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
     collection: Collection
-    weight: I64
-    crowd: I64
-    spec: Spec
+    weight: I32
+    crowd: I32
+    add: Callable[[I64, I64], None]
 
-    def pair(self, band: int, members: I64, whole: bool) -> tuple[I64, I64, int, I64]:
-        """Pairs of one hot bucket, candidates met, and the rows of it that stayed too many."""
+    def pair(self, band: int, members: I64, whole: bool) -> tuple[int, I64]:
+        """Pair up one hot bucket; returns candidates met, and the rows of it that stayed too many."""
         if whole:
             by_crowd = members[np.lexsort((members, self.crowd[members]))]
-            part = BandBuckets(by_crowd, np.array([0, members.size]), [])
-            return *self._pair_up(part, band), np.empty(0, np.int64)
-        found: list[tuple[I64, I64, int]] = []
+            return self._pair_up(by_crowd, np.array([0, members.size]), band), np.empty(0, np.int64)
+        spec = self.collection.spec
+        met = 0
         crowded: list[I64] = [np.empty(0, np.int64)]
-        for other in range(self.spec.bands.bands):
+        for other in range(spec.bands.bands):
             if other == band:
                 continue
-            part = band_stage.band_buckets(
-                self.collection.values, members, self.weight, other, self.spec.bands, limit=self.spec.crowd
-            )
-            found.append(self._pair_up(part, band))
-            found += [self._led(rows) for rows in part.hot]
+            keys = self.collection.keys_at(other, members)
+            part = band_stage.group(keys, members, self.weight, limit=spec.crowd)
+            met += self._in_pieces(part.members, part.starts, band)
+            met += sum(self._led(rows) for rows in part.hot)
             crowded += part.hot
-        left, right = unique_pairs([pair[:2] for pair in found], len(self.collection))
-        return left, right, sum(met for _, _, met in found), np.concatenate(crowded)
+        return met, np.concatenate(crowded)
+
+    def _in_pieces(self, members: I64, starts: I64, band: int) -> int:
+        """Pair up buckets, so many at a time that their signatures fit the budget."""
+        room = max(1024, self.collection.space.budget.share(0.05) // (4 * self.collection.spec.slots))
+        met = begin = 0
+        while begin < starts.size - 1:
+            end = max(begin + 1, int(np.searchsorted(starts, starts[begin] + room, side="right")) - 1)
+            some = members[starts[begin] : starts[end]]
+            met += self._pair_up(some, starts[begin : end + 1] - starts[begin], band)
+            begin = end
+        return met
 
     def price(self, band: int, members: I64) -> float:
         """Nanoseconds for each member that pairing them up would cost, by a sample of pairs that content chooses."""
         m = members.size
+        spec = self.collection.spec
         _, sizes = np.unique(self.crowd[members[self.crowd[members] >= 0]], return_counts=True)
         pairs = (m * m - float(np.square(sizes).sum())) / 2
         if pairs * COMPARE_NS > BUDGET_NS * m:
@@ -143,27 +133,22 @@ class _Work:
         place = np.arange(SAMPLE)
         a = ordered[place * m // SAMPLE]
         b = ordered[(place * m // SAMPLE + 1 + place * 7919 % (m - 1)) % m]
-        same = self.collection.values[a] == self.collection.values[b]
-        bands = same[:, : self.spec.bands.slots].reshape(SAMPLE, self.spec.bands.bands, self.spec.bands.rows)
-        passes = np.count_nonzero(same, axis=1) >= self.spec.min_matches
+        same = self.collection.values.take(a) == self.collection.values.take(b)
+        bands = same[:, : spec.bands.slots].reshape(SAMPLE, spec.bands.bands, spec.bands.rows)
+        passes = np.count_nonzero(same, axis=1) >= spec.min_matches
         passes &= ~bands.all(axis=2)[:, :band].any(axis=1)  # those that an earlier band has met
         passes &= (self.crowd[a] < 0) | (self.crowd[a] != self.crowd[b])
-        check = CHECK_NS + SHINGLE_NS * 2 * float(self.collection.counts[members].mean())
+        counts = [self.collection.counts.take(members[i : i + 65536]).sum() for i in range(0, m, 65536)]
+        check = CHECK_NS + SHINGLE_NS * 2 * float(sum(counts)) / m
         return pairs * (COMPARE_NS + float(passes.mean()) * check) / m
 
-    def _pair_up(self, part: BandBuckets, band: int) -> tuple[I64, I64, int]:
-        return band_stage.pair_up(
-            part,
-            self.collection.values,
-            self.crowd,
-            band=band,
-            rows=self.spec.bands.rows,
-            min_matches=self.spec.min_matches,
-            by_crowd=True,
-        )
+    def _pair_up(self, members: I64, starts: I64, band: int) -> int:
+        left, right, met = pair_members(self.collection, members, starts, self.crowd, band=band, by_crowd=True)
+        self.add(left, right)
+        return met
 
-    def _led(self, members: I64) -> tuple[I64, I64, int]:
-        """Pairs of each member with the nearest leader of its bucket."""
-        none, nobody = np.full(len(self.collection), -1, dtype=np.int64), np.empty(0, dtype=np.int64)
-        rows, wanted = nearest_leaders(members, self.collection, self.spec, none, nobody)
-        return np.minimum(rows, wanted), np.maximum(rows, wanted), rows.size
+    def _led(self, members: I64) -> int:
+        """Pair up each member with the nearest leader of its bucket."""
+        rows, wanted = nearest_leaders(members, self.collection, np.empty(0, dtype=np.int64))
+        self.add(np.minimum(rows, wanted), np.maximum(rows, wanted))
+        return rows.size

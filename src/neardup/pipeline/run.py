@@ -1,4 +1,8 @@
-"""A whole run: batches in, verified pairs and clusters of rows out."""
+"""A whole run: batches in, verified pairs of rows, then clusters.
+
+search ── collect ── find_copies ── find_candidates ── check      verified pairs of representatives
+find ── search ── link ── spell_pairs, spell_clusters             pairs and clusters of all rows
+"""
 
 from __future__ import annotations
 
@@ -7,20 +11,27 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from neardup.errors import InputError
 from neardup.kernels import is_compiled
 from neardup.params import Spec
 from neardup.pipeline.candidates import Candidates, find_candidates
 from neardup.pipeline.check import Checker
-from neardup.pipeline.collect import Collection, collect
+from neardup.pipeline.collect import Ledger, collect
+from neardup.pipeline.collection import SCAN, Collection, content_order
 from neardup.pipeline.copies import Copies, find_copies
-from neardup.pipeline.crowds import content_order
-from neardup.pipeline.expand import expand
+from neardup.pipeline.crowds import Crowds
+from neardup.pipeline.expand import Members, Speakers, spell_clusters, spell_pairs
+from neardup.pipeline.link import involved_rows, link
 from neardup.pipeline.observe import Observer, Silent, Stopwatch
-from neardup.stages import cluster as cluster_stage
+from neardup.pipeline.pairs import PairStore
+from neardup.pipeline.space import Space
 from neardup.stages.shingle import Hasher
-from neardup.types import F64, I64, Batch, Pairs
+from neardup.types import I32, I64, Batch
 
-__all__ = ["Found", "Tally", "run"]
+__all__ = ["Found", "Search", "Tally", "find", "search"]
+
+DOCUMENT_BYTES = 24
+"""Memory for each document that no limit can spare: weights, crowds, parents, ranks."""
 
 
 @dataclass(slots=True)
@@ -36,178 +47,206 @@ class Tally:
     candidates: int = 0
     checked: int = 0
     overfull: int = 0
+    spooled: int = 0
+    """Largest size of the files of the workdir, in bytes."""
     seconds: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Search:
+    """What a search found, in terms of representatives of exact copies."""
+
+    collection: Collection
+    copies: Copies
+    weight: I32
+    """int32[n]: documents that each representative counts for."""
+    pairs: PairStore
+    """Verified pairs of representatives."""
+    crowd: I32
+    """int32[n]: the leader of each row's crowd or -1; a leader is its own."""
+    check: Checker
+    tally: Tally
+    watch: Stopwatch
+    space: Space
+    ledger: Ledger
+
+    @property
+    def leads(self) -> I64:
+        """Leaders of crowds, rising."""
+        at = np.flatnonzero(self.crowd >= 0)
+        leads: I64 = at[self.crowd[at] == at]
+        return leads
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """Rows found by a run."""
 
-    pairs: Pairs
-    members: I64
-    """Rows in clusters of two and more, rising."""
-    label: I64
-    """Smallest row of the cluster of each member."""
-    keeper: I64
-    """Row that stands for the cluster of each member."""
-    similarity: F64
-    """Exact similarity of each member to its keeper."""
+    pairs: PairStore
+    """Of all rows."""
+    members: Members
     crowd_leaders: I64
     crowd_documents: I64
     """Documents of each crowd, leader included."""
     tally: Tally
 
 
-def run(
+def search(
     tasks: Iterator[Callable[[], Batch]],
     spec: Spec,
     *,
-    link: str,
     total_bytes: int | None,
     threads: int,
-    on_batch: Callable[[Batch], None],
-    first_of: Callable[[I64], int],
+    ledger: Ledger,
     observer: Observer,
-) -> Found:
-    """Find the near-duplicates of a collection.
+    space: Space,
+) -> Search:
+    """Find the verified pairs of a collection.
 
     Args:
         tasks: readers' work, in order; called in threads.
         spec: all that decides which pairs are found.
-        link: ``star`` or ``connected``.
         total_bytes: size of the input when known.
         threads: how many; the answer does not depend on it.
-        on_batch: sees each batch in order.
-        first_of: picks among the rows of exact copies the one that leads a crowd, by something other than row.
+        ledger: takes note of each batch in order, and tells names of rows.
         observer: told about progress.
+        space: memory budget and workdir; the answer does not depend on it.
     """
     watch = Stopwatch()
+    threads = space.budget.threads(threads)
     if not is_compiled():
         observer.note("first run on this machine: compiling kernels for its processor, about ten seconds, once")
     with watch.measure("read"):
         observer.stage("read", total_bytes, "bytes")
         collection = collect(
-            tasks, spec, total_bytes=total_bytes, threads=threads, on_batch=on_batch, observer=observer
+            tasks, spec, total_bytes=total_bytes, threads=threads, ledger=ledger, observer=observer, space=space
         )
+    _check_room(collection, space)
+    space.settle()
     with watch.measure("copies"):
         copies = find_copies(collection)
+    space.settle()
     weight = np.minimum(copies.weight, 1) if spec.collapse_exact else copies.weight
-    checker = Checker(collection, Hasher(spec.shingle, spec.seed), threads=threads, observer=Silent())
+    check = Checker(collection, Hasher(spec.shingle, spec.seed), threads=threads, observer=Silent())
     with watch.measure("candidates"):
         observer.stage("candidates", spec.bands.bands, "bands")
-        candidates = find_candidates(collection, copies, weight, spec, checker, threads=threads, observer=observer)
+        candidates = find_candidates(collection, copies, weight, check, threads=threads, observer=observer)
+    space.settle()
     with watch.measure("check"):
-        observer.stage("check", candidates.left.size, "pairs")
-        checker.observer = observer
-        pairs = _verified(candidates, collection, checker, spec)
-    with watch.measure("cluster"):
-        observer.stage("cluster", None, "")
-        found = _found(pairs, collection, copies, weight, candidates, spec, link, first_of, checker)
-    tally = found.tally
-    tally.candidates, tally.checked, tally.overfull = candidates.met, checker.checked, candidates.overfull
-    tally.seconds = watch.seconds
-    return found
-
-
-def _verified(candidates: Candidates, collection: Collection, check: Checker, spec: Spec) -> Pairs:
-    """Exact similarities of the candidates that reach the threshold, with the stars of the crowds."""
-
-    def passing(left: I64, right: I64) -> tuple[I64, I64, F64]:
-        found = check(left, right, spec.threshold)
-        passed = found >= 0
-        return left[passed], right[passed], found[passed]
-
-    parts = [passing(candidates.left, candidates.right)]
-    crowds = candidates.crowds
-    if crowds.left.size:
-        met = _leaders_met(parts[0][0], parts[0][1], collection, candidates)
-        parts.append((np.minimum(crowds.left, crowds.right), np.maximum(crowds.left, crowds.right), crowds.similarity))
-        for first, second in met:
-            # two crowds turned out to be near: the second leader's members must be able to follow it
-            members = crowds.right[crowds.left == second]
-            parts.append(passing(np.minimum(members, first), np.maximum(members, first)))
-    return Pairs.gathered(parts)
-
-
-def _leaders_met(left: I64, right: I64, collection: Collection, candidates: Candidates) -> list[tuple[int, int]]:
-    """Pairs of crowd leaders among verified pairs, the one that would keep first."""
+        observer.stage("check", len(candidates.pending), "pairs")
+        check.observer = observer
+        pairs = _verified(candidates, collection, check, space, threads)
+        check.observer = Silent()
+    check.rest()
+    space.settle()
     crowd = candidates.crowds.crowd
-    both = (crowd[left] == left) & (crowd[right] == right)
+    alone = np.flatnonzero((weight > spec.crowd) & (crowd < 0))
+    crowd[alone] = alone
+    tally = Tally(
+        documents=len(collection),
+        read_bytes=collection.read_bytes,
+        empty=copies.empty,
+        short=collection.short,
+        exact_copies=copies.documents,
+        candidates=candidates.met + candidates.pending.met,
+        checked=check.checked,
+        overfull=candidates.overfull,
+        seconds=watch.seconds,
+    )
+    return Search(collection, copies, weight, pairs, crowd, check, tally, watch, space, ledger)
+
+
+def _check_room(collection: Collection, space: Space) -> None:
+    need = DOCUMENT_BYTES * len(collection)
+    if need > space.budget.share(0.6):
+        raise InputError(
+            f"{len(collection)} documents need about {need / 0.6 / 1e6:.0f} MB of memory beside the program, and the "
+            f"limit of {space.budget.limit / 1e6:.0f} MB leaves {space.budget.work / 1e6:.0f}. Raise --memory (memory=)."
+        )
+
+
+def _verified(candidates: Candidates, collection: Collection, check: Checker, space: Space, threads: int) -> PairStore:
+    """Exact similarities of the candidates that reach the threshold, with the stars of the crowds."""
+    spec, n = collection.spec, len(collection)
+    pairs = PairStore("verified", n, space, part=0.15)
+    pending, crowd = candidates.pending, candidates.crowds.crowd
+    done, met = space.state.get("slabs", 0), [np.empty((0, 2), dtype=np.int64)]
+    check.checked = space.state.get("checked", check.checked)
+    if done:
+        pending.met = space.state["met"]
+        met.append(np.array(space.state["leaders_met"], dtype=np.int64).reshape(-1, 2))
+    if "verified" in space.state:
+        pending.drop()
+        return pairs
+    for left, right in pending.slabs(crowd, skip=done, threads=threads):
+        similarity = check(left, right, spec.threshold)
+        passed = similarity >= 0
+        left, right = left[passed], right[passed]
+        pairs.add(left, right, similarity[passed])
+        leading = (crowd[left] == left) & (crowd[right] == right)
+        met.append(np.column_stack((left[leading], right[leading])))
+        done += 1
+        if space.is_due:
+            pairs.flush()
+            space.checkpoint(
+                slabs=done, checked=check.checked, met=pending.met, leaders_met=np.concatenate(met).tolist()
+            )
+    _add_stars(pairs, candidates.crowds)
+    for first, second in _ordered(np.concatenate(met), collection):
+        # two crowds turned out to be near: the second leader's members must be able to follow it
+        members = np.flatnonzero(crowd == second)
+        members = members[members != second]
+        similarity = check(np.minimum(members, first), np.maximum(members, first), spec.threshold)
+        passed = similarity >= 0
+        pairs.add(members[passed], np.full(int(passed.sum()), first), similarity[passed])
+    if space.workdir is not None:
+        pairs.flush()
+        space.checkpoint(verified=True, slabs=max(done, 1), checked=check.checked, met=pending.met, leaders_met=[])
+    pending.drop()
+    return pairs
+
+
+def _add_stars(pairs: PairStore, crowds: Crowds) -> None:
+    """The verified pairs of crowds: each member with its leader."""
+    for first, stars in crowds.stars.scan(SCAN):
+        similarity = crowds.similarity.slice(first, first + len(stars))
+        kept = crowds.crowd[stars[:, 0]] == stars[:, 1]
+        pairs.add(stars[kept, 0], stars[kept, 1], np.array(similarity[kept]))
+
+
+def _ordered(met: I64, collection: Collection) -> list[tuple[int, int]]:
+    """Pairs of crowd leaders, the one that would keep first."""
     ordered = []
-    for pair in zip(left[both].tolist(), right[both].tolist(), strict=True):
-        first, second = content_order(collection, np.array(pair, dtype=np.int64)).tolist()
+    for pair in met:
+        first, second = content_order(collection, pair).tolist()
         ordered.append((first, second))
     return ordered
 
 
-def _found(
-    pairs: Pairs,
-    collection: Collection,
-    copies: Copies,
-    weight: I64,
-    candidates: Candidates,
-    spec: Spec,
-    link: str,
-    first_of: Callable[[I64], int],
-    check: Checker,
-) -> Found:
-    """Clusters of representatives, then everything spelled out for all rows."""
-    n = len(collection)
-    crowd = candidates.crowds.crowd.copy()
-    alone = np.flatnonzero((weight > spec.crowd) & (crowd < 0))
-    crowd[alone] = alone
-    leads = np.flatnonzero(crowd == np.arange(n))
-    keeper, label, to_keeper = _linked(pairs, collection, crowd, link, check)
-    spelled = expand(pairs, copies, crowd, leads, keeper, label, to_keeper, spec, first_of)
-    sizes = np.bincount(crowd[crowd >= 0], weights=weight[crowd >= 0], minlength=n)[leads].astype(np.int64)
-    tally = Tally(
-        documents=n,
-        read_bytes=collection.read_bytes,
-        empty=int(np.count_nonzero(collection.counts == 0)),
-        short=collection.short,
-        exact_copies=int(np.count_nonzero(copies.representative >= 0)) - copies.rows.size,
-    )
-    return Found(
-        pairs=spelled.pairs,
-        members=spelled.members,
-        label=spelled.label,
-        keeper=spelled.keeper,
-        similarity=spelled.similarity,
-        crowd_leaders=spelled.speaker[leads],
-        crowd_documents=sizes,
-        tally=tally,
-    )
-
-
-def _linked(pairs: Pairs, collection: Collection, crowd: I64, link: str, check: Checker) -> tuple[I64, I64, F64]:
-    """Keeper, label and similarity to the keeper of every representative; one without pairs is its own keeper.
+def find(found: Search, *, rule: str) -> Found:
+    """Clusters of representatives, then everything spelled out for all rows.
 
     Keepers are chosen in content order, leaders of crowds first: their members have pairs with them only.
+
+    Args:
+        found: what ``search`` gave.
+        rule: ``star`` or ``connected``.
     """
-    n = crowd.size
-    involved = np.unique(np.concatenate((pairs.left, pairs.right)))
-    order = content_order(collection, involved)
-    is_lead = crowd[order] == order
-    order = np.concatenate((order[is_lead], order[~is_lead]))
-    small = Pairs(np.searchsorted(involved, pairs.left), np.searchsorted(involved, pairs.right), pairs.similarity)
-    clusters = cluster_stage.link(small, np.searchsorted(involved, order), involved.size, rule=link)
-    keeper = np.arange(n)
-    keeper[involved] = involved[clusters.keeper]
-    label = np.arange(n)
-    label[involved] = involved[clusters.label]
-    to_keeper = np.ones(n)
-    follow = involved[keeper[involved] != involved]
-    to_keeper[follow] = (
-        check(np.minimum(follow, keeper[follow]), np.maximum(follow, keeper[follow]), 0.0)
-        if link == "connected"
-        else _lookup(pairs, follow, keeper[follow])
-    )
-    return keeper, label, to_keeper
-
-
-def _lookup(pairs: Pairs, rows: I64, keepers: I64) -> F64:
-    """Similarity of pairs that are known to be in ``pairs``, which is sorted."""
-    left, right = np.minimum(rows, keepers), np.maximum(rows, keepers)
-    span = int(max(pairs.right.max(initial=0), right.max(initial=0))) + 1
-    at = np.searchsorted(pairs.left * span + pairs.right, left * span + right)
-    return pairs.similarity[at]
+    collection, copies, spec, space = found.collection, found.copies, found.collection.spec, found.space
+    leads, n = found.leads, len(collection)
+    with found.watch.measure("cluster"):
+        order = content_order(collection, involved_rows(found.pairs, n))
+        is_lead = found.crowd[order] == order
+        order = np.concatenate((order[is_lead], order[~is_lead]))
+        links = link(found.pairs, order, n, space, rule=rule, check=found.check)
+        del order, is_lead
+        space.settle()
+        speakers = Speakers(leads, copies, found.ledger.first_of)
+        members = spell_clusters(links, copies, speakers)
+        pairs = spell_pairs(found.pairs, copies, found.crowd, leads, speakers, spec, space)
+        space.settle()
+    sizes = np.zeros(n if leads.size else 0, dtype=np.int64)
+    if leads.size:
+        inside = np.flatnonzero(found.crowd >= 0)
+        np.add.at(sizes, found.crowd[inside], found.weight[inside])
+    return Found(pairs, members, speakers.of(leads), sizes[leads], found.tally)

@@ -7,15 +7,32 @@ handed back whole, for ``pipeline`` to deal with by leaders. Choosing (bands, ro
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from neardup.kernels import banding
 from neardup.params import Bands
-from neardup.types import I64, U32
+from neardup.types import I32, I64, U32, U64
 
-__all__ = ["BandBuckets", "band_buckets", "nearest_leaders", "pair_up"]
+__all__ = [
+    "PARTS",
+    "BandBuckets",
+    "Leading",
+    "all_pairs",
+    "band_buckets",
+    "first_bands",
+    "group",
+    "in_part",
+    "keys_at",
+    "keys_of",
+    "nearest_leaders",
+    "pair_up",
+]
+
+PARTS = banding.PARTS
+"""Largest number of parts that ``in_part`` can make."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,23 +47,45 @@ class BandBuckets:
     """Members of each bucket that holds more documents than the limit; they are not in ``members``."""
 
 
-def band_buckets(values: U32, rows: I64, weight: I64, band: int, bands: Bands, *, limit: int) -> BandBuckets:
-    """Group the signatures of ``rows`` by one band.
-
-    Args:
-        values: uint32[n, slots], signatures.
-        rows: int64[m], rows to group: no copies, none empty.
-        weight: int64[n], documents that each row stands for.
-        band: which, from 0.
-        bands: their shape.
-        limit: largest number of documents of a bucket that is paired up.
-    """
+def keys_at(values: U32, rows: I64, band: int, bands: Bands) -> U64:
+    """uint64[m], the keys of some rows in one band."""
     keys = np.empty(rows.size, dtype=np.uint64)
     banding.band_keys(values, rows, band * bands.rows, bands.rows, keys)
+    return keys
+
+
+def keys_of(values: U32, bands: Bands) -> U64:
+    """uint64[bands, n], the keys of all rows in all bands."""
+    rows = np.arange(values.shape[0])
+    keys = np.empty((bands.bands, rows.size), dtype=np.uint64)
+    for band in range(bands.bands):
+        banding.band_keys(values, rows, band * bands.rows, bands.rows, keys[band])
+    return keys
+
+
+def in_part(keys: U64, rows: I64, part: int, parts: int) -> tuple[U64, I64]:
+    """Keys in one of ``parts`` (at most PARTS) equal ranges, and their rows; equal keys are in one part."""
+    if parts == 1:
+        return keys, rows
+    step = (1 << 64) // parts + 1
+    low, high = part * step, min((part + 1) * step, 1 << 64) - 1
+    inside = (keys >= np.uint64(low)) & (keys <= np.uint64(high))
+    return keys[inside], rows[inside]
+
+
+def group(keys: U64, rows: I64, weight: I32, *, limit: int) -> BandBuckets:
+    """Buckets of equal keys.
+
+    Args:
+        keys: uint64[m].
+        rows: int64[m], their rows.
+        weight: int32[n], documents that each row stands for.
+        limit: largest number of documents of a bucket that is paired up.
+    """
     members, starts = banding.buckets(keys, rows)
     if members.size == 0:
         return BandBuckets(members, starts, [])
-    load = np.add.reduceat(weight[members], starts[:-1])
+    load = np.add.reduceat(weight[members], starts[:-1], dtype=np.int64)
     over = np.flatnonzero(load > limit)
     if over.size == 0:
         return BandBuckets(members, starts, [])
@@ -56,15 +95,40 @@ def band_buckets(values: U32, rows: I64, weight: I64, band: int, bands: Bands, *
     return BandBuckets(members[kept], np.concatenate(([0], np.cumsum(sizes[load <= limit]))), hot)
 
 
+def band_buckets(values: U32, rows: I64, weight: I32, band: int, bands: Bands, *, limit: int) -> BandBuckets:
+    """Group the signatures of ``rows`` (no copies, none empty) by one band; see ``group``."""
+    return group(keys_at(values, rows, band, bands), rows, weight, limit=limit)
+
+
+def all_pairs(members: I64, starts: I64) -> Iterator[tuple[I64, I64]]:
+    """Every pair of every bucket, smaller row first, in pieces of at most about a million."""
+    sizes = np.diff(starts)
+    for size in np.unique(sizes[sizes > 1]).tolist():
+        first, second = np.triu_indices(size, 1)
+        of_size = starts[:-1][sizes == size]
+        step = max(1, 1_000_000 // first.size)
+        for begin in range(0, of_size.size, step):
+            at = of_size[begin : begin + step, None]
+            a, b = members[at + first].ravel(), members[at + second].ravel()
+            yield np.minimum(a, b), np.maximum(a, b)
+
+
+def first_bands(values: U32, left: I64, right: I64, bands: Bands) -> tuple[I64, I64]:
+    """For each pair the first band in which both signatures agree, and the number of slots that agree."""
+    first, same = np.empty(left.size, dtype=np.int64), np.empty(left.size, dtype=np.int64)
+    banding.first_bands(values, left, right, bands.bands, bands.rows, first, same)
+    return first, same
+
+
 def pair_up(
-    buckets: BandBuckets, values: U32, crowd: I64, *, band: int, rows: int, min_matches: int, by_crowd: bool = False
+    buckets: BandBuckets, values: U32, crowd: I32, *, band: int, rows: int, min_matches: int, by_crowd: bool = False
 ) -> tuple[I64, I64, int]:
     """Candidate pairs of the buckets of one band that pass the estimate filter.
 
     Args:
         buckets: of band ``band``.
         values: uint32[n, slots].
-        crowd: int64[n], crowd of each row or -1; pairs inside one crowd are passed over.
+        crowd: int32[n], crowd of each row or -1; pairs inside one crowd are passed over.
         band: a pair that agrees in an earlier one is passed over.
         rows: rows of a band.
         min_matches: slots in which a candidate must agree.
@@ -89,17 +153,53 @@ def pair_up(
     return np.concatenate(lefts), np.concatenate(rights), int(state[3])
 
 
-def nearest_leaders(members: I64, values: U32, leader: I64, known: I64, *, most: int, min_matches: int) -> I64:
-    """For each member of a hot bucket the leader that it should be checked against, or -1.
+class Leading:
+    """The leaders of one hot bucket, met one after another; signatures come in pieces, so they need not all be held."""
+
+    def __init__(self, known: I64, known_values: U32, *, most: int, min_matches: int) -> None:
+        """Begin with the rows that lead already, in this bucket or elsewhere.
+
+        Args:
+            known: int64[l], their rows.
+            known_values: uint32[l, slots].
+            most: leaders that a bucket may have.
+            min_matches: slots in which member and leader must agree.
+        """
+        held = min(known.size, most)
+        self._rows = np.full(most, -1, dtype=np.int64)
+        self._values = np.empty((most, known_values.shape[1]), dtype=np.uint32)
+        self._rows[:held] = known[:held]
+        self._values[:held] = known_values[:held]
+        self._held = held
+        self._min_matches = min_matches
+
+    def nearest(self, members: I64, values: U32) -> I64:
+        """For each of the next members the leader that it should be checked against, or -1.
+
+        Args:
+            members: int64[m], rows in the order in which they may lead.
+            values: uint32[m, slots], their signatures.
+        """
+        best = np.empty(members.size, dtype=np.int64)
+        self._held = int(
+            banding.star_leaders(members, values, self._rows, self._values, self._held, self._min_matches, best)
+        )
+        return best
+
+
+def nearest_leaders(members: I64, values: U32, leader: I32, known: I64, *, most: int, min_matches: int) -> I64:
+    """``Leading`` for signatures in memory: for each member the leader that it should be checked against, or -1.
 
     Args:
         members: int64[m], rows in the order in which they may lead.
         values: uint32[n, slots].
-        leader: int64[n], the verified leader of each row or -1.
-        known: int64[l], rows that lead already, in this bucket or elsewhere.
+        leader: int32[n], the verified leader of each row or -1; a row that has one is passed over.
+        known: rows that lead already.
         most: leaders that a bucket may have.
         min_matches: slots in which member and leader must agree.
     """
-    best = np.empty(members.size, dtype=np.int64)
-    banding.star_leaders(members, values, leader, known, most, min_matches, best)
+    best = np.full(members.size, -1, dtype=np.int64)
+    free = leader[members] < 0
+    leading = Leading(known, values[known], most=most, min_matches=min_matches)
+    best[free] = leading.nearest(members[free], values[members[free]])
     return best

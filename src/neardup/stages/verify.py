@@ -6,7 +6,7 @@ of one chunk of them. Building the sets is in ``shingle``; who fetches the texts
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +32,7 @@ class Chunk:
     """Index into ``docs`` for each pair."""
 
 
-def chunks(left: I64, right: I64, counts: I64, *, budget: int) -> Iterator[Chunk]:
+def chunks(left: I64, right: I64, counts: Callable[[I64], I64], *, budget: int) -> Iterator[Chunk]:
     """Cut candidate pairs into chunks whose documents have at most about ``budget`` shingles.
 
     Documents are laid out by connected component of the candidate graph and cut into blocks of half the budget; pairs
@@ -41,7 +41,7 @@ def chunks(left: I64, right: I64, counts: I64, *, budget: int) -> Iterator[Chunk
 
     Args:
         left, right: int64[p], rows of each pair.
-        counts: int64[n], shingles of each row, with repeats.
+        counts: gives the shingles of rows, with repeats.
         budget: shingles held at a time, more only where one pair alone needs more.
     """
     if left.size == 0:
@@ -50,10 +50,11 @@ def chunks(left: I64, right: I64, counts: I64, *, budget: int) -> Iterator[Chunk
     a, b = compact[: left.size], compact[left.size :]
     component = graph.components(a, b, rows.size)
     layout = np.argsort(component, kind="stable")
+    cost = counts(rows)
     block = np.empty(rows.size, dtype=np.int64)
-    block[layout] = np.cumsum(counts[rows[layout]]) // max(1, budget // 2)
+    block[layout] = np.cumsum(cost[layout]) // max(1, budget // 2)
     order = np.lexsort((b, a, component[a], block[b], block[a]))
-    a, b, cost = a[order], b[order], counts[rows]
+    a, b = a[order], b[order]
     seen = np.full(rows.size, -1, dtype=np.int64)
     begin = 0
     while begin < order.size:

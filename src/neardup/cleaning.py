@@ -1,0 +1,395 @@
+"""A clean collection: which documents go, why, and the inputs without them.
+
+``pipeline.choose`` decides by rows; here rows get their names, sources and columns, and ``formats.rewrite`` writes the
+copies.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.errors import InputError
+from neardup.formats import Reader
+from neardup.formats.arrays import numbers, strings
+from neardup.formats.folder import FilesSource
+from neardup.formats.inputs import files_of, open_inputs
+from neardup.formats.places import Places
+from neardup.params import Keep
+from neardup.pipeline.choose import RULES, Chosen, Order, choose
+from neardup.pipeline.run import Search
+from neardup.result import CleanSummary, SourceShare
+from neardup.runs import Run, make_summary
+from neardup.types import I64
+
+__all__ = ["Cleaning", "Policy", "check_output", "clean", "open_protected"]
+
+PIECE = 1 << 16
+"""Rows named at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Which document of a cluster is kept."""
+
+    keep: Keep
+    prefer: tuple[str, ...] = ()
+    """Sources whose documents are kept rather than others, the first first: a file, a folder, or a pattern."""
+    protected: frozenset[str] = frozenset()
+    """Names of sources none of whose documents goes."""
+
+    def facts(self) -> dict[str, Any]:
+        """What a later run must be told alike to go on, as JSON values."""
+        return {"keep": str(self.keep), "prefer": list(self.prefer), "protected": sorted(self.protected)}
+
+
+def open_protected(inputs: Any, protect: Any, **reading: Any) -> tuple[Reader, frozenset[str]]:
+    """Open inputs, with those that are protected behind them, or among them.
+
+    Args:
+        inputs: as for ``open_inputs``.
+        protect: the same; None: nothing. A file that is among the inputs too is read once.
+        reading: options of ``open_inputs``.
+
+    Returns:
+        One reader, and the names of its sources that are protected.
+
+    Raises:
+        InputError: something cannot be read, or text files of a folder are protected in part.
+    """
+    reader = open_inputs(inputs, **reading)
+    if protect is None or (isinstance(protect, Sequence) and not isinstance(protect, str) and not len(protect)):
+        return reader, frozenset()
+    other = open_inputs(protect, name="protect", **reading)
+    given = {os.path.realpath(path): part for part in reader.parts for path in files_of(part) or []}
+    protected: set[str] = set()
+    more = []
+    for part in other.parts:
+        files = [os.path.realpath(path) for path in files_of(part) or []]
+        twice = [path for path in files if path in given]
+        if not twice:
+            more.append(part)
+            protected.add(part.name)
+        elif len({id(given[path]) for path in twice}) == 1 and len(files_of(given[twice[0]]) or []) == len(files):
+            protected.add(given[twice[0]].name)
+        else:
+            raise InputError(
+                f"{twice[0]} is both an input and protected, and other files beside it are only one of the two. "
+                "Give separate folders."
+            )
+    return reader.joined(more), frozenset(protected)
+
+
+def check_output(reader: Reader, output: str) -> None:
+    """Say before a long run whether the clean copies could be written to ``output``.
+
+    Raises:
+        InputError, OutputError: they could not; the message says why and what to do.
+    """
+    from neardup.formats.rewrite.collection import check_collection
+
+    check_collection(reader.written_parts, output, options=reader.options, base=reader.base, others=_files_read(reader))
+
+
+def _files_read(reader: Reader) -> list[str]:
+    return [path for part in reader.parts for path in files_of(part) or []]
+
+
+class _Origins:
+    """What the order of keeping needs to know of rows: their sources and values."""
+
+    def __init__(self, run: Run, search: Search, policy: Policy) -> None:
+        self._places: Places = run.ledger.places
+        self._reader = run.reader
+        self._search = search
+        self._policy = policy
+        parts = {part.name: part for part in run.reader.parts}
+        self._parts = [parts[name] for name in self._places.sources]
+        self._tiers = [self._tier_of(part) for part in self._parts]
+        self._rows = np.empty(0, dtype=np.int64)
+        self._ranks = np.empty(0, dtype=np.int64)
+        used = {each for tier in self._tiers for each in tier.tolist()}
+        for number, source in enumerate(policy.prefer, start=1):
+            if number not in used and not any(_matches(path, source) for path in self._paths()):
+                raise InputError(
+                    f"no input is {source!r}, which is to be preferred. Inputs are "
+                    f"{', '.join(list(dict.fromkeys(self._paths()))[:5])}; name one, a folder, or a pattern."
+                )
+
+    def _paths(self) -> list[str]:
+        return [path for part in self._parts for path in (files_of(part) or [part.name])]
+
+    def _tier_of(self, part: Any) -> I64:
+        """Tier of a source: one number, or one for each of its text files."""
+        if part.name in self._policy.protected:
+            return np.zeros(1, dtype=np.int64)
+        paths = [file.path for file in part.files] if isinstance(part, FilesSource) else [part.name]
+        last = len(self._policy.prefer) + 1
+        tiers = [
+            next((i for i, source in enumerate(self._policy.prefer, start=1) if _matches(path, source)), last)
+            for path in paths
+        ]
+        return np.array(tiers, dtype=np.int64)
+
+    def tier(self, rows: I64) -> I64:
+        """0 for protected, then the preferred in their order, then the others."""
+        source, local = self._places.locate(rows)
+        tier = np.array([each[0] for each in self._tiers] or [0], dtype=np.int64)[source]
+        for number, each in enumerate(self._tiers):
+            if each.size > 1:
+                mine = source == number
+                tier[mine] = each[local[mine] - 1]
+        return tier
+
+    def prepare(self, rows: I64) -> None:
+        """Read the column that decides, for ``rows``, rising; nothing to do when none does."""
+        if self._policy.keep.column is None:
+            return
+        from neardup.formats.ranks import ranks, read_values
+
+        source, local = self._places.locate(rows)
+        order = np.lexsort((local, source))
+        wanted = {name: local[order][source[order] == i] for i, name in enumerate(self._places.sources)}
+        wanted = {name: values for name, values in wanted.items() if values.size}
+        found = ranks(read_values(self._reader, self._policy.keep.column, wanted))
+        worst = int(found.max(initial=0)) + 1
+        value = -found if self._policy.keep.rule == "max" else found
+        value[found < 0] = worst
+        self._rows = rows
+        self._ranks = np.empty(rows.size, dtype=np.int64)
+        self._ranks[order] = value
+
+    def value(self, rows: I64) -> I64:
+        """What the policy orders by; the smaller is kept."""
+        rule = self._policy.keep.rule
+        if rule == "first":
+            return np.zeros(rows.size, dtype=np.int64)
+        if rule == "last":
+            return -rows
+        if rule in ("longest", "shortest"):
+            lengths = self._search.collection.texts.lengths(rows)
+            return -lengths if rule == "longest" else lengths
+        found: I64 = self._ranks[np.searchsorted(self._rows, rows)]
+        return found
+
+    def names(self, rows: I64) -> tuple[Any, I64]:
+        """Source of each of ``rows`` as Arrow strings (a text file's is its folder), and the local row."""
+        source, local = self._places.locate(rows)
+        labels: list[str] = []
+        place = np.empty(rows.size, dtype=np.int64)
+        for number in np.unique(source).tolist():
+            mine = np.flatnonzero(source == number)
+            part = self._parts[number]
+            if isinstance(part, FilesSource):
+                folders = [os.path.dirname(file.path) or os.curdir for file in part.files]
+                distinct = sorted(set(folders))
+                index = {folder: i for i, folder in enumerate(distinct)}
+                of_file = np.array([index[folder] for folder in folders], dtype=np.int64)
+                place[mine] = of_file[local[mine] - 1] + len(labels)
+                labels += distinct
+            else:
+                place[mine] = len(labels)
+                labels.append(part.name)
+        return strings(labels).take(numbers(place)), local
+
+
+def _matches(path: str, source: str) -> bool:
+    """Whether a file is a source: by its name, by a folder that it is in, or by a pattern."""
+    mine, other = os.path.abspath(path), os.path.abspath(source)
+    return path == source or mine == other or mine.startswith(other + os.sep) or fnmatch.fnmatch(path, source)
+
+
+def clean(run: Run, policy: Policy) -> Cleaning:
+    """Search a collection and decide which documents go.
+
+    Args:
+        run: set up and entered; its reader has the protected sources too.
+        policy: which document of a cluster is kept.
+    """
+    if policy.keep.column is not None:
+        from neardup.formats.ranks import check_column
+
+        check_column(run.reader, policy.keep.column)
+    search = run.search()
+    origins = _Origins(run, search, policy)
+    chosen = choose(search, Order(origins.tier, origins.value, origins.prepare))
+    return Cleaning(run, policy, search, chosen, origins)
+
+
+@dataclass(slots=True)
+class Cleaning:
+    """Documents that go, under their names; writes the clean copies."""
+
+    run: Run
+    policy: Policy
+    search: Search
+    chosen: Chosen
+    origins: _Origins
+    written: list[str] = field(default_factory=list)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of the removal table."""
+        id_type = self.run.ledger.ids.type
+        text = pa.large_string()
+        return pa.schema(
+            [
+                ("id", id_type),
+                ("source", text),
+                ("row", pa.int64()),
+                ("keeper", id_type),
+                ("keeper_source", text),
+                ("similarity", pa.float64()),
+                ("cluster", pa.int64()),
+                ("rule", text),
+            ]
+        )
+
+    def removals(self) -> pa.RecordBatchReader:
+        """One record for each document that goes, in input order, as a stream."""
+        ids, chosen, schema = self.run.ledger.ids, self.chosen, self.schema
+        rules = strings(str(self.policy.keep) if rule == "keep" else rule for rule in RULES)
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for i in range(0, chosen.rows.size, PIECE):
+                part = slice(i, i + PIECE)
+                source, local = self.origins.names(chosen.rows[part])
+                columns = [
+                    ids.take(chosen.rows[part]),
+                    source,
+                    numbers(local),
+                    ids.take(chosen.keeper[part]),
+                    self.origins.names(chosen.keeper[part])[0],
+                    numbers(chosen.similarity[part]),
+                    numbers(chosen.cluster[part]),
+                    rules.take(numbers(chosen.rule[part].astype(np.int64))),
+                ]
+                yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+        return pa.RecordBatchReader.from_batches(schema, batches())
+
+    def removed_from(self, source: str) -> I64:
+        """int64: local rows of a source that go, rising."""
+        return self._local(source, self.chosen.rows)[1]
+
+    def _local(self, source: str, rows: I64) -> tuple[I64, I64]:
+        """Places in ``rows`` that lie in a source, and their local rows."""
+        places = self.run.ledger.places
+        if source not in places.sources:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        number, local = places.locate(rows)
+        mine = np.flatnonzero(number == places.sources.index(source))
+        return mine, local[mine]
+
+    def annotation_of(self, source: str) -> Any:
+        """Cluster, keeper and similarity of the documents of a source that are in clusters."""
+        from neardup.formats.rewrite import Annotation
+
+        rows, cluster, keeper, similarity = self.chosen.clustered()
+        mine, local = self._local(source, rows)
+        return Annotation(local, cluster[mine], self.run.ledger.ids.take(keeper[mine]), similarity[mine])
+
+    def write(self, output: str, *, annotate: bool = False) -> None:
+        """Write the inputs without the documents that go, or all of them annotated; protected ones beside the inputs
+        are not written.
+
+        Args:
+            output: a folder, for a single input a file, "-" for stdout.
+            annotate: add cluster, keeper and similarity to the records, and leave none out.
+        """
+        from neardup.formats.rewrite.collection import write_collection
+
+        run = self.run
+        done: dict[str, int] = dict(run.space.state.get("written", {}))
+
+        def keep(name: str, size: int) -> None:
+            done[name] = size
+            run.space.checkpoint(written=done)
+
+        with self.search.watch.measure("write"):
+            self.written = write_collection(
+                run.reader.written_parts,
+                output,
+                options=run.reader.options,
+                base=run.reader.base,
+                others=_files_read(run.reader),
+                removed_from=self.removed_from,
+                annotation_of=self.annotation_of if annotate else None,
+                token=run.token,
+                keep_parts=run.space.workdir is not None,
+                done=done,
+                on_file_done=keep,
+            )
+
+    def data(self, *, annotate: bool = False) -> Any:
+        """The value that was given, without the documents that go, or with the three columns."""
+        from neardup.formats import objects
+
+        value, name = self.run.reader.value, self.run.reader.parts[0].name
+        if annotate:
+            note = self.annotation_of(name)
+            return objects.with_annotation(value, note)
+        return objects.without_rows(value, self.removed_from(name) - 1)
+
+    def sources(self) -> tuple[SourceShare, ...]:
+        """Documents and removals of each source that gave documents, in input order."""
+        places = self.run.ledger.places
+        total: dict[str, list[int]] = {}
+        for first, size, _ in places.ranges().tolist():
+            for i in range(first, first + size, PIECE):
+                rows = np.arange(i, min(i + PIECE, first + size))
+                low, high = np.searchsorted(self.chosen.rows, (rows[0], rows[-1] + 1))
+                for at, which in ((0, rows), (1, self.chosen.rows[low:high])):
+                    counted = self.origins.names(which)[0].value_counts()
+                    for entry in counted.to_pylist() if which.size else []:
+                        total.setdefault(entry["values"], [0, 0])[at] += entry["counts"]
+        return tuple(SourceShare(name, documents, removed) for name, (documents, removed) in total.items())
+
+    def _protected(self) -> int:
+        places = self.run.ledger.places
+        counts = zip(places.sources, places.documents().tolist(), strict=True)
+        return sum(count for source, count in counts if source in self.policy.protected)
+
+    def summary(self, *, alarm: float, dry_run: bool = False, annotated: bool = False) -> CleanSummary:
+        """What was read, found and removed.
+
+        Args:
+            alarm: sources that lost more than this share are named.
+            dry_run: nothing was written.
+            annotated: records got columns, and none was removed.
+        """
+        tally, chosen = self.search.tally, self.chosen
+        size, keeper = chosen.largest()
+        sources = self.sources()
+        leads = self.search.leads
+        crowd_documents = int(self.search.weight[np.flatnonzero(self.search.crowd >= 0)].sum())
+        plain = make_summary(
+            self.run,
+            tally,
+            pairs=sum(len(piece) for piece in self.search.pairs.pieces()),
+            clusters=int(np.unique(chosen.keeper).size),
+            crowds=leads.size,
+            crowd_documents=crowd_documents,
+            link="star",
+        )
+        return CleanSummary(
+            **{name: getattr(plain, name) for name in asdict(plain)},
+            keep=str(self.policy.keep),
+            removed=chosen.rows.size,
+            kept=tally.documents - chosen.rows.size,
+            protected=self._protected(),
+            largest_cluster=size,
+            largest_keeper=self.run.ledger.ids.take(np.array([keeper]))[0].as_py() if size else None,
+            sources=sources,
+            alarm=alarm,
+            alarms=tuple(each.source for each in sources if each.share > alarm),
+            written=tuple(self.written),
+            dry_run=dry_run,
+            annotated=annotated,
+        )

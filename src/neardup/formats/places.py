@@ -1,0 +1,133 @@
+"""Where each document of a run came from: its source, and its line or row there."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from neardup.spool import Column, MemoryColumn, Workdir
+from neardup.types import I64, Batch
+
+__all__ = ["Places"]
+
+_FIELDS = 6
+_START, _SIZE, _SOURCE, _FIRST, _LAST, _BASE = range(_FIELDS)
+
+
+class Places:
+    """Sources and local rows in input order, appended batch by batch.
+
+    Of a batch whose rows follow each other only the ends are kept. Rows are the documents' places in the run, from 0;
+    local rows are the 1-based lines or rows that the readers count.
+    """
+
+    def __init__(self) -> None:
+        self.sources: list[str] = []
+        """Names of the sources that gave documents, in the order of their first."""
+        self._known: dict[str, int] = {}
+        self._batches: list[tuple[int, ...]] = []
+        self._table = np.empty((0, _FIELDS), dtype=np.int64)
+        self._rows: Column = MemoryColumn(np.int64)
+        self._stored: Column | None = None
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held in memory."""
+        return 200 * len(self._batches) + (self._rows.nbytes if self._stored is None else 0)
+
+    def append(self, batch: Batch) -> int:
+        """Add a batch; returns the number of its source."""
+        source = self._known.setdefault(batch.source, len(self.sources))
+        if source == len(self.sources):
+            self.sources.append(batch.source)
+        n = len(batch.documents)
+        if n == 0:
+            return source
+        first, last = int(batch.rows[0]), int(batch.rows[-1])
+        base = -1
+        if last - first + 1 != n:
+            base = len(self._rows)
+            self._rows.append(batch.rows)
+        self._add((self._size, n, source, first, last, base))
+        if self._stored is not None:
+            self._stored.append(np.array([self._batches[-1]], dtype=np.int64))
+        return source
+
+    def _add(self, entry: tuple[int, ...]) -> None:
+        self._batches.append(entry)
+        self._size += entry[_SIZE]
+
+    def spill(self, workdir: Workdir) -> None:
+        """Go on in files."""
+        rows = workdir.column("place-rows", np.int64)
+        for _, values in self._rows.scan(1 << 16):
+            rows.append(values)
+        self._rows = rows
+        self._stored = workdir.column("place-batches", np.int64, _FIELDS)
+        if self._batches:
+            self._stored.append(np.array(self._batches, dtype=np.int64))
+
+    def state(self) -> dict[str, Any]:
+        """JSON values from which ``restore`` makes it again, with its files."""
+        return {"sources": self.sources}
+
+    def restore(self, workdir: Workdir, state: dict[str, Any]) -> None:
+        """Become what an interrupted run's was."""
+        self.__init__()  # type: ignore[misc]
+        self.sources = list(state["sources"])
+        self._known = {name: number for number, name in enumerate(self.sources)}
+        self._rows = workdir.column("place-rows", np.int64)
+        self._stored = workdir.column("place-batches", np.int64, _FIELDS)
+        for _, table in self._stored.scan(1 << 12):
+            for entry in table.tolist():
+                self._add(tuple(entry))
+
+    def locate(self, rows: I64) -> tuple[I64, I64]:
+        """Number of the source and local row of each of ``rows``, int64[m] both."""
+        table = self._entries()
+        at = np.searchsorted(table[:, _START], rows, side="right") - 1
+        inside = rows - table[at, _START]
+        local = table[at, _FIRST] + inside
+        base = table[at, _BASE]
+        gaps = np.flatnonzero(base >= 0)
+        if gaps.size:
+            local[gaps] = self._rows.take(base[gaps] + inside[gaps])
+        return table[at, _SOURCE], local
+
+    def ranges(self) -> I64:
+        """int64[batches, 3]: first row, documents and number of the source of each batch, in input order."""
+        return self._entries()[:, :3]
+
+    def documents(self) -> I64:
+        """int64[sources]: documents that each source gave."""
+        table = self._entries()
+        counts = np.zeros(len(self.sources), dtype=np.int64)
+        np.add.at(counts, table[:, _SOURCE], table[:, _SIZE])
+        return counts
+
+    def repeats(self, batches: I64) -> tuple[int, str | None]:
+        """Of some batches (by number): documents whose (source, local row) an earlier one has, and one such name."""
+        found, example = 0, None
+        table = self._entries()[batches]
+        for source in np.unique(table[:, _SOURCE]).tolist():
+            mine = table[table[:, _SOURCE] == source]
+            if all(before[_LAST] < after[_FIRST] for before, after in pairwise(mine.tolist())):
+                continue  # the source was read once, from top to bottom
+            rows = np.concatenate([np.arange(each[_START], each[_START] + each[_SIZE]) for each in mine.tolist()])
+            local = self.locate(rows)[1]
+            firsts = np.unique(local, return_index=True)[1]
+            again = np.delete(local, firsts)
+            found += int(again.size)
+            example = example or (f"{self.sources[source]}:{again[0]}" if again.size else None)
+        return found, example
+
+    def _entries(self) -> I64:
+        if len(self._table) != len(self._batches):
+            self._table = np.array(self._batches, dtype=np.int64).reshape(-1, _FIELDS)
+        return self._table

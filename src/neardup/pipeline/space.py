@@ -1,0 +1,209 @@
+"""Where a run keeps its data: in memory, and past a limit in the files of a workdir.
+
+``Budget`` says how much each stage may hold; ``Space`` opens the workdir when it is needed, or at once, and knows how
+far an interrupted run had come. What goes into the files is each stage's business; how files look is in ``spool``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from neardup.errors import InputError
+from neardup.kernels import is_compiled
+from neardup.spool import Workdir, free_bytes
+
+__all__ = ["Budget", "Space", "available_memory", "resident_memory"]
+
+PROGRAM = 240 << 20
+"""Resident memory of the interpreter, the libraries and the loaded kernels before the first document."""
+COMPILING = 130 << 20
+"""What compiling the kernels, once on a machine, takes beside."""
+LEAST_WORK = 96 << 20
+CHECKPOINT_SECONDS = 10.0
+"""After which the work of a long stage is made to last."""
+DEFAULT_SHARE = 0.5
+"""Share of the memory that is free at the start which a run may use when no limit was set."""
+
+
+def resident_memory() -> int:
+    """Bytes of memory that this process holds now; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm", "rb") as stat:
+            return int(stat.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        pass
+    try:
+        import resource
+    except ImportError:
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def available_memory() -> int:
+    """Bytes that could be used without swapping, as far as the system and a control group tell; else 4 GB."""
+    found = []
+    try:
+        with open("/proc/meminfo", encoding="ascii") as info:
+            found += [int(line.split()[1]) * 1024 for line in info if line.startswith("MemAvailable:")]
+    except OSError:
+        pass
+    try:
+        limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
+        used = int(Path("/sys/fs/cgroup/memory.current").read_text(encoding="ascii"))
+        if limit.isdigit():
+            found.append(max(0, int(limit) - used))
+    except (OSError, ValueError):
+        pass
+    if found:
+        return min(found)
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    except (AttributeError, OSError, ValueError):
+        return 4 << 30
+
+
+def release_memory() -> None:
+    """Give memory that was freed back to the system, where allocators keep it."""
+    pa.default_memory_pool().release_unused()
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):  # another C library than GNU's
+            ctypes.CDLL(None).malloc_trim(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Bytes that data may take, and how the stages share them."""
+
+    limit: int
+    """Of the whole process, as set."""
+    work: int
+    """What is left of it for data."""
+
+    @classmethod
+    def of(cls, limit: int | None) -> Budget:
+        """The budget under a limit in bytes; None: a share of the memory that is free now.
+
+        Raises:
+            InputError: the limit leaves no room beside the program itself.
+        """
+        floor = max(resident_memory(), PROGRAM) + (0 if is_compiled() else COMPILING)
+        if limit is None:
+            limit = max(int(DEFAULT_SHARE * available_memory()), floor + 2 * LEAST_WORK)
+        if limit < floor + LEAST_WORK:
+            raise InputError(
+                f"a memory limit of {limit / 1e6:.0f} MB is too small: the program itself takes {floor / 1e6:.0f} MB "
+                f"here. Give at least {(floor + LEAST_WORK) / 1e6 + 1:.0f}MB."
+            )
+        return cls(limit, limit - floor)
+
+    @property
+    def store(self) -> int:
+        """Documents, signatures and ids kept in memory before they go to disk."""
+        return int(0.4 * self.work)
+
+    def threads(self, wanted: int) -> int:
+        """Threads that can work at a time: each holds some blocks of documents."""
+        return max(1, min(wanted, int(0.4 * self.work / (40 << 20))))
+
+    def share(self, part: float) -> int:
+        """A part of the memory for data, in bytes."""
+        return int(part * self.work)
+
+
+class Space:
+    """The workdir of a run, if it has one.
+
+    Attributes:
+        budget: memory shares.
+        workdir: the open workdir; None while everything is in memory.
+    """
+
+    def __init__(
+        self,
+        budget: Budget,
+        path: Path | None,
+        identity: dict[str, Any],
+        *,
+        at_once: bool = False,
+        resume: bool = False,
+    ) -> None:
+        """Name the folder; it is made when needed, or now.
+
+        Args:
+            budget: memory shares.
+            path: the folder; None: everything must stay in memory.
+            identity: what must be equal for a later run to go on with this one's work.
+            at_once: make it now.
+            resume: go on with an interrupted run's.
+        """
+        self.budget = budget
+        self.path = path
+        self.workdir: Workdir | None = None
+        self.identity = identity
+        self._last = time.monotonic()
+        if resume and path is not None:
+            self.workdir = Workdir.reopen(path, identity)
+        elif at_once:
+            self.open()
+
+    def open(self) -> Workdir:
+        """The workdir, made now if it was not yet."""
+        if self.workdir is None:
+            if self.path is None:
+                raise InputError(
+                    f"the collection does not fit into the memory limit of {self.budget.limit / 1e6:.0f} MB. "
+                    "Raise the limit (memory=), or name a folder for the work on disk (workdir=)."
+                )
+            self.workdir = Workdir.create(self.path, self.identity)
+        return self.workdir
+
+    def need(self, size: float, what: str) -> None:
+        """Raise unless the disk of the workdir has room for ``size`` bytes."""
+        if self.path is None:
+            return
+        free = free_bytes(self.path)
+        if size > free:
+            raise InputError(
+                f"{what} needs about {size / 1e9:.1f} GB in {self.path} and {free / 1e9:.1f} GB are free. "
+                "Make room, name a folder on another disk with --workdir (workdir=), or raise --memory (memory=)."
+            )
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What an interrupted run had finished; empty without a workdir."""
+        return self.workdir.state if self.workdir is not None else {}
+
+    @property
+    def is_due(self) -> bool:
+        """Whether there is a workdir and its last checkpoint was some time ago."""
+        return self.workdir is not None and time.monotonic() - self._last >= CHECKPOINT_SECONDS
+
+    def checkpoint(self, **changes: Any) -> None:
+        """Make all that was written so far, and these facts, last; nothing to do without a workdir."""
+        if self.workdir is not None:
+            self.workdir.checkpoint(**changes)
+            self._last = time.monotonic()
+
+    def settle(self) -> None:
+        """Between two stages: give memory that the last one freed back to the system, where it keeps such memory."""
+        if self.workdir is not None:
+            release_memory()
+
+    def close(self, *, finished: bool) -> None:
+        """Remove the workdir when the run has finished, else leave it for a later one to go on."""
+        if self.workdir is not None:
+            if finished:
+                self.workdir.remove()
+            else:
+                self.workdir.close()
+            self.workdir = None

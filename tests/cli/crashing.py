@@ -1,0 +1,66 @@
+"""A collection large enough to be killed over, and the command run on it in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+MEGABYTE = 1_000_000
+
+
+def write_collection(folder: Path, megabytes: float, *, seed: int) -> list[Path]:
+    """Two JSONL files of random words, a third of the documents copies or near-copies of others in either file."""
+    rng = random.Random(seed)
+    words = [f"{number:x}" for number in range(0x1000, 0x2000)]
+    originals: list[str] = []
+    paths = [folder / "a.jsonl", folder / "b.jsonl"]
+    number = 0
+    for path in paths:
+        size = 0
+        with path.open("w", encoding="ascii") as out:
+            while size < megabytes * MEGABYTE / 2:
+                if originals and rng.random() < 0.35:
+                    body = _edited(rng, rng.choice(originals), words)
+                else:
+                    body = " ".join(rng.choices(words, k=rng.randint(20, 300)))
+                    originals.append(body)
+                number += 1
+                size += out.write(json.dumps({"id": f"d{number}", "text": body, "stars": rng.randint(1, 5)}) + "\n")
+    return paths
+
+
+def _edited(rng: random.Random, body: str, words: list[str]) -> str:
+    """A copy with none to three words changed."""
+    parts = body.split()
+    for _ in range(rng.randint(0, 3)):
+        parts[rng.randrange(len(parts))] = rng.choice(words)
+    return " ".join(parts)
+
+
+def start(folder: Path, *args: str) -> subprocess.Popen[str]:
+    """The command, running in ``folder``."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "neardup", *args],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "COLUMNS": "100"},
+    )
+
+
+def finish(folder: Path, *args: str) -> str:
+    """Run the command to its end, which must be a good one; what it said on stderr."""
+    process = start(folder, *args)
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    return err
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below ``folder``, hidden ones too."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}

@@ -1,0 +1,256 @@
+"""A run that is killed, or finds the disk full, goes on from its last checkpoint to the very same bytes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.cli.crashing import contents, finish, start, write_collection
+
+from neardup.spool.manifest import MANIFEST
+
+KILLS = 10
+"""Of each command: twenty in all."""
+COMMANDS = {
+    "dedup": ("dedup", "../a.jsonl", "../b.jsonl", "-o", "clean", "--removed", "removed.csv", "--keep", "max:stars"),
+    "find": ("find", "../a.jsonl", "../b.jsonl", "-o", "pairs.parquet", "--clusters", "clusters.csv"),
+}
+HOW = ("-t", "0.7", "--workdir", "work", "--memory", "700MB", "-q")
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with 20 MB in two files."""
+    folder = tmp_path_factory.mktemp("killed")
+    write_collection(folder, 20, seed=7)
+    return folder
+
+
+def kill_after(folder: Path, seconds: float, *args: str) -> bool:
+    """Start the command and kill it; False when it had ended before."""
+    process = start(folder, *args)
+    try:
+        _, err = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        return True
+    assert process.returncode == 0, err
+    return False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_run_killed_at_random_moments_ends_in_the_same_bytes(collection: Path, name: str) -> None:
+    command = COMMANDS[name]
+    plain = collection / f"{name}-plain"
+    plain.mkdir()
+    finish(plain, *command, "-t", "0.7", "-q")
+    expected = contents(plain)
+    once = collection / f"{name}-once"
+    once.mkdir()
+    began = time.monotonic()
+    finish(once, *command, *HOW)
+    whole = time.monotonic() - began
+    assert contents(once) == expected
+    rng = random.Random(20261121)
+    resumed = 0
+    for number in range(KILLS):
+        folder = collection / f"{name}-{number}"
+        folder.mkdir()
+        moment = rng.uniform(0.4, whole)  # before that there is nothing to lose
+        while not kill_after(folder, moment, *command, *HOW):
+            assert contents(folder) == expected
+            shutil.rmtree(folder)
+            folder.mkdir()
+            moment *= 0.7  # the machine has become faster
+        has_work = (folder / "work" / MANIFEST).exists()
+        finish(folder, *command, *HOW, *["--resume"] * has_work)
+        resumed += has_work
+        assert contents(folder) == expected, f"kill {number} of {name}"
+        assert not (folder / "work").exists()
+    assert resumed >= KILLS // 3
+
+
+@pytest.mark.slow
+def test_a_run_killed_again_and_again_comes_to_its_end(collection: Path) -> None:
+    command = COMMANDS["dedup"]
+    folder = collection / "often"
+    folder.mkdir()
+    rng = random.Random(4)
+    kills = 0
+    while True:
+        has_work = (folder / "work" / MANIFEST).exists()
+        # each time a little longer, so that the test ends on a slow machine too
+        moment = rng.uniform(0.6, 0.9) + 0.15 * kills
+        if not kill_after(folder, moment, *command, *HOW, *["--resume"] * has_work):
+            break
+        kills += 1
+    assert kills >= 1
+    plain = collection / "often-plain"
+    plain.mkdir()
+    finish(plain, *command, "-t", "0.7", "-q")
+    assert contents(folder) == contents(plain)
+
+
+def limited(limit: int, folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    """Run the command where no file may grow past ``limit`` bytes; writing then fails as on a full disk."""
+    script = (
+        "import resource, sys\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))\n"
+        "from neardup.cli import main\n"
+        "main(sys.argv[2:], prog_name='neardup')\n"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", script, str(limit), *args],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A folder with 3 MB in two files, and a folder to work in."""
+    write_collection(tmp_path, 3, seed=3)
+    (tmp_path / "here").mkdir()
+    return tmp_path / "here"
+
+
+def undisturbed(small: Path, name: str) -> dict[str, bytes]:
+    plain = small.parent / "plain"
+    plain.mkdir()
+    finish(plain, *COMMANDS[name], "-t", "0.7", "-q")
+    return contents(plain)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_spool_that_cannot_grow_is_told_and_the_run_goes_on_when_it_can(small: Path, name: str) -> None:
+    expected = undisturbed(small, name)
+    done = limited(600_000, small, *COMMANDS[name], *HOW)
+    assert done.returncode == 1
+    assert os.strerror(errno.EFBIG) in done.stderr
+    assert "work" in done.stderr
+    assert "The work so far is in work: go on with the same command and --resume, or delete it." in done.stderr
+    assert "Traceback" not in done.stderr
+    assert set(contents(small)) == {key for key in contents(small) if key.startswith("work/")}
+    finish(small, *COMMANDS[name], *HOW, "--resume")
+    assert contents(small) == expected
+
+
+def test_an_output_that_cannot_grow_is_told_and_the_run_goes_on_when_it_can(small: Path) -> None:
+    expected = undisturbed(small, "dedup")
+    limit = len(expected["clean/a.jsonl"]) - 1000
+    # in memory nothing is spooled, so the copies are the first files that grow past the limit
+    args = (*COMMANDS["dedup"], "-t", "0.7", "-q")
+    done = limited(limit, small, *args)
+    assert done.returncode == 1
+    assert "cannot write" in done.stderr
+    assert "a.jsonl" in done.stderr
+    assert os.strerror(errno.EFBIG) in done.stderr
+    assert set(contents(small)) <= {"removed.csv", "removed.csv.spec.json"}
+    finish(small, *args)
+    assert contents(small) == expected
+
+
+needs_mounts = pytest.mark.skipif(
+    sys.platform != "linux" or os.geteuid() != 0, reason="making a small disk needs root on Linux"
+)
+
+
+class Disk:
+    """A small file system in memory, mounted at a folder."""
+
+    def __init__(self, folder: Path, size: str) -> None:
+        self.folder = folder
+        folder.mkdir()
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], capture_output=True)
+        if done.returncode:
+            pytest.skip(f"cannot mount a small disk here: {done.stderr.decode().strip()}")
+
+    def grow(self, size: str) -> None:
+        """Make room."""
+        subprocess.run(["mount", "-o", f"remount,size={size}", str(self.folder)], check=True)
+
+    def unmount(self) -> None:
+        """Take it away."""
+        subprocess.run(["umount", str(self.folder)], check=True)
+
+
+@needs_mounts
+def test_a_full_disk_under_the_workdir_is_told_and_the_run_goes_on_after_room_was_made(small: Path) -> None:
+    expected = undisturbed(small, "dedup")
+    disk = Disk(small.parent / "disk", "2500k")
+    try:
+        args = (*COMMANDS["dedup"], "-t", "0.7", "--workdir", str(disk.folder / "work"), "--memory", "700MB", "-q")
+        process = start(small, *args)
+        _, err = process.communicate(timeout=300)
+        assert process.returncode == 1
+        assert err.startswith("Error: ")
+        assert str(disk.folder / "work") in err
+        assert "Traceback" not in err
+        assert contents(small) == {}
+        disk.grow("200m")
+        if (disk.folder / "work" / MANIFEST).exists():
+            assert f"The work so far is in {disk.folder / 'work'}" in err
+            args = (*args, "--resume")
+        finish(small, *args)
+        assert contents(small) == expected
+        assert list(disk.folder.iterdir()) == []
+    finally:
+        disk.unmount()
+
+
+@needs_mounts
+def test_a_full_disk_under_the_output_is_told_and_the_run_goes_on_after_room_was_made(small: Path) -> None:
+    expected = undisturbed(small, "dedup")
+    room = len(expected["clean/a.jsonl"]) + len(expected["removed.csv"]) + len(expected["clean/b.jsonl"]) // 2
+    disk = Disk(small.parent / "disk", f"{room // 1024}k")
+    try:
+        target = disk.folder / "out"
+        target.mkdir()
+        outputs = {"clean": str(target / "clean"), "removed.csv": str(target / "removed.csv")}
+        args = [*(outputs.get(arg, arg) for arg in COMMANDS["dedup"]), *HOW]
+        process = start(small, *args)
+        _, err = process.communicate(timeout=300)
+        assert process.returncode == 1
+        assert f"cannot write {target / 'clean' / 'b.jsonl'}: No space left on device. Free some space" in err
+        assert "The work so far is in work: go on with the same command and --resume" in err
+        assert not (target / "clean" / "a.jsonl").exists()
+        disk.grow("200m")
+        finish(small, *args, "--resume")
+        assert contents(target) == expected
+        assert contents(small) == {}
+    finally:
+        disk.unmount()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_least_memory_gives_the_same_bytes_and_holds(collection: Path, name: str) -> None:
+    plain, tight = collection / f"{name}-roomy", collection / f"{name}-tight"
+    plain.mkdir()
+    tight.mkdir()
+    finish(plain, *COMMANDS[name], "-t", "0.7", "-q")
+    process = start(tight, *COMMANDS[name], "--memory", "1MB")
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    least = re.search(r"Give at least ([0-9]+)MB", err)
+    assert least is not None, err
+    err = finish(tight, *COMMANDS[name], "-t", "0.7", "--memory", f"{least[1]}MB")
+    assert contents(tight) == contents(plain)
+    told = re.search(r"peak memory +([0-9.]+) MB of ([0-9.]+) MB; ([0-9.]+) MB on disk", err)
+    assert told is not None, err
+    assert float(told[1]) < float(told[2]) == float(least[1])
+    output = COMMANDS[name][COMMANDS[name].index("-o") + 1]
+    assert f"going on in {output}.neardup-work" in err
