@@ -1,13 +1,17 @@
 """All pairs with Jaccard >= t, none missed: the truth that benchmarks measure recall and precision against.
 
-    python benchmarks/exact_truth.py FILE.jsonl TRUTH.csv [-t 0.8] [-k 9]              all pairs
-    python benchmarks/exact_truth.py FILE.jsonl TRUTH.csv --sample 2000               all partners of a sample
+    python benchmarks/exact_truth.py FILE.jsonl TRUTH.csv [-t 0.8] [--shingle char:9]   all pairs
+    python benchmarks/exact_truth.py FILE.jsonl TRUTH.csv --sample 2000                all partners of a sample
 
 Shares no code with neardup and needs only numpy. A shingle of nine ASCII characters *is* its 63 bits, so
 equality is exact; one with other characters is a 63-bit multilinear hash of its code points (with 10^8
 distinct shingles the chance of any collision is below 10^-3). Texts are put into NFC, as neardup does by
 default; a text shorter than k is its own single shingle; empty texts are in no pair. The quotient |A & B| /
 |A | B| is compared as a float64.
+
+`--shingle word:5` takes runs of words (of letters, marks and numbers, as neardup does), `split:5` the words
+of text-dedup: what lies between two characters that are no `\\w`, empty words included, in lower case. Words
+are numbered, and a shingle is a 63-bit multilinear hash of its numbers. `--casefold` folds the text first.
 
 All pairs: equal sets are collapsed, then a prefix filter: under one order of the shingles, rare first, two
 sets with Jaccard >= t share a shingle among the first |x| - ceil(t |x|) + 1 of each. Candidates are counted
@@ -23,12 +27,13 @@ import csv
 import hashlib
 import json
 import math
+import re
 import resource
 import sys
 import time
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +42,8 @@ from numpy.typing import NDArray
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
 WIDE = np.uint64(1 << 63)
+ASCII_WORD = re.compile(r"[0-9A-Za-z]+")
+NO_WORD = re.compile(r"\W")
 Pair = tuple[int, int, float]
 
 
@@ -53,6 +60,56 @@ class Sets:
     def row(self, i: int) -> NDArray[np.int32]:
         """The tokens of set i."""
         return self.tokens[self.offsets[i] : self.offsets[i + 1]]
+
+
+@dataclass(slots=True)
+class Shingles:
+    """What a document is compared by: ``unit`` is char, word or split, ``k`` how many of them are a shingle."""
+
+    unit: str
+    k: int
+    casefold: bool
+    numbers: dict[str, int] = field(default_factory=dict)
+    """Number of every word seen so far, from 1."""
+
+    @classmethod
+    def parse(cls, text: str, casefold: bool) -> Shingles:
+        """Read `char:9`."""
+        unit, _, k = text.partition(":")
+        if unit not in ("char", "word", "split") or not k.isdecimal() or int(k) < 1:
+            raise SystemExit(f"--shingle is {text!r}. Give char:K, word:K or split:K.")
+        return cls(unit, int(k), casefold)
+
+    def of(self, text: str) -> U64:
+        """Return the sorted distinct shingles of a text as integers."""
+        if self.casefold:
+            text = unicodedata.normalize("NFC", text.casefold())
+        if self.unit == "char":
+            return shingle_set(text, self.k)
+        words = words_of(text) if self.unit == "word" else NO_WORD.split(text.lower())
+        numbers = self.numbers
+        found = [numbers.setdefault(word, len(numbers) + 1) for word in words]
+        found += [0] * (self.k - len(found)) if found else []  # a short text: 0 is no word
+        points = np.array(found, dtype=np.uint64)
+        return np.unique(multilinear(points, self.k) >> np.uint64(1)) if found else points
+
+
+def words_of(text: str) -> list[str]:
+    """Return the runs of letters, marks and numbers (Unicode categories L, M, N)."""
+    if text.isascii():
+        return ASCII_WORD.findall(text)
+    kept = "".join(char if unicodedata.category(char)[0] in "LMN" else " " for char in text)
+    return [word for word in kept.split(" ") if word]
+
+
+def multilinear(points: U64, k: int) -> U64:
+    """Return a 64-bit hash of every window of ``k`` numbers; only its upper 63 bits are good."""
+    count = points.size - k + 1
+    hashed = np.zeros(count, dtype=np.uint64)
+    factors = np.random.default_rng(20261121).integers(1, 1 << 63, size=k, dtype=np.uint64) | np.uint64(1)
+    for i in range(k):
+        hashed += points[i : i + count] * factors[i]
+    return hashed
 
 
 def read(source: Path, limit: int | None) -> Iterator[tuple[str, str]]:
@@ -81,13 +138,10 @@ def shingle_set(text: str, k: int) -> U64:
         packed = (packed << np.uint64(7)) | points[i : i + count] if k <= 9 else packed
     if k <= 9 and int(points.max()) < 128:
         return np.unique(packed)
-    hashed = np.zeros(count, dtype=np.uint64)
     high = np.zeros(count, dtype=np.uint64)
-    factors = np.random.default_rng(20261121).integers(1, 1 << 63, size=k, dtype=np.uint64) | np.uint64(1)
     for i in range(k):
-        hashed += points[i : i + count] * factors[i]
         high |= points[i : i + count]
-    hashed = (hashed >> np.uint64(1)) | WIDE
+    hashed = (multilinear(points, k) >> np.uint64(1)) | WIDE
     return np.unique(np.where(high < 128, packed, hashed) if k <= 9 else hashed)
 
 
@@ -96,7 +150,7 @@ def at_least(size: int, threshold: float) -> int:
     return max(1, math.ceil(threshold * size - 1e-9))
 
 
-def collapse(source: Path, k: int, limit: int | None) -> tuple[list[str], list[list[int]], list[U64]]:
+def collapse(source: Path, cut: Shingles, limit: int | None) -> tuple[list[str], list[list[int]], list[U64]]:
     """Return the ids, the groups of documents with equal sets, and one set a group (in order of size)."""
     names: list[str] = []
     groups: dict[bytes, int] = {}
@@ -104,7 +158,7 @@ def collapse(source: Path, k: int, limit: int | None) -> tuple[list[str], list[l
     sets: list[U64] = []
     for row, (name, text) in enumerate(read(source, limit)):
         names.append(name)
-        tokens = shingle_set(text, k)
+        tokens = cut.of(text)
         if tokens.size == 0:
             continue
         key = hashlib.blake2b(tokens.tobytes(), digest_size=16).digest()
@@ -198,9 +252,9 @@ def join(sets: Sets, ranks: int, threshold: float) -> Iterator[Pair]:
     print(f"{len(sets):,} distinct sets, {candidates:,} candidates counted", file=sys.stderr)
 
 
-def all_pairs(source: Path, threshold: float, k: int, limit: int | None) -> tuple[list[str], list[Pair]]:
+def all_pairs(source: Path, threshold: float, cut: Shingles, limit: int | None) -> tuple[list[str], list[Pair]]:
     """Return the ids and all pairs of rows with their similarity, equal sets included."""
-    names, members, collapsed = collapse(source, k, limit)
+    names, members, collapsed = collapse(source, cut, limit)
     sets, ranks = rank(collapsed)
     found: list[Pair] = []
     for group in members:
@@ -217,12 +271,12 @@ def sampled(names: list[str], wanted: int) -> set[int]:
 
 
 def sample_pairs(
-    source: Path, threshold: float, k: int, limit: int | None, wanted: int
+    source: Path, threshold: float, cut: Shingles, limit: int | None, wanted: int
 ) -> tuple[list[str], list[Pair], set[int]]:
     """Return the ids, all pairs with a sampled document in them, and the sampled rows."""
     names = [name for name, _ in read(source, limit)]
     chosen = sampled(names, wanted)
-    raw = {row: shingle_set(text, k) for row, (_, text) in enumerate(read(source, limit)) if row in chosen}
+    raw = {row: cut.of(text) for row, (_, text) in enumerate(read(source, limit)) if row in chosen}
     rows = [row for row in sorted(raw) if raw[row].size]
     flat = np.concatenate([raw[row] for row in rows])
     values, inverse, counts = np.unique(flat, return_inverse=True, return_counts=True)
@@ -240,7 +294,7 @@ def sample_pairs(
     mark = np.zeros(values.size + 1, dtype=bool)
     found: set[Pair] = set()
     for row, (_, text) in enumerate(read(source, limit)):
-        tokens = shingle_set(text, k)
+        tokens = cut.of(text)
         if tokens.size == 0:
             continue
         at = np.minimum(np.searchsorted(values, tokens), values.size - 1)
@@ -267,15 +321,17 @@ def main() -> None:
     parser.add_argument("source", type=Path)
     parser.add_argument("output", type=Path)
     parser.add_argument("-t", "--threshold", type=float, default=0.8)
-    parser.add_argument("-k", type=int, default=9, help="characters in a shingle")
+    parser.add_argument("--shingle", default="char:9", help="char:K, word:K or split:K")
+    parser.add_argument("--casefold", action="store_true", help="fold the text first")
     parser.add_argument("--sample", type=int, default=None, help="only the pairs of so many documents")
     parser.add_argument("--limit-bytes", type=int, default=None)
     args = parser.parse_args()
     started = time.perf_counter()
+    cut = Shingles.parse(args.shingle, args.casefold)
     if args.sample is None:
-        names, found = all_pairs(args.source, args.threshold, args.k, args.limit_bytes)
+        names, found = all_pairs(args.source, args.threshold, cut, args.limit_bytes)
     else:
-        names, found, chosen = sample_pairs(args.source, args.threshold, args.k, args.limit_bytes, args.sample)
+        names, found, chosen = sample_pairs(args.source, args.threshold, cut, args.limit_bytes, args.sample)
         note = args.output.with_name(args.output.name + ".sample")
         note.write_text("".join(json.dumps(names[row]) + "\n" for row in sorted(chosen)), encoding="utf-8")
     with args.output.open("w", encoding="utf-8", newline="") as sink:
