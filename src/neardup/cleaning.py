@@ -153,7 +153,9 @@ class _Origins:
             return
         from neardup.formats.ranks import ranks, read_values
 
-        source, local = self._places.locate(rows)
+        self._rows, self._ranks = rows, np.zeros(rows.size, dtype=np.int64)
+        asked = np.flatnonzero(self.tier(rows))  # protected documents stay, whatever they have
+        source, local = self._places.locate(rows[asked])
         order = np.lexsort((local, source))
         wanted = {name: local[order][source[order] == i] for i, name in enumerate(self._places.sources)}
         wanted = {name: values for name, values in wanted.items() if values.size}
@@ -161,9 +163,7 @@ class _Origins:
         worst = int(found.max(initial=0)) + 1
         value = -found if self._policy.keep.rule == "max" else found
         value[found < 0] = worst
-        self._rows = rows
-        self._ranks = np.empty(rows.size, dtype=np.int64)
-        self._ranks[order] = value
+        self._ranks[asked[order]] = value
 
     def value(self, rows: I64) -> I64:
         """What the policy orders by; the smaller is kept."""
@@ -215,8 +215,9 @@ def clean(run: Run, policy: Policy) -> Cleaning:
     if policy.keep.column is not None:
         from neardup.formats.ranks import check_column
 
-        check_column(run.reader, policy.keep.column)
+        check_column(run.reader, policy.keep.column, without=policy.protected)
     search = run.search()
+    run.observer.stage("choose", None, "")
     origins = _Origins(run, search, policy)
     chosen = choose(search, Order(origins.tier, origins.value, origins.prepare))
     return Cleaning(run, policy, search, chosen, origins)
@@ -312,6 +313,7 @@ class Cleaning:
             done[name] = size
             run.space.checkpoint(written=done)
 
+        run.observer.stage("write", len(run.reader.written_parts), "files")
         with self.search.watch.measure("write"):
             self.written = write_collection(
                 run.reader.written_parts,
@@ -325,6 +327,7 @@ class Cleaning:
                 keep_parts=run.space.workdir is not None,
                 done=done,
                 on_file_done=keep,
+                on_source_done=lambda: run.observer.advance(1),
             )
 
     def data(self, *, annotate: bool = False) -> Any:

@@ -88,7 +88,7 @@ class SourceShare:
 
 @dataclass(frozen=True, slots=True)
 class CleanSummary(Summary):
-    """A summary, and what was removed. ``pairs`` are those of distinct texts, ``clusters`` those that lose something."""
+    """A summary, and what went. ``pairs`` are those of distinct texts, ``clusters`` those that lose something."""
 
     keep: str
     """The policy."""

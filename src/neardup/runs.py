@@ -129,7 +129,8 @@ class Run:
             more = (self.space.budget.limit - self.space.budget.work + 1.1 * exc.need) / 1e6
             raise InputError(
                 f"the documents {names} are too long to be compared within a memory limit of "
-                f"{self.space.budget.limit / 1e6:.0f} MB. Raise --memory (memory=) to about {more:.0f}MB, or leave them out."
+                f"{self.space.budget.limit / 1e6:.0f} MB. Raise --memory (memory=) to about {more:.0f}MB, or leave "
+                "them out."
             ) from exc
 
     def find(self, rule: str) -> Finding:

@@ -243,7 +243,7 @@ def _run(
     spec = working.make_spec(search)
     reader, protected = open_protected(list(inputs), list(search["protect"]), **working.reading(search, spec))
     _check_copies(reader, plan)
-    _check_rule(reader, search["keep"])
+    _check_rule(reader, search["keep"], protected)
     policy = Policy(search["keep"], search["prefer"], protected)
     with ExitStack() as stack:
         with observer(quiet=quiet) as watching:
@@ -258,7 +258,7 @@ def _run(
             )
             stack.enter_context(working.kept(ctx, run, plan.files))
             cleaning = working.in_background(ctx, lambda: clean(run, policy), stoppable)
-        seconds = _write(ctx, cleaning, plan, spec)
+            seconds = _write(ctx, cleaning, plan, spec)
         told = cleaning.summary(alarm=plan.alarm, dry_run=plan.dry_run, annotated=plan.annotate)
         summary = _as_dict(told)
         faults = run.ledger.faults
@@ -287,12 +287,12 @@ def _check_copies(reader: Reader, plan: Plan) -> None:
         raise click.UsageError(str(exc)) from exc
 
 
-def _check_rule(reader: Reader, keep: params.Keep) -> None:
+def _check_rule(reader: Reader, keep: params.Keep, protected: frozenset[str]) -> None:
     """Raise InputError now, and not after the search, when the column that decides is missing."""
     from neardup.formats.ranks import check_column
 
     if keep.column is not None:
-        check_column(reader, keep.column)
+        check_column(reader, keep.column, without=protected)
 
 
 def _check_table(reader: Reader, output: str, removed: str | None) -> None:

@@ -28,6 +28,8 @@ _LABELS = {
     "candidates": "grouping into bands",
     "check": "checking candidates",
     "cluster": "making clusters",
+    "choose": "choosing what stays",
+    "write": "writing clean copies",
 }
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 import stat
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from typing import BinaryIO
 
 from neardup.errors import OutputError
 
-__all__ = ["AtomicFiles", "check_target", "output_error"]
+__all__ = ["AtomicFiles", "check_target", "output_error", "remove_parts"]
 
 _CURES = {
     errno.ENOSPC: "Free some space or give a file on another disk.",
@@ -57,6 +58,27 @@ def check_target(target: str | Path) -> None:
         temporary.unlink()
     except OSError as exc:
         raise output_error(target, exc) from exc
+
+
+def remove_parts(target: str | Path) -> None:
+    """Remove temporary files of ``target`` whose processes are gone: killed before they could do it themselves."""
+    final = Path(os.path.realpath(target))
+    pattern = re.compile(rf"\.{re.escape(final.name[:100])}\.([0-9a-f]+)-[0-9a-f]{{8}}\.part")
+    with contextlib.suppress(OSError):
+        for entry in os.listdir(final.parent):
+            found = pattern.fullmatch(entry)
+            if found and not _is_running(int(found[1], 16)):
+                (final.parent / entry).unlink(missing_ok=True)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # another user's
+    return True
 
 
 def _temporary_name(final: Path) -> Path:

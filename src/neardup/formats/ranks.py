@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -55,7 +55,7 @@ class Inputs(Protocol):
     options: ReadOptions
 
 
-def check_column(inputs: Inputs, column: str) -> None:
+def check_column(inputs: Inputs, column: str, *, without: Collection[str] = ()) -> None:
     """Look, before a long run, whether every source has the column and it has an order.
 
     Of a Parquet, Arrow or CSV file or an object the columns are looked at, of JSON Lines the first 4 MB of records: one
@@ -64,11 +64,14 @@ def check_column(inputs: Inputs, column: str) -> None:
     Args:
         inputs: the reader.
         column: name of a column or field; of a CSV file a 1-based number too.
+        without: names of sources that need none.
 
     Raises:
         InputError: a source has no such column, or none at all, or can be read only once.
     """
     for source in inputs.parts:
+        if source.name in without:
+            continue
         if isinstance(source, JsonlSource):
             _check_regular(source.name)
             _check_json(source.name, column, inputs.options)

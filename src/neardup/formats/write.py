@@ -12,10 +12,8 @@ Python object a row: writing a million pairs takes about a second.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -29,7 +27,7 @@ import pyarrow.parquet as pq
 from neardup.errors import InputError, OutputError, did_you_mean
 from neardup.formats.arrays import strings
 from neardup.formats.arrays import text as scalar
-from neardup.formats.atomic import AtomicFiles, output_error
+from neardup.formats.atomic import AtomicFiles, output_error, remove_parts
 from neardup.types import I64
 
 __all__ = [
@@ -136,29 +134,9 @@ def write_tables(outputs: Sequence[Output], *, spec: dict[str, Any]) -> None:
 
 
 def remove_leftovers(target: str | Path) -> None:
-    """Remove what a process that was killed while it wrote ``target`` has left beside it.
-
-    For a run that is resumed: the temporary files of ``atomic`` carry the number of their process, and only those of
-    processes that are gone are taken away.
-    """
-    final = Path(os.path.realpath(target))
-    for name in (final.name, final.name + SPEC_SUFFIX):
-        pattern = re.compile(rf"\.{re.escape(name[:100])}\.([0-9a-f]+)-[0-9a-f]{{8}}\.part")
-        with contextlib.suppress(OSError):
-            for entry in os.listdir(final.parent):
-                found = pattern.fullmatch(entry)
-                if found and not _is_running(int(found[1], 16)):
-                    (final.parent / entry).unlink(missing_ok=True)
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True  # another user's
-    return True
+    """Remove what a process that was killed while it wrote ``target`` has left beside it, for a run that is resumed."""
+    remove_parts(target)
+    remove_parts(f"{os.fspath(target)}{SPEC_SUFFIX}")
 
 
 def _is_file_or_new(target: str | Path) -> bool:

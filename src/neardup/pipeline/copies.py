@@ -17,7 +17,7 @@ class Copies:
     """Which rows are copies of which. Groups of one are not listed."""
 
     weight: I32
-    """int32[n]: documents that a representative stands for; 0 for a copy of an earlier document and for an empty one."""
+    """int32[n]: documents that a representative stands for; 0 for a copy of an earlier one and for an empty one."""
     several: I64
     """Representatives of two documents and more, rising."""
     starts: I64

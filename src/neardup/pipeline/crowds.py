@@ -114,7 +114,6 @@ def find_crowds(hot: Buckets, collection: Collection, weight: I32, check: Check)
         large = heapq.nsmallest(KNOWN, grown, key=lambda row: (-int(size[row]), marks[row]))
     leads = np.flatnonzero(size > spec.crowd)
     leads = leads[leader[leads] < 0]
-    del size
     crowd = np.full(len(collection), -1, dtype=np.int32)
     crowd[leads] = leads
     members = np.flatnonzero(leader >= 0)

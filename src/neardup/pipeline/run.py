@@ -161,7 +161,8 @@ def _check_room(collection: Collection, space: Space) -> None:
     if need > space.budget.share(0.6):
         raise InputError(
             f"{len(collection)} documents need about {need / 0.6 / 1e6:.0f} MB of memory beside the program, and the "
-            f"limit of {space.budget.limit / 1e6:.0f} MB leaves {space.budget.work / 1e6:.0f}. Raise --memory (memory=)."
+            f"limit of {space.budget.limit / 1e6:.0f} MB leaves {space.budget.work / 1e6:.0f} MB. "
+            "Raise --memory (memory=)."
         )
 
 

@@ -1,7 +1,7 @@
 """Clusters from verified pairs, by one of two link rules. Nothing here adds an edge.
 
-``Stars``: greedily in the order given, a free row keeps all its free neighbours. Every member is a verified neighbour of
-its keeper, and no two keepers are neighbours. ``Components``: connected components; members may be chained.
+``Stars``: greedily in the order given, a free row keeps all its free neighbours. Every member is a verified neighbour
+of its keeper, and no two keepers are neighbours. ``Components``: connected components; members may be chained.
 
 Pairs come in pieces, so they need not all be held; rows are numbered by rank, the first to keep being 0.
 """

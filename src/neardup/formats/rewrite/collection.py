@@ -60,6 +60,7 @@ def write_collection(
     keep_parts: bool,
     done: Mapping[str, int],
     on_file_done: Callable[[str, int], None],
+    on_source_done: Callable[[], None],
 ) -> list[str]:
     """Write a copy of each source without the rows that go, or with columns that tell about clusters.
 
@@ -74,6 +75,7 @@ def write_collection(
         token: a name for the run, the same when it is resumed.
         keep_parts: files that are finished outlive an error.
         done, on_file_done: as for ``CleanWriter``.
+        on_source_done: called after each source.
 
     Returns:
         Names of what was written.
@@ -104,11 +106,13 @@ def write_collection(
                         missing.add(target.path)
                     elif not writer.is_done(target):
                         writer.copy(target)
+                on_source_done()
                 continue
             target = next(targets)
             if not writer.is_done(target):
                 note = annotation_of(part.name) if annotation_of is not None else None
                 writer.rewrite(target, removed=gone, annotation=note)
+            on_source_done()
     if outputs.stream is not None:
         return [outputs.output]
     return [shown_path(path) for path in outputs.paths() if path not in missing]
