@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -21,6 +21,7 @@ from neardup.formats.arrays import numbers, strings
 from neardup.formats.folder import FilesSource
 from neardup.formats.inputs import files_of, open_inputs
 from neardup.formats.places import Places
+from neardup.formats.rewrite import Annotation
 from neardup.params import Keep
 from neardup.pipeline.choose import RULES, Chosen, Order, choose
 from neardup.pipeline.run import Search
@@ -148,18 +149,18 @@ class _Origins:
         return tier
 
     def prepare(self, rows: I64) -> None:
-        """Read the column that decides, for ``rows``, rising; nothing to do when none does."""
-        if self._policy.keep.column is None:
-            return
+        """Read the column that decides, for ``rows``, rising."""
         from neardup.formats.ranks import ranks, read_values
 
+        column = self._policy.keep.column
+        assert column is not None
         self._rows, self._ranks = rows, np.zeros(rows.size, dtype=np.int64)
         asked = np.flatnonzero(self.tier(rows))  # protected documents stay, whatever they have
         source, local = self._places.locate(rows[asked])
         order = np.lexsort((local, source))
         wanted = {name: local[order][source[order] == i] for i, name in enumerate(self._places.sources)}
         wanted = {name: values for name, values in wanted.items() if values.size}
-        found = ranks(read_values(self._reader, self._policy.keep.column, wanted))
+        found = ranks(read_values(self._reader, column, wanted))
         worst = int(found.max(initial=0)) + 1
         value = -found if self._policy.keep.rule == "max" else found
         value[found < 0] = worst
@@ -177,6 +178,10 @@ class _Origins:
             return -lengths if rule == "longest" else lengths
         found: I64 = self._ranks[np.searchsorted(self._rows, rows)]
         return found
+
+    def is_folder(self, number: int) -> bool:
+        """Whether the documents of a source are files of folders."""
+        return isinstance(self._parts[number], FilesSource)
 
     def names(self, rows: I64) -> tuple[Any, I64]:
         """Source of each of ``rows`` as Arrow strings (a text file's is its folder), and the local row."""
@@ -219,7 +224,8 @@ def clean(run: Run, policy: Policy) -> Cleaning:
     search = run.search()
     run.observer.stage("choose", None, "")
     origins = _Origins(run, search, policy)
-    chosen = choose(search, Order(origins.tier, origins.value, origins.prepare))
+    prepare = origins.prepare if policy.keep.column is not None else None
+    chosen = choose(search, Order(origins.tier, origins.value, prepare))
     return Cleaning(run, policy, search, chosen, origins)
 
 
@@ -259,6 +265,8 @@ class Cleaning:
 
         def batches() -> Iterator[pa.RecordBatch]:
             for i in range(0, chosen.rows.size, PIECE):
+                if i % (8 * PIECE) == 0:
+                    self.run.space.settle()
                 part = slice(i, i + PIECE)
                 source, local = self.origins.names(chosen.rows[part])
                 columns = [
@@ -279,22 +287,24 @@ class Cleaning:
         """int64: local rows of a source that go, rising."""
         return self._local(source, self.chosen.rows)[1]
 
-    def _local(self, source: str, rows: I64) -> tuple[I64, I64]:
-        """Places in ``rows`` that lie in a source, and their local rows."""
+    def _local(self, source: str, rows: I64) -> tuple[slice, I64]:
+        """Where in ``rows``, rising, those of a source lie, and their local rows."""
         places = self.run.ledger.places
         if source not in places.sources:
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        number, local = places.locate(rows)
-        mine = np.flatnonzero(number == places.sources.index(source))
-        return mine, local[mine]
+            return slice(0, 0), np.empty(0, dtype=np.int64)
+        first, end = places.span(places.sources.index(source))
+        part = slice(*np.searchsorted(rows, (first, end)).tolist())
+        return part, places.locate(rows[part].astype(np.int64))[1]
 
-    def annotation_of(self, source: str) -> Any:
-        """Cluster, keeper and similarity of the documents of a source that are in clusters."""
-        from neardup.formats.rewrite import Annotation
-
+    def annotations(self) -> Callable[[str], Annotation]:
+        """Gives cluster, keeper and similarity of the documents of a source that are in clusters."""
         rows, cluster, keeper, similarity = self.chosen.clustered()
-        mine, local = self._local(source, rows)
-        return Annotation(local, cluster[mine], self.run.ledger.ids.take(keeper[mine]), similarity[mine])
+
+        def annotation_of(source: str) -> Annotation:
+            part, local = self._local(source, rows)
+            return Annotation(local, cluster[part], self.run.ledger.ids.take(keeper[part]), similarity[part])
+
+        return annotation_of
 
     def write(self, output: str, *, annotate: bool = False) -> None:
         """Write the inputs without the documents that go, or all of them annotated; protected ones beside the inputs
@@ -313,6 +323,7 @@ class Cleaning:
             done[name] = size
             run.space.checkpoint(written=done)
 
+        run.space.settle()
         run.observer.stage("write", len(run.reader.written_parts), "files")
         with self.search.watch.measure("write"):
             self.written = write_collection(
@@ -322,8 +333,9 @@ class Cleaning:
                 base=run.reader.base,
                 others=_files_read(run.reader),
                 removed_from=self.removed_from,
-                annotation_of=self.annotation_of if annotate else None,
+                annotation_of=self.annotations() if annotate else None,
                 token=run.token,
+                group_bytes=min(64 << 20, run.space.budget.share(0.1)),
                 keep_parts=run.space.workdir is not None,
                 done=done,
                 on_file_done=keep,
@@ -336,21 +348,26 @@ class Cleaning:
 
         value, name = self.run.reader.value, self.run.reader.parts[0].name
         if annotate:
-            note = self.annotation_of(name)
-            return objects.with_annotation(value, note)
+            return objects.with_annotation(value, self.annotations()(name))
         return objects.without_rows(value, self.removed_from(name) - 1)
 
     def sources(self) -> tuple[SourceShare, ...]:
         """Documents and removals of each source that gave documents, in input order."""
-        places = self.run.ledger.places
+        places, gone = self.run.ledger.places, self.chosen.rows
         total: dict[str, list[int]] = {}
-        for first, size, _ in places.ranges().tolist():
-            for i in range(first, first + size, PIECE):
-                rows = np.arange(i, min(i + PIECE, first + size))
-                low, high = np.searchsorted(self.chosen.rows, (rows[0], rows[-1] + 1))
-                for at, which in ((0, rows), (1, self.chosen.rows[low:high])):
-                    counted = self.origins.names(which)[0].value_counts()
-                    for entry in counted.to_pylist() if which.size else []:
+        for number, name in enumerate(places.sources):
+            first, end = places.span(number)
+            low, high = np.searchsorted(gone, (first, end)).tolist()
+            if not self.origins.is_folder(number):
+                counts = total.setdefault(name, [0, 0])
+                counts[0] += end - first
+                counts[1] += high - low
+                continue
+            for at, begin, stop in ((0, first, end), (1, low, high)):
+                for i in range(begin, stop, PIECE):
+                    some = np.arange(i, min(i + PIECE, stop))
+                    names = self.origins.names(gone[some] if at else some)[0].value_counts()
+                    for entry in names.to_pylist():
                         total.setdefault(entry["values"], [0, 0])[at] += entry["counts"]
         return tuple(SourceShare(name, documents, removed) for name, (documents, removed) in total.items())
 

@@ -36,6 +36,8 @@ __all__ = ["Finding", "Run", "check_threads", "make_summary"]
 
 PIECE = 1 << 16
 """Rows named at a time."""
+REST_PIECES = 8
+"""Pieces after which memory that was freed is given back."""
 
 
 def check_threads(threads: int | None) -> int:
@@ -82,6 +84,11 @@ class Run:
         if self.resume and not self.reader.is_lasting:
             raise InputError(
                 "a run over standard input or values in memory cannot be resumed. Run it without --resume."
+            )
+        if self.workdir is not None and self.spec.sketch == "permutation":
+            raise InputError(
+                "sketch permutation needs the sets of the whole collection in memory at once. Name no --workdir "
+                "(workdir=), or take another sketch."
             )
         if path is None:
             path = Path(tempfile.gettempdir()) / f"neardup-{os.getpid()}-{time.time_ns():x}"
@@ -154,8 +161,10 @@ class Finding:
 
         def batches() -> Iterator[pa.RecordBatch]:
             self._pairs = 0
-            for piece in self._found.pairs.pieces():
+            for number, piece in enumerate(self._found.pairs.pieces()):
                 self._pairs += len(piece)
+                if number % REST_PIECES == 0:
+                    self._run.space.settle()
                 columns = [ids.take(piece.left), ids.take(piece.right), numbers(piece.similarity)]
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
@@ -172,9 +181,9 @@ class Finding:
             for start in range(0, members.rows.size, PIECE):
                 part = slice(start, start + PIECE)
                 arrays = [
-                    ids.take(members.rows[part]),
-                    numbers(np.searchsorted(labels, members.label[part])),
-                    ids.take(members.keeper[part]),
+                    ids.take(members.rows[part].astype(np.int64)),
+                    numbers(np.searchsorted(labels, members.label[part]).astype(np.int64)),
+                    ids.take(members.keeper[part].astype(np.int64)),
                     numbers(members.similarity[part]),
                 ]
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -24,6 +24,8 @@ __all__ = ["Batches", "ColumnarSource", "IpcSource", "ParquetSource", "explained
 
 _FILE_MAGIC = b"ARROW1"
 _FEATHER_V1_MAGIC = b"FEA1"
+PAGE_BYTES = 1 << 20
+"""Bytes of a Parquet column read at a time: without it the whole column of a row group would be held."""
 REST_TASKS = 8
 """Tasks after which the pages of a mapped file are let go."""
 OpenFile = Callable[[], Any]
@@ -89,7 +91,7 @@ class ParquetSource(ColumnarSource):
     def tasks(self) -> Iterator[Task]:
         """Yield tasks of about 4 MB of text; only the needed columns are decoded."""
         source = self.name if self._open_file is None else self._open_file()
-        with explained(self.name, "Parquet"), pq.ParquetFile(source, pre_buffer=False) as file:
+        with explained(self.name, "Parquet"), pq.ParquetFile(source, pre_buffer=False, buffer_size=PAGE_BYTES) as file:
             chosen = choose_columns(file.schema_arrow, self._options, self.name)
             columns = [file.schema_arrow.names[i] for i in (chosen.text, chosen.id) if i is not None]
             yield from self.cut(self._batches(file, columns), Chosen(0, None if chosen.id is None else 1))

@@ -104,6 +104,15 @@ class Places:
         """int64[batches, 3]: first row, documents and number of the source of each batch, in input order."""
         return self._entries()[:, :3]
 
+    def span(self, source: int) -> tuple[int, int]:
+        """First row of a source and the row behind its last; sources are read one after the other."""
+        table = self._entries()
+        mine = np.flatnonzero(table[:, _SOURCE] == source)
+        if not mine.size:
+            return 0, 0
+        last = table[mine[-1]]
+        return int(table[mine[0], _START]), int(last[_START] + last[_SIZE])
+
     def documents(self) -> I64:
         """int64[sources]: documents that each source gave."""
         table = self._entries()

@@ -205,7 +205,7 @@ def _parquet_arrays(name: str, column: str, rows: I64) -> Numbered:
     """The column in the row groups that have wanted rows."""
     with explained(name, "Parquet"):
         opened: Any = name if stored_codec(name) is None else pa.BufferReader(read_all(name))
-        file = pq.ParquetFile(opened, pre_buffer=False)
+        file = pq.ParquetFile(opened, pre_buffer=False, buffer_size=1 << 20)
         place = _place(file.schema_arrow.names, column, name)
 
     def arrays() -> Numbered:

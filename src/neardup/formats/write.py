@@ -49,7 +49,7 @@ _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 _TEXT_ROWS, _TEXT_BYTES = 1 << 17, 8 << 20
 """What is turned into text at a time: some tens of MB of memory, and Ctrl-C is heard between two pieces."""
-_GROUP_ROWS, _GROUP_BYTES = 1 << 20, 32 << 20
+_GROUP_ROWS, _GROUP_BYTES = 1 << 20, 16 << 20
 """A row group of Parquet."""
 
 _JSON_SPECIAL = r'["\\\x00-\x1f]'

@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.pipeline.collection import SCAN
+from neardup.pipeline.expand import runs_of
 from neardup.pipeline.link import Links, involved_rows, link
+from neardup.pipeline.pairs import PairStore
 from neardup.pipeline.run import Search
-from neardup.types import F64, I64
+from neardup.types import F64, I32, I64
 
 __all__ = ["RULES", "Chosen", "Order", "choose"]
 
@@ -34,7 +36,7 @@ class Order:
     """int64[m] for rows: 0 for a protected document, which never goes; then the preferred, then the others."""
     value: Callable[[I64], I64]
     """int64[m] for rows."""
-    prepare: Callable[[I64], None]
+    prepare: Callable[[I64], None] | None = None
     """Told, before the first question, all rows that may be asked for, rising."""
 
 
@@ -88,42 +90,58 @@ def choose(found: Search, order: Order) -> Chosen:
     """
     with found.watch.measure("choose"):
         involved = involved_rows(found.pairs, len(found.collection))
+        found.need_memory(involved)
         reps = np.union1d(involved, found.copies.several)
-        order.prepare(np.sort(found.copies.spread(reps)[1]))
+        if order.prepare is not None:
+            order.prepare(np.sort(found.copies.spread(reps)[1]))
         best, tier, value = _best_rows(reps, found, order)
         ranked = np.lexsort((best, value, tier))
         has_pairs = np.zeros(reps.size, dtype=np.bool_)
         has_pairs[np.searchsorted(reps, involved)] = True
-        ranked_involved = ranked[has_pairs[ranked]]
-        links = _linked(found, reps[ranked_involved], tier[ranked_involved] == 0)
-        return _chosen(found, order, links, reps, best)
+        ranked = ranked[has_pairs[ranked]]
+        fixed = tier[ranked] == 0
+        by_rank = reps[ranked]
+        del involved, tier, value, ranked, has_pairs
+        found.space.settle()
+        links = _linked(found, by_rank, fixed)
+        del by_rank
+        found.space.settle()
+        chosen = _chosen(found, order, links, reps, best)
+        del links, reps, best
+        found.space.settle()
+        return chosen
 
 
-def _best_rows(reps: I64, found: Search, order: Order) -> tuple[I64, I64, I64]:
+def _best_rows(reps: I64, found: Search, order: Order) -> tuple[I64, NDArray[np.int16], I64]:
     """Of the copies of each representative the one that would be kept, with its tier and value."""
     best = reps.copy()
     many = np.flatnonzero(found.copies.weight[reps] > 1)
-    for i in range(0, many.size, SCAN):
-        some = many[i : i + SCAN]
+    for some in runs_of(many, found.copies.weight[reps[many]].astype(np.int64), SCAN):
         starts, rows = found.copies.spread(reps[some])
         group = np.repeat(np.arange(some.size), np.diff(starts))
         by_order = np.lexsort((rows, order.value(rows), order.tier(rows), group))
         best[some] = rows[by_order[starts[:-1]]]
-    return best, order.tier(best), order.value(best)
+    tier, value = np.empty(reps.size, dtype=np.int16), np.empty(reps.size, dtype=np.int64)
+    for i in range(0, reps.size, SCAN):
+        tier[i : i + SCAN] = order.tier(best[i : i + SCAN])
+        value[i : i + SCAN] = order.value(best[i : i + SCAN])
+    return best, tier, value
 
 
 def _linked(found: Search, order: I64, fixed: NDArray[np.bool_]) -> Links:
     """Stars of representatives; crowds are completed until none keeps two that were not held against each other."""
-    n = len(found.collection)
-    links = link(found.pairs, order, n, found.space, rule="star", fixed=fixed)
-    leads = found.leads
-    if not leads.size:
+    n, space = len(found.collection), found.space
+    links = link(found.pairs, order, n, space, rule="star", fixed=fixed)
+    if not found.leads.size:
         return links
+    # apart from the others, and gone before the next checkpoint: a resumed run completes the crowds again
+    completed = PairStore("completed", n, space, part=0.1)
     rank = np.full(n, -1, dtype=np.int32)
     rank[order] = np.arange(order.size, dtype=np.int32)
     tried = np.zeros(n, dtype=np.bool_)
     free = np.ones(n, dtype=np.bool_)
     free[order[fixed]] = False
+    compared = np.empty(0, dtype=np.int64)
     for _ in range(ROUNDS):
         kept = links.rows[(links.keeper == links.rows) | ~free[links.rows]]
         kept = kept[found.crowd[kept] >= 0]
@@ -131,12 +149,17 @@ def _linked(found: Search, order: I64, fixed: NDArray[np.bool_]) -> Links:
         hub, other = _hubs(kept, found.crowd[kept], tried, free)
         tried[np.unique(hub)] = True
         if not hub.size:
-            return links
+            break
+        pair = np.minimum(hub, other) * n + np.maximum(hub, other)
+        fresh = ~np.isin(pair, compared)
+        hub, other = hub[fresh], other[fresh]
+        compared = np.concatenate((compared, pair[fresh]))
         similarity = found.check(np.minimum(hub, other), np.maximum(hub, other), found.collection.spec.threshold)
         near = similarity >= 0
         if near.any():
-            found.pairs.add(hub[near], other[near], similarity[near])
-            links = link(found.pairs, order, n, found.space, rule="star", fixed=fixed)
+            completed.add(hub[near], other[near], similarity[near])
+            links = link(found.pairs, order, n, space, rule="star", more=completed, fixed=fixed)
+    completed.drop()
     return links
 
 
@@ -154,36 +177,63 @@ def _hubs(kept: I64, crowd: NDArray[np.int32], tried: NDArray[np.bool_], free: N
         if members.size < 2 or not fresh.size:
             continue
         hub = members[fresh[0]]
-        rest = members[(members != hub) & free[members] & ~tried[members]]
-        if rest.size:
-            hubs.append(np.full(rest.size, hub))
-            others.append(rest)
+        rest = members[(members != hub) & free[members]]
+        hubs.append(np.full(rest.size, hub))
+        others.append(rest)
     return np.concatenate(hubs), np.concatenate(others)
 
 
 def _chosen(found: Search, order: Order, links: Links, reps: I64, best: I64) -> Chosen:
-    """From kept representatives to the rows that go."""
-    keeper = reps.copy()
+    """From kept representatives to the rows that go, some groups of copies at a time."""
+    keeper = np.arange(reps.size)
     similarity = np.ones(reps.size)
     at = np.searchsorted(reps, links.rows)
-    keeper[at] = links.keeper
+    keeper[at] = np.searchsorted(reps, links.keeper)
     similarity[at] = links.similarity
-    keeper = best[np.searchsorted(reps, keeper)]
-    starts, rows = found.copies.spread(reps)
-    back = np.repeat(np.arange(reps.size), np.diff(starts))
-    tier = order.tier(rows)
-    goes = (rows != keeper[back]) & (tier > 0)  # a protected row never goes, whoever would keep it
-    protected = int(np.count_nonzero(tier == 0))
-    rows, back, tier = rows[goes], back[goes], tier[goes]
+    parts = [_Part.empty()]
+    for group in runs_of(np.arange(reps.size), found.copies.weight[reps].astype(np.int64), SCAN):
+        starts, rows = found.copies.spread(reps[group])
+        back = np.repeat(group, np.diff(starts))
+        for i in range(0, rows.size, SCAN):  # one group may be larger than all others
+            some, of = rows[i : i + SCAN], back[i : i + SCAN]
+            parts.append(_part(some, best[keeper[of]], similarity[of], order))
+    rows = np.concatenate([part.rows for part in parts])
     by_row = np.argsort(rows)
-    rows, back, tier = rows[by_row], back[by_row], tier[by_row]
-    keeper, similarity = keeper[back], similarity[back]
+    keeper = np.concatenate([part.keeper for part in parts])[by_row].astype(np.int64)
+    similarity = np.concatenate([part.similarity for part in parts])[by_row]
+    rule = np.concatenate([part.rule for part in parts])[by_row]
+    rows = rows[by_row].astype(np.int64)
+    protected = sum(part.protected for part in parts)
+    return Chosen(rows, keeper, similarity, _numbered(rows, keeper), rule, protected)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some of the rows that go: 17 bytes each."""
+
+    rows: I32
+    keeper: I32
+    similarity: F64
+    rule: NDArray[np.int8]
+    protected: int
+
+    @classmethod
+    def empty(cls) -> _Part:
+        none = np.empty(0, dtype=np.int32)
+        return cls(none, none, np.empty(0), np.empty(0, dtype=np.int8), 0)
+
+
+def _part(rows: I64, keeper: I64, similarity: F64, order: Order) -> _Part:
+    tier = order.tier(rows)
+    goes = (rows != keeper) & (tier > 0)  # a protected row never goes, whoever would keep it
+    protected = int(np.count_nonzero(tier == 0))
+    rows, keeper, similarity, tier = rows[goes], keeper[goes], similarity[goes], tier[goes]
     keeper_tier = order.tier(keeper)
     rule = np.full(rows.size, RULES.index("first"), dtype=np.int8)
     rule[order.value(keeper) != order.value(rows)] = RULES.index("keep")
     rule[keeper_tier != tier] = RULES.index("prefer")
     rule[keeper_tier == 0] = RULES.index("protect")
-    return Chosen(rows, keeper, similarity, _numbered(rows, keeper), rule, protected)
+    return _Part(rows.astype(np.int32), keeper.astype(np.int32), similarity, rule, protected)
 
 
 def _numbered(rows: I64, keeper: I64) -> I64:

@@ -107,8 +107,6 @@ def collect(
     """
     hasher = Hasher(spec.shingle, spec.seed)
     collection = Collection.new(spec, space)
-    if space.workdir is not None and spec.sketch == "permutation":
-        raise _whole_universe(space)
     done = _restored(collection, ledger, space)
     if done is None:
         return collection
@@ -173,20 +171,15 @@ def _predict(collection: Collection, space: Space, left: float) -> None:
 
 def _spill(collection: Collection, ledger: Ledger, space: Space, observer: Observer, left: float) -> None:
     if collection.spec.sketch == "permutation":
-        raise _whole_universe(space)
+        raise InputError(
+            "sketch permutation needs the sets of the whole collection in memory at once, which a limit of "
+            f"{space.budget.limit / 1e6:.0f} MB does not allow. Raise --memory (memory=), or take another sketch."
+        )
     space.need(_disk_need(collection, left), "working on disk")
     workdir = space.open()
     observer.note(f"the collection is too large for the memory limit: going on in {workdir.path}")
     collection.spill(workdir)
     ledger.spill(workdir)
-
-
-def _whole_universe(space: Space) -> InputError:
-    return InputError(
-        "sketch permutation needs the sets of the whole collection in memory at once, which a limit of "
-        f"{space.budget.limit / 1e6:.0f} MB or work in a folder does not allow. Raise --memory (memory=) and name no "
-        "--workdir (workdir=), or take another sketch."
-    )
 
 
 def _permute(collection: Collection, spec: Spec, hasher: Hasher) -> None:

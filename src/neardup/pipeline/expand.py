@@ -15,9 +15,9 @@ from neardup.pipeline.space import Space
 from neardup.stages import copies as copy_stage
 from neardup.types import F64, I32, I64, Pairs
 
-__all__ = ["Members", "Speakers", "spell_clusters", "spell_pairs"]
+__all__ = ["Members", "Speakers", "runs_of", "spell_clusters", "spell_pairs"]
 
-MOST_SPELLED = 1 << 20
+MOST_SPELLED = 1 << 18
 """Pairs written out at a time, about."""
 
 
@@ -41,37 +41,45 @@ class Speakers:
 class Members:
     """Clusters of two rows and more, by row."""
 
-    rows: I64
-    label: I64
+    rows: I32
+    label: I32
     """Smallest row of the cluster."""
-    keeper: I64
+    keeper: I32
     similarity: F64
     """Exact similarity to the keeper."""
 
 
 def spell_clusters(links: Links, copies: Copies, speakers: Speakers) -> Members:
-    """Clusters of all rows, from those of representatives and from copies. O(rows in clusters)."""
-    more = copies.several[~np.isin(copies.several, links.rows)]
+    """Clusters of all rows, from those of representatives and from copies. O(rows).
+
+    Memory: 8 bytes a row of the run, and 40 for each that is in a cluster.
+    """
+    more = copies.several[~np.isin(copies.several, links.rows, assume_unique=True)]
     reps = np.concatenate((links.rows, more))
     keeper = np.concatenate((links.keeper, more))
+    load = np.zeros(copies.weight.size, dtype=np.int32)
+    np.add.at(load, keeper, copies.weight[reps])
+    label = np.full(copies.weight.size, np.iinfo(np.int32).max, dtype=np.int32)
+    np.minimum.at(label, keeper, reps.astype(np.int32))
+    inside = np.flatnonzero(load[keeper] > 1)
+    del load
+    size = np.cumsum(copies.weight[reps[inside]], dtype=np.int64)
+    total = int(size[-1]) if size.size else 0
+    rows_, label_, keeper_ = (np.empty(total, dtype=np.int32) for _ in range(3))
+    found = Members(rows_, label_, keeper_, np.empty(total))
     similarity = np.concatenate((links.similarity, np.ones(more.size)))
-    _, cluster = np.unique(keeper, return_inverse=True)
-    load = np.zeros(cluster.max(initial=-1) + 1, dtype=np.int64)
-    np.add.at(load, cluster, copies.weight[reps])
-    smallest = np.full(load.size, np.iinfo(np.int64).max)
-    np.minimum.at(smallest, cluster, reps)
-    inside = load[cluster] > 1
-    reps, keeper, similarity, label = (
-        reps[inside],
-        speakers.of(keeper[inside]),
-        similarity[inside],
-        smallest[cluster[inside]],
-    )
-    starts, rows = copies.spread(reps)
-    back = np.repeat(np.arange(reps.size), np.diff(starts))
-    order = np.argsort(rows)
-    back = back[order]
-    return Members(rows[order], label[back], keeper[back], similarity[back])
+    filled = 0
+    for some in runs_of(inside, copies.weight[reps[inside]].astype(np.int64)):
+        starts, rows = copies.spread(reps[some])
+        back = np.repeat(some, np.diff(starts))
+        part = slice(filled, filled + rows.size)
+        found.rows[part] = rows
+        found.label[part] = label[keeper[back]]
+        found.keeper[part] = speakers.of(keeper[back])
+        found.similarity[part] = similarity[back]
+        filled += rows.size
+    order = np.argsort(found.rows, kind="stable")
+    return Members(found.rows[order], found.label[order], found.keeper[order], found.similarity[order])
 
 
 def spell_pairs(
@@ -90,7 +98,7 @@ def spell_pairs(
         _spell(piece, spelled, copies, crowd, speakers, spec)
     plain = copies.several[crowd[copies.several] < 0]
     sizes = copies.weight[plain].astype(np.int64)
-    for part in _runs(plain, sizes * (sizes - 1) // 2):
+    for part in runs_of(plain, sizes * (sizes - 1) // 2):
         starts, members = copies.spread(part)
         left, right = copy_stage.pair_copies(np.arange(part.size), starts, members)
         spelled.add(left, right, np.ones(left.size))
@@ -101,13 +109,13 @@ def spell_pairs(
     return spelled
 
 
-def _runs(rows: I64, cost: I64) -> Iterator[I64]:
-    """Cut rows into runs that cost about MOST_SPELLED each."""
+def runs_of(rows: I64, cost: I64, most: int = MOST_SPELLED) -> Iterator[I64]:
+    """Cut rows into runs that cost about ``most`` each, one row at least."""
     total = np.cumsum(cost)
     begin = 0
     while begin < rows.size:
         spent = int(total[begin - 1]) if begin else 0
-        end = max(begin + 1, int(np.searchsorted(total, spent + MOST_SPELLED, side="right")))
+        end = max(begin + 1, int(np.searchsorted(total, spent + most, side="right")))
         yield rows[begin:end]
         begin = end
 
@@ -119,7 +127,7 @@ def _spell(pairs: Pairs, spelled: PairStore, copies: Copies, crowd: I32, speaker
     starred = inside | (products > spec.crowd**2)
     # a star of two rows that have no copies is a plain pair
     plain = np.flatnonzero(~starred | (products == 1))
-    for some in _runs(plain, products[plain]):
+    for some in runs_of(plain, products[plain]):
         left, right = pairs.left[some], pairs.right[some]
         docs, place = np.unique(np.concatenate((left, right)), return_inverse=True)
         starts, members = copies.spread(docs)

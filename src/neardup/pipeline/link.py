@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +30,9 @@ class Links:
     """float64[m]: exact similarity to it."""
 
 
+Stores = Sequence[PairStore]
+
+
 def involved_rows(pairs: PairStore, n: int) -> I64:
     """Rows below n that have a pair, rising."""
     seen = np.zeros(n, dtype=np.bool_)
@@ -45,6 +50,7 @@ def link(
     *,
     rule: str,
     check: Checker | None = None,
+    more: PairStore | None = None,
     fixed: NDArray[np.bool_] | None = None,
 ) -> Links:
     """Cluster rows by their pairs.
@@ -56,6 +62,7 @@ def link(
         space: memory or workdir.
         rule: ``star`` or ``connected``.
         check: gives the similarity to the keeper under ``connected``, where the two need not be a pair.
+        more: further verified pairs of these rows.
         fixed: bool[m], in the order of ``order``: rows that are kept whatever they are near to; for ``star``.
 
     Memory: 4 bytes a row, and 40 for each that has pairs. O(pairs log pairs).
@@ -63,10 +70,11 @@ def link(
     m = order.size
     rank = np.full(n, -1, dtype=np.int32)
     rank[order] = np.arange(m, dtype=np.int32)
+    stores = [pairs] if more is None else [pairs, more]
     if rule == "star":
-        keeper, similarity = _stars(pairs, rank, m, space, fixed)
+        keeper, similarity = _stars(stores, rank, m, space, fixed)
     else:
-        keeper = _components(pairs, rank, m)
+        keeper = _components(stores, rank, m)
         similarity = np.ones(m)
     del rank
     by_row = np.argsort(order)
@@ -79,9 +87,9 @@ def link(
     return links
 
 
-def _stars(pairs: PairStore, rank: I32, m: int, space: Space, fixed: NDArray[np.bool_] | None) -> tuple[I32, F64]:
+def _stars(stores: Stores, rank: I32, m: int, space: Space, fixed: NDArray[np.bool_] | None) -> tuple[I32, F64]:
     edges = PairStore("edges", m, space, part=0.15)
-    for piece in pairs.pieces():
+    for piece in chain.from_iterable(store.pieces() for store in stores):
         edges.add(rank[piece.left].astype(np.int64), rank[piece.right].astype(np.int64), piece.similarity)
     stars = cluster_stage.Stars(m, fixed)
     for piece in edges.pieces():
@@ -90,9 +98,9 @@ def _stars(pairs: PairStore, rank: I32, m: int, space: Space, fixed: NDArray[np.
     return stars.keepers()
 
 
-def _components(pairs: PairStore, rank: I32, m: int) -> I32:
+def _components(stores: Stores, rank: I32, m: int) -> I32:
     """The first to keep of each component: its smallest rank."""
     parts = cluster_stage.Components(m)
-    for piece in pairs.pieces():
+    for piece in chain.from_iterable(store.pieces() for store in stores):
         parts.join(rank[piece.left].astype(np.int64), rank[piece.right].astype(np.int64))
     return parts.labels()

@@ -12,7 +12,7 @@ from neardup.types import F64, I64, Pairs
 
 __all__ = ["PairStore"]
 
-PIECE = 1 << 18
+PIECE = 1 << 16
 """Pairs handed out at a time."""
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from neardup.errors import InputError
 from neardup.kernels import is_compiled
 from neardup.params import Spec
 from neardup.pipeline.candidates import Candidates, find_candidates
@@ -32,6 +31,8 @@ __all__ = ["Found", "Search", "Tally", "find", "search"]
 
 DOCUMENT_BYTES = 24
 """Memory for each document that no limit can spare: weights, crowds, parents, ranks."""
+PAIRED_BYTES = 110
+"""And for each that has a pair or a copy, while clusters are made."""
 
 
 @dataclass(slots=True)
@@ -69,6 +70,19 @@ class Search:
     watch: Stopwatch
     space: Space
     ledger: Ledger
+
+    def need_memory(self, involved: I64) -> None:
+        """Raise unless all documents, and those that have a pair or a copy, can be held as far as they must be.
+
+        Args:
+            involved: representatives that have a pair.
+        """
+        copies = self.copies
+        alone = copies.several[~np.isin(copies.several, involved, assume_unique=True)]
+        paired = sum(int(copies.weight[rows].sum(dtype=np.int64)) for rows in (involved, alone))
+        n = len(self.collection)
+        size = DOCUMENT_BYTES * n + PAIRED_BYTES * paired
+        self.space.need_memory(size, f"{n} documents, of which {paired} have near-duplicates,")
 
     @property
     def leads(self) -> I64:
@@ -121,7 +135,7 @@ def search(
         collection = collect(
             tasks, spec, total_bytes=total_bytes, threads=threads, ledger=ledger, observer=observer, space=space
         )
-    _check_room(collection, space)
+    space.need_memory(DOCUMENT_BYTES * len(collection), f"{len(collection)} documents")
     space.settle()
     with watch.measure("copies"):
         copies = find_copies(collection)
@@ -154,16 +168,6 @@ def search(
         seconds=watch.seconds,
     )
     return Search(collection, copies, weight, pairs, crowd, check, tally, watch, space, ledger)
-
-
-def _check_room(collection: Collection, space: Space) -> None:
-    need = DOCUMENT_BYTES * len(collection)
-    if need > space.budget.share(0.6):
-        raise InputError(
-            f"{len(collection)} documents need about {need / 0.6 / 1e6:.0f} MB of memory beside the program, and the "
-            f"limit of {space.budget.limit / 1e6:.0f} MB leaves {space.budget.work / 1e6:.0f} MB. "
-            "Raise --memory (memory=)."
-        )
 
 
 def _verified(candidates: Candidates, collection: Collection, check: Checker, space: Space, threads: int) -> PairStore:
@@ -236,7 +240,10 @@ def find(found: Search, *, rule: str) -> Found:
     collection, copies, spec, space = found.collection, found.copies, found.collection.spec, found.space
     leads, n = found.leads, len(collection)
     with found.watch.measure("cluster"):
-        order = content_order(collection, involved_rows(found.pairs, n))
+        involved = involved_rows(found.pairs, n)
+        found.need_memory(involved)
+        order = content_order(collection, involved)
+        del involved
         is_lead = found.crowd[order] == order
         order = np.concatenate((order[is_lead], order[~is_lead]))
         links = link(found.pairs, order, n, space, rule=rule, check=found.check)

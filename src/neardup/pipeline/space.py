@@ -23,7 +23,7 @@ from neardup.spool import Workdir, free_bytes
 
 __all__ = ["Budget", "Space", "available_memory", "resident_memory"]
 
-PROGRAM = 240 << 20
+PROGRAM = 250 << 20
 """Resident memory of the interpreter, the libraries and the loaded kernels before the first document."""
 COMPILING = 130 << 20
 """What compiling the kernels, once on a machine, takes beside."""
@@ -176,6 +176,17 @@ class Space:
             raise InputError(
                 f"{what} needs about {size / 1e9:.1f} GB in {self.path} and {free / 1e9:.1f} GB are free. "
                 "Make room, name a folder on another disk with --workdir (workdir=), or raise --memory (memory=)."
+            )
+
+    def need_memory(self, size: int, what: str) -> None:
+        """Raise unless data of ``size`` bytes fits beside the program, with a tenth to spare."""
+        if size > 0.9 * self.budget.work:
+            limit = self.budget.limit - self.budget.work + size / 0.9
+            cure = ", and go on with --resume (resume=True)" if self.workdir is not None else ""
+            raise InputError(
+                f"{what} need about {size / 1e6:.0f} MB of memory beside the program, and the limit of "
+                f"{self.budget.limit / 1e6:.0f} MB leaves {self.budget.work / 1e6:.0f} MB. Raise --memory (memory=) to "
+                f"{limit / 1e6 + 1:.0f}MB{cure}."
             )
 
     @property

@@ -57,6 +57,7 @@ def write_collection(
     removed_from: Removed,
     annotation_of: Annotated | None,
     token: str,
+    group_bytes: int,
     keep_parts: bool,
     done: Mapping[str, int],
     on_file_done: Callable[[str, int], None],
@@ -73,6 +74,7 @@ def write_collection(
         removed_from: the rows of a source that go, by its name; rising.
         annotation_of: what is added to the records of a source instead, or None.
         token: a name for the run, the same when it is resumed.
+        group_bytes: decoded bytes of Parquet or Arrow that are written in one piece, about.
         keep_parts: files that are finished outlive an error.
         done, on_file_done: as for ``CleanWriter``.
         on_source_done: called after each source.
@@ -88,7 +90,13 @@ def write_collection(
     if outputs is None:
         return _write_datasets(parts, output, base or "", removed_from, annotation_of)
     writer = CleanWriter(
-        outputs, options=options, token=token, keep_parts=keep_parts, done=done, on_file_done=on_file_done
+        outputs,
+        options=options,
+        token=token,
+        keep_parts=keep_parts,
+        done=done,
+        on_file_done=on_file_done,
+        group_bytes=group_bytes,
     )
     targets = iter(outputs)
     missing: set[str | None] = set()
