@@ -283,7 +283,7 @@ def test_a_preferred_source_that_is_no_input_is_told_with_the_inputs(dedup: Cli,
 
 def test_a_workdir_gives_the_same_and_goes(dedup: Cli, tmp_path: Path) -> None:
     outcomes = []
-    for name, more in (("ram", ()), ("disk", ("--workdir", "work", "--memory", "600MB", "--threads", "1"))):
+    for name, more in (("ram", ()), ("disk", ("--workdir", "work", "--memory", "20GB", "--threads", "1"))):
         result = dedup("a.jsonl", "b.jsonl", "-o", name, "--removed", f"{name}.csv", *more)
         assert result.exit_code == 0, result.stderr
         outcomes.append([(tmp_path / name / file).read_bytes() for file in ("a.jsonl", "b.jsonl")])
