@@ -29,7 +29,7 @@ from neardup.result import CleanSummary, SourceShare
 from neardup.runs import Run, make_summary
 from neardup.types import I64
 
-__all__ = ["Cleaning", "Policy", "check_output", "clean", "open_protected"]
+__all__ = ["Cleaning", "Policy", "check_output", "check_policy", "clean", "open_protected"]
 
 PIECE = 1 << 16
 """Rows named at a time."""
@@ -115,16 +115,6 @@ class _Origins:
         self._tiers = [self._tier_of(part) for part in self._parts]
         self._rows = np.empty(0, dtype=np.int64)
         self._ranks = np.empty(0, dtype=np.int64)
-        used = {each for tier in self._tiers for each in tier.tolist()}
-        for number, source in enumerate(policy.prefer, start=1):
-            if number not in used and not any(_matches(path, source) for path in self._paths()):
-                raise InputError(
-                    f"no input is {source!r}, which is to be preferred. Inputs are "
-                    f"{', '.join(list(dict.fromkeys(self._paths()))[:5])}; name one, a folder, or a pattern."
-                )
-
-    def _paths(self) -> list[str]:
-        return [path for part in self._parts for path in (files_of(part) or [part.name])]
 
     def _tier_of(self, part: Any) -> I64:
         """Tier of a source: one number, or one for each of its text files."""
@@ -204,6 +194,25 @@ class _Origins:
         return strings(labels).take(numbers(place)), local
 
 
+def check_policy(reader: Reader, policy: Policy) -> None:
+    """Say before a long run whether the inputs have what the policy asks for.
+
+    Raises:
+        InputError: no input is a source that is to be preferred, or one lacks the column that decides.
+    """
+    paths = [path for part in reader.parts for path in (files_of(part) or [part.name])]
+    for source in policy.prefer:
+        if not any(_matches(path, source) for path in paths):
+            raise InputError(
+                f"no input is {source!r}, which is to be preferred. Inputs are {', '.join(paths[:5])}; name one, "
+                "a folder, or a pattern."
+            )
+    if policy.keep.column is not None:
+        from neardup.formats.ranks import check_column
+
+        check_column(reader, policy.keep.column, without=policy.protected)
+
+
 def _matches(path: str, source: str) -> bool:
     """Whether a file is a source: by its name, by a folder that it is in, or by a pattern."""
     mine, other = os.path.abspath(path), os.path.abspath(source)
@@ -217,10 +226,7 @@ def clean(run: Run, policy: Policy) -> Cleaning:
         run: set up and entered; its reader has the protected sources too.
         policy: which document of a cluster is kept.
     """
-    if policy.keep.column is not None:
-        from neardup.formats.ranks import check_column
-
-        check_column(run.reader, policy.keep.column, without=policy.protected)
+    check_policy(run.reader, policy)
     search = run.search()
     run.observer.stage("choose", None, "")
     origins = _Origins(run, search, policy)

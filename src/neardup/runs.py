@@ -259,7 +259,7 @@ def make_summary(
         peak_memory=peak_memory(),
         memory_limit=space.budget.limit,
         spooled=space.workdir.peak_bytes if space.workdir is not None else 0,
-        threads=run.threads,
+        threads=tally.threads,
         spec=spec.as_dict(),
         spec_id=spec.id,
         version=__version__,

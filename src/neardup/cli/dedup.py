@@ -236,15 +236,15 @@ def _run(
     quiet: bool,
     verbose: bool,
 ) -> None:
-    from neardup.cleaning import Policy, clean, open_protected
+    from neardup.cleaning import Policy, check_policy, clean, open_protected
     from neardup.cli import working
     from neardup.cli.progress import observer
 
     spec = working.make_spec(search)
     reader, protected = open_protected(list(inputs), list(search["protect"]), **working.reading(search, spec))
     _check_copies(reader, plan)
-    _check_rule(reader, search["keep"], protected)
     policy = Policy(search["keep"], search["prefer"], protected)
+    check_policy(reader, policy)
     with ExitStack() as stack:
         with observer(quiet=quiet) as watching:
             stoppable = working.Stoppable(watching)
@@ -285,14 +285,6 @@ def _check_copies(reader: Reader, plan: Plan) -> None:
         _check_table(reader, plan.output, plan.removed)
     except InputError as exc:
         raise click.UsageError(str(exc)) from exc
-
-
-def _check_rule(reader: Reader, keep: params.Keep, protected: frozenset[str]) -> None:
-    """Raise InputError now, and not after the search, when the column that decides is missing."""
-    from neardup.formats.ranks import check_column
-
-    if keep.column is not None:
-        check_column(reader, keep.column, without=protected)
 
 
 def _check_table(reader: Reader, output: str, removed: str | None) -> None:

@@ -48,8 +48,8 @@ class Tally:
     candidates: int = 0
     checked: int = 0
     overfull: int = 0
-    spooled: int = 0
-    """Largest size of the files of the workdir, in bytes."""
+    threads: int = 1
+    """That worked at a time; fewer than wanted where memory is short."""
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -165,6 +165,7 @@ def search(
         candidates=candidates.met + candidates.pending.met,
         checked=check.checked,
         overfull=candidates.overfull,
+        threads=threads,
         seconds=watch.seconds,
     )
     return Search(collection, copies, weight, pairs, crowd, check, tally, watch, space, ledger)
