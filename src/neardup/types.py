@@ -1,6 +1,6 @@
 """The arrays that travel between stages: frozen, checked once, no behaviour beyond their shape.
 
-Here: ``Documents``, ``Batch``, ``Fault``, ``ShingleSets``, ``Signatures``, ``Pairs``, ``Clusters``. Reading files
+Here: ``Documents``, ``Batch``, ``Fault``, ``ShingleSets``, ``Signatures``, ``Pairs``. Reading files
 into batches is in ``formats``; what turns one into the next is in ``stages``.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SLACK", "Batch", "Clusters", "Documents", "Fault", "Pairs", "ShingleSets", "Signatures"]
+__all__ = ["SLACK", "Batch", "Documents", "Fault", "Pairs", "ShingleSets", "Signatures"]
 
 SLACK = 64
 """Bytes that must follow the last document in ``Documents.data``: kernels load whole words past its end."""
@@ -190,26 +190,3 @@ class Pairs:
 
     def __len__(self) -> int:
         return self.left.size
-
-    @classmethod
-    def gathered(cls, parts: Iterable[tuple[I64, I64, F64]]) -> Pairs:
-        """Put (left, right, similarity) columns together: sorted, each pair once. O(pairs log pairs)."""
-        left, right, similarity = (np.concatenate(column) for column in zip(*parts, strict=True))
-        order = np.lexsort((right, left))
-        left, right, similarity = left[order], right[order], similarity[order]
-        fresh = np.ones(left.size, dtype=np.bool_)
-        fresh[1:] = (left[1:] != left[:-1]) | (right[1:] != right[:-1])
-        return cls(left[fresh], right[fresh], similarity[fresh])
-
-
-@dataclass(frozen=True, slots=True)
-class Clusters:
-    """A partition of n rows."""
-
-    label: I64
-    """int64[n]: the smallest row of the row's cluster; a row alone is its own label."""
-    keeper: I64
-    """int64[n]: the row that stands for the cluster."""
-
-    def __post_init__(self) -> None:
-        _need(self.label.size == self.keeper.size, "label and keeper must be of one length")

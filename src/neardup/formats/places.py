@@ -100,10 +100,6 @@ class Places:
             local[gaps] = self._rows.take(base[gaps] + inside[gaps])
         return table[at, _SOURCE], local
 
-    def ranges(self) -> I64:
-        """int64[batches, 3]: first row, documents and number of the source of each batch, in input order."""
-        return self._entries()[:, :3]
-
     def span(self, source: int) -> tuple[int, int]:
         """First row of a source and the row behind its last; sources are read one after the other."""
         table = self._entries()

@@ -7,7 +7,7 @@ compared: the pairs of small buckets are written down with their band and compar
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -57,8 +57,6 @@ class _Bands:
     met: int = 0
     done: int = 0
     """Bands finished."""
-    warm: list[bool] = field(default_factory=list)
-    """Whether each band has a hot bucket."""
 
     def state(self) -> dict[str, Any]:
         return {"met": self.met, "done": self.done, "hot": self.hot.state(), "waiting": self.waiting.state()}

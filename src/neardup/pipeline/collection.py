@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -138,12 +137,6 @@ class Collection:
         return np.concatenate([keys for keys, _ in found] or [np.empty(0, np.uint64)]), np.concatenate(
             [rows for _, rows in found] or [np.empty(0, np.int64)]
         )
-
-    def scan_lengths(self) -> Iterator[tuple[int, I64]]:
-        """Bytes of the normalised texts, block after block, with the first row of each."""
-        for first in range(0, len(self), SCAN):
-            rows = np.arange(first, min(first + SCAN, len(self)))
-            yield first, self.texts.lengths(rows)
 
 
 def _file_columns(workdir: Workdir, spec: Spec, slots: int) -> tuple[FileTexts, Column, Column, Column, list[Column]]:
