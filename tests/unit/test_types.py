@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from neardup.types import SLACK, Batch, Clusters, Documents, Fault, Pairs, ShingleSets, Signatures
+from neardup.types import SLACK, Batch, Documents, Fault, Pairs, ShingleSets, Signatures
 
 I64 = np.int64
 
@@ -72,7 +72,6 @@ def test_the_caller_s_own_array_stays_writable():
         (lambda: Pairs(ints(1), ints(1), np.ones(1)), "left must be less"),
         (lambda: Pairs(ints(2), ints(1), np.ones(1)), "left must be less"),
         (lambda: Pairs(ints(0), ints(1, 2), np.ones(1)), "one length"),
-        (lambda: Clusters(ints(0), ints(0, 1)), "one length"),
         (lambda: Batch(Documents.from_bytes([b"a"]), "a.txt", ints(1, 2)), "rows"),
         (lambda: Batch(Documents.from_bytes([b"a"]), "a.txt", ints(1), ids=pa.array(["x", "y"])), "ids"),
     ],
