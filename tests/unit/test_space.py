@@ -1,0 +1,148 @@
+"""Budgets, refusals in time, the order of content, and places of rows: the small parts of working within a limit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neardup import plan
+from neardup.errors import InputError
+from neardup.formats.ledger import Ledger
+from neardup.params import parse_memory
+from neardup.pipeline import space as space_module
+from neardup.pipeline.collection import Collection, Rows, content_order
+from neardup.pipeline.copies import find_copies
+from neardup.pipeline.space import Budget, Space
+from neardup.types import Batch, Documents, Fault
+
+PLENTY = Budget(1 << 40, 1 << 40)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("2GB", 2 * 10**9), ("1.5 GiB", 3 << 29), ("500mb", 500 * 10**6), ("7", 7), ("64k", 64_000), (123, 123)],
+)
+def test_sizes_are_read(text: str | int, size: int) -> None:
+    assert parse_memory(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "GB", "-1GB", "1 2GB", "1XB", 0, -5, True, 1.5])
+def test_what_is_no_size_is_refused(text: object) -> None:
+    with pytest.raises(InputError, match="memory is"):
+        parse_memory(text)  # type: ignore[arg-type]
+
+
+def test_threads_are_fewer_where_memory_is_short_and_never_none() -> None:
+    assert Budget(0, 100 << 20).threads(8) == 1
+    assert Budget(0, 400 << 20).threads(8) == 4
+    assert Budget(0, 64 << 30).threads(8) == 8
+
+
+def test_what_does_not_fit_into_memory_is_told_with_the_limit_that_would_do() -> None:
+    space = Space(Budget(1_000_000_000, 700_000_000), None, {})
+    space.need_memory(600_000_000, "ten documents")
+    with pytest.raises(InputError, match=r"ten documents need about 700 MB .* leaves 700 MB\. Raise .* to 1079MB\."):
+        space.need_memory(700_000_000, "ten documents")
+
+
+def test_a_disk_without_room_is_told_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(space_module, "free_bytes", lambda path: 5_000_000_000)
+    space = Space(PLENTY, tmp_path / "work", {})
+    space.need(4e9, "working on disk")
+    with pytest.raises(InputError, match=r"working on disk needs about 6\.0 GB in .*work and 5\.0 GB are free"):
+        space.need(6e9, "working on disk")
+    assert not (tmp_path / "work").exists()
+
+
+def collection_of(blobs: list[bytes], prints: list[tuple[int, int]]) -> Collection:
+    """Texts with the hashes that a test wants them to have."""
+    spec = plan.make_spec(bands="1x2")
+    collection = Collection.new(spec, Space(PLENTY, None, {}))
+    n = len(blobs)
+    hashes = np.array(prints, dtype=np.uint64).reshape(n, 2)
+    counts = np.array([len(blob) for blob in blobs], dtype=np.int64)
+    values = np.zeros((n, spec.slots), dtype=np.uint32)
+    collection.append(Rows(Documents.from_bytes(blobs), values, counts, hashes, None), 0.0)
+    return collection
+
+
+HASHES = st.sampled_from([0, 1, 2, 1 << 23, 1 << 24, (1 << 24) + 1, 1 << 40, (1 << 64) - 1])
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), HASHES, HASHES), min_size=1, max_size=40), st.randoms())
+def test_the_order_of_content_is_by_length_then_hash_then_row(facts, chosen) -> None:
+    collection = collection_of([b"x" * size for size, _, _ in facts], [(one, two) for _, one, two in facts])
+    rows = [row for row in range(len(facts)) if chosen.random() < 0.8]
+    expected = sorted(rows, key=lambda row: (-facts[row][0], facts[row][1], facts[row][2], row))
+    assert content_order(collection, np.array(rows, dtype=np.int64)).tolist() == expected
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 3), st.integers(0, 3)), max_size=40))
+def test_copies_are_rows_of_one_hash_and_stand_behind_the_first(facts) -> None:
+    blobs = [b"" if empty else b"text" for empty, _, _ in facts]
+    copies = find_copies(collection_of(blobs, [(one, two) for _, one, two in facts]))
+    groups: dict[tuple[int, int], list[int]] = {}
+    for row, (empty, one, two) in enumerate(facts):
+        if not empty:
+            groups.setdefault((one, two), []).append(row)
+    weight = [0] * len(facts)
+    for members in groups.values():
+        weight[members[0]] = len(members)
+    assert copies.weight.tolist() == weight
+    assert copies.empty == sum(empty for empty, _, _ in facts)
+    firsts = np.array(sorted(members[0] for members in groups.values()), dtype=np.int64)
+    starts, rows = copies.spread(firsts)
+    spread = [rows[a:b].tolist() for a, b in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)]
+    assert spread == sorted(groups.values())
+    assert all(copies.of(members[0]).tolist() == members for members in groups.values())
+
+
+def batch(source: str, rows: list[int], ids: object = None) -> Batch:
+    documents = Documents.from_bytes([b"text"] * len(rows))
+    faults = (Fault(source, 99, "bad"),)
+    return Batch(documents, source, np.array(rows, dtype=np.int64), ids, bad=1, faults=faults, blank=2)
+
+
+def test_a_ledger_is_the_same_in_memory_in_files_and_after_a_restart(tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    batches = [
+        batch("a", [1, 2, 3]),
+        batch("a", [5, 9]),
+        batch("b", [1, 2], pa.array(["x", "y"], pa.large_string())),
+        batch("b", []),
+        batch("b", [4], pa.array([7], pa.int64())),
+        batch("c", [2, 3]),
+    ]
+    names = ["a:1", "a:2", "a:3", "a:5", "a:9", "x", "y", "7", "c:2", "c:3"]
+    space = Space(PLENTY, tmp_path / "work", {"spec_id": "s"}, at_once=True)
+    workdir = space.open()
+    ledger = Ledger()
+    for i, each in enumerate(batches):
+        if i == 2:
+            ledger.spill(workdir)
+        ledger.enter(each)
+    space.checkpoint(ledger=ledger.state())
+    space.close(finished=False)
+    again = Space(PLENTY, tmp_path / "work", {"spec_id": "s"}, resume=True)
+    restored = Ledger()
+    restored.restore(again.open(), again.state["ledger"])
+    plain = Ledger()
+    for each in batches:
+        plain.enter(each)
+    everything = np.arange(len(names))[::-1]
+    for one in (restored, plain):
+        assert one.ids.take(everything).to_pylist() == names[::-1]
+        source, local = one.places.locate(everything)
+        assert [one.places.sources[i] for i in source] == list("ccbbbaaaaa")
+        assert local.tolist() == [3, 2, 4, 2, 1, 9, 5, 3, 2, 1]
+        assert one.places.documents().tolist() == [5, 3, 2]
+        assert [one.places.span(i) for i in range(3)] == [(0, 5), (5, 8), (8, 10)]
+        assert (one.bad, one.blank, len(one.faults)) == (6, 12, 6)
+        assert one.ids.count_duplicates() == (0, None)
+    again.close(finished=True)
+    assert not (tmp_path / "work").exists()
