@@ -41,7 +41,7 @@ def test_options_reach_the_search_unchanged(neardup_find: Cli, search: Any) -> N
     options = "-t .7 --recall .9 --shingle word:3 --normalize casefold,space --slots 100 --bands 20x5 --seed 7"
     options += " --sketch universal --threads 3 --link connected --collapse-exact --crowd 50 --text body --id key"
     options += " --glob *.rst --encoding latin-1 --on-bad skip --input-format jsonl --block-size 10"
-    options += " --memory 1.5GB --workdir work"
+    options += " --memory 20GB --workdir work"
     assert neardup_find(*options.split()).exit_code == 0
     asked = {
         "inputs": ["docs.jsonl"],
@@ -63,7 +63,7 @@ def test_options_reach_the_search_unchanged(neardup_find: Cli, search: Any) -> N
     }
     assert {name: search.calls[0][name] for name in asked} == asked
     run = search.runs[0]
-    assert (run.threads, run.memory, run.workdir, run.resume) == (3, 1_500_000_000, Path("work"), False)
+    assert (run.threads, run.memory, run.workdir, run.resume) == (3, 20_000_000_000, Path("work"), False)
 
 
 def test_glob_and_input_format_reach_the_reading(neardup_find: Cli, search: Any, tmp_path: Path) -> None:

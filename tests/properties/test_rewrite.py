@@ -102,7 +102,7 @@ def json_pieces(draw: st.DrawFn) -> list[Piece]:
         elif kind == "blank":
             pieces.append(Piece(draw(st.sampled_from(["", " ", "\t"])) + end, False))
         else:
-            pieces.append(Piece(draw(st.sampled_from(['{"text": ', "[1]", "}", '{"id": 3}'])) + end, False))
+            pieces.append(Piece(draw(st.sampled_from(['{"text": ', "[1]", "}", '{"id": 3, "text": 5}'])) + end, False))
     return without_last_newline(draw, pieces)
 
 
