@@ -175,6 +175,32 @@ def test_a_run_killed_again_and_again_gets_to_its_end(tmp_path: Path, monkeypatc
     raise AssertionError("each attempt must come further than the one before")
 
 
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize("work", [2_000_000, 20_000_000, 1 << 40])
+def test_a_run_killed_under_one_memory_limit_goes_on_under_another(
+    work: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How many pairs are checked at a time follows the limit; which of them were checked must not."""
+    source = tmp_path / "documents.txt"
+    source.write_text("\n".join(text for text in mixed() if text), encoding="utf-8")
+    options: dict[str, Any] = {"threshold": 0.7, "crowd": 30, "input_format": "lines", "block": 100, "threads": 1}
+    options["workdir"] = tmp_path / "work"
+    expected = told(neardup.find(source, **options))
+    died = 0
+    for checkpoints in range(24, 1000, 5):  # the first ones are those of reading and of the bands
+        for _ in killed_after(checkpoints, monkeypatch):
+            try:
+                neardup.find(source, **options)
+            except Killed:
+                died += 1
+            else:
+                assert died > 3
+                return
+        with monkeypatch.context() as patched:
+            patched.setattr(Budget, "of", classmethod(lambda cls, limit: Budget(work, work)))
+            assert told(neardup.find(source, resume=True, **options)) == expected
+
+
 def test_resuming_says_what_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source, work = tmp_path / "a.txt", tmp_path / "work"
     source.write_text("one text that is there\nanother text\n", encoding="utf-8")

@@ -68,29 +68,38 @@ class Pending:
         if self._space.workdir is not None:
             self._sorter.flush()
 
-    def slabs(self, crowd: I32, *, skip: int, threads: int) -> Iterator[tuple[I64, I64]]:
+    def slabs(self, crowd: I32, *, skip: int, threads: int) -> Iterator[tuple[I64, I64, int]]:
         """Pairs to be checked: each once, none inside a crowd, all of enough agreement.
 
         Args:
             crowd: int32[n], the leader of each row's crowd or -1.
-            skip: slabs to pass over, which were checked before.
+            skip: records to pass over, which were checked before. Records and not slabs, whose size follows the memory
+                limit, and that may be another one when a run is resumed.
             threads: that will check.
+
+        Yields:
+            left, right, and the records that have been passed with them.
         """
         rows = max(1_000, self._space.budget.share(0.15) // PAIR_BYTES)
-        if len(self._sorter) <= rows:
+        # once they are laid out, that is the order in which records are counted
+        if len(self._sorter) <= rows and not self._space.state.get("laid_out"):
             stream = self._unique(rows)
         else:
             stream = self._by_blocks(rows, threads)
         last = (-1, -1)
-        for number, (left, right, tag) in enumerate(stream):
+        passed = 0
+        for left, right, tag in stream:
             again = np.zeros(left.size, dtype=np.bool_)
             again[1:] = (left[1:] == left[:-1]) & (right[1:] == right[:-1])
             if left.size:
                 again[0] = (int(left[0]), int(right[0])) == last
                 last = int(left[-1]), int(right[-1])
-            if number >= skip:
-                keep = self._agreeing(left, right, tag, crowd) & ~again
-                yield left[keep], right[keep]
+            fresh = slice(max(0, skip - passed), None)
+            passed += left.size
+            if passed > skip or left.size == 0:
+                left, right, tag = left[fresh], right[fresh], tag[fresh]
+                keep = self._agreeing(left, right, tag, crowd) & ~again[fresh]
+                yield left[keep], right[keep], passed
 
     def drop(self) -> None:
         """Forget the pairs."""

@@ -176,26 +176,24 @@ def _verified(candidates: Candidates, collection: Collection, check: Checker, sp
     spec, n = collection.spec, len(collection)
     pairs = PairStore("verified", n, space, part=0.15)
     pending, crowd = candidates.pending, candidates.crowds.crowd
-    done, met = space.state.get("slabs", 0), [np.empty((0, 2), dtype=np.int64)]
+    met = [np.empty((0, 2), dtype=np.int64)]
     check.checked = space.state.get("checked", check.checked)
-    if done:
-        pending.met = space.state["met"]
-        met.append(np.array(space.state["leaders_met"], dtype=np.int64).reshape(-1, 2))
+    pending.met = space.state.get("met", 0)
     if "verified" in space.state:
         pending.drop()
         return pairs
-    for left, right in pending.slabs(crowd, skip=done, threads=threads):
+    met.append(np.array(space.state.get("leaders_met", []), dtype=np.int64).reshape(-1, 2))
+    for left, right, passed in pending.slabs(crowd, skip=space.state.get("passed", 0), threads=threads):
         similarity = check(left, right, spec.threshold)
-        passed = similarity >= 0
-        left, right = left[passed], right[passed]
-        pairs.add(left, right, similarity[passed])
+        near = similarity >= 0
+        left, right = left[near], right[near]
+        pairs.add(left, right, similarity[near])
         leading = (crowd[left] == left) & (crowd[right] == right)
         met.append(np.column_stack((left[leading], right[leading])))
-        done += 1
         if space.is_due:
             pairs.flush()
             space.checkpoint(
-                slabs=done, checked=check.checked, met=pending.met, leaders_met=np.concatenate(met).tolist()
+                passed=passed, checked=check.checked, met=pending.met, leaders_met=np.concatenate(met).tolist()
             )
     _add_stars(pairs, candidates.crowds)
     for first, second in _ordered(np.concatenate(met), collection):
@@ -203,11 +201,11 @@ def _verified(candidates: Candidates, collection: Collection, check: Checker, sp
         members = np.flatnonzero(crowd == second)
         members = members[members != second]
         similarity = check(np.minimum(members, first), np.maximum(members, first), spec.threshold)
-        passed = similarity >= 0
-        pairs.add(members[passed], np.full(int(passed.sum()), first), similarity[passed])
+        near = similarity >= 0
+        pairs.add(members[near], np.full(int(near.sum()), first), similarity[near])
     if space.workdir is not None:
         pairs.flush()
-        space.checkpoint(verified=True, slabs=max(done, 1), checked=check.checked, met=pending.met, leaders_met=[])
+        space.checkpoint(verified=True, checked=check.checked, met=pending.met, leaders_met=[])
     pending.drop()
     return pairs
 

@@ -22,6 +22,8 @@ FAN_IN = 128
 """Runs merged at a time: with more, their blocks get too short to be read well."""
 BLOCK = 64
 """Fewest records of a run that are read at a time."""
+MOST = 1 << 30
+"""Bytes that are gathered before a run is written, whatever the budget: they are asked for at once."""
 WRITE = 1 << 17
 """Records that are put in order at a time when a run is written."""
 
@@ -58,7 +60,8 @@ class Sorter:
         self._workdir = workdir
         self._budget = budget
         # a key is sorted in place; with a payload the order and one sorted column lie beside both
-        self._capacity = max(1024, budget // (8 if payload is None else 32)) if workdir is not None else None
+        room = min(budget, MOST)
+        self._capacity = max(1024, room // (8 if payload is None else 32)) if workdir is not None else None
         self._runs: list[str] = []
         self._serial = 0
         self._written = 0
