@@ -27,9 +27,9 @@ if TYPE_CHECKING:
         SpoolError,
     )
     from neardup.params import Bands, Keep, Normalize, Shingle, Spec
-    from neardup.plan import choose_bands, s_curve
     from neardup.result import Cleaned, CleanSummary, Result, SourceShare, Summary
     from neardup.stages.sketch import minhash
+    from neardup.tuning import choose_bands, s_curve
 
 __all__ = [
     "Bands",
@@ -74,7 +74,7 @@ _HOME = {
         "SpoolError",
     ),
     "params": ("Bands", "Keep", "Normalize", "Shingle", "Spec"),
-    "plan": ("choose_bands", "s_curve"),
+    "tuning": ("choose_bands", "s_curve"),
     "result": ("CleanSummary", "Cleaned", "Result", "SourceShare", "Summary"),
     "stages.sketch": ("minhash",),
 }

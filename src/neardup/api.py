@@ -1,6 +1,6 @@
 """The Python face: from inputs to a Result, and the parts for people who want the parts.
 
-Here the layers below are put together: ``formats`` reads, ``plan`` chooses, ``pipeline`` finds; then rows get their
+Here the layers below are put together: ``formats`` reads, ``tuning`` chooses, ``pipeline`` finds; then rows get their
 names back. The command line is a thin shell around ``find``.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neardup import plan
+from neardup import tuning
 from neardup.cleaning import Policy, check_output, clean, open_protected
 from neardup.errors import InputError, SpecMismatch
 from neardup.formats import Ledger, open_inputs
@@ -121,7 +121,7 @@ def find(
     >>> found.pairs.to_pylist()
     [{'id_a': 0, 'id_b': 1, 'similarity': 1.0}]
     """
-    spec = plan.make_spec(
+    spec = tuning.make_spec(
         threshold=threshold,
         recall=recall,
         shingle=shingle,
@@ -220,7 +220,7 @@ def dedup(
     >>> removed.select(["id", "keeper", "similarity", "rule"]).to_pylist()
     [{'id': 2, 'keeper': 0, 'similarity': 1.0, 'rule': 'first'}]
     """
-    spec = plan.make_spec(
+    spec = tuning.make_spec(
         threshold=threshold,
         recall=recall,
         shingle=shingle,
@@ -363,7 +363,7 @@ def sketch(
     shingle: str | Shingle = DEFAULT_SHINGLE,
     normalize: str | Normalize = DEFAULT_NORMALIZE,
     sketch: str = DEFAULT_SKETCH,
-    slots: int = plan.DEFAULT_SLOTS,
+    slots: int = tuning.DEFAULT_SLOTS,
     seed: int = DEFAULT_SEED,
 ) -> SketchSet:
     """MinHash signatures of texts: anything that ``find`` takes as input.
@@ -375,7 +375,7 @@ def sketch(
     >>> s.signatures.values.shape
     (2, 128)
     """
-    spec = plan.make_spec(
+    spec = tuning.make_spec(
         shingle=shingle, normalize=normalize, sketch=sketch, slots=check_slots(slots), bands="1x1", seed=seed
     )
     reader = open_inputs(texts, item=spec.shingle.kind == "item")

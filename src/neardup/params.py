@@ -1,7 +1,7 @@
 """The parameters of a run, parsed and checked once, and the spec that every artefact carries.
 
 Here: ``Shingle``, ``Normalize``, ``Bands``, ``Spec`` and the public defaults. Choosing bands from a recall
-target is in ``plan``; what the parameters do is in the stages. This module imports neither numpy nor numba,
+target is in ``tuning``; what the parameters do is in the stages. This module imports neither numpy nor numba,
 so that ``neardup --help`` stays instant.
 """
 

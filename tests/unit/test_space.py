@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup import plan
+from neardup import tuning
 from neardup.errors import InputError
 from neardup.formats.ledger import Ledger
 from neardup.params import parse_memory
@@ -60,7 +60,7 @@ def test_a_disk_without_room_is_told_before_the_work(tmp_path: Path, monkeypatch
 
 def collection_of(blobs: list[bytes], prints: list[tuple[int, int]]) -> Collection:
     """Texts with the hashes that a test wants them to have."""
-    spec = plan.make_spec(bands="1x2")
+    spec = tuning.make_spec(bands="1x2")
     collection = Collection.new(spec, Space(PLENTY, None, {}))
     n = len(blobs)
     hashes = np.array(prints, dtype=np.uint64).reshape(n, 2)

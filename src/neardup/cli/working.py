@@ -72,9 +72,9 @@ class Stoppable:
 
 def make_spec(options: Mapping[str, Any]) -> Spec:
     """The spec that the options of a command ask for."""
-    from neardup import plan
+    from neardup import tuning
 
-    return plan.make_spec(
+    return tuning.make_spec(
         **{name: options[name] for name in _SPEC}, collapse_exact=options.get("collapse_exact", False)
     )
 

@@ -3,7 +3,7 @@
 ``sketch_documents`` is the one-pass path of the default sketch, from bytes. The families of the literature work on
 shingle sets and are for learning and comparing: ``independent`` (k hash functions), ``universal`` ((a x + b) mod p with
 p = 2**61 - 1), ``permutation`` (true random permutations of the observed universe). ``minhash`` is the textbook's
-definition over any sets and any functions. Choosing slots and bands is in ``plan``.
+definition over any sets and any functions. Choosing slots and bands is in ``tuning``.
 """
 
 from __future__ import annotations

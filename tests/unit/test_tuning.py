@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import pytest
 
-from neardup import plan
+from neardup import tuning
 from neardup.errors import InputError
 from neardup.params import Bands
-from neardup.plan import (
+from neardup.tuning import (
     FILTER_SHARE,
     choose_bands,
     choose_min_matches,
@@ -102,7 +102,7 @@ def test_what_a_run_promises_is_at_least_what_was_asked(slots):
     reached = 0
     for t, recall in itertools.product(THRESHOLDS, RECALLS):
         try:
-            spec = plan.make_spec(threshold=t, recall=recall, slots=slots)
+            spec = tuning.make_spec(threshold=t, recall=recall, slots=slots)
         except InputError:
             assert s_curve(t, slots or 4096, 1) < recall + FILTER_SHARE * (1 - recall)
             continue
@@ -118,7 +118,7 @@ def test_a_promise_is_never_negative():
 
 
 def test_slots_are_doubled_until_some_bands_reach_the_recall():
-    assert choose_slots(0.8, 0.99) == plan.DEFAULT_SLOTS
+    assert choose_slots(0.8, 0.99) == tuning.DEFAULT_SLOTS
     for t, recall in ((0.01, 0.99), (0.02, 0.999)):
         slots = choose_slots(t, recall)
         assert s_curve(t, slots, 1) >= recall > s_curve(t, slots // 2, 1)
@@ -128,7 +128,7 @@ def test_slots_are_doubled_until_some_bands_reach_the_recall():
 
 def test_the_plan_for_the_most_slots_keeps_to_its_budget():
     """4,096 slots at t = 0.95: the filter's bound lies near 3,700 matches."""
-    spec = plan.make_spec(threshold=0.95, slots=4096)
+    spec = tuning.make_spec(threshold=0.95, slots=4096)
     assert filter_loss(0.95, 4096, spec.min_matches) <= FILTER_SHARE * 0.01
 
 
