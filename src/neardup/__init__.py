@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 from neardup._version import __version__
 
 if TYPE_CHECKING:
-    from neardup.api import SketchSet, dedup, estimate, find, jaccard, shingle, sketch
+    from neardup.api.clean import dedup
+    from neardup.api.measures import SketchSet, estimate, jaccard, shingle, sketch
+    from neardup.api.search import find
     from neardup.errors import (
         FormatError,
         InputError,
@@ -63,7 +65,9 @@ __all__ = [
 ]
 
 _HOME = {
-    "api": ("SketchSet", "dedup", "estimate", "find", "jaccard", "shingle", "sketch"),
+    "api.clean": ("dedup",),
+    "api.measures": ("SketchSet", "estimate", "jaccard", "shingle", "sketch"),
+    "api.search": ("find",),
     "errors": (
         "FormatError",
         "InputError",

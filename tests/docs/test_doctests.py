@@ -29,7 +29,7 @@ NAMES = modules_with_examples()
 
 
 def test_the_public_modules_have_examples():
-    assert {"neardup", "neardup.api", "neardup.tuning.curves", "neardup.stages.shingle"} <= set(NAMES)
+    assert {"neardup", "neardup.api.search", "neardup.api.measures", "neardup.tuning.curves", "neardup.stages.shingle"} <= set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)

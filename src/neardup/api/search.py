@@ -1,0 +1,130 @@
+"""Pairs and clusters: inputs to a Result."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from neardup import tuning
+from neardup.formats import open_inputs
+from neardup.params import (
+    DEFAULT_CROWD,
+    DEFAULT_NORMALIZE,
+    DEFAULT_RECALL,
+    DEFAULT_SEED,
+    DEFAULT_SHINGLE,
+    DEFAULT_SKETCH,
+    DEFAULT_THRESHOLD,
+    Bands,
+    Normalize,
+    Shingle,
+    check_link,
+)
+from neardup.pipeline.observe import Observer, Silent
+from neardup.result import Result
+from neardup.runs import Run, check_threads
+
+__all__ = ["find"]
+
+
+def find(
+    inputs: Any,
+    *,
+    threshold: float = DEFAULT_THRESHOLD,
+    recall: float = DEFAULT_RECALL,
+    shingle: str | Shingle = DEFAULT_SHINGLE,
+    normalize: str | Normalize = DEFAULT_NORMALIZE,
+    sketch: str = DEFAULT_SKETCH,
+    slots: int | None = None,
+    bands: str | Bands | None = None,
+    seed: int = DEFAULT_SEED,
+    link: str = "star",
+    collapse_exact: bool = False,
+    crowd: int = DEFAULT_CROWD,
+    text: str | None = None,
+    id: str | None = None,
+    glob: str | None = None,
+    encoding: str = "utf-8",
+    on_bad: str = "fail",
+    input_format: str | None = None,
+    threads: int | None = None,
+    block: int | None = None,
+    memory: int | str | None = None,
+    workdir: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    observer: Observer | None = None,
+) -> Result:
+    """Find the near-duplicates of a collection: verified pairs, clusters, a summary.
+
+    Every pair reported has exact Jaccard similarity of at least ``threshold`` on its shingle sets (sets of 64-bit
+    hashes). A pair at the threshold is found with probability ``recall`` at least, a more similar one with more. The
+    answer is the same for any ``threads`` and ``block``; the order of the input decides the order of rows only.
+
+    Args:
+        inputs: a path (file, folder, glob) or a list of ``pathlib.Path``; a list of str (the documents); an iterable
+            or mapping of (id, text); any object with the Arrow PyCapsule interface (a data frame, a table, a column).
+            With ``shingle="item"`` a document may be a list or set of str or int.
+        threshold: least Jaccard similarity, 0 < t <= 1.
+        recall: least probability of finding a pair at the threshold.
+        shingle: ``char:K``, ``word:K``, ``byte:K`` or ``item``.
+        normalize: comma list of ``none|nfc|nfkc``, ``casefold``, ``punct``, ``space``, ``strip``.
+        sketch: ``hybrid`` (default), ``independent``, ``universal`` or ``permutation``.
+        slots: length of a signature; chosen when None.
+        bands: ``BxR`` by hand; chosen from threshold and recall when None.
+        seed: of all hashing.
+        link: how pairs become clusters: ``star`` or ``connected``.
+        collapse_exact: list no pairs among exact copies; the first stands for them.
+        crowd: above so many documents copies or near-copies are listed as a star.
+        text, id: columns; guessed by the usual names when None.
+        glob: pattern of the files of a folder.
+        encoding: of text files.
+        on_bad: ``fail`` at the first record that cannot be used, or ``skip`` and count.
+        input_format: when the name of a file does not tell.
+        threads: how many; all processors when None.
+        block: most documents of a block.
+        memory: limit of the resident memory of the process, in bytes or such as "2GB"; half of what is free when None.
+            Past it work goes to disk. The tables of the result come beside it.
+        workdir: folder to work in from the start, so that a run that was killed can be resumed; it is removed at the
+            end. When None, a temporary folder is used if memory gets short.
+        resume: go on with the interrupted run whose work is in ``workdir``.
+        observer: told about progress.
+
+    Returns:
+        Result with Arrow tables ``pairs`` (id_a, id_b, similarity), ``clusters`` (id, cluster, keeper, similarity).
+
+    Raises:
+        InputError: an option, a file or a record cannot be used; the message names it and the cure.
+        SpoolError: the workdir cannot be used: another run's, damaged, or its disk is full.
+
+    >>> import neardup
+    >>> found = neardup.find(["a rose is a rose", "a rose is a rose", "tulips"], shingle="char:4")
+    >>> found.pairs.to_pylist()
+    [{'id_a': 0, 'id_b': 1, 'similarity': 1.0}]
+    """
+    spec = tuning.make_spec(
+        threshold=threshold,
+        recall=recall,
+        shingle=shingle,
+        normalize=normalize,
+        sketch=sketch,
+        slots=slots,
+        bands=bands,
+        seed=seed,
+        crowd=crowd,
+        collapse_exact=collapse_exact,
+    )
+    check_link(link)
+    reader = open_inputs(
+        inputs,
+        text=text,
+        id=id,
+        glob=glob,
+        encoding=encoding,
+        on_bad=on_bad,
+        input_format=input_format,
+        item=spec.shingle.kind == "item",
+        block=block,
+    )
+    run = Run(reader, spec, check_threads(threads), memory, workdir, resume=resume, observer=observer or Silent())
+    with run:
+        return run.find(link).result()
