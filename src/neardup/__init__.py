@@ -16,9 +16,14 @@ from typing import TYPE_CHECKING, Any
 from neardup._version import __version__
 
 if TYPE_CHECKING:
+    from neardup.api.audit import audit
     from neardup.api.clean import dedup
+    from neardup.api.explain import explain
+    from neardup.api.figures import figures
     from neardup.api.measures import SketchSet, estimate, jaccard, shingle, sketch
+    from neardup.api.plan import plan
     from neardup.api.search import find
+    from neardup.auditing import Audit, AuditBin
     from neardup.errors import (
         FormatError,
         InputError,
@@ -28,15 +33,20 @@ if TYPE_CHECKING:
         SpecMismatch,
         SpoolError,
     )
+    from neardup.explaining.model import Explanation
     from neardup.params import Bands, Keep, Normalize, Shingle, Spec
+    from neardup.planning import Plan
     from neardup.result import Cleaned, CleanSummary, Result, SourceShare, Summary
     from neardup.stages.sketch import minhash
     from neardup.tuning import choose_bands, s_curve
 
 __all__ = [
+    "Audit",
+    "AuditBin",
     "Bands",
     "CleanSummary",
     "Cleaned",
+    "Explanation",
     "FormatError",
     "InputError",
     "Keep",
@@ -44,6 +54,7 @@ __all__ = [
     "NeardupError",
     "Normalize",
     "OutputError",
+    "Plan",
     "Result",
     "Shingle",
     "SketchSet",
@@ -53,21 +64,30 @@ __all__ = [
     "SpoolError",
     "Summary",
     "__version__",
+    "audit",
     "choose_bands",
     "dedup",
     "estimate",
+    "explain",
+    "figures",
     "find",
     "jaccard",
     "minhash",
+    "plan",
     "s_curve",
     "shingle",
     "sketch",
 ]
 
 _HOME = {
+    "api.audit": ("audit",),
     "api.clean": ("dedup",),
+    "api.explain": ("explain",),
+    "api.figures": ("figures",),
     "api.measures": ("SketchSet", "estimate", "jaccard", "shingle", "sketch"),
+    "api.plan": ("plan",),
     "api.search": ("find",),
+    "auditing": ("Audit", "AuditBin"),
     "errors": (
         "FormatError",
         "InputError",
@@ -77,8 +97,10 @@ _HOME = {
         "SpecMismatch",
         "SpoolError",
     ),
+    "explaining.model": ("Explanation",),
     "params": ("Bands", "Keep", "Normalize", "Shingle", "Spec"),
     "tuning": ("choose_bands", "s_curve"),
+    "planning": ("Plan",),
     "result": ("CleanSummary", "Cleaned", "Result", "SourceShare", "Summary"),
     "stages.sketch": ("minhash",),
 }

@@ -16,7 +16,9 @@ from typing import Any
 from neardup.errors import InputError, did_you_mean
 
 __all__ = [
+    "AUTO",
     "DEFAULT_ALARM",
+    "DEFAULT_AUDIT",
     "DEFAULT_CROWD",
     "DEFAULT_KEEP",
     "DEFAULT_NORMALIZE",
@@ -25,6 +27,7 @@ __all__ = [
     "DEFAULT_SHINGLE",
     "DEFAULT_SKETCH",
     "DEFAULT_THRESHOLD",
+    "DEFAULT_WEIGHTS",
     "LINK_RULES",
     "MAX_SLOTS",
     "MIN_SLOTS",
@@ -35,6 +38,7 @@ __all__ = [
     "Normalize",
     "Shingle",
     "Spec",
+    "check_exact",
     "check_link",
     "check_probability",
     "check_share",
@@ -56,11 +60,18 @@ DEFAULT_SEED = 1
 DEFAULT_KEEP = "longest"
 DEFAULT_ALARM = 0.5
 """Share of a source's documents whose removal raises an alarm."""
+DEFAULT_AUDIT = 1000
+"""Documents that an audit draws."""
 DEFAULT_CROWD = 1000
 """A bucket or a group of copies of more documents than this is a crowd: checked and listed as a star."""
 
+AUTO = "auto"
+"""In place of True or False: let the plan decide."""
+DEFAULT_WEIGHTS = (0.5, 0.5)
+"""Of the areas of false positives and of false negatives, as datasketch has them."""
+
 MIN_SLOTS, MAX_SLOTS = 2, 4096
-SKETCH_FAMILIES = ("hybrid", "independent", "permutation", "universal")
+SKETCH_FAMILIES = ("hybrid", "independent", "one-permutation", "permutation", "universal")
 LINK_RULES = ("star", "connected")
 
 _SHINGLE_DEFAULT_K = {"char": 9, "word": 3, "byte": 9}
@@ -99,6 +110,17 @@ def parse_memory(value: int | str | None) -> int | None:
             base = 1024 if found[3] else 1000
             return int(float(found[1]) * base ** " kmgt".index(found[2].lower() or " "))
     raise InputError(f"memory is {value!r}. Give a size such as 2GB, 500MB or 1.5GiB.")
+
+
+def check_exact(value: bool | str) -> bool:
+    """Return whether the exact join is asked for outright; ``auto`` leaves it to the plan.
+
+    Raises:
+        InputError: neither True nor False nor ``auto``.
+    """
+    if value != AUTO and not isinstance(value, bool):
+        raise InputError(f"exact is {value!r}. Give True, False, or {AUTO!r} to let the plan decide.")
+    return value is True
 
 
 def check_threshold(value: float) -> float:
@@ -294,7 +316,7 @@ class Bands:
         return self.bands * self.rows
 
     def __str__(self) -> str:
-        return f"{self.bands}x{self.rows}"
+        return f"{self.bands}x{self.rows}" if self.bands else "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,17 +336,26 @@ class Spec:
     """A candidate whose signatures agree in fewer slots is dropped unchecked; inside the recall promise."""
     crowd: int
     collapse_exact: bool = False
+    exact: bool = False
+    """Found by the exact join: no signatures (0 slots, no bands, sketch "none"), and no pair is missed."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the spec as plain JSON values, with its version and id."""
-        plain = asdict(self)
+        plain = self._fields()
         plain.update(shingle=str(self.shingle), normalize=str(self.normalize), bands=str(self.bands))
         return {"version": SPEC_VERSION, "id": self.id, **plain}
 
     @property
     def id(self) -> str:
         """Twelve hexadecimal digits that name the spec."""
-        plain = asdict(self)
+        plain = self._fields()
         plain["version"] = SPEC_VERSION
         canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()[:12]
+
+    def _fields(self) -> dict[str, Any]:
+        """All fields; ``exact`` only where it is set, so that specs made before there was one keep their id."""
+        plain = asdict(self)
+        if not self.exact:
+            del plain["exact"]
+        return plain

@@ -36,7 +36,8 @@ class Summary:
     exact_copies: int
     """Documents whose normalised text an earlier document has."""
     candidates: int
-    """Candidate pairs that the bands gave, before the estimate filter."""
+    """Candidate pairs that the bands gave, before the estimate filter; those that shared a rare shingle, in an exact
+    join."""
     checked: int
     """Pairs whose exact similarity was computed."""
     pairs: int
@@ -53,6 +54,10 @@ class Summary:
     bands: str
     link: str
     sketch: str
+    method: str
+    """How pairs were found: ``banding`` or ``exact join``."""
+    choice: str | None
+    """Why, where the plan decided."""
     seconds: dict[str, float]
     total_seconds: float
     mb_per_second: float

@@ -71,6 +71,8 @@ class Run:
     resume: bool = False
     task: dict[str, Any] = field(default_factory=dict)
     """What else must be equal for an interrupted run to go on."""
+    choice: str | None = None
+    """Why the pairs are found as they are, where the plan decided."""
     observer: Observer = field(default_factory=Silent)
     ledger: Ledger = field(init=False, default_factory=Ledger)
     space: Space = field(init=False)
@@ -98,6 +100,7 @@ class Run:
             "version": __version__,
             "inputs": self.reader.identity(),
             "reading": self.reader.settings,
+            **({"across": self.reader.across} if self.reader.across is not None else {}),
             **self.task,
         }
         self.space = Space(budget, path, identity, at_once=self.workdir is not None, resume=self.resume)
@@ -130,6 +133,7 @@ class Run:
                 ledger=self.ledger,
                 observer=self.observer,
                 space=self.space,
+                cut=None if self.reader.across is None else self._cut,
             )
         except TooLargeError as exc:
             names = " and ".join(map(str, self.ledger.ids.take(exc.rows).to_pylist()))
@@ -140,9 +144,19 @@ class Run:
                 "them out."
             ) from exc
 
+    def _cut(self) -> int:
+        """First row of the collection that the inputs are held against."""
+        places = self.ledger.places
+        spans = [places.span(places.sources.index(name)) for name in self.reader.across or [] if name in places.sources]
+        return min((first for first, end in spans if end > first), default=len(places))
+
     def find(self, rule: str) -> Finding:
         """Pairs and clusters of all rows."""
-        return Finding(self, pipeline.find(self.search(), rule=rule), rule)
+        return self.finding(self.search(), rule)
+
+    def finding(self, search: Search, rule: str) -> Finding:
+        """Pairs and clusters of all rows from what ``search`` gave."""
+        return Finding(self, pipeline.find(search, rule=rule), rule)
 
 
 class Finding:
@@ -253,6 +267,8 @@ def make_summary(
         bands=str(spec.bands),
         link=link,
         sketch=spec.sketch,
+        method="exact join" if spec.exact else "banding",
+        choice=run.choice,
         seconds={name: round(value, 4) for name, value in tally.seconds.items()},
         total_seconds=round(seconds, 4),
         mb_per_second=round(tally.read_bytes / 1e6 / max(seconds, 1e-9), 3),

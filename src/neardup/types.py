@@ -159,7 +159,8 @@ class ShingleSets:
 
 @dataclass(frozen=True, slots=True)
 class Signatures:
-    """MinHash signatures: ``values[n, slots]``, uint32. The largest value marks an empty slot, which equals nothing."""
+    """MinHash signatures: ``values[n, slots]``, uint32. The largest value marks an empty
+    slot, which an estimate leaves out where both have it."""
 
     values: U32
 

@@ -64,6 +64,8 @@ SUMMARY: dict[str, Any] = {
     "threads": 2,
     "sketch": "hybrid",
     "link": "star",
+    "method": "banding",
+    "choice": None,
     "spec": SPEC.as_dict(),
     "spec_id": SPEC.id,
     "version": "0.1.0",

@@ -201,6 +201,34 @@ def test_a_run_killed_under_one_memory_limit_goes_on_under_another(
             assert told(neardup.find(source, resume=True, **options)) == expected
 
 
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize("work", [3_000_000, 1 << 40])
+def test_an_exact_join_killed_behind_any_checkpoint_goes_on_under_any_limit(
+    work: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks follow the limit; which sets have been probed with must not."""
+    source = tmp_path / "documents.txt"
+    source.write_text("\n".join(text for text in mixed() if text), encoding="utf-8")
+    options: dict[str, Any] = {"exact": True, "threshold": 0.7, "input_format": "lines", "block": 100, "threads": 2}
+    options["workdir"] = tmp_path / "work"
+    expected = neardup.find(source, **options)
+    died = 0
+    for checkpoints in range(1, 1000, 7):
+        for _ in killed_after(checkpoints, monkeypatch):
+            try:
+                neardup.find(source, **options)
+            except Killed:
+                died += 1
+            else:
+                assert died > 4
+                return
+        with monkeypatch.context() as patched:
+            patched.setattr(Budget, "of", classmethod(lambda cls, limit: Budget(work, work)))
+            found = neardup.find(source, resume=True, **options)
+        assert found.pairs == expected.pairs
+        assert found.clusters == expected.clusters
+
+
 def test_resuming_says_what_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source, work = tmp_path / "a.txt", tmp_path / "work"
     source.write_text("one text that is there\nanother text\n", encoding="utf-8")

@@ -480,6 +480,10 @@ def test_classical_families_are_those_of_big_integers(sets, coefficients):
     fast_classical.universal(hashes, offsets, a, b, fast)
     classical.universal(hashes, offsets, a, b, slow)
     assert fast.tolist() == slow.tolist()
+    for key in keys:
+        fast_classical.one_permutation(hashes, offsets, key, fast)
+        classical.one_permutation(hashes, offsets, key, slow)
+        assert fast.tolist() == slow.tolist()
 
 
 @EXAMPLES

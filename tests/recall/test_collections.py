@@ -1,4 +1,5 @@
-"""Precision 1 and recall >= 0.99 against an exact join, on every collection of ../shared/data.
+"""Precision 1 and recall >= 0.99 against an exact join, on every collection of ../shared/data; our own exact join has
+all pairs.
 
 A run is one collection, one shingle and one threshold. Its pairs must all be true with exactly the oracle's
 similarity; where it has at least 100 true pairs outside crowds, at least 99 % of them must be found. A pair
@@ -21,6 +22,7 @@ from tests.oracles.join import Found
 import neardup
 
 THRESHOLDS = [0.5, 0.7, 0.8, 0.9]
+EXACT_THRESHOLDS = [0.5, 0.8]
 SHINGLES = ["char:5", "char:9", "word:3"]
 RECALL = 0.99
 ENOUGH = 100
@@ -53,6 +55,16 @@ def inside_crowds(leaders: NDArray[np.int64], found: Found, true: Found, number:
         member[found.left[found.right == leader]] = True
         inside |= member[true.left] & member[true.right]
     return inside
+
+
+def check_exact(true: Found, result: neardup.Result, row_of: dict[str, int] | None, name: str) -> None:
+    """All pairs are there, and no other; nothing is listed as a star."""
+    found = as_rows(result.pairs, row_of)
+    assert np.array_equal(found.left, true.left), f"{name}: {len(found)} pairs, {len(true)} are true"
+    assert np.array_equal(found.right, true.right), name
+    assert np.array_equal(found.similarity, true.similarity), f"{name}: a similarity is not exact"
+    assert result.summary.recall == 1.0
+    assert len(result.crowds) == 0
 
 
 def check_run(true: Found, result: neardup.Result, number: int, row_of: dict[str, int] | None, name: str) -> None:
@@ -88,6 +100,9 @@ def test_precision_is_one_and_recall_as_promised_on_texts(shared_data: Path, nam
         result = neardup.find(shared_data / shared.TEXTS[name], threshold=threshold, shingle=shingle)
         assert result.summary.documents == len(ids)
         check_run(true.at_least(threshold), result, len(ids), row_of, f"{name} {shingle} t={threshold}")
+    for threshold in EXACT_THRESHOLDS:
+        result = neardup.find(shared_data / shared.TEXTS[name], exact=True, threshold=threshold, shingle=shingle)
+        check_exact(true.at_least(threshold), result, row_of, f"exact {name} {shingle} t={threshold}")
 
 
 @pytest.mark.parametrize("name", sorted(shared.BASKETS))
@@ -98,6 +113,9 @@ def test_precision_is_one_and_recall_as_promised_on_baskets(shared_data: Path, n
     for threshold in THRESHOLDS:
         result = neardup.find(table, threshold=threshold, shingle="item")
         check_run(true.at_least(threshold), result, len(rows), None, f"{name} item t={threshold}")
+    for threshold in EXACT_THRESHOLDS:
+        result = neardup.find(table, exact=True, threshold=threshold, shingle="item", crowd=len(rows))
+        check_exact(true.at_least(threshold), result, None, f"exact {name} item t={threshold}")
 
 
 @pytest.mark.parametrize("normalize", ["none", "nfkc,casefold,space", "nfc,casefold,punct,strip"])
@@ -112,7 +130,7 @@ def test_precision_is_one_and_recall_as_promised_with_other_normalisations(
     check_run(true, result, len(texts), None, f"{name} {normalize}")
 
 
-@pytest.mark.parametrize("sketch", ["independent", "permutation", "universal"])
+@pytest.mark.parametrize("sketch", ["independent", "one-permutation", "permutation", "universal"])
 def test_the_classical_sketches_keep_both_promises_on_real_text(shared_data: Path, sketch: str):
     ids, texts = shared.documents(shared_data, "cora")
     true = join.all_pairs(join.sets_of_texts(texts, "char:5"), 0.7)

@@ -80,6 +80,12 @@ def test_the_classical_sketches_keep_the_promise(sketch, threshold, size):
     check_promise(share, promised)
 
 
+@pytest.mark.parametrize(("threshold", "size"), [("1/2", 300), ("4/5", 100), ("19/20", 20), ("19/20", 1000)])
+def test_one_permutation_hashing_keeps_the_promise(threshold, size):
+    share, promised = found_share(Fraction(threshold), size, balanced=True, first=11 * 10**9, sketch="one-permutation")
+    check_promise(share, promised)
+
+
 @pytest.mark.parametrize("slots", [64, 128, 200, 256, 512])
 @pytest.mark.parametrize("recall", [0.9, 0.99, 0.999])
 def test_the_promise_holds_for_every_number_of_slots(slots, recall):

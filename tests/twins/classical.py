@@ -27,6 +27,17 @@ def universal(hashes: np.ndarray, offsets: np.ndarray, a: np.ndarray, b: np.ndar
             values[d, s] = min(least, EMPTY - 1) if row else EMPTY
 
 
+def one_permutation(hashes: np.ndarray, offsets: np.ndarray, key: np.uint64, values: np.ndarray) -> None:
+    """One hash an element: upper half times slots is slot * 2**32 + rest, lower half is the value."""
+    slots = values.shape[1]
+    for d in range(offsets.size - 1):
+        values[d] = EMPTY
+        for h in hashes[offsets[d] : offsets[d + 1]].tolist():
+            upper, lower = divmod(mix(h ^ int(key)), 2**32)
+            slot = upper * slots // 2**32
+            values[d, slot] = min(int(values[d, slot]), lower, EMPTY - 1)
+
+
 def least_rank(ranks: np.ndarray, index: np.ndarray, offsets: np.ndarray, column: np.ndarray) -> None:
     """Least rank of each set's elements; EMPTY for an empty set."""
     for d in range(offsets.size - 1):

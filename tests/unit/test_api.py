@@ -84,6 +84,16 @@ def test_an_estimate_is_the_share_of_equal_slots_and_empty_slots_equal_nothing()
     assert neardup.estimate([2, 1, 2, 1], (2, 1, 4, 1)) == 0.75
 
 
+def test_slots_that_are_empty_in_both_are_left_out_of_the_estimate():
+    empty = 0xFFFFFFFF
+    rows = np.array([[empty, 1, 2, empty], [empty, 1, 3, 4], [empty] * 4], dtype=np.uint32)
+    expected = {(0, 1): 1 / 3, (0, 0): 1.0, (0, 2): 0.0, (2, 2): 0.0}
+    for (i, j), share in expected.items():
+        assert neardup.estimate(rows[i], rows[j]) == share
+        a, b = ([None if v == empty else v for v in rows[k].tolist()] for k in (i, j))
+        assert neardup.estimate(a, b) == share
+
+
 def test_signatures_of_different_lengths_are_refused():
     for a, b in (([1], [1, 2]), ([], [])):
         with pytest.raises(InputError, match=f"{len(a)} and {len(b)} slots"):

@@ -40,6 +40,8 @@ def test_a_set_with_members_never_has_the_value_of_an_empty_slot():
     assert values.tolist() == [[EMPTY - 1], [EMPTY]]
     classical.independent(words([unmix(2**64 - 1) ^ 5]), offsets, words([5]), values)
     assert values.tolist() == [[EMPTY - 1], [EMPTY]]
+    classical.one_permutation(words([unmix(2**64 - 1) ^ 5]), offsets, np.uint64(5), values)
+    assert values.tolist() == [[EMPTY - 1], [EMPTY]]
 
 
 def sets_of(*members: list[int]) -> ShingleSets:
@@ -56,6 +58,23 @@ def test_families_are_seeded_order_free_and_leave_empty_sets_empty(family):
     assert (one[1] == EMPTY).all()
     assert (one[[0, 2]] < EMPTY).all()
     assert 0 < (one[0] == one[2]).sum() < 64
+
+
+def test_one_permutation_puts_each_element_into_one_slot_and_leaves_the_others_empty():
+    """Upper halves 0, the middle and the top of the range fall into the first, the middle and the last of 7 slots."""
+    hashes = [unmix(upper << 32 | value) for upper, value in ((0, 9), (2**31, 8), (2**31 + 1, 3), (2**32 - 1, 7))]
+    values = np.zeros((1, 7), dtype=np.uint32)
+    classical.one_permutation(words(sorted(hashes)), np.array([0, 4]), np.uint64(0), values)
+    assert values.tolist() == [[9, EMPTY, EMPTY, 3, EMPTY, EMPTY, 7]]
+
+
+def test_one_permutation_is_seeded_order_free_and_leaves_an_empty_set_empty():
+    sets = sets_of([3, 2**40, 2**64 - 1], [], [2**40], [3, 2**40, 2**64 - 1])
+    one, again, other = (sketch_sets(sets, family="one-permutation", slots=64, seed=s).values for s in (1, 1, 2))
+    assert (one == again).all()
+    assert (one != other).any()
+    assert (one[0] == one[3]).all()
+    assert [int((row < EMPTY).sum()) for row in one[:3]] == [3, 0, 1]
 
 
 def test_an_unknown_family_is_named():

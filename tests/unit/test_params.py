@@ -13,6 +13,7 @@ from neardup.params import (
     Normalize,
     Shingle,
     Spec,
+    check_exact,
     check_link,
     check_probability,
     check_sketch,
@@ -149,6 +150,7 @@ def test_each_field_of_a_spec_changes_its_id_and_equal_specs_share_it():
         "min_matches": 81,
         "crowd": 10,
         "collapse_exact": True,
+        "exact": True,
     }
     assert set(others) == {field.name for field in fields(Spec)}
     ids = {replace(SPEC, **{name: value}).id for name, value in others.items()}
@@ -164,3 +166,16 @@ def test_a_spec_as_a_dict_is_plain_json_and_parses_again():
     assert Shingle.parse(plain["shingle"]) == SPEC.shingle
     assert Normalize.parse(plain["normalize"]) == SPEC.normalize
     assert Bands.parse(plain["bands"]) == SPEC.bands
+
+
+def test_a_spec_without_the_exact_join_is_told_as_before_there_was_one():
+    """Files written by an older version have the same id."""
+    assert "exact" not in SPEC.as_dict()
+    assert replace(SPEC, exact=True).as_dict()["exact"] is True
+    assert str(Bands(0, 0)) == "none"
+
+
+def test_exact_is_yes_no_or_auto():
+    assert [check_exact(value) for value in (True, False, "auto")] == [True, False, False]
+    with pytest.raises(InputError, match="exact is 'often'"):
+        check_exact("often")

@@ -6,6 +6,7 @@ import itertools
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from neardup import tuning
@@ -20,6 +21,7 @@ from neardup.tuning import (
     promised_recall,
     s_curve,
 )
+from neardup.tuning.chances import band_chances, pass_chances, slot_shares
 
 THRESHOLDS = [0.05, 0.1, 0.3, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99, 1.0]
 RECALLS = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999]
@@ -66,7 +68,7 @@ def test_bands_chosen_by_recall_have_the_most_rows_that_reach_it(slots):
 
 
 def test_bands_by_the_rules_of_the_literature_never_use_more_slots_than_there_are():
-    for rule, slots, t in itertools.product(("log", "divisor"), SLOTS, THRESHOLDS):
+    for rule, slots, t in itertools.product(("threshold", "divisor", "log", "area"), SLOTS, THRESHOLDS):
         chosen = choose_bands(t, slots=slots, rule=rule)
         assert 1 <= chosen.slots <= slots
         assert rule != "divisor" or chosen.slots == slots
@@ -78,6 +80,59 @@ def test_the_loss_of_the_filter_is_the_exact_binomial_tail(t, slots):
     for matches in {0, 1, slots // 4, slots // 2, int(t * slots), slots}:
         exact = exact_loss(t, slots, matches)
         assert filter_loss(t, slots, matches) == pytest.approx(float(exact), rel=1e-10, abs=1e-300)
+
+
+@pytest.mark.parametrize(("many", "few"), [(1, 1), (7, 3), (16, 16), (64, 20), (512, 128)])
+def test_matches_in_some_of_the_slots_are_hypergeometric(many, few):
+    shares = slot_shares(many, few)
+    assert shares.shape == (many + 1, few + 1)
+    for seen in {0, 1, many // 3, many - 1, many}:
+        whole = math.comb(many, few)
+        exact = [
+            Fraction(math.comb(seen, m) * math.comb(many - seen, few - m), whole) if m <= few else 0
+            for m in range(few + 1)
+        ]
+        assert shares[seen] == pytest.approx([float(share) for share in exact], abs=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("slots", "bands"), [(6, Bands(1, 2)), (8, Bands(2, 3)), (9, Bands(3, 3)), (16, Bands(4, 3)), (12, Bands(12, 1))]
+)
+def test_chances_of_bands_are_those_of_all_placements_of_the_matches(slots, bands):
+    """By listing every way to place M matches."""
+    found = band_chances(slots, bands)
+    for agree in range(slots + 1):
+        ways = list(itertools.combinations(range(slots), agree))
+        met = sum(
+            any(set(range(b * bands.rows, (b + 1) * bands.rows)) <= set(way) for b in range(bands.bands))
+            for way in ways
+        )
+        assert found[agree] == pytest.approx(met / len(ways), abs=1e-12)
+
+
+def test_chances_of_bands_go_on_smoothly_above_a_thousand_slots():
+    exact, near = (band_chances(slots, Bands(100, 10)) for slots in (1000, 1001))
+    assert np.allclose(exact, near[:-1], atol=0.02)
+
+
+@pytest.mark.parametrize("bands", [Bands(21, 6), Bands(64, 2), Bands(9, 13)])
+def test_chances_of_seen_matches_average_to_the_curve(bands):
+    """Over the binomial number of matches of a pair of similarity s, what is seen gives the S-curve back."""
+    slots = 512
+    for s in (0.1, 0.3, 0.5, 0.8, 0.95):
+        seen = [math.comb(slots, m) * s**m * (1 - s) ** (slots - m) for m in range(slots + 1)]
+        met = float(np.dot(seen, band_chances(slots, bands)))
+        assert met == pytest.approx(s_curve(s, bands.bands, bands.rows), rel=1e-6, abs=1e-12)
+
+
+def test_what_passes_the_filter_was_met_and_agrees_enough():
+    met, passed = pass_chances(512, 128, Bands(21, 6), 80)
+    assert np.all(passed <= met + 1e-12)
+    assert np.all(np.diff(met) >= -1e-12)
+    assert passed[512] == met[512] == 1.0
+    assert passed[79] == 0.0  # fewer than 80 of all cannot be 80 of a part
+    same = pass_chances(512, 128, Bands(21, 6), 0)
+    assert np.allclose(same[0], same[1])
 
 
 def test_identical_sets_are_never_lost_in_the_filter():

@@ -11,6 +11,7 @@ from neardup.cleaning import Policy, check_output, clean, open_protected
 from neardup.errors import InputError
 from neardup.formats.objects import hold
 from neardup.params import (
+    AUTO,
     DEFAULT_ALARM,
     DEFAULT_CROWD,
     DEFAULT_KEEP,
@@ -24,9 +25,11 @@ from neardup.params import (
     Keep,
     Normalize,
     Shingle,
+    check_exact,
     check_share,
 )
 from neardup.pipeline.observe import Observer, Silent
+from neardup.planning import decide
 from neardup.result import Cleaned
 from neardup.runs import Run, check_threads
 
@@ -42,6 +45,7 @@ def dedup(
     protect: Any = None,
     annotate: bool = False,
     alarm: float = DEFAULT_ALARM,
+    exact: bool | str = False,
     threshold: float = DEFAULT_THRESHOLD,
     recall: float = DEFAULT_RECALL,
     shingle: str | Shingle = DEFAULT_SHINGLE,
@@ -82,7 +86,7 @@ def dedup(
             that is among the inputs too is written whole.
         annotate: leave nothing out, and add the columns cluster, keeper and similarity.
         alarm: the summary names sources that lose more than this share.
-        threshold, recall, shingle, normalize, sketch, slots, bands, seed, crowd: as for ``find``.
+        exact, threshold, recall, shingle, normalize, sketch, slots, bands, seed, crowd: as for ``find``.
         text, id, glob, encoding, on_bad, input_format, threads, block: as for ``find``; bad records that are skipped
             stay in the copies as they are.
         memory, workdir, resume, observer: as for ``find``.
@@ -113,6 +117,7 @@ def dedup(
         bands=bands,
         seed=seed,
         crowd=crowd,
+        exact=check_exact(exact),
     )
     policy_keep = Keep.parse(keep)
     check_share(alarm, "alarm")
@@ -136,15 +141,20 @@ def dedup(
     if target is not None:
         check_output(reader, target)
     policy = Policy(policy_keep, (prefer,) if isinstance(prefer, str) else tuple(prefer), protected)
+    threads, observer = check_threads(threads), observer or Silent()
+    choice = None
+    if exact == AUTO:
+        spec, choice = decide(reader, spec, target=recall, threads=threads, memory=memory, observer=observer)
     run = Run(
         reader,
         spec,
-        check_threads(threads),
+        threads,
         memory,
         workdir,
         resume=resume,
         task={"dedup": {**policy.facts(), "output": target, "annotate": annotate}},
-        observer=observer or Silent(),
+        choice=choice,
+        observer=observer,
     )
     with run:
         cleaning = clean(run, policy)

@@ -6,8 +6,11 @@ import os
 from typing import Any
 
 from neardup import tuning
-from neardup.formats import open_inputs
+from neardup.errors import InputError
+from neardup.formats.across import open_across
+from neardup.formats.objects import hold
 from neardup.params import (
+    AUTO,
     DEFAULT_CROWD,
     DEFAULT_NORMALIZE,
     DEFAULT_RECALL,
@@ -18,9 +21,11 @@ from neardup.params import (
     Bands,
     Normalize,
     Shingle,
+    check_exact,
     check_link,
 )
 from neardup.pipeline.observe import Observer, Silent
+from neardup.planning import decide
 from neardup.result import Result
 from neardup.runs import Run, check_threads
 
@@ -30,6 +35,8 @@ __all__ = ["find"]
 def find(
     inputs: Any,
     *,
+    exact: bool | str = False,
+    against: Any = None,
     threshold: float = DEFAULT_THRESHOLD,
     recall: float = DEFAULT_RECALL,
     shingle: str | Shingle = DEFAULT_SHINGLE,
@@ -61,6 +68,10 @@ def find(
     answer is the same for any ``threads`` and ``block``; the order of the input decides the order of rows only.
 
     Args:
+        exact: find all pairs by the exact join, none missed, instead of those that banding finds. ``"auto"``: when the
+            plan predicts it to be no slower; the inputs are then read twice.
+        against: a second collection, given as ``inputs`` may be: then only pairs of one of its documents (id_b) with
+            one of the inputs (id_a) are found, by the exact join, and no clusters are made.
         inputs: a path (file, folder, glob) or a list of ``pathlib.Path``; a list of str (the documents); an iterable
             or mapping of (id, text); any object with the Arrow PyCapsule interface (a data frame, a table, a column).
             With ``shingle="item"`` a document may be a list or set of str or int.
@@ -68,7 +79,8 @@ def find(
         recall: least probability of finding a pair at the threshold.
         shingle: ``char:K``, ``word:K``, ``byte:K`` or ``item``.
         normalize: comma list of ``none|nfc|nfkc``, ``casefold``, ``punct``, ``space``, ``strip``.
-        sketch: ``hybrid`` (default), ``independent``, ``universal`` or ``permutation``.
+        sketch: ``hybrid`` (default), or one of the literature: ``independent``, ``universal``, ``permutation``,
+            ``one-permutation``.
         slots: length of a signature; chosen when None.
         bands: ``BxR`` by hand; chosen from threshold and recall when None.
         seed: of all hashing.
@@ -112,10 +124,15 @@ def find(
         seed=seed,
         crowd=crowd,
         collapse_exact=collapse_exact,
+        exact=check_exact(exact) or against is not None,
     )
     check_link(link)
-    reader = open_inputs(
-        inputs,
+    if against is not None and collapse_exact:
+        raise InputError("collapse_exact is for one collection; against compares two. Give one of them.")
+    auto = exact == AUTO and against is None
+    reader = open_across(
+        hold(inputs) if auto else inputs,
+        against,
         text=text,
         id=id,
         glob=glob,
@@ -125,6 +142,10 @@ def find(
         item=spec.shingle.kind == "item",
         block=block,
     )
-    run = Run(reader, spec, check_threads(threads), memory, workdir, resume=resume, observer=observer or Silent())
+    threads, observer = check_threads(threads), observer or Silent()
+    choice = None
+    if auto:
+        spec, choice = decide(reader, spec, target=recall, threads=threads, memory=memory, observer=observer)
+    run = Run(reader, spec, threads, memory, workdir, resume=resume, choice=choice, observer=observer)
     with run:
         return run.find(link).result()

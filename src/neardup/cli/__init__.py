@@ -1,7 +1,7 @@
 """The command line: the group ``neardup``, which loads a command only when it is called.
 
 Here: finding the commands and turning every way to end into an exit code: 0 done, 1 failed, 2 usage, 130
-stopped by Ctrl-C. One command a file (``find``, ``dedup``); shared options are in ``options``, the run behind a
+stopped by Ctrl-C. One command a file; shared options are in ``options``, the run behind a
 command in ``working``, what is drawn in ``progress`` and ``summary``. This module and ``options`` import click,
 errors and params only, so ``neardup --help`` is instant.
 """
@@ -21,8 +21,12 @@ from neardup.errors import NeardupError, did_you_mean
 __all__ = ["main", "silence_stdout", "stop_now"]
 
 _COMMANDS = {
+    "audit": ("neardup.cli.audit", "Measure the recall and the precision of a search on its own collection."),
     "dedup": ("neardup.cli.dedup", "Copy a collection without its near-duplicates, and say why each one went."),
+    "explain": ("neardup.cli.explain", "Show every step of the method on a few small documents."),
+    "figures": ("neardup.cli.figures", "Draw what the method does on a collection."),
     "find": ("neardup.cli.find", "Find the near-duplicate pairs of a collection, and their clusters."),
+    "plan": ("neardup.cli.plan", "Choose bands, and predict candidates, memory and time before a run."),
 }
 """Name of each command, the module that holds it as ``command``, and its line in the help."""
 

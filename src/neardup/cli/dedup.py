@@ -18,7 +18,7 @@ import click
 
 from neardup import params
 from neardup.cli import WRITTEN, options, silence_stdout
-from neardup.cli.find import check_banding, check_voices, stdout_errors
+from neardup.cli.find import check_banding, check_exact, check_voices, stdout_errors
 from neardup.cli.working import STDOUT
 from neardup.errors import InputError
 
@@ -58,6 +58,7 @@ def _alarm(value: Any) -> float:
 
 @click.command(
     "dedup",
+    cls=options.ExactCommand,
     epilog="\b\nExamples:\n"
     "  neardup dedup docs.jsonl.gz -o clean.jsonl.gz --removed removed.csv\n"
     "  neardup dedup train/*.parquet --protect test.parquet -o clean/ --keep max:date --memory 4GB",
@@ -109,7 +110,8 @@ def _alarm(value: Any) -> float:
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Do everything but write the copies: the summary, and the file of --removed, say what would go.",
+    help="Do everything but write the copies: the summary, and the file of --removed, say what would go. The plan of"
+    " the run, as neardup plan makes it, comes before the summary.",
 )
 @click.option(
     "--alarm",
@@ -121,6 +123,7 @@ def _alarm(value: Any) -> float:
 )
 @options.json_summary
 @options.recall
+@options.exact
 @options.shingle
 @options.normalize
 @options.crowd
@@ -175,6 +178,7 @@ def command(
     """
     check_voices(quiet=quiet, verbose=verbose)
     check_banding(search["slots"], search["bands"])
+    check_exact(search)
     plan = _plan(
         (*inputs, *search["protect"]),
         Plan(output, removed, None, annotate, dry_run, alarm),
@@ -238,6 +242,8 @@ def _run(
 ) -> None:
     from neardup.cleaning import Policy, check_policy, clean, open_protected
     from neardup.cli import working
+    from neardup.cli.dry import make_plan
+    from neardup.cli.plan_text import plan_lines
     from neardup.cli.progress import observer
 
     spec = working.make_spec(search)
@@ -248,20 +254,30 @@ def _run(
     with ExitStack() as stack:
         with observer(quiet=quiet) as watching:
             stoppable = working.Stoppable(watching)
+            place = working.work_place(plan.output or plan.removed)
+            planned = None
+            if plan.dry_run and reader.is_lasting and not spec.exact:
+                planned = working.in_background(ctx, lambda: make_plan(reader, spec, search, stoppable), stoppable)
+            spec, choice = working.decided(ctx, reader, spec, search, place=place, observer=stoppable)
             run = working.open_run(
                 reader,
                 spec,
                 search,
-                place=working.work_place(plan.output or plan.removed),
+                place=place,
                 task={"dedup": {**policy.facts(), "output": plan.output, "annotate": plan.annotate}},
                 observer=stoppable,
             )
+            run.choice = choice
             stack.enter_context(working.kept(ctx, run, plan.files))
             cleaning = working.in_background(ctx, lambda: clean(run, policy), stoppable)
             seconds = _write(ctx, cleaning, plan, spec)
         told = cleaning.summary(alarm=plan.alarm, dry_run=plan.dry_run, annotated=plan.annotate)
         summary = _as_dict(told)
+        if planned is not None:
+            summary["plan"] = planned.as_dict()
         faults = run.ledger.faults
+    if planned is not None and not (quiet or json):
+        click.echo("\n".join([*plan_lines(planned, inputs=[], options=[]), ""]), err=True)
     _tell(summary, faults, plan, seconds=seconds, json=json, quiet=quiet, verbose=verbose)
 
 

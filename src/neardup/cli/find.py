@@ -18,48 +18,74 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli import WRITTEN, options, silence_stdout
+from neardup.cli import WRITTEN, options, silence_stdout, working
 from neardup.cli.working import STDOUT
 from neardup.errors import InputError
-from neardup.params import Bands
+from neardup.params import DEFAULT_SKETCH, Bands
 
 if TYPE_CHECKING:
-    from neardup.runs import Finding
+    from neardup.auditing import Audit
+    from neardup.runs import Finding, Run
 
-__all__ = ["check_banding", "check_voices", "command", "stdout_errors"]
+__all__ = ["check_banding", "check_exact", "check_voices", "command", "stdout_errors"]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """Where the pairs and the clusters go and how; all of it checked before the search begins."""
+class Outputs:
+    """Where the pairs, the clusters and the figure go and how; all of it checked before the search begins."""
 
     pairs: str | None
     """A file, ``-`` for stdout, or None when pairs are not written (--json without -o)."""
     pairs_format: str | None
     clusters: str | None
     clusters_format: str | None
+    plot: str | None
 
     @property
     def files(self) -> list[str]:
         """The outputs that are files."""
-        return [name for name in (self.pairs, self.clusters) if name not in (None, STDOUT)]
+        return [name for name in (self.pairs, self.clusters, self.plot) if name not in (None, STDOUT)]
+
+
+def _documents(value: Any) -> int:
+    text = str(value).strip()
+    if not text.isdecimal() or int(text) < 1:
+        raise InputError(f"audit is {value}. Give a number of documents of 1 or more.")
+    return int(text)
 
 
 @click.command(
     "find",
+    cls=options.ExactCommand,
     epilog="\b\nExamples:\n"
     "  neardup find corpus/ --shingle word:3 -t 0.7\n"
-    "  neardup find docs.jsonl.gz -t 0.8 -o pairs.parquet --clusters clusters.csv",
+    "  neardup find docs.jsonl.gz -t 0.8 -o pairs.parquet --clusters clusters.csv\n"
+    "  neardup find train.parquet --against test.jsonl --shingle word:5 -t 0.5",
 )
 @options.inputs
 @options.threshold
 @options.recall
+@options.exact
+@options.against
 @options.shingle
 @options.normalize
 @options.output
 @options.clusters
 @options.output_format
 @options.json_summary
+@click.option(
+    "--audit",
+    type=options.Checked("number", _documents),
+    metavar="N",
+    help="Then measure recall and precision: draw N documents, find all their near-duplicates exactly, and hold the"
+    " pairs against them, as neardup audit does. Exit code 1 when the promise is broken.  [default: no audit]",
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Find nothing: say what the run would cost, as neardup plan does, with these options.",
+)
+@options.plot
 @options.link
 @options.collapse_exact
 @options.crowd
@@ -86,10 +112,14 @@ def command(
     /,
     *,
     inputs: tuple[Path, ...],
+    against: tuple[Path, ...],
     output: str | None,
     clusters: str | None,
     format: str | None,
     json: bool,
+    audit: int | None,
+    dry_run: bool,
+    plot: str | None,
     quiet: bool,
     verbose: bool,
     **search: Any,
@@ -108,8 +138,26 @@ def command(
     """
     check_voices(quiet=quiet, verbose=verbose)
     check_banding(search["slots"], search["bands"])
-    plan = _plan(inputs, output=output, clusters=clusters, format=format, json=json, glob=search["glob"])
-    _run(ctx, inputs, search, plan, json=json, quiet=quiet, verbose=verbose)
+    check_exact(search, against)
+    if against and clusters is not None:
+        raise click.UsageError("between two collections there are pairs and no clusters. Leave --clusters out.")
+    if dry_run:
+        from neardup.cli.dry import show_plan
+
+        show_plan(ctx, inputs, against, search, json=json, quiet=quiet)
+        return
+    outputs = _outputs(
+        (*inputs, *against),
+        output=output,
+        clusters=clusters,
+        plot=plot,
+        format=format,
+        json=json,
+        glob=search["glob"],
+    )
+    audited = _run(ctx, inputs, against, search, outputs, audit=audit, json=json, quiet=quiet, verbose=verbose)
+    if audited is not None and audited.is_broken:
+        ctx.exit(1)
 
 
 def check_voices(*, quiet: bool, verbose: bool) -> None:
@@ -126,15 +174,29 @@ def check_banding(slots: int | None, bands: Bands | None) -> None:
         )
 
 
-def _plan(
+def check_exact(search: dict[str, Any], against: tuple[Path, ...] = ()) -> None:
+    """Raise UsageError when options of banding are given for the exact join, which has none."""
+    asked = "--against" if against else "--exact"
+    if search["exact"] == options.EXACT_YES or against:
+        for name in ("slots", "bands"):
+            if search[name] is not None:
+                raise click.UsageError(f"{asked} takes the exact join, which has no {name}. Leave --{name} out.")
+        if search["sketch"] != DEFAULT_SKETCH:
+            raise click.UsageError(f"{asked} takes the exact join, which has no sketch. Leave --sketch out.")
+    if against and search["collapse_exact"]:
+        raise click.UsageError("--collapse-exact is for one collection, --against compares two. Give one of them.")
+
+
+def _outputs(
     inputs: tuple[Path, ...],
     *,
     output: str | None,
     clusters: str | None,
+    plot: str | None,
     format: str | None,
     json: bool,
     glob: str | None,
-) -> Plan:
+) -> Outputs:
     """Decide where everything goes, and refuse at once what could not be written after hours of work.
 
     Raises:
@@ -150,18 +212,21 @@ def _plan(
         raise click.UsageError("stdout can take one thing only. Give files with -o and --clusters.")
     file_format = None if format == "table" else format
     try:
-        plan = Plan(
+        if plot is not None:
+            working.check_plot(plot)
+        outputs = Outputs(
             pairs,
             _stdout_format(format) if pairs == STDOUT else pairs and output_format(pairs, format),
             clusters,
             clusters and output_format(clusters, file_format),
+            plot,
         )
-        check_collisions(inputs, plan.files, glob=glob)
+        check_collisions(inputs, outputs.files, glob=glob)
     except InputError as exc:
         raise click.UsageError(str(exc)) from exc
-    for name in plan.files:
+    for name in outputs.files:
         check_target(name)
-    return plan
+    return outputs
 
 
 def _stdout_format(format: str | None) -> str:
@@ -174,61 +239,84 @@ def _stdout_format(format: str | None) -> str:
 def _run(
     ctx: click.Context,
     inputs: tuple[Path, ...],
+    against: tuple[Path, ...],
     search: dict[str, Any],
-    plan: Plan,
+    outputs: Outputs,
     *,
+    audit: int | None,
     json: bool,
     quiet: bool,
     verbose: bool,
-) -> None:
-    from neardup.cli import working
+) -> Audit | None:
     from neardup.cli.progress import observer
-    from neardup.formats import open_inputs
+    from neardup.formats.across import open_across
 
+    search["against"] = against
     spec = working.make_spec(search)
     with ExitStack() as stack:
         with observer(quiet=quiet) as watching:
             stoppable = working.Stoppable(watching)
+            reader = open_across(list(inputs), list(against) or None, **working.reading(search, spec))
+            place = working.work_place(outputs.pairs)
+            spec, choice = working.decided(ctx, reader, spec, search, place=place, observer=stoppable)
             run = working.open_run(
-                open_inputs(list(inputs), **working.reading(search, spec)),
+                reader,
                 spec,
                 search,
-                place=working.work_place(plan.pairs),
+                place=place,
                 task={"command": "find", "link": search["link"]},
                 observer=stoppable,
             )
-            stack.enter_context(working.kept(ctx, run, plan.files))
-            finding = working.in_background(ctx, lambda: run.find(search["link"]), stoppable)
-        seconds = _write(ctx, finding, plan, spec=spec.as_dict(), threshold=spec.threshold)
+            run.choice = choice
+            stack.enter_context(working.kept(ctx, run, outputs.files))
+            finding, audited = working.in_background(ctx, lambda: _find(run, search["link"], audit), stoppable)
+        seconds = _write(ctx, finding, outputs, spec=spec.as_dict(), threshold=spec.threshold)
+        if outputs.plot is not None:
+            from neardup.drawing import plot_finding
+
+            plot_finding(finding, run, outputs.plot)
         summary = finding.summary().as_dict()
         crowds = finding.crowds().to_pylist()
         faults = finding.faults
-    _tell(summary, crowds, faults, plan, seconds=seconds, json=json, quiet=quiet, verbose=verbose)
+    if audited is not None:
+        summary["audit"] = audited.as_dict()
+    _tell(summary, crowds, faults, outputs, audited, seconds=seconds, json=json, quiet=quiet, verbose=verbose)
+    return audited
 
 
-def _write(ctx: click.Context, finding: Finding, plan: Plan, *, spec: dict[str, Any], threshold: float) -> float:
+def _find(run: Run, link: str, audit: int | None) -> tuple[Finding, Audit | None]:
+    if audit is None:
+        return run.find(link), None
+    from neardup.auditing import audit_search
+
+    search = run.search()
+    audited = audit_search(run, search, documents=audit)
+    return run.finding(search, link), audited
+
+
+def _write(ctx: click.Context, finding: Finding, outputs: Outputs, *, spec: dict[str, Any], threshold: float) -> float:
     """Write the files, then stdout; return the seconds it took."""
     from neardup.formats.write import Output, write_table, write_tables
 
     start = time.perf_counter()
-    pairs, clusters = finding.pairs(), finding.clusters() if plan.clusters is not None else None
+    pairs, clusters = finding.pairs(), finding.clusters() if outputs.clusters is not None else None
     files = []
-    if plan.pairs not in (None, STDOUT):
-        files.append(Output(pairs, plan.pairs, plan.pairs_format))
-    if plan.clusters not in (None, STDOUT):
-        files.append(Output(clusters, plan.clusters, plan.clusters_format))
+    if outputs.pairs not in (None, STDOUT):
+        files.append(Output(pairs, outputs.pairs, outputs.pairs_format))
+    if outputs.clusters not in (None, STDOUT):
+        files.append(Output(clusters, outputs.clusters, outputs.clusters_format))
     write_tables(files, spec=spec)
-    ctx.meta[WRITTEN] = plan.files
+    ctx.meta[WRITTEN] = outputs.files
     try:
-        if plan.pairs == STDOUT and plan.pairs_format == "table":
+        if outputs.pairs == STDOUT and outputs.pairs_format == "table":
             from neardup.cli.summary import print_pairs
 
             with stdout_errors():
                 print_pairs(pairs, threshold=threshold)
-        elif plan.pairs == STDOUT:
-            write_table(pairs, STDOUT, format=plan.pairs_format, spec=spec)
-        if plan.clusters == STDOUT:
-            write_table(clusters, STDOUT, format=plan.clusters_format, spec=spec)
+        elif outputs.pairs == STDOUT:
+            write_table(pairs, STDOUT, format=outputs.pairs_format, spec=spec)
+        if outputs.clusters == STDOUT:
+            write_table(clusters, STDOUT, format=outputs.clusters_format, spec=spec)
     except BrokenPipeError:
         silence_stdout()  # the reader has seen enough; the files are complete, the summary follows
     for _ in pairs:
@@ -253,7 +341,8 @@ def _tell(
     summary: dict[str, Any],
     crowds: list[dict[str, Any]],
     faults: Sequence[object],
-    plan: Plan,
+    outputs: Outputs,
+    audited: Audit | None,
     *,
     seconds: float,
     json: bool,
@@ -269,6 +358,10 @@ def _tell(
     if quiet:
         return
     if not json:
-        lines = summary_lines(summary, crowds=crowds, faults=faults, files=plan.files, verbose=verbose)
+        lines = summary_lines(summary, crowds=crowds, faults=faults, files=outputs.files, verbose=verbose)
+        if audited is not None:
+            from neardup.cli.audit_text import audit_lines
+
+            lines += ["", *audit_lines(audited, files=[]), ""]
         click.echo("\n".join(lines), err=True)
     click.echo(closing_line(summary), err=True)

@@ -22,12 +22,15 @@ __all__ = [
     "INPUT_FORMATS",
     "PAIR_FORMATS",
     "Checked",
+    "ExactCommand",
+    "against",
     "bands",
     "block_size",
     "clusters",
     "collapse_exact",
     "crowd",
     "encoding",
+    "exact",
     "glob",
     "id_column",
     "input_format",
@@ -39,6 +42,7 @@ __all__ = [
     "on_bad",
     "output",
     "output_format",
+    "plot",
     "quiet",
     "recall",
     "resume",
@@ -222,6 +226,44 @@ crowd: Decorator[Any] = click.option(
     help="A group of more than this many documents that all look alike is listed as a star: each paired"
     " with its"
     " leader, not with each other. The summary names such crowds.",
+)
+
+EXACT_YES, EXACT_AUTO = "yes", "auto"
+
+
+class ExactCommand(click.Command):
+    """A command whose ``--exact`` may stand alone: only the word ``auto`` behind it is its value."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Give a bare ``--exact`` its value, so that it does not swallow the input behind it."""
+        end = args.index("--") if "--" in args else len(args)
+        for at in range(end):
+            if args[at] == "--exact" and args[at + 1 : at + 2] != [EXACT_AUTO]:
+                args[at] = f"--exact={EXACT_YES}"
+        return super().parse_args(ctx, args)
+
+
+exact: Decorator[Any] = click.option(
+    "--exact",
+    type=click.Choice([EXACT_YES, EXACT_AUTO]),
+    metavar="[auto]",
+    help="Find all pairs by the exact join, none missed. With the word auto: when that is predicted to be no slower,"
+    " for which the inputs are read once more.  [default: find pairs by banding]",
+)
+
+against: Decorator[Any] = click.option(
+    "--against",
+    multiple=True,
+    metavar="INPUT",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Second collection: find the pairs of one document of it (id_b) and one of INPUT (id_a) only, all of them,"
+    " by the exact join. May be given several times.  [default: none]",
+)
+
+plot: Decorator[Any] = click.option(
+    "--plot",
+    metavar="FILE",
+    help="Draw it: a .png, .svg or .pdf file. Needs matplotlib: pip install 'neardup[plot]'.  [default: none]",
 )
 
 text_column: Decorator[Any] = click.option(

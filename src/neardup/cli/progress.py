@@ -26,6 +26,8 @@ EVERY_SECONDS = 10.0
 _LABELS = {
     "read": "reading and sketching",
     "candidates": "grouping into bands",
+    "rarity": "looking for rare shingles",
+    "join": "joining",
     "check": "checking candidates",
     "cluster": "making clusters",
     "choose": "choosing what stays",

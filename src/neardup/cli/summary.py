@@ -209,6 +209,7 @@ def _read_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("recall", _recall(summary)),
+        *([("method", f"{summary['method']}, {summary['choice']}")] if summary["choice"] else []),
         ("time", _time(summary)),
         ("speed", f"{_short(summary['mb_per_second'])} MB/s with {counted(summary['threads'], 'thread')}"),
         ("peak memory", _memory(summary)),
@@ -276,6 +277,8 @@ def _left_out(summary: Mapping[str, Any]) -> str:
 
 
 def _recall(summary: Mapping[str, Any]) -> str:
+    if summary["method"] == "exact join":
+        return "1: the exact join misses no pair"
     return (
         f"{similarity_text(summary['recall'], 0.0)} promised for a pair at {summary['threshold']:g}"
         f" ({summary['bands']} bands, {summary['slots']} slots, {summary['sketch']})"

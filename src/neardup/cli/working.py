@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from neardup.cli import WORK, stop_now
+from neardup.errors import InputError
 
 if TYPE_CHECKING:
     from neardup.cli.progress import Watching
@@ -24,7 +25,18 @@ if TYPE_CHECKING:
     from neardup.params import Spec
     from neardup.runs import Run
 
-__all__ = ["STDOUT", "Stoppable", "in_background", "kept", "make_spec", "open_run", "reading", "work_place"]
+__all__ = [
+    "STDOUT",
+    "Stoppable",
+    "check_plot",
+    "decided",
+    "in_background",
+    "kept",
+    "make_spec",
+    "open_run",
+    "reading",
+    "work_place",
+]
 
 STDOUT = "-"
 WORK_SUFFIX = ".neardup-work"
@@ -71,11 +83,13 @@ class Stoppable:
 
 
 def make_spec(options: Mapping[str, Any]) -> Spec:
-    """The spec that the options of a command ask for."""
+    """The spec that the options of a command ask for; banding where the plan is to decide."""
     from neardup import tuning
 
     return tuning.make_spec(
-        **{name: options[name] for name in _SPEC}, collapse_exact=options.get("collapse_exact", False)
+        **{name: options[name] for name in _SPEC},
+        collapse_exact=options.get("collapse_exact", False),
+        exact=options.get("exact") == "yes" or bool(options.get("against")),
     )
 
 
@@ -83,6 +97,48 @@ def reading(options: Mapping[str, Any], spec: Spec) -> dict[str, Any]:
     """How inputs are opened: arguments of ``open_inputs``."""
     how = {name: options[name] for name in _READING}
     return {**how, "block": options["block_size"], "item": spec.shingle.kind == "item"}
+
+
+def decided(
+    ctx: click.Context,
+    reader: Reader,
+    spec: Spec,
+    options: Mapping[str, Any],
+    *,
+    place: Path,
+    observer: Stoppable,
+) -> tuple[Spec, str | None]:
+    """The spec, and why, where ``--exact auto`` leaves it to the plan; an interrupted run goes on as it began."""
+    from neardup.planning import decide
+    from neardup.runs import check_threads
+
+    if options["exact"] != "auto" or options.get("against"):
+        return spec, None
+    if options["resume"]:
+        from neardup.spool.manifest import Manifest
+        from neardup.tuning import as_exact
+
+        begun = Manifest.read(options["workdir"] or place).identity["spec"]
+        return as_exact(spec) if begun.get("exact", False) else spec, "as it was begun"
+    if not reader.is_lasting:
+        raise click.UsageError("--exact auto reads the inputs twice, and a pipe can be read once. Save it to a file.")
+    threads = check_threads(options["threads"])
+    reading = {"threads": threads, "memory": options["memory"], "observer": observer}
+    return in_background(ctx, lambda: decide(reader, spec, target=options["recall"], **reading), observer)
+
+
+def check_plot(target: str) -> None:
+    """Say before the work whether a figure could be drawn and has a name that it can be written under.
+
+    Raises:
+        InputError, MissingDependency: it could not.
+    """
+    from neardup.reports.style import check_matplotlib, check_suffix
+
+    if target == STDOUT:
+        raise InputError("a figure cannot go to stdout. Give a name that ends in .png, .svg or .pdf.")
+    check_suffix(target)
+    check_matplotlib()
 
 
 def work_place(output: str | None) -> Path:

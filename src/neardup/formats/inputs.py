@@ -41,6 +41,8 @@ class Reader:
         """What was given, when it is no path."""
         self.written_parts = self.parts
         """The sources of which clean copies are wanted."""
+        self.across: list[str] | None = None
+        """Names of the last sources, where pairs are wanted only between these and those before them."""
 
     @property
     def total_bytes(self) -> int | None:

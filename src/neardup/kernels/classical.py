@@ -7,7 +7,7 @@ import numpy as np
 from neardup.kernels._jit import inlined, kernel, part
 from neardup.kernels.hashing import mix
 
-__all__ = ["independent", "least_rank", "universal"]
+__all__ = ["independent", "least_rank", "one_permutation", "universal"]
 
 S32 = np.uint64(32)
 PRIME = np.uint64((1 << 61) - 1)
@@ -26,6 +26,22 @@ def independent(hashes, offsets, keys, values):
             for i in range(offsets[d], offsets[d + 1]):
                 least = min(least, min(np.uint32(mix(hashes[i] ^ keys[s]) >> S32), MOST))
             values[d, s] = least
+
+
+@kernel
+def one_permutation(hashes, offsets, key, values):
+    """One keyed bijection of the hash: its upper half says which slot, its lower half is the value; least in each slot.
+
+    A slot that no element falls into keeps EMPTY. Loop: sets, elements; the slots of one set stay in L1.
+    """
+    slots = np.uint64(values.shape[1])
+    for d in range(offsets.size - 1):
+        row = values[d]
+        row[:] = EMPTY
+        for i in range(offsets[d], offsets[d + 1]):
+            h = mix(hashes[i] ^ key)
+            slot = ((h >> S32) * slots) >> S32
+            row[slot] = min(row[slot], min(np.uint32(h & LOW32), MOST))
 
 
 @inlined

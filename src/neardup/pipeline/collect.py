@@ -11,7 +11,7 @@ import numpy as np
 
 from neardup.errors import InputError
 from neardup.params import Spec
-from neardup.pipeline.collection import Collection, Rows
+from neardup.pipeline.collection import SCAN, Collection, Rows
 from neardup.pipeline.observe import Observer
 from neardup.pipeline.space import Space
 from neardup.pipeline.threads import in_order
@@ -80,7 +80,7 @@ def _sketch(task: Callable[[], Batch], spec: Spec, hasher: Hasher, space: Space)
     )
     short = int(np.count_nonzero(counts < 0))
     np.abs(counts, out=counts)
-    if spec.sketch in ("independent", "universal"):
+    if spec.sketch in ("independent", "one-permutation", "universal"):
         sets = shingle_stage.build_sets(documents, hasher, counts)
         values = sketch_stage.sketch_sets(sets, family=spec.sketch, slots=spec.slots, seed=spec.seed).values
     prints = sketch_stage.fingerprints(documents)
@@ -135,6 +135,8 @@ def collect(
             _keep(collection, ledger, space, read=done)
     if spec.sketch == "permutation":
         _permute(collection, spec, hasher)
+    if spec.sketch == "one-permutation":
+        _tell_sparse(collection, spec, observer)
     if space.workdir is not None:
         _keep(collection, ledger, space, read=done, stage="read")
     return collection
@@ -180,6 +182,18 @@ def _spill(collection: Collection, ledger: Ledger, space: Space, observer: Obser
     observer.note(f"the collection is too large for the memory limit: going on in {workdir.path}")
     collection.spill(workdir)
     ledger.spill(workdir)
+
+
+def _tell_sparse(collection: Collection, spec: Spec, observer: Observer) -> None:
+    """Say how many documents leave so many slots empty that they meet strangers in the bands."""
+    limit = sketch_stage.sparse_below(spec.slots, spec.bands)
+    sparse = sum(int(np.count_nonzero((c > 0) & (c < limit))) for _, c in collection.counts.scan(SCAN))
+    if sparse:
+        observer.note(
+            f"sketch one-permutation: {sparse} of {len(collection)} documents have fewer than {limit} shingles, which "
+            f"leaves many of {spec.slots} slots empty; they meet many strangers, and checking those takes time. "
+            "The sketch hybrid fills the slots."
+        )
 
 
 def _permute(collection: Collection, spec: Spec, hasher: Hasher) -> None:

@@ -56,7 +56,7 @@ class Collection:
     @classmethod
     def new(cls, spec: Spec, space: Space) -> Collection:
         """An empty one, or the one that an interrupted run left in the workdir."""
-        slots = 1 if spec.sketch == "permutation" else spec.slots
+        slots = 1 if spec.sketch in ("permutation", "none") else spec.slots  # the least that counting costs
         if space.workdir is not None:
             return cls(spec, space, *_file_columns(space.workdir, spec, slots))
         return cls(

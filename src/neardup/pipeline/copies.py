@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from neardup.pipeline.collection import SCAN, Collection
-from neardup.types import I32, I64, U64
+from neardup.types import I32, I64, U8, U64
 
 __all__ = ["Copies", "find_copies"]
 
@@ -38,6 +38,15 @@ class Copies:
         if at < self.several.size and self.several[at] == row:
             return self.members[self.starts[at] : self.starts[at + 1]]
         return np.array([row], dtype=np.int64)
+
+    def sides(self, rows: I64, cut: int) -> U8:
+        """uint8[m]: where the documents of representatives ``rows`` lie: 1 before row ``cut``, 2 behind it, 3 both."""
+        sides = np.where(rows < cut, 1, 2).astype(np.uint8)
+        if self.several.size:
+            behind = np.maximum.reduceat(self.members, self.starts[:-1]) >= cut
+            both = self.several[behind & (self.several < cut)]
+            sides[np.searchsorted(rows, both)] = 3
+        return sides
 
     def spread(self, rows: I64) -> tuple[I64, I64]:
         """Groups of representatives end to end: (starts[m + 1], members), in the order of ``rows``."""

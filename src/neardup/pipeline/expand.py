@@ -15,7 +15,7 @@ from neardup.pipeline.space import Space
 from neardup.stages import copies as copy_stage
 from neardup.types import F64, I32, I64, Pairs
 
-__all__ = ["Members", "Speakers", "runs_of", "spell_clusters", "spell_pairs"]
+__all__ = ["Members", "Speakers", "runs_of", "spell_across", "spell_clusters", "spell_pairs"]
 
 MOST_SPELLED = 1 << 18
 """Pairs written out at a time, about."""
@@ -47,6 +47,12 @@ class Members:
     keeper: I32
     similarity: F64
     """Exact similarity to the keeper."""
+
+    @classmethod
+    def none(cls) -> Members:
+        """No clusters."""
+        rows = np.empty(0, dtype=np.int32)
+        return cls(rows, rows, rows, np.empty(0))
 
 
 def spell_clusters(links: Links, copies: Copies, speakers: Speakers) -> Members:
@@ -93,7 +99,7 @@ def spell_pairs(
     """
     if spec.collapse_exact or not copies.several.size:
         return pairs
-    spelled = PairStore("spelled", copies.weight.size, space, part=0.15)
+    spelled = PairStore("spelled", copies.weight.size, space, part=0.15, may_spill=True)
     for piece in pairs.pieces():
         _spell(piece, spelled, copies, crowd, speakers, spec)
     plain = copies.several[crowd[copies.several] < 0]
@@ -107,6 +113,38 @@ def spell_pairs(
         named = int(speakers.of(np.array([row]))[0])
         _list_star(spelled, named, group[group != named], 1.0)
     return spelled
+
+
+def spell_across(pairs: PairStore, copies: Copies, cut: int, spec: Spec, space: Space) -> PairStore:
+    """Pairs of rows before ``cut`` with rows behind it. O(pairs written).
+
+    Groups of copies that would make more than the square of the crowd limit are listed as two stars: the first row of
+    each side with all of the other.
+    """
+    if not copies.several.size:
+        return pairs
+    spelled = PairStore("spelled", copies.weight.size, space, part=0.15, may_spill=True)
+    for piece in pairs.pieces():
+        single = (copies.weight[piece.left] == 1) & (copies.weight[piece.right] == 1)
+        spelled.add(piece.left[single], piece.right[single], piece.similarity[single])
+        for p in np.flatnonzero(~single).tolist():
+            one, other = copies.of(int(piece.left[p])), copies.of(int(piece.right[p]))
+            similarity = float(piece.similarity[p])
+            _list_across(spelled, one[one < cut], other[other >= cut], similarity, spec)
+            _list_across(spelled, other[other < cut], one[one >= cut], similarity, spec)
+    for row in copies.several.tolist():
+        group = copies.of(row)
+        _list_across(spelled, group[group < cut], group[group >= cut], 1.0, spec)
+    return spelled
+
+
+def _list_across(spelled: PairStore, before: I64, behind: I64, similarity: float, spec: Spec) -> None:
+    if before.size * behind.size > spec.crowd**2:
+        _list_star(spelled, int(before[0]), behind, similarity)
+        _list_star(spelled, int(behind[0]), before, similarity)
+    elif before.size and behind.size:
+        left, right = np.repeat(before, behind.size), np.tile(behind, before.size)
+        spelled.add(left, right, np.full(left.size, similarity))
 
 
 def runs_of(rows: I64, cost: I64, most: int = MOST_SPELLED) -> Iterator[I64]:

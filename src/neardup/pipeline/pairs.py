@@ -19,7 +19,7 @@ PIECE = 1 << 16
 class PairStore:
     """Pairs of numbers below n with a similarity; what comes out is sorted, each pair once."""
 
-    def __init__(self, name: str, n: int, space: Space, *, part: float) -> None:
+    def __init__(self, name: str, n: int, space: Space, *, part: float, may_spill: bool = False) -> None:
         """Begin empty, or with what an interrupted run wrote down under this name.
 
         Args:
@@ -27,18 +27,35 @@ class PairStore:
             n: rows.
             space: memory or workdir.
             part: share of the memory for data that it may hold.
+            may_spill: open the workdir when the pairs outgrow that share, although the rest is in memory.
         """
+        self._name = name
         self._n = n
         self._space = space
-        self._sorter = Sorter(
-            name, payload=np.dtype(np.float64), budget=space.budget.share(part), workdir=space.workdir
-        )
+        self._most = space.budget.share(part)
+        self._may_spill = may_spill and space.path is not None
+        self._sorter = self._made()
+
+    def _made(self) -> Sorter:
+        return Sorter(self._name, payload=np.dtype(np.float64), budget=self._most, workdir=self._space.workdir)
 
     def add(self, a: I64, b: I64, similarity: F64) -> None:
         """Add pairs; the smaller number of each goes first."""
         if a.size:
             left, right = np.minimum(a, b).astype(np.uint64), np.maximum(a, b).astype(np.uint64)
             self._sorter.add(left * np.uint64(self._n) + right, similarity)
+            if self._may_spill and 2 * self._sorter.nbytes > self._most:  # sorting takes as much again
+                self._spill()
+
+    def _spill(self) -> None:
+        """Go on in files; what is there already moves."""
+        self._may_spill = False
+        if self._space.workdir is not None and self._sorter.is_spooled:
+            return
+        self._space.open()
+        held, self._sorter = self._sorter, self._made()
+        for keys, similarity in held.merged(PIECE, unique=False):
+            self._sorter.add(keys, similarity)
 
     def __len__(self) -> int:
         """Pairs added; one that came twice counts twice."""

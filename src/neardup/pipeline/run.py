@@ -1,6 +1,7 @@
 """A whole run: batches in, verified pairs of rows, then clusters.
 
-search ── collect ── find_copies ── find_candidates ── check      verified pairs of representatives
+search ── collect ── find_copies ──┬── find_candidates ── check   verified pairs of representatives
+                                   └── join                       the same by the exact join
 find ── search ── link ── spell_pairs, spell_clusters             pairs and clusters of all rows
 """
 
@@ -19,7 +20,8 @@ from neardup.pipeline.collect import Ledger, collect
 from neardup.pipeline.collection import SCAN, Collection, content_order
 from neardup.pipeline.copies import Copies, find_copies
 from neardup.pipeline.crowds import Crowds
-from neardup.pipeline.expand import Members, Speakers, spell_clusters, spell_pairs
+from neardup.pipeline.exact import join
+from neardup.pipeline.expand import Members, Speakers, spell_across, spell_clusters, spell_pairs
 from neardup.pipeline.link import involved_rows, link
 from neardup.pipeline.observe import Observer, Silent, Stopwatch
 from neardup.pipeline.pairs import PairStore
@@ -70,6 +72,8 @@ class Search:
     watch: Stopwatch
     space: Space
     ledger: Ledger
+    cut: int | None = None
+    """First row of the collection that the others are held against; None: all are compared with all."""
 
     def need_memory(self, involved: I64) -> None:
         """Raise unless all documents, and those that have a pair or a copy, can be held as far as they must be.
@@ -114,6 +118,7 @@ def search(
     ledger: Ledger,
     observer: Observer,
     space: Space,
+    cut: Callable[[], int] | None = None,
 ) -> Search:
     """Find the verified pairs of a collection.
 
@@ -125,6 +130,8 @@ def search(
         ledger: takes note of each batch in order, and tells names of rows.
         observer: told about progress.
         space: memory budget and workdir; the answer does not depend on it.
+        cut: tells, when all is read, from which row on a second collection begins, if only pairs across are wanted.
+            For the exact join.
     """
     watch = Stopwatch()
     threads = space.budget.threads(threads)
@@ -142,6 +149,43 @@ def search(
     space.settle()
     weight = np.minimum(copies.weight, 1) if spec.collapse_exact else copies.weight
     check = Checker(collection, Hasher(spec.shingle, spec.seed), threads=threads, observer=Silent())
+    tally = Tally(
+        documents=len(collection),
+        read_bytes=collection.read_bytes,
+        empty=copies.empty,
+        short=collection.short,
+        exact_copies=copies.documents,
+        threads=threads,
+        seconds=watch.seconds,
+    )
+    first = cut() if cut is not None else None
+    if spec.exact:
+        with watch.measure("join"):
+            rows = np.flatnonzero(weight)
+            sides = None if first is None else copies.sides(rows, first)
+            joined = join(collection, rows, check.hasher, sides=sides, threads=threads, observer=observer)
+        pairs, crowd = joined.pairs, np.full(len(collection), -1, dtype=np.int32)
+        tally.candidates, tally.checked = joined.met, joined.counted
+    else:
+        pairs, crowd = _banded(collection, copies, weight, check, tally, watch, observer)
+    space.settle()
+    if first is None:
+        alone = np.flatnonzero((weight > spec.crowd) & (crowd < 0))
+        crowd[alone] = alone
+    return Search(collection, copies, weight, pairs, crowd, check, tally, watch, space, ledger, first)
+
+
+def _banded(
+    collection: Collection,
+    copies: Copies,
+    weight: I32,
+    check: Checker,
+    tally: Tally,
+    watch: Stopwatch,
+    observer: Observer,
+) -> tuple[PairStore, I32]:
+    """Verified pairs by banding, and the leader of each row's crowd."""
+    spec, space, threads = collection.spec, collection.space, tally.threads
     with watch.measure("candidates"):
         observer.stage("candidates", spec.bands.bands, "bands")
         candidates = find_candidates(collection, copies, weight, check, threads=threads, observer=observer)
@@ -152,23 +196,10 @@ def search(
         pairs = _verified(candidates, collection, check, space, threads)
         check.observer = Silent()
     check.rest()
-    space.settle()
-    crowd = candidates.crowds.crowd
-    alone = np.flatnonzero((weight > spec.crowd) & (crowd < 0))
-    crowd[alone] = alone
-    tally = Tally(
-        documents=len(collection),
-        read_bytes=collection.read_bytes,
-        empty=copies.empty,
-        short=collection.short,
-        exact_copies=copies.documents,
-        candidates=candidates.met + candidates.pending.met,
-        checked=check.checked,
-        overfull=candidates.overfull,
-        threads=threads,
-        seconds=watch.seconds,
-    )
-    return Search(collection, copies, weight, pairs, crowd, check, tally, watch, space, ledger)
+    tally.candidates = candidates.met + candidates.pending.met
+    tally.checked = check.checked
+    tally.overfull = candidates.overfull
+    return pairs, candidates.crowds.crowd
 
 
 def _verified(candidates: Candidates, collection: Collection, check: Checker, space: Space, threads: int) -> PairStore:
@@ -230,7 +261,8 @@ def _ordered(met: I64, collection: Collection) -> list[tuple[int, int]]:
 def find(found: Search, *, rule: str) -> Found:
     """Clusters of representatives, then everything spelled out for all rows.
 
-    Keepers are chosen in content order, leaders of crowds first: their members have pairs with them only.
+    Keepers are chosen in content order, leaders of crowds first: their members have pairs with them only. Between two
+    collections there are pairs only, no clusters.
 
     Args:
         found: what ``search`` gave.
@@ -238,6 +270,11 @@ def find(found: Search, *, rule: str) -> Found:
     """
     collection, copies, spec, space = found.collection, found.copies, found.collection.spec, found.space
     leads, n = found.leads, len(collection)
+    if found.cut is not None:
+        with found.watch.measure("cluster"):
+            pairs = spell_across(found.pairs, copies, found.cut, spec, space)
+        nothing = np.empty(0, dtype=np.int64)
+        return Found(pairs, Members.none(), nothing, nothing, found.tally)
     with found.watch.measure("cluster"):
         involved = involved_rows(found.pairs, n)
         found.need_memory(involved)

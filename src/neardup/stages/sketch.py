@@ -1,13 +1,15 @@
 """Sketching: MinHash signatures of documents, by the default sketch or a classical family.
 
-``sketch_documents`` is the one-pass path of the default sketch, from bytes. The families of the literature work on
+``count_and_sketch`` is the one-pass path of the default sketch, from bytes. The families of the literature work on
 shingle sets and are for learning and comparing: ``independent`` (k hash functions), ``universal`` ((a x + b) mod p with
-p = 2**61 - 1), ``permutation`` (true random permutations of the observed universe). ``minhash`` is the textbook's
-definition over any sets and any functions. Choosing slots and bands is in ``tuning``.
+p = 2**61 - 1), ``permutation`` (true random permutations of the observed universe), ``one-permutation`` (one hash a
+shingle, a minimum in each slot, slots that stay empty). ``minhash`` is the textbook's definition over any sets and any
+functions. Choosing slots and bands is in ``tuning``.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,9 +17,10 @@ import numpy as np
 
 from neardup.errors import InputError
 from neardup.kernels import classical, hashing, sketching
+from neardup.params import Bands
 from neardup.types import I64, U8, U32, U64, Documents, ShingleSets, Signatures
 
-__all__ = ["count_and_sketch", "estimate", "fingerprints", "minhash", "rounds_of", "sketch_sets"]
+__all__ = ["count_and_sketch", "estimate", "fingerprints", "minhash", "rounds_of", "sketch_sets", "sparse_below"]
 
 
 def rounds_of(slots: int) -> int:
@@ -47,11 +50,12 @@ def fingerprints(documents: Documents) -> U64:
 
 
 def sketch_sets(sets: ShingleSets, *, family: str, slots: int, seed: int) -> Signatures:
-    """Signatures of shingle sets by a classical family. O(total shingles x slots).
+    """Signatures of shingle sets by a classical family. O(total shingles x slots); O(total shingles) for
+    ``one-permutation``, whose slots may stay empty (all 32 bits set) where a set has few shingles.
 
     Args:
         sets: n sets; for ``permutation`` all sets that will ever be compared, since the universe is theirs.
-        family: ``independent``, ``universal`` or ``permutation``.
+        family: ``independent``, ``universal``, ``permutation`` or ``one-permutation``.
         slots: k.
         seed: of the random coefficients or permutations.
     """
@@ -60,6 +64,8 @@ def sketch_sets(sets: ShingleSets, *, family: str, slots: int, seed: int) -> Sig
     if family == "independent":
         keys = draw.integers(0, 2**64, size=slots, dtype=np.uint64)
         classical.independent(sets.hashes, sets.offsets, keys, values)
+    elif family == "one-permutation":
+        classical.one_permutation(sets.hashes, sets.offsets, draw.integers(0, 2**64, dtype=np.uint64), values)
     elif family == "universal":
         prime = (1 << 61) - 1
         a = draw.integers(1, prime, size=slots, dtype=np.uint64)
@@ -79,10 +85,23 @@ def sketch_sets(sets: ShingleSets, *, family: str, slots: int, seed: int) -> Sig
     return Signatures(values)
 
 
+def sparse_below(slots: int, bands: Bands) -> int:
+    """Shingles below which more than one pair of strangers in a hundred meets in a band of ``one-permutation``.
+
+    Two sets of m shingles with none in common leave a slot empty in both with exp(-2 m / slots), and a band in which
+    every slot is empty in both is one in which they agree: m solves bands * exp(-2 m rows / slots) = 0.01. That an
+    empty slot counts like any other value there is on purpose: were it to equal nothing, two near-copies would not
+    meet in a band where both have one, and the shorter they are the more surely they would be missed.
+    """
+    return math.ceil(slots * math.log(100 * bands.bands) / (2 * bands.rows))
+
+
 def estimate(a: Sequence[Any] | U32, b: Sequence[Any] | U32) -> float:
     """Estimated Jaccard similarity: the share of positions in which two signatures agree.
 
-    An empty slot of the default sketch (all 32 bits set) agrees with nothing.
+    A slot that is empty in both (all 32 bits set in a sketch of ours, None in one of ``minhash``) says nothing and is
+    left out of the share; one that is empty in one of them disagrees. So the estimate is unbiased for every family,
+    one-permutation hashing included (Li, Owen, Zhang 2012, section 3). When all are empty in both it is 0.
 
     Raises:
         InputError: the signatures are of different lengths or empty.
@@ -93,8 +112,12 @@ def estimate(a: Sequence[Any] | U32, b: Sequence[Any] | U32) -> float:
     if len(a) != len(b) or len(a) == 0:
         raise InputError(f"signatures have {len(a)} and {len(b)} slots. Compare two of one sketch.")
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.dtype == b.dtype == np.uint32:
-        return int(np.count_nonzero((a == b) & (a != sketching.EMPTY))) / len(a)
-    return sum(1 for x, y in zip(a, b, strict=True) if x == y) / len(a)
+        matches = int(np.count_nonzero((a == b) & (a != sketching.EMPTY)))
+        told = len(a) - int(np.count_nonzero((a == b) & (a == sketching.EMPTY)))
+    else:
+        known = [(x, y) for x, y in zip(a, b, strict=True) if x is not None or y is not None]
+        matches, told = sum(1 for x, y in known if x == y), len(known)
+    return matches / told if told else 0.0
 
 
 def minhash(

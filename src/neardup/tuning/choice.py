@@ -1,65 +1,99 @@
-"""Choosing slots, bands and the estimate filter from a threshold and a recall target, and by the rules of the
-literature."""
+"""Choosing slots, bands and the estimate filter from a threshold and a recall target, or bands by a named rule.
+
+The rules of the literature are in ``rules``; which setting is cheapest on a collection is for ``costs``.
+"""
 
 from __future__ import annotations
 
 import itertools
-import math
 
 from neardup.errors import InputError, did_you_mean
-from neardup.params import Bands, check_probability, check_slots, check_threshold
+from neardup.params import DEFAULT_WEIGHTS, Bands, check_probability, check_slots, check_threshold
 from neardup.tuning.curves import match_tail, s_curve
+from neardup.tuning.rules import divisor_rule, log_rule, threshold_rule
 
 __all__ = [
     "BAND_RULES",
     "DEFAULT_SLOTS",
     "FILTER_SHARE",
+    "check_rule",
     "choose_bands",
     "choose_min_matches",
     "choose_slots",
+    "recall_for_bands",
 ]
 
-BAND_RULES = ("recall", "log", "divisor")
+BAND_RULES = ("recall", "threshold", "divisor", "log", "area")
+"""What neardup uses, and four of the literature that centre the curve on the threshold."""
 DEFAULT_SLOTS = 128
 FILTER_SHARE = 0.02
 """Share of the misses allowed by the recall target that the estimate filter may use up."""
 
 
-def choose_bands(threshold: float, *, slots: int, recall: float = 0.99, rule: str = "recall") -> Bands:
-    """Bands for a threshold, by one of three rules.
+def choose_bands(
+    threshold: float,
+    *,
+    slots: int,
+    recall: float = 0.99,
+    rule: str = "recall",
+    weights: tuple[float, float] = DEFAULT_WEIGHTS,
+) -> Bands:
+    """Bands for a threshold, by one of these rules.
 
     ``recall``
         the most rows for which a pair at the threshold is found with at least ``recall``, so that candidates
         are fewest; as many bands as the slots allow. What neardup uses.
-    ``log``
-        the smallest b with b ln b >= -slots ln t, which solves t = (1/b)**(b/slots) (Hanna, Hunt; Chang, Tang).
-        It centres the curve on t: about half to two thirds of the pairs at t are found.
+    ``threshold``
+        the rows r, with as many bands b as the slots allow, for which (1/b)**(1/r) is nearest to t (Leskovec,
+        Rajaraman, Ullman).
     ``divisor``
         the divisor b of ``slots`` for which (1/b)**(b/slots) is nearest to t (Vilaseca, Lacasa, Martín).
+    ``log``
+        the smallest b with b ln b >= -slots ln t, which solves t = (1/b)**(b/slots) (Hanna, Hunt; Chang, Tang).
+    ``area``
+        the bands for which the areas of false positives and false negatives beside t, each times its one of
+        ``weights``, have the least sum (datasketch).
+
+    All but the first centre the curve on t: about half to two thirds of the pairs at t are found.
 
     Raises:
         InputError: an argument is out of range, or no number of rows reaches the recall.
+
+    >>> str(choose_bands(0.8, slots=128)), str(choose_bands(0.8, slots=128, rule="area"))
+    ('21x6', '9x13')
     """
     check_threshold(threshold)
     check_slots(slots)
     if rule == "recall":
-        check_probability(recall, "recall")
-        for rows in range(slots, 0, -1):
-            if s_curve(threshold, slots // rows, rows) >= recall:
-                return Bands(slots // rows, rows)
-        raise InputError(
-            f"{slots} slots cannot reach recall {recall} at threshold {threshold} "
-            f"(the best is {s_curve(threshold, slots, 1):.6f}). Give more slots or a lower recall."
-        )
-    if rule == "log":
-        needed = -slots * math.log(threshold)
-        count = next(b for b in range(1, slots + 1) if b * math.log(b) >= needed or b == slots)
-        return Bands(count, max(1, slots // count))
-    if rule == "divisor":
-        divisors = [b for b in range(1, slots + 1) if slots % b == 0]
-        nearest = min(divisors, key=lambda b: abs((1.0 / b) ** (b / slots) - threshold))
-        return Bands(nearest, slots // nearest)
-    raise InputError(f"rule is {rule!r}; known are {', '.join(BAND_RULES)}.{did_you_mean(str(rule), BAND_RULES)}")
+        return _by_recall(threshold, slots, check_probability(recall, "recall"))
+    if check_rule(rule) == "area":
+        from neardup.tuning.areas import area_rule  # needs numpy, which nothing else here does
+
+        return area_rule(threshold, slots, weights=weights)
+    rules = {"threshold": threshold_rule, "divisor": divisor_rule, "log": log_rule}
+    return rules[rule](threshold, slots)
+
+
+def check_rule(value: str) -> str:
+    """Return the name of a rule for bands, or raise InputError listing them."""
+    if value not in BAND_RULES:
+        raise InputError(f"rule is {value!r}; known are {', '.join(BAND_RULES)}.{did_you_mean(str(value), BAND_RULES)}")
+    return value
+
+
+def _by_recall(threshold: float, slots: int, recall: float) -> Bands:
+    for rows in range(slots, 0, -1):
+        if s_curve(threshold, slots // rows, rows) >= recall:
+            return Bands(slots // rows, rows)
+    raise InputError(
+        f"{slots} slots cannot reach recall {recall} at threshold {threshold} "
+        f"(the best is {s_curve(threshold, slots, 1):.6f}). Give more slots or a lower recall."
+    )
+
+
+def recall_for_bands(recall: float) -> float:
+    """What the bands must reach so that ``recall`` is kept when the estimate filter has used up its share."""
+    return recall + FILTER_SHARE * (1.0 - recall)
 
 
 def choose_slots(threshold: float, recall: float) -> int:

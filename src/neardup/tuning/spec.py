@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from neardup.errors import InputError
 from neardup.params import (
     DEFAULT_CROWD,
@@ -20,10 +22,10 @@ from neardup.params import (
     check_slots,
     check_threshold,
 )
-from neardup.tuning.choice import FILTER_SHARE, choose_bands, choose_min_matches, choose_slots
+from neardup.tuning.choice import DEFAULT_SLOTS, choose_bands, choose_min_matches, choose_slots, recall_for_bands
 from neardup.tuning.curves import promised_recall, s_curve
 
-__all__ = ["make_spec"]
+__all__ = ["as_exact", "make_spec"]
 
 
 def make_spec(
@@ -38,10 +40,12 @@ def make_spec(
     seed: int = DEFAULT_SEED,
     crowd: int = DEFAULT_CROWD,
     collapse_exact: bool = False,
+    exact: bool = False,
 ) -> Spec:
     """Check the options of a run and choose what was left open; the arguments are those of ``find``.
 
-    ``recall`` of the result is the one that the chosen slots, bands and filter give at the threshold.
+    ``recall`` of the result is the one that the chosen slots, bands and filter give at the threshold, and 1 for the
+    exact join.
 
     Raises:
         InputError: an option is out of range, or two contradict each other.
@@ -52,10 +56,13 @@ def make_spec(
         raise InputError(f"seed is {seed!r}. Give a whole number from 0 to 2**63 - 1.")
     if not isinstance(crowd, int) or isinstance(crowd, bool) or crowd < 2:
         raise InputError(f"crowd is {crowd!r}. Give a whole number of at least 2, such as {DEFAULT_CROWD}.")
+    if exact:
+        if slots is not None or bands is not None or sketch != DEFAULT_SKETCH:
+            raise InputError("the exact join has no signatures. Give no slots, bands or sketch with it, or no exact.")
+        slots, bands = DEFAULT_SLOTS, Bands(1, 1)  # of which nothing stays
     if slots is not None:
         check_slots(slots)
-    # the filter may use up its share of the misses, the bands the rest
-    for_bands = target + FILTER_SHARE * (1.0 - target)
+    for_bands = recall_for_bands(target)
     if bands is not None:
         shape = Bands.parse(bands)
         slots = check_slots(shape.slots) if slots is None else slots
@@ -73,7 +80,7 @@ def make_spec(
             )
         shape = choose_bands(threshold, slots=slots, recall=for_bands)
     matches = choose_min_matches(threshold, slots=slots, recall=target)
-    return Spec(
+    spec = Spec(
         threshold=threshold,
         recall=promised_recall(threshold, shape, slots=slots, min_matches=matches),
         shingle=Shingle.parse(shingle),
@@ -86,3 +93,9 @@ def make_spec(
         crowd=crowd,
         collapse_exact=collapse_exact,
     )
+    return as_exact(spec) if exact else spec
+
+
+def as_exact(spec: Spec) -> Spec:
+    """The same run by the exact join."""
+    return replace(spec, recall=1.0, sketch="none", slots=0, bands=Bands(0, 0), min_matches=0, exact=True)

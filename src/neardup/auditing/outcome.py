@@ -1,0 +1,125 @@
+"""What an audit says: figures, and the verdict in words. How they are come by is in ``audit`` and ``measured``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import pyarrow as pa
+
+__all__ = ["CHANCE", "Audit", "AuditBin", "judge", "shown"]
+
+CHANCE = 0.001
+"""Probability with which a search that keeps its promise is said to break it, at most."""
+LEAST_SHOWN = 1e-6
+"""Smallest share that is written out, and the smallest that may be missing from one."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditBin:
+    """The true pairs of one range of similarity."""
+
+    low: float
+    high: float
+    """Not in the range itself, unless it is ``low``: then the bin has the pairs at exactly this similarity."""
+    pairs: int
+    """True pairs."""
+    found: int
+    recall: float | None
+    """Found of all; None where there is none."""
+    recall_low: float
+    recall_high: float
+    """The interval of 95 % around it."""
+    theory: float | None
+    """Mean probability with which the promise says that these pairs are found; None where there is none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Audit:
+    """What a search found of the pairs that are there. Pairs are of distinct texts: exact copies count as one."""
+
+    documents: int
+    """Distinct texts with a shingle: what the sample is drawn from."""
+    sampled: int
+    """Documents drawn."""
+    sample_seed: int
+    threshold: float
+    promised: float
+    """Promised probability that a pair at the threshold is found."""
+    pairs: int
+    """True pairs with a document of the sample: those of two documents in crowds are left out."""
+    found: int
+    """Of them, those that the search found."""
+    recall: float | None
+    """Found of all; None where there is no true pair."""
+    recall_low: float
+    recall_high: float
+    """The interval of 95 % in which the recall of this search over all its documents lies."""
+    design_effect: float
+    """How many times the variance of single pairs the true one is, since near copies are missed together."""
+    theory: float | None
+    """Mean probability with which the promise says that these pairs are found."""
+    chance: float
+    """Probability that a search which keeps the promise finds so few of them, or fewer."""
+    listed: int
+    """Pairs that the search found with a document of the sample."""
+    false_pairs: int
+    """Of them, those that are below the threshold or have another similarity: there must be none."""
+    precision: float | None
+    """Share of those that are true; None where there is none."""
+    crowd_documents: int
+    """Documents of the sample that stand in a crowd, whose pairs among themselves are listed as a star only."""
+    overfull: int
+    """Documents of the whole collection in groups too large to pair up. Their pairs count here, and have no promise."""
+    bins: tuple[AuditBin, ...]
+    """By similarity, rising."""
+    is_broken: bool
+    """Whether the promise is broken: fewer pairs found than chance allows, or a false one."""
+    verdict: str
+    """The same in words."""
+    candidates: int
+    """Pairs that the pass over the texts gave to be checked."""
+    seconds: dict[str, float]
+    """Wall time by stage of the search, and of the audit itself."""
+    read_bytes: int
+    """Bytes of text of the collection."""
+    spec: dict[str, Any]
+    """Of the search."""
+    missed: pa.Table
+    """id_a, id_b, similarity of the true pairs that were not found."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The audit as plain JSON values, without the table of missed pairs."""
+        plain = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "missed"}
+        return {**plain, "bins": [asdict(each) for each in self.bins]}
+
+    def __repr__(self) -> str:
+        return f"<neardup.Audit: {self.verdict}>"
+
+
+def judge(
+    found: int, pairs: int, interval: tuple[float, float], theory: float | None, chance: float, false_pairs: int
+) -> tuple[str, bool]:
+    """The outcome in words, and whether the promise is broken."""
+    if false_pairs:
+        return f"broken: {false_pairs} of the pairs found are below the threshold or have another similarity", True
+    if not pairs or theory is None:
+        return "nothing to say: the sample has no true pair; draw more documents", False
+    share = f"{found} of {pairs} true pairs found, {shown(theory)} of them or more promised"
+    if chance < CHANCE:
+        return f"broken: {share}, and chance alone would hardly ever lose so many (p = {chance:.2g})", True
+    return f"kept: {share}; recall is {' to '.join(dict.fromkeys(map(shown, interval)))}", False
+
+
+def shown(share: float) -> str:
+    """A share in percent that does not say 100 % of less, nor 0 % of more.
+
+    >>> shown(0.5), shown(0.99999), shown(1.0)
+    ('50.0 %', '99.999 %', '100 %')
+    """
+    if share in (0.0, 1.0):
+        return f"{share:.0%}".replace("%", " %")
+    if not LEAST_SHOWN <= share <= 1.0 - LEAST_SHOWN:
+        return "< 0.0001 %" if share < LEAST_SHOWN else "> 99.9999 %"
+    places = next(n for n in range(1, 6) if 0.0 < round(100 * share, n) < 100.0)
+    return f"{100 * share:.{places}f} %"

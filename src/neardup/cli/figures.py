@@ -1,0 +1,153 @@
+"""``neardup figures``: pictures of what the method does on a collection.
+
+Here: the order of events of the command. What is drawn is in ``neardup.drawing``, how it looks in ``neardup.reports``.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from neardup.cli import WRITTEN, options
+from neardup.cli.find import check_banding, check_voices, stdout_errors
+
+__all__ = ["FIGURE_FORMATS", "FIGURE_NAMES", "command"]
+
+FIGURE_NAMES = ("s-curves", "recall", "bands", "similarities", "clusters", "hashes", "scaling")
+FIGURE_FORMATS = ("png", "svg", "pdf")
+
+
+@click.command(
+    "figures",
+    epilog="\b\nExamples:\n"
+    "  neardup figures docs.jsonl -o figures\n"
+    "  neardup figures corpus/ -t 0.7 -o figures --format svg --only s-curves --only bands",
+)
+@options.inputs
+@click.option(
+    "--output",
+    "-o",
+    required=True,
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Folder for the figures; made when it is not there. A file of the same name is replaced.",
+)
+@click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    type=click.Choice(FIGURE_FORMATS),
+    help="Format of the files; may be given more than once.  [default: png]",
+)
+@click.option(
+    "--only",
+    multiple=True,
+    type=click.Choice(FIGURE_NAMES),
+    metavar="NAME",
+    help=f"Draw this figure only; may be given more than once: {', '.join(FIGURE_NAMES)}.  [default: all]",
+)
+@options.threshold
+@options.recall
+@options.shingle
+@options.normalize
+@options.crowd
+@options.text_column
+@options.id_column
+@options.glob
+@options.encoding
+@options.on_bad
+@options.input_format
+@options.slots
+@options.bands
+@options.sketch
+@options.seed
+@options.threads
+@options.block_size
+@options.memory
+@options.workdir
+@options.resume
+@options.quiet
+@options.verbose
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    *,
+    inputs: tuple[Path, ...],
+    output: str,
+    formats: tuple[str, ...],
+    only: tuple[str, ...],
+    quiet: bool,
+    verbose: bool,
+    **search: Any,
+) -> None:
+    """Draw what the method does on a collection: seven figures, each in a file of its own.
+
+    s-curves (which pairs the bands make candidates), recall (found against true pairs), bands (what each further band
+    brings), similarities (of the pairs found), clusters (their sizes), hashes (how evenly shingles are spread) and
+    scaling (time and memory against the number of documents, LSH beside the exact join and comparing every pair;
+    this one runs parts of the collection again and takes about a minute).
+
+    INPUT and the options of the search are those of `neardup find`. The names of the files written go to stdout.
+    Needs matplotlib: pip install 'neardup[plot]'.
+    """
+    check_voices(quiet=quiet, verbose=verbose)
+    check_banding(search["slots"], search["bands"])
+    begin = time.perf_counter()
+    written = _run(ctx, inputs, search, output, names=only, formats=formats or ("png",), quiet=quiet)
+    with stdout_errors():
+        for name in written:
+            click.echo(name)
+    if not quiet:
+        _tell(len(written), output, time.perf_counter() - begin)
+
+
+def _run(
+    ctx: click.Context,
+    inputs: tuple[Path, ...],
+    search: dict[str, Any],
+    output: str,
+    *,
+    names: tuple[str, ...],
+    formats: tuple[str, ...],
+    quiet: bool,
+) -> list[str]:
+    """Search, draw and write; the names of the files are kept for the message on Ctrl-C as they are complete."""
+    from neardup import drawing
+    from neardup.cli import working
+    from neardup.cli.progress import observer
+    from neardup.formats import open_inputs
+    from neardup.reports.style import check_matplotlib
+
+    check_matplotlib()
+    spec = working.make_spec(search)
+    reader = open_inputs(list(inputs), **working.reading(search, spec))
+    folder = drawing.make_folder(output)
+    written: list[str] = []
+    ctx.meta[WRITTEN] = written
+    with observer(quiet=quiet) as watching:
+        stoppable = working.Stoppable(watching)
+        run = working.open_run(
+            reader,
+            spec,
+            search,
+            place=working.work_place(output),
+            task={"command": "figures"},
+            observer=stoppable,
+        )
+
+        def work() -> None:
+            written.extend(drawing.write(run, folder, names=names, formats=formats))
+
+        with working.kept(ctx, run, ()):
+            working.in_background(ctx, work, stoppable)
+    return written
+
+
+def _tell(files: int, output: str, seconds: float) -> None:
+    from neardup.cli.summary import counted, duration
+
+    click.echo(f"neardup: {counted(files, 'file')} in {output}, {duration(seconds)}", err=True)

@@ -1,0 +1,213 @@
+"""The truth about a sample: documents drawn by their content, and all their partners, exactly.
+
+The pass over the stored texts only hashes; what it gives is held to the same exact check as the candidates of a run.
+What the truth says about a run is in ``neardup.auditing``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.pipeline.check import Checker
+from neardup.pipeline.collection import SCAN, Collection
+from neardup.pipeline.observe import Observer, Silent
+from neardup.pipeline.threads import in_order
+from neardup.stages import partners as partner_stage
+from neardup.stages import shingle as shingle_stage
+from neardup.stages.partners import Block, Index, Scratch
+from neardup.stages.shingle import Hasher
+from neardup.types import F64, I32, I64, U64, Pairs, ShingleSets
+
+__all__ = ["Truth", "draw", "find_truth"]
+
+BLOCK_BYTES = 2 << 20
+"""Text that a thread passes over at a time."""
+SHINGLE_BYTES = 40
+"""Memory for each shingle of the sample while its index is built."""
+SLAB = 1 << 20
+"""Candidates that are checked together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """All true pairs of which at least one document was drawn and at most one stands in a crowd."""
+
+    pairs: Pairs
+    candidates: int
+    """Pairs that the pass over the texts gave; the others of its pairs are below the threshold."""
+
+
+def draw(collection: Collection, weight: I32, *, documents: int, seed: int) -> I64:
+    """Rows of ``documents`` distinct texts, or of all if there are fewer, rising: those of smallest hash.
+
+    The hash is of the text and the seed, so the order of the input does not matter. Documents without a shingle are
+    left out.
+    """
+    held = np.empty((0, 3), dtype=np.uint64)
+    rows = np.empty(0, dtype=np.int64)
+    for first, prints in collection.prints.scan(SCAN):
+        inside = np.flatnonzero(weight[first : first + len(prints)])
+        keys = np.column_stack((_hash(prints[inside], seed), prints[inside]))
+        held, rows = np.concatenate((held, keys)), np.concatenate((rows, inside + first))
+        if rows.size > documents:
+            order = np.lexsort((held[:, 2], held[:, 1], held[:, 0]))[:documents]
+            held, rows = held[order], rows[order]
+    return np.sort(rows)
+
+
+def _hash(prints: U64, seed: int) -> U64:
+    """A hash of the 128 bits of a text and the seed (the finaliser of SplitMix64, twice)."""
+    low, high = prints[:, 0], prints[:, 1]
+    start = np.uint64((seed * 0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019) & 0xFFFFFFFFFFFFFFFF)
+    return _mix(_mix(low ^ start) + high)
+
+
+def _mix(x: U64) -> U64:
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: U64 = x ^ (x >> np.uint64(31))
+    return mixed
+
+
+def find_truth(
+    collection: Collection, weight: I32, crowd: I32, drawn: I64, *, threads: int, observer: Observer
+) -> Truth:
+    """All partners of the documents drawn, with exact similarities.
+
+    The answer does not depend on threads and memory. Where the index of the sample does not fit the budget, the sample
+    is cut and there is a pass for each part.
+
+    Args:
+        collection: texts.
+        weight: int32[n], 0 for rows that no pair of representatives has.
+        crowd: int32[n], the leader of each row's crowd, or -1.
+        drawn: rows of the sample, rising, each of weight.
+        threads: how many.
+        observer: told about progress: bytes passed over, of all parts.
+
+    Raises:
+        TooLargeError: two documents are too long to be compared within the memory limit.
+    """
+    spec = collection.spec
+    hasher = Hasher(spec.shingle, spec.seed)
+    check = Checker(collection, hasher, threads=threads, observer=Silent())
+    # plain documents first: where the documents of crowds begin the index can leave them out
+    drawn = drawn[np.argsort(crowd[drawn] >= 0, kind="stable")]
+    parts = list(_parts(drawn, collection))
+    observer.stage("audit", len(parts) * collection.texts.nbytes, "bytes")
+    found = [(np.empty((0, 2), dtype=np.int64), np.empty(0))]
+    candidates = 0
+    for part in parts:
+        sets = _sets_of(part, collection, hasher)
+        plain = int(np.count_nonzero(crowd[part] < 0))
+        index = partner_stage.build_index(sets, part, plain, threshold=spec.threshold)
+        del sets
+        for left, right in _slabs(_pass(index, collection, weight, crowd, hasher, threads, observer)):
+            candidates += left.size
+            similarity = check(np.minimum(left, right), np.maximum(left, right), spec.threshold)
+            near = similarity >= 0
+            found.append((np.sort(np.column_stack((left[near], right[near])), axis=1), similarity[near]))
+        check.rest()
+    both, similarity = (np.concatenate(column) for column in zip(*found, strict=True))
+    return Truth(_unique(both, similarity), candidates)
+
+
+def _parts(drawn: I64, collection: Collection) -> Iterator[I64]:
+    """The sample in parts whose indices fit the budget, one document at least."""
+    cost = SHINGLE_BYTES * np.cumsum(collection.counts.take(drawn))
+    most = collection.space.budget.share(0.25)
+    begin = 0
+    while begin < drawn.size:
+        spent = int(cost[begin - 1]) if begin else 0
+        end = max(begin + 1, int(np.searchsorted(cost, spent + most, side="right")))
+        yield drawn[begin:end]
+        begin = end
+
+
+def _sets_of(rows: I64, collection: Collection, hasher: Hasher) -> ShingleSets:
+    """The sets of some documents, in the order of ``rows``."""
+    order = np.argsort(rows)
+    rising = rows[order]
+    counts = collection.counts.take(rising)
+    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+    sizes = np.empty(rows.size, dtype=np.int64)
+    room = np.empty(int(starts[-1]), dtype=np.uint64)
+    for documents, local, part in collection.texts.parts(rising):
+        rooms = starts[part.start : part.stop + 1]
+        shingle_stage.build_rows(documents, local, counts[part], hasher, rooms, sizes[part], room)
+    place = np.empty(rows.size, dtype=np.int64)
+    place[order] = np.arange(rows.size)
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes[place])))
+    hashes = [room[starts[i] : starts[i] + sizes[i]] for i in place.tolist()]
+    return ShingleSets(offsets, np.concatenate([np.empty(0, np.uint64), *hashes]))
+
+
+def _pass(
+    index: Index,
+    collection: Collection,
+    weight: I32,
+    crowd: I32,
+    hasher: Hasher,
+    threads: int,
+    observer: Observer,
+) -> Iterator[tuple[I64, I64]]:
+    """Candidates of an index, block after block of all texts."""
+    spare: list[Scratch] = []
+
+    def work(rows: I64) -> tuple[I64, I64, int]:
+        try:
+            scratch = spare.pop()
+        except IndexError:
+            scratch = Scratch.of(index)
+        found = []
+        for documents, local, part in collection.texts.parts(rows):
+            some = rows[part]
+            block = Block(documents, local, some, collection.counts.take(some), crowd[some] >= 0)
+            found.append(
+                partner_stage.find_candidates(
+                    block, index, scratch, kind=hasher.kind, k=hasher.k, key=hasher.key, letters=hasher.letters
+                )
+            )
+        spare.append(scratch)
+        left, right = (np.concatenate(column) for column in zip(*found, strict=True))
+        return left, right, int(collection.texts.lengths(rows).sum())
+
+    for left, right, passed in in_order(work, _blocks(collection, weight), threads=threads, ahead=threads + 2):
+        observer.advance(passed)
+        yield left, right
+
+
+def _blocks(collection: Collection, weight: I32) -> Iterator[I64]:
+    """Rows of weight, cut where their texts fill a block."""
+    for first in range(0, len(collection), SCAN):
+        rows = np.flatnonzero(weight[first : first + SCAN]) + first
+        ends = np.cumsum(collection.texts.lengths(rows))
+        cuts = np.flatnonzero(np.diff(ends // BLOCK_BYTES)) + 1
+        yield from (block for block in np.split(rows, cuts) if block.size)
+
+
+def _slabs(pieces: Iterator[tuple[I64, I64]]) -> Iterator[tuple[I64, I64]]:
+    """The same pairs in pieces worth checking together."""
+    held: list[tuple[I64, I64]] = []
+    size = 0
+    for piece in pieces:
+        held.append(piece)
+        size += piece[0].size
+        if size >= SLAB:
+            yield np.concatenate([left for left, _ in held]), np.concatenate([right for _, right in held])
+            held, size = [], 0
+    if size:
+        yield np.concatenate([left for left, _ in held]), np.concatenate([right for _, right in held])
+
+
+def _unique(both: NDArray[np.int64], similarity: F64) -> Pairs:
+    """Pairs sorted, each once: one whose documents were both drawn came from both."""
+    order = np.lexsort((both[:, 1], both[:, 0]))
+    both, similarity = both[order], similarity[order]
+    fresh = np.ones(similarity.size, dtype=np.bool_)
+    fresh[1:] = np.any(both[1:] != both[:-1], axis=1)
+    return Pairs(both[fresh, 0], both[fresh, 1], similarity[fresh])

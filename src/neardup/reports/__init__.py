@@ -1,0 +1,11 @@
+"""Figures: arrays and small records in, a matplotlib ``Figure`` out.
+
+    style       colours, marks, the foot of a sheet, saving
+    curves      probability over similarity, recall over similarity, candidates over bands
+    histograms  similarities of pairs, sizes of clusters
+    evenness    how evenly a hash fills its bins
+    scaling     time and memory over the number of documents
+
+Nothing here reads a collection or runs a search: what is drawn is gathered in ``neardup.drawing``. matplotlib is
+optional and imported inside functions only; ``pyplot``, which keeps state and looks for a screen, is never imported.
+"""

@@ -1,0 +1,257 @@
+"""What figures are drawn from is what the collection holds: against slow counts, in memory and in a workdir."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.oracles.jaccard import jaccard
+from tests.oracles.text import shingles
+
+from neardup import drawing, tuning
+from neardup.api.figures import figures
+from neardup.auditing import audit_search
+from neardup.drawing import bands as band_data
+from neardup.drawing import child, found, hashes, sheets, timing
+from neardup.errors import InputError, NeardupError, OutputError
+from neardup.formats import open_inputs
+from neardup.pipeline.observe import Silent
+from neardup.pipeline.run import Search
+from neardup.pipeline.space import Budget
+from neardup.reports.evenness import chi_squared
+from neardup.runs import Run
+
+pytest.importorskip("matplotlib")
+
+SPEC = tuning.make_spec(threshold=0.6, shingle="char:4", bands="32x2", recall=0.6)
+
+
+def texts(number: int = 120) -> list[str]:
+    """Strangers, variants of them, and copies."""
+    draw = random.Random(5)
+    made = [" ".join("".join(draw.choices("abcdefg", k=5)) for _ in range(20)) for _ in range(number // 2)]
+    for i in range(number // 3):
+        words = made[i].split()
+        for _ in range(1 + i % 9):
+            words[draw.randrange(20)] = "xyz"
+        made.append(" ".join(words))
+    return [*made, *made[: number - len(made)]]
+
+
+@contextmanager
+def searched(documents: list[str], spec: Any = SPEC, **options: Any) -> Iterator[tuple[Run, Search]]:
+    with Run(open_inputs(documents), spec, 1, **options) as run:
+        yield run, run.search()
+
+
+def test_bands_are_counted_as_a_slow_count_has_them() -> None:
+    with searched(texts()) as (_, search):
+        banding = band_data.count_bands(search, Silent())
+        values, spec = search.collection.resident, SPEC
+        assert values is not None
+        met, passed, true = (Counter[int]() for _ in range(3))
+        for i, j in itertools.combinations(np.flatnonzero(search.weight).tolist(), 2):
+            same = values[i] == values[j]
+            agreeing = [b for b in range(32) if same[2 * b : 2 * b + 2].all()]
+            if not agreeing:
+                continue
+            met[agreeing[0]] += 1
+            if int(same.sum()) >= spec.min_matches:
+                passed[agreeing[0]] += 1
+                one, other = (set(shingles(texts()[row], "char:4")) for row in (i, j))
+                true[agreeing[0]] += jaccard(one, other) >= Fraction(6, 10)
+    for counts, slow in ((banding.counts.met, met), (banding.counts.passed, passed), (banding.counts.true, true)):
+        assert counts.tolist() == list(itertools.accumulate(slow[b] for b in range(32)))
+    assert banding.counts.met[-1] > banding.counts.passed[-1] > banding.counts.true[-1] > 10
+    assert banding.counts.expected[-1] == pytest.approx(banding.counts.true[-1])
+    assert np.all(np.diff(banding.counts.expected) > 0)
+
+
+def test_a_sample_of_candidates_is_of_the_share_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(band_data, "SAMPLED", 20)
+    with searched(texts(600)) as (_, search):
+        banding = band_data.count_bands(search, Silent())
+    assert 0 < banding.candidates.share < 0.5
+    expected = banding.candidates.share * banding.counts.passed[-1]
+    assert abs(banding.candidates.left.size - expected) < 5 * expected**0.5 + 1
+
+
+def test_figures_are_the_same_from_a_workdir_and_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = texts()
+    names = ["recall", "bands", "similarities", "clusters", "hashes"]
+    options = {"threshold": 0.6, "shingle": "char:4", "bands": "16x4", "crowd": 4, "formats": "svg", "only": names}
+    figures(documents, output=tmp_path / "memory", threads=2, **options)
+    monkeypatch.setattr(band_data, "PIECE", 7)
+    monkeypatch.setattr(Budget, "of", classmethod(lambda cls, limit: Budget(8_000_000, 6_000_000)))
+    random.Random(1).shuffle(documents)
+    figures(documents, output=tmp_path / "disk", workdir=tmp_path / "work", **options)
+    for name in names:
+        one, two = ((tmp_path / where / f"{name}.svg").read_bytes() for where in ("memory", "disk"))
+        assert one == two, name
+
+
+@given(st.lists(st.fractions(0, 1, max_denominator=60), max_size=60), st.sampled_from([0.5, 0.7, 0.8, 0.95, 1.0]))
+def test_pairs_are_folded_into_the_bins_that_they_are_in(shares: list[Fraction], threshold: float) -> None:
+    edges = found.similarity_edges(threshold, max(0.0, threshold - 0.3))
+    assert threshold in edges
+    assert edges[-1] == 1.0
+    assert np.all(np.diff(edges) > 0)
+    values = [float(share) for share in shares]
+    slow = [sum(low <= value < high for value in values) for low, high in itertools.pairwise(edges.tolist())]
+    assert found.fold(np.array(values), edges).tolist() == slow
+    batches = pa.table({"similarity": pa.array(values, pa.float64())}).to_batches(max_chunksize=7)
+    bins = found.similarity_bins(batches, edges)
+    assert bins.found.tolist() == slow
+    assert bins.identical == values.count(1.0)
+
+
+@given(st.lists(st.integers(1, 9), max_size=20))
+def test_clusters_are_counted_by_size(sizes: list[int]) -> None:
+    labels = [label for label, size in enumerate(sizes) for _ in range(size)]
+    random.Random(len(labels)).shuffle(labels)
+    batches = pa.table({"cluster": pa.array(labels, pa.int64())}).to_batches(max_chunksize=5)
+    counted = found.cluster_sizes(batches)
+    assert dict(zip(counted.sizes.tolist(), counted.clusters.tolist(), strict=True)) == Counter(sizes)
+
+
+def test_djb2a_has_its_golden_value() -> None:
+    assert hashes.djb2a([b"he"]).tolist() == [5861128]
+    state = 5381
+    for byte in b"a longer one":
+        state = (33 * state ^ byte) % 2**32
+    assert hashes.djb2a([b"a longer one", b""]).tolist() == [state, 5381]
+
+
+@pytest.mark.parametrize("shingle", ["char:4", "word:2", "byte:5", "item"])
+def test_all_hashes_are_of_the_same_shingles(shingle: str) -> None:
+    documents: Any = [text.split() for text in texts()] if shingle == "item" else [*texts(), "\u00e9t\u00e9", ""]
+    spec = tuning.make_spec(shingle=shingle)
+    with Run(open_inputs(documents, item=shingle == "item"), spec, 1) as run:
+        search = run.search()
+        bins = hashes.hash_bins(search.collection, search.weight)
+    distinct = {each for text in documents for each in (text if shingle == "item" else shingles(text, shingle))}
+    assert {int(each.counts.sum()) for each in bins} == {len(distinct)}
+    assert [each.is_ours for each in bins] == [True, True, False, False, False, False]
+
+
+def test_the_hash_of_the_search_is_even_and_a_multiplication_is_not() -> None:
+    with searched(texts(2000)) as (_, search):
+        bins = hashes.hash_bins(search.collection, search.weight)
+    chances = [chi_squared(each.counts)[1] for each in bins]
+    assert min(chances[:2]) > 1e-4
+    assert chances[-1] < 1e-6
+
+
+def test_parts_are_nested_and_hold_the_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = texts(1000)
+    with searched(documents) as (_, search):
+        parts, is_capped = timing.cut_parts(search.collection, tmp_path)
+        held = [pa.ipc.open_file(part.path).read_all().column("text").to_pylist() for part in parts]
+        assert [part.documents for part in parts] == [62, 125, 250, 500, 1000] == [len(each) for each in held]
+        assert not is_capped
+        assert held[-1] == documents
+        for less, more in itertools.pairwise(held):
+            assert not Counter(less) - Counter(more)
+        monkeypatch.setattr(timing, "MOST_BYTES", 20_000)
+        parts, is_capped = timing.cut_parts(search.collection, tmp_path)
+        assert is_capped
+        assert parts[-1].path.stat().st_size < 30_000
+        assert parts[-1].documents > 100
+
+
+def test_every_pair_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, "TILE", 16)
+    documents = texts(90)
+    sets = [set(shingles(text, "char:4")) for text in documents]
+    near = sum(jaccard(one, other) >= Fraction(6, 10) for one, other in itertools.combinations(sets, 2))
+    assert child.compare_all(open_inputs(documents), SPEC, 1) == near > 5
+
+
+@pytest.mark.parametrize("method", ["exact", "naive"])
+def test_a_run_in_a_process_of_its_own_answers(method: str, tmp_path: Path) -> None:
+    with searched(texts()) as (_, search):
+        part = timing.cut_parts(search.collection, tmp_path)[0][-1]
+        answer = timing._run(method, part, search.collection, 1)
+    assert answer["seconds"] > 0
+    assert answer["memory"] >= answer["program"] > 50e6
+
+
+def test_runs_end_where_their_time_is_up_and_every_pair_follows_as_n_squared(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = [timing.Part(Path("x"), n) for n in (100, 200, 400, 800, 1600)]
+    took = {100: 0.5, 200: 2.0, 400: 8.0}
+
+    def run(method: str, part: timing.Part, *_: Any) -> dict[str, float]:
+        return {"seconds": took[part.documents], "spent": took[part.documents], "memory": 1e8, "program": 9e7}
+
+    monkeypatch.setattr(timing, "_run", run)
+    naive = timing._measure("naive", parts, None, 1, Silent())  # type: ignore[arg-type]
+    assert naive.measured.tolist() == [True, True, True, False, False]
+    assert naive.seconds.tolist() == [0.5, 2.0, 8.0, 32.0, 128.0]
+    assert naive.memory.tolist() == [1e8, 1e8, 1e8, 0, 0]
+    lsh = timing._measure("lsh", parts, None, 1, Silent())  # type: ignore[arg-type]
+    assert lsh.documents.tolist() == [100, 200, 400]
+    assert lsh.measured.all()
+
+
+def test_a_failed_run_is_told(tmp_path: Path) -> None:
+    with (
+        searched(texts()) as (_, search),
+        pytest.raises(NeardupError, match=r"timing lsh over 9 documents failed: .*nothing\.arrow does not exist"),
+    ):
+        timing._run("lsh", timing.Part(tmp_path / "nothing.arrow", 9), search.collection, 1)
+
+
+def test_the_task_of_a_child_gives_the_spec_back() -> None:
+    spec = replace(SPEC, collapse_exact=True)
+    plain = {**json.loads(json.dumps(spec.as_dict()))}
+    del plain["version"], plain["id"]
+    assert child._spec({**plain, "exact": False}) == spec
+
+
+def test_wrong_names_and_formats_are_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"only has 's-curve'; known are s-curves, .* Did you mean 's-curves'?"):
+        drawing.check_names(["s-curve"])
+    with pytest.raises(InputError, match="formats has 'jpg'; known are png, svg, pdf"):
+        drawing.check_formats(["jpg"])
+    with pytest.raises(InputError, match="formats is empty"):
+        drawing.check_formats([])
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="it is a file"):
+        drawing.make_folder(tmp_path / "file")
+
+
+def test_other_commands_draw_their_own_sheet(tmp_path: Path) -> None:
+    drawing.plot_spec(SPEC, tmp_path / "plan.png")
+    with Run(open_inputs(texts()), SPEC, 1) as run:
+        finding = run.find("star")
+        number = sum(len(batch) for batch in finding.pairs())
+        drawing.plot_finding(finding, run, tmp_path / "find.svg")
+        assert finding.summary().pairs == number
+    with Run(open_inputs(texts()), SPEC, 1) as run:
+        drawing.plot_audit(audit_search(run, run.search()), run, tmp_path / "audit.pdf")
+    assert {path.name for path in tmp_path.iterdir()} == {"plan.png", "find.svg", "audit.pdf"}
+
+
+def test_dropped_candidates_count_the_pairs_of_their_copies() -> None:
+    documents = texts()
+    with searched([*documents, *documents]) as (run, search):
+        work = sheets._Work(run, search, sheets.About(SPEC))
+        dropped, share = sheets._dropped(work, found.similarity_edges(0.6, 0.0))
+    with searched(documents) as (run, search):
+        work = sheets._Work(run, search, sheets.About(SPEC))
+        once, _ = sheets._dropped(work, found.similarity_edges(0.6, 0.0))
+    assert share == 1.0
+    assert dropped.sum() == 4 * once.sum() > 0

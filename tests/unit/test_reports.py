@@ -1,0 +1,330 @@
+"""Figures hold the numbers that went in, say what they show, and are written as valid files, the same each time."""
+
+from __future__ import annotations
+
+import math
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neardup import tuning
+from neardup.errors import InputError, MissingDependency, OutputError
+from neardup.params import Bands
+from neardup.reports import curves, evenness, histograms, scaling, style
+from neardup.reports.curves import BandCounts, RecallBins
+from neardup.reports.evenness import HashBins
+from neardup.reports.histograms import ClusterSizes, SimilarityBins
+from neardup.reports.scaling import Timings
+from neardup.reports.style import About, save
+
+matplotlib = pytest.importorskip("matplotlib")
+
+SPEC = tuning.make_spec(threshold=0.7)
+ABOUT = About(SPEC, 1234, "docs.jsonl", "A note for the reader.")
+EDGES = np.linspace(0.7, 1.0, 7)
+SIMILARITIES = SimilarityBins(EDGES, np.array([5, 4, 0, 2, 1, 9]), 3)
+WITH_DROPPED = SimilarityBins(
+    np.concatenate(([0.6, 0.65], EDGES)), np.array([0, 0, 5, 4, 0, 2, 1, 9]), 3, np.array([8.0, 6, 0, 0, 0, 0, 0, 0])
+)
+SIZES = ClusterSizes(np.array([2, 3, 40]), np.array([120, 11, 1]))
+BANDS = BandCounts(
+    np.array([10, 15, 18, 30]), np.array([9, 12, 13, 14]), np.array([6, 9, 10, 10]), np.array([6.1, 8.7, 9.6, 10])
+)
+RECALL = RecallBins(
+    low=np.array([0.7, 0.8, 0.9, 1.0]),
+    high=np.array([0.8, 0.9, 1.0, 1.0]),
+    true=np.array([50, 0, 20, 7]),
+    found=np.array([49, 0, 20, 7]),
+    lower=np.array([0.9, 0.0, 0.84, 0.6]),
+    upper=np.array([0.999, 1.0, 1.0, 1.0]),
+    overall=(0.93, 0.998),
+)
+HASHES = [
+    HashBins("ours", "leading 3 bits", np.array([100, 99, 101, 100, 98, 102, 100, 100]), True),
+    HashBins("ours", "trailing 3 bits", np.array([100, 99, 101, 100, 98, 102, 100, 100]), True),
+    HashBins("poor", "leading 3 bits", np.array([800, 0, 0, 0, 0, 0, 0, 0]), False),
+    HashBins("poor", "trailing 3 bits", np.array([200, 0, 200, 0, 200, 0, 200, 0]), False),
+]
+NUMBERS = np.array([100, 200, 400, 800])
+TIMINGS = [
+    Timings("lsh", NUMBERS, np.array([0.01, 0.02, 0.04, 0.08]), np.full(4, 3e8), np.ones(4, bool), 2.5e8),
+    Timings("naive", NUMBERS, np.array([0.1, 0.4, 1.6, 6.4]), np.array([3e8, 4e8, 0, 0]), NUMBERS < 300, 2.5e8),
+]
+
+FIGURES: dict[str, Callable[[], Any]] = {
+    "s-curves": lambda: curves.draw_s_curves(ABOUT, {"few rows": Bands(64, 2), "many": Bands(8, 16)}),
+    "recall": lambda: curves.draw_recall(RECALL, ABOUT),
+    "bands": lambda: curves.draw_bands(BANDS, ABOUT),
+    "similarities": lambda: histograms.draw_similarities(WITH_DROPPED, ABOUT),
+    "clusters": lambda: histograms.draw_clusters(SIZES, ABOUT),
+    "found": lambda: histograms.draw_found(SIMILARITIES, SIZES, ABOUT),
+    "hashes": lambda: evenness.draw_evenness(HASHES, ABOUT),
+    "scaling": lambda: scaling.draw_scaling(TIMINGS, ABOUT),
+}
+NOTHING: dict[str, Callable[[], Any]] = {
+    "recall": lambda: curves.draw_recall(RecallBins(*(np.empty(0),) * 6, overall=(0.0, 1.0)), ABOUT),
+    "bands": lambda: curves.draw_bands(BandCounts(*(np.zeros(4, np.int64),) * 3, np.zeros(4)), ABOUT),
+    "found": lambda: histograms.draw_found(
+        SimilarityBins(EDGES, np.zeros(6, np.int64), 0), ClusterSizes(*(np.empty(0, np.int64),) * 2), ABOUT
+    ),
+    "hashes": lambda: evenness.draw_evenness([replace(each, counts=np.zeros(8, np.int64)) for each in HASHES], ABOUT),
+    "scaling": lambda: scaling.draw_scaling([], ABOUT),
+}
+
+
+@cache
+def made(name: str) -> Any:
+    """A figure that is looked at and left as it is."""
+    return FIGURES[name]()
+
+
+@pytest.fixture(params=FIGURES)
+def figure(request: pytest.FixtureRequest) -> Any:
+    """Each figure."""
+    return made(request.param)
+
+
+def texts_of(figure: Any) -> list[Any]:
+    """All texts of a figure that say something."""
+    return [text for text in figure.findobj(matplotlib.text.Text) if text.get_text() and text.get_visible()]
+
+
+def test_every_figure_has_a_title_labels_and_its_spec(figure: Any) -> None:
+    words = "\n".join(text.get_text() for text in texts_of(figure))
+    assert figure._suptitle.get_text()
+    assert f"spec {SPEC.id}: t = 0.7, shingle char:9, normalize nfc" in words
+    assert "1,234 documents in docs.jsonl" in words
+    assert "A note for the reader." in words
+    for axes in figure.axes:
+        same = [other for other in figure.axes if other is axes or axes.get_shared_x_axes().joined(axes, other)]
+        assert any(each.get_xlabel() for each in same)
+        assert axes.get_ylabel() or axes.get_title(loc="left") or not axes.get_yticks().size
+
+
+def test_nothing_lies_over_the_foot_or_outside_the_sheet(figure: Any) -> None:
+    figure.draw_without_rendering()
+    foot = next(text for text in figure.texts if SPEC.id in text.get_text()).get_window_extent()
+    width, height = figure.bbox.width, figure.bbox.height
+    boxes = [text.get_window_extent() for text in (*figure.texts, figure._suptitle)]
+    frames = [axes.get_tightbbox() for axes in figure.axes]
+    for box in (*boxes, *frames):
+        assert -1 <= box.x0 <= box.x1 <= width + 1
+        assert -1 <= box.y0 <= box.y1 <= height + 1
+    for frame in frames:
+        assert foot.y1 <= frame.y0
+        assert frame.y1 <= figure._suptitle.get_window_extent().y0
+
+
+def test_curves_differ_by_more_than_their_colour(figure: Any) -> None:
+    for axes in figure.axes:
+        legend = axes.get_legend()
+        looks = [
+            (str(line._unscaled_dash_pattern), line.get_marker(), line.get_linewidth())
+            for line in axes.get_lines()
+            if legend is not None and not line.get_label().startswith("_")
+        ]
+        assert len(set(looks)) == len(looks)
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_a_figure_of_nothing_says_so(name: str, tmp_path: Path) -> None:
+    figure = NOTHING[name]()
+    words = " ".join(text.get_text().lower() for text in texts_of(figure))
+    assert any(word in words for word in ("no pair", "none", "no shingles", "too few documents"))
+    save(figure, tmp_path / "x.png")
+
+
+def test_files_are_valid_and_the_same_in_any_order_of_formats(tmp_path: Path) -> None:
+    one, two = FIGURES["clusters"](), FIGURES["clusters"]()
+    for suffix in ("png", "svg", "pdf"):
+        save(one, tmp_path / f"one.{suffix}")
+    for suffix in ("pdf", "svg", "png"):
+        save(two, tmp_path / f"two.{suffix}")
+        assert (tmp_path / f"one.{suffix}").read_bytes() == (tmp_path / f"two.{suffix}").read_bytes()
+    png = (tmp_path / "one.png").read_bytes()
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    assert int.from_bytes(png[16:20], "big") == 1600
+    assert png[-8:-4] == b"IEND"
+    root = ElementTree.fromstring((tmp_path / "one.svg").read_text(encoding="utf-8"))
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    pdf = (tmp_path / "one.pdf").read_bytes()
+    assert pdf.startswith(b"%PDF-")
+    assert pdf.rstrip().endswith(b"%%EOF")
+    assert b"CreationDate" not in pdf
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_drawn_again_is_the_same_file(name: str, tmp_path: Path) -> None:
+    for number in ("one", "two"):
+        save(FIGURES[name](), tmp_path / f"{number}.svg")
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+
+
+def test_settings_of_the_user_are_neither_used_nor_changed(tmp_path: Path) -> None:
+    save(FIGURES["clusters"](), tmp_path / "plain.svg")
+    with matplotlib.rc_context({"axes.facecolor": "red", "font.size": 30, "text.parse_math": True}):
+        before = dict(matplotlib.rcParams)
+        save(FIGURES["clusters"](), tmp_path / "red.svg")
+        assert dict(matplotlib.rcParams) == before
+    assert (tmp_path / "plain.svg").read_bytes() == (tmp_path / "red.svg").read_bytes()
+
+
+def test_names_of_files_are_shown_as_they_are(tmp_path: Path) -> None:
+    about = About(SPEC, 1, "cost$x^2$ \u6587\u66f8 \x07.txt")
+    figure = histograms.draw_clusters(SIZES, about)
+    assert any("cost$x^2$ □□ □.txt" in text.get_text() for text in texts_of(figure))
+    save(figure, tmp_path / "x.png")  # a sign that the font has not would be a warning, and warnings are errors
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("a.jpg", "a.jpg"), ("a", "Give a name"), ("a.pngs", "Did you mean 'png'")]
+)
+def test_a_wrong_suffix_is_told(name: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=words.replace(".", r"\.")):
+        save(made("clusters"), tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="Make the folder first"):
+        save(FIGURES["clusters"](), tmp_path / "no" / "x.png")
+
+
+def test_without_matplotlib_the_install_line_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingDependency, match=r"pip install 'neardup\[plot\]'"):
+        histograms.draw_clusters(SIZES, ABOUT)
+
+
+def test_s_curves_are_those_of_the_formula() -> None:
+    figure = made("s-curves")
+    lines = {line.get_label(): line for line in figure.axes[0].get_lines()}
+    own = next(line for label, line in lines.items() if "(this spec)" in label)
+    for similarity, probability in zip(*own.get_data(), strict=True):
+        b, r = SPEC.bands.bands, SPEC.bands.rows
+        assert probability == pytest.approx(1 - (1 - similarity**r) ** b, abs=1e-12)
+    assert any(label.startswith("64 × 2: ") and "(few rows)" in label for label in lines)
+    assert any(line.get_xdata()[0] == 0.7 for line in lines.values())
+
+
+def test_equal_bands_are_drawn_once_and_named_together() -> None:
+    figure = curves.draw_s_curves(ABOUT, {"a": Bands(8, 8), "b": Bands(8, 8), "own": SPEC.bands})
+    labels = [line.get_label() for line in figure.axes[0].get_lines()]
+    assert sum("8 × 8" in label for label in labels) == 1
+    assert any("(a, b)" in label for label in labels)
+
+
+def test_recall_bins_are_drawn_as_they_are() -> None:
+    upper, lower = made("recall").axes
+    container = next(each for each in upper.containers)
+    points, _, (bars,) = container.lines
+    np.testing.assert_allclose(points.get_xdata(), [0.75, 0.95, 1.09])
+    np.testing.assert_allclose(points.get_ydata(), [0.98, 1.0, 1.0])
+    ends = [segment[:, 1].tolist() for segment in bars.get_segments()]
+    np.testing.assert_allclose(ends, [[0.9, 0.999], [0.84, 1.0], [0.6, 1.0]])
+    found, missed = lower.containers
+    assert [bar.get_height() for bar in found] == [49, 0, 20, 7]
+    assert [bar.get_height() for bar in missed] == [1, 0, 0, 0]
+    assert [label.get_text() for label in lower.get_xticklabels()] == ["0.7", "0.8", "0.9", "1", "exactly 1"]
+    assert upper.get_ylim()[0] < 0.6
+    assert "76 of 77 true pairs found: the recall lies from 93.0 % to 99.8 %" in made("recall")._suptitle.get_text()
+
+
+def test_the_promise_is_the_bands_less_the_filter() -> None:
+    line = made("recall").axes[0].get_lines()[0]
+    grid, promised = line.get_data()
+    assert (grid[0], grid[-1]) == (0.7, 1.0)
+    assert promised[0] == pytest.approx(SPEC.recall)
+    assert promised[-1] == 1.0
+    exact = About(tuning.make_spec(threshold=0.7, exact=True))
+    assert set(curves.draw_recall(RECALL, exact).axes[0].get_lines()[0].get_ydata()) == {1.0}
+
+
+def test_candidates_are_drawn_over_the_bands() -> None:
+    upper, lower = made("bands").axes
+    drawn = {line.get_label(): line.get_ydata().tolist() for line in upper.get_lines()}
+    assert list(drawn.values()) == [BANDS.met.tolist(), BANDS.passed.tolist(), BANDS.true.tolist()]
+    found, expected = lower.get_lines()
+    assert found.get_xdata().tolist() == [1, 2, 3, 4]
+    np.testing.assert_allclose(found.get_ydata(), [0.6, 0.9, 1.0, 1.0])
+    np.testing.assert_allclose(expected.get_ydata(), [0.61, 0.87, 0.96, 1.0])
+
+
+def test_similarities_are_drawn_with_the_identical_ones_apart() -> None:
+    main, side = made("similarities").axes
+    dropped, found = main.containers
+    assert [bar.get_height() for bar in found] == WITH_DROPPED.found.tolist()
+    assert [bar.get_height() for bar in dropped] == WITH_DROPPED.dropped.tolist()  # type: ignore[union-attr]
+    np.testing.assert_allclose([bar.get_x() for bar in found], WITH_DROPPED.edges[:-1])
+    assert [bar.get_height() for bar in side.containers[0]] == [3]
+    assert main.get_yscale() == "linear"
+    steep = SimilarityBins(EDGES, np.array([1, 1, 1, 1, 2, 5000]), 0)
+    assert histograms.draw_similarities(steep, ABOUT).axes[0].get_yscale() == "log"
+
+
+def test_cluster_sizes_are_points_on_logarithmic_axes() -> None:
+    (axes,) = made("clusters").axes
+    (points,) = (line for line in axes.get_lines() if line.get_marker() == "o")
+    assert points.get_xdata().tolist() == [2, 3, 40]
+    assert points.get_ydata().tolist() == [120, 11, 1]
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+
+
+def test_uneven_hashes_are_called_so() -> None:
+    figure = made("hashes")
+    verdicts = [next(t.get_text() for t in axes.texts) for axes in figure.axes]
+    assert [verdict.rpartition(" ")[2] for verdict in verdicts] == ["even", "even", "uneven", "uneven"]
+    assert "as evenly as chance" in figure._suptitle.get_text()
+    for axes, bins in zip(figure.axes, HASHES, strict=True):
+        points = next(line for line in axes.get_lines() if line.get_linestyle() == "None")
+        np.testing.assert_allclose(points.get_ydata(), bins.counts / 100)
+    ours_bad = [replace(HASHES[2], is_ours=True), *HASHES[1:]]
+    assert "less evenly" in evenness.draw_evenness(ours_bad, ABOUT)._suptitle.get_text()
+
+
+@pytest.mark.parametrize(
+    ("statistic", "chance"), [(293.2478, 0.05), (310.4574, 0.01), (254.3346, 0.5), (330.5197, 0.001)]
+)
+def test_chi_squared_has_the_chances_of_the_tables(statistic: float, chance: float) -> None:
+    """255 degrees of freedom; values of the tables to seven digits."""
+    counts = np.full(256, 1000.0)
+    shift = math.sqrt(statistic * 1000 / 2)
+    counts[0] += shift
+    counts[1] -= shift
+    ratio, found = evenness.chi_squared(counts)  # type: ignore[arg-type]
+    assert ratio == pytest.approx(statistic / 255)
+    assert found == pytest.approx(chance, rel=0.01)
+
+
+def test_slopes_are_exponents() -> None:
+    n = np.array([10, 20, 40, 80, 160])
+    assert scaling.fitted_slope(n, 3e-2 * n**1.7) == pytest.approx(1.7)
+    assert scaling.fitted_slope(n[:2], n[:2] * 1.0) is None
+
+
+def test_runs_that_were_not_made_look_otherwise() -> None:
+    upper, lower = made("scaling").axes
+    drawn = {line.get_label(): line for line in upper.get_lines()}
+    assert drawn["LSH, ~ n^1.00"].get_ydata().tolist() == TIMINGS[0].seconds.tolist()
+    assert drawn["every pair"].get_xdata().tolist() == [100, 200]
+    assert drawn["not run: ~ n²"].get_ydata().tolist() == [0.4, 1.6, 6.4]
+    assert drawn["not run: ~ n²"].get_markerfacecolor() == "white"
+    memory = [line.get_ydata() for line in lower.get_lines() if len(line.get_xdata()) and line.get_marker() != "None"]
+    np.testing.assert_allclose(memory[0], 300.0)
+    np.testing.assert_allclose(memory[1], [300.0, 400.0])
+
+
+@given(st.floats(0, 1))
+def test_a_share_is_never_rounded_to_all_or_nothing(share: float) -> None:
+    text = style.percent(share)
+    assert (text == "100.0 %") == (share == 1)
+    assert (text == "0.0 %") == (share == 0)
