@@ -77,24 +77,11 @@ def _number(value: Any, name: str, *, least: int) -> int:
 @options.exact
 @options.shingle
 @options.normalize
-@options.slots
-@options.bands
-@options.sketch
-@options.seed
+@options.signatures
 @options.crowd
-@options.text_column
-@options.id_column
-@options.glob
-@options.encoding
-@options.on_bad
-@options.input_format
-@options.threads
-@options.block_size
-@options.memory
-@options.workdir
-@options.resume
-@options.quiet
-@options.verbose
+@options.reading
+@options.working
+@options.voices
 @click.pass_context
 def command(
     ctx: click.Context,

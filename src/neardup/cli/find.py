@@ -89,23 +89,10 @@ def _documents(value: Any) -> int:
 @options.link
 @options.collapse_exact
 @options.crowd
-@options.text_column
-@options.id_column
-@options.glob
-@options.encoding
-@options.on_bad
-@options.input_format
-@options.slots
-@options.bands
-@options.sketch
-@options.seed
-@options.threads
-@options.block_size
-@options.memory
-@options.workdir
-@options.resume
-@options.quiet
-@options.verbose
+@options.reading
+@options.signatures
+@options.working
+@options.voices
 @click.pass_context
 def command(
     ctx: click.Context,

@@ -44,17 +44,21 @@ __all__ = [
     "output_format",
     "plot",
     "quiet",
+    "reading",
     "recall",
     "resume",
     "seed",
     "shingle",
+    "signatures",
     "sketch",
     "slots",
     "text_column",
     "threads",
     "threshold",
     "verbose",
+    "voices",
     "workdir",
+    "working",
 ]
 
 PAIR_FORMATS = ("table", "jsonl", "csv", "parquet")
@@ -392,3 +396,24 @@ verbose: Decorator[Any] = click.option(
     callback=_note_verbose,
     help="Say more: the whole spec, and the traceback of an unexpected error.",
 )
+
+
+def _together(*given: Decorator[Any]) -> Decorator[Any]:
+    """Several options as one decorator, in the order in which the help is to show them."""
+
+    def decorate(command: Any) -> Any:
+        for option in reversed(given):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+reading: Decorator[Any] = _together(text_column, id_column, glob, encoding, on_bad, input_format)
+"""How inputs are read."""
+signatures: Decorator[Any] = _together(slots, bands, sketch, seed)
+"""How signatures are made and cut."""
+working: Decorator[Any] = _together(threads, block_size, memory, workdir, resume)
+"""What a run may use, and how it goes on."""
+voices: Decorator[Any] = _together(quiet, verbose)
+"""How much is said."""

@@ -65,17 +65,11 @@ def _weights(value: Any) -> tuple[float, float]:
 @options.crowd
 @click.option("--json", is_flag=True, help="Print the plan as one JSON object.")
 @options.plot
-@options.text_column
-@options.id_column
-@options.glob
-@options.encoding
-@options.on_bad
-@options.input_format
+@options.reading
 @options.threads
 @options.block_size
 @options.memory
-@options.quiet
-@options.verbose
+@options.voices
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -158,21 +152,10 @@ def _make(
 def _typed(ctx: click.Context, search: dict[str, Any]) -> list[str]:
     """The options that were typed and that ``find`` takes too, other than those that the plan decides."""
     words = []
+    decided = ("threshold", "recall", "slots", "bands", "rule", "weights")
+    here = ("json", "plot", "quiet", "verbose", "inputs")
     for option in ctx.command.params:
         source = ctx.get_parameter_source(option.name or "")
-        decided = (
-            "threshold",
-            "recall",
-            "slots",
-            "bands",
-            "rule",
-            "weights",
-            "json",
-            "plot",
-            "quiet",
-            "verbose",
-            "inputs",
-        )
         if option.name in decided + here or source is not click.core.ParameterSource.COMMANDLINE:
             continue
         value = search.get(option.name or "", ctx.params.get(option.name or ""))
