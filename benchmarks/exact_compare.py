@@ -193,7 +193,9 @@ def row_of(program: Program, base: Program, pairs: str, result: str) -> str:
 
 def warm_up(corpus: Path, args: argparse.Namespace) -> None:
     """Read the corpus once, and let neardup compile its kernels on a few documents."""
-    corpus.read_bytes()
+    with corpus.open("rb") as source:
+        while source.read(1 << 20):
+            pass
     small = args.work / "warm.jsonl"
     few = [f"{chr(97 + number)} document of a few words" * 3 for number in range(20)]
     small.write_text("".join(json.dumps({"id": text[0], "text": text}) + "\n" for text in few), encoding="utf-8")
@@ -202,14 +204,19 @@ def warm_up(corpus: Path, args: argparse.Namespace) -> None:
         measure(command, args.core)
 
 
-def compare(corpus: Path, args: argparse.Namespace) -> dict[str, list[dict[str, Any]]]:
-    """Run everything on one collection, print its table, return the runs."""
+def run_all(corpus: Path, args: argparse.Namespace) -> list[Program]:
+    """Run everything on one collection; the exact join comes first, the peer last."""
     warm_up(corpus, args)
     turns = programs(corpus, args)
     for number in range(args.runs):
         for program in turns if number % 2 == 0 else turns[::-1]:
             program.run(args.core, args.limit)
-    base = turns[0]
+    return [*turns, peer(corpus, args)] if args.peer_python or args.known_peer else turns
+
+
+def show(corpus: Path, ran: list[Program], args: argparse.Namespace) -> None:
+    """Compare the pairs and print the table of one collection."""
+    base = ran[0]
     ranks = ranks_of(corpus)
     exact = read_pairs(base.output, ranks)
     digest = hashlib.sha256(base.output.read_bytes()).digest()
@@ -219,23 +226,20 @@ def compare(corpus: Path, args: argparse.Namespace) -> dict[str, list[dict[str, 
         "| program | runs | seconds | CPU s | join s | time to exact | CPU to exact | join to exact | peak MiB | "
         "load before, most | pairs | result |\n|" + "---|" * 12
     )
-    for program in turns:
-        if program.name == "banded":
-            found = read_pairs(program.output, ranks)
-            recall = np.isin(found.keys, exact.keys).sum() / max(1, exact.keys.size)
-            print(row_of(program, base, f"{found.keys.size:,}", f"recall {recall:.5f}; {against(found, exact)}"))
-        else:
+    for program in ran:
+        if program.name.startswith("exact"):
             is_same = hashlib.sha256(program.output.read_bytes()).digest() == digest
             same = "the same bytes" if is_same else "OTHER BYTES"
             print(row_of(program, base, f"{exact.keys.size:,}", "" if program is base else same))
-    if args.peer_python or args.known_peer:
-        beside = peer(corpus, args)
-        found = read_pairs(beside.output, ranks)
-        print(row_of(beside, base, f"{found.keys.size:,}", against(exact, found)))
-        turns.append(beside)
+            continue
+        found = read_pairs(program.output, ranks)
+        result = against(exact, found)
+        if program.name == "banded":
+            recall = np.isin(found.keys, exact.keys).sum() / max(1, exact.keys.size)
+            result = f"recall {recall:.5f}; {against(found, exact)}"
+        print(row_of(program, base, f"{found.keys.size:,}", result))
     if args.truth:
         print(f"\nBeside {args.truth.name}: {against(exact, read_pairs(args.truth, ranks))}.")
-    return {program.name: [asdict(run) for run in program.runs] for program in turns}
 
 
 def main() -> None:
@@ -259,8 +263,15 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=None, help="write every run there")
     args = parser.parse_args()
     args.work.mkdir(parents=True, exist_ok=True)
-    record = {str(corpus): compare(corpus, args) for corpus in args.corpora}
+    # all runs before any pairs are read: a child's peak memory is never less than what its parent once had
+    ran = {corpus: run_all(corpus, args) for corpus in args.corpora}
+    for corpus, some in ran.items():
+        show(corpus, some, args)
     if args.json:
+        record = {
+            str(corpus): {program.name: [asdict(run) for run in program.runs] for program in some}
+            for corpus, some in ran.items()
+        }
         args.json.write_text(json.dumps(record, indent=1), encoding="utf-8")
 
 

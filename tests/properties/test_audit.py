@@ -19,6 +19,7 @@ from neardup.formats import open_inputs
 from neardup.pipeline import truth
 from neardup.pipeline.observe import Silent
 from neardup.runs import Run
+from neardup.stages import partners
 
 EXAMPLES = settings(max_examples=40)
 ORDERS = settings(max_examples=15)
@@ -81,6 +82,21 @@ def test_samples_of_one_seed_lie_inside_each_other(lengths, seed):
             assert np.all(np.diff(rows) > 0)
             samples.append(set(rows.tolist()))
     assert all(small <= large for small, large in pairwise(samples))
+
+
+@pytest.mark.parametrize(
+    ("pool", "share", "spare"), [(0.0, 0.0, 1.0), (1.0, 0.0, 1.0), (1.5, 1.0, 9.0), (9.0, 0.1, 1.0)]
+)
+def test_which_shingles_are_kept_does_not_change_the_truth(pool, share, spare, monkeypatch):
+    documents = [f"{i} a line that all share, {i * i % 97} and {i // 2 % 31} more of it" for i in range(150)]
+    spec = tuning.make_spec(threshold=0.7, shingle="char:3")
+    whole, sample = truth_of(documents, spec, drawn=50, seed=1)
+    monkeypatch.setattr(partners, "POOL", pool)
+    monkeypatch.setattr(partners, "SHARE", share)
+    monkeypatch.setattr(partners, "SPARE", spare)
+    monkeypatch.setattr(truth, "AT_MOST", 1)
+    assert truth_of(documents, spec, drawn=50, seed=1) == (whole, sample)
+    assert len(whole) > 100
 
 
 @pytest.mark.parametrize("parts", ["one pass", "many"])

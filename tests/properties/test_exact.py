@@ -14,7 +14,7 @@ from tests.oracles.results import pair_map
 from tests.properties.strategies import NORMALIZE, SHINGLES, collections
 
 import neardup
-from neardup.pipeline import exact
+from neardup.pipeline import exact, rarity
 from neardup.pipeline.space import Budget
 
 EXAMPLES = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -55,10 +55,12 @@ def test_the_exact_join_of_sets_is_comparing_every_pair(rows, threshold):
 def test_blocks_and_a_table_full_of_collisions_lose_nothing(rows, threshold, bits, fit, threads):
     """With few cells hardly a shingle looks as rare as it is, and blocks hold a handful of sets."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(exact, "LEAST_BITS", bits)
-        patched.setattr(exact, "MOST_BITS", bits)
-        patched.setattr(exact, "SLAB", 7)
-        patched.setattr(exact, "HELD", 2)
+        patched.setattr(rarity, "LEAST_BITS", bits)
+        patched.setattr(rarity, "MOST_BITS", bits)
+        patched.setattr(rarity, "SLAB", 7)
+        patched.setattr(rarity, "HELD", 2)
+        patched.setattr(exact, "SLAB", 9)
+        patched.setattr(exact, "LEAST_RANGE", 5)
         patched.setattr(exact._Work, "fit", fit)
         found = joined([sorted(row) for row in rows], shingle="item", threshold=threshold, threads=threads)
     assert found == expected_sets(rows, threshold)

@@ -8,34 +8,39 @@ import numpy as np
 from tests.twins.hashing import ALL, shingle_hashes
 
 
-def rarity(hashes: np.ndarray, common: np.ndarray) -> None:
-    """Count the hashes by their leading bits."""
-    bits = common.size.bit_length() - 1
-    for cell, count in Counter(h >> (64 - bits) for h in hashes.tolist()).items():
-        common[cell] += count
+def rarity(
+    kind: int, k: int, seed: int, texts: list[bytes], letters: np.ndarray, bound: int, cells: int
+) -> Counter[int]:
+    """How many shingles of the texts, with repeats, fall into each cell."""
+    hashes = (h for text in texts for h in shingle_hashes(kind, k, seed, text, letters))
+    return Counter(cell_of(h, cells) for h in hashes if h < bound)
+
+
+def cell_of(value: int, cells: int) -> int:
+    """The place of a hash among so many: by its bits from the twelfth on."""
+    return (value >> 12) % cells
 
 
 def choose(
-    offsets: np.ndarray, hashes: np.ndarray, common: np.ndarray, threshold: float, spare: float
-) -> list[tuple[list[int], int, int]]:
-    """Of each set: the shingles kept, rarest first, how many a partner holds of them, and how many in all."""
-    bits = common.size.bit_length() - 1
-    n = offsets.size - 1
+    offsets: np.ndarray, hashes: np.ndarray, bound: int, common: list[int], seen: int, threshold: float,
+    share: float, spare: float,
+) -> list[tuple[list[int], int, int]]:  # fmt: skip
+    """Of each set: the shingles kept, how many a partner holds of them, and how many in all."""
     chosen = []
-    for s in range(n):
+    for s in range(offsets.size - 1):
         row = hashes[offsets[s] : offsets[s + 1]].tolist()
-        held = {h: min(n, int(common[h >> (64 - bits)])) for h in row}
-        row.sort(key=lambda h: (held[h], h))
+        held = {h: min(seen, common[cell_of(h, len(common))]) for h in row}
+        rare = sorted((h for h in row if h < bound), key=lambda h: (min(1023, held[h]), h))
         least = next(m for m in range(len(row) + 1) if m / len(row) >= threshold)
         lacking = len(row) - least
-        take = len(row)
+        kept = row
         strangers = 0.0
-        for i, h in enumerate(row, 1):
-            strangers += (held[h] - 1) / max(1, n - 1)
-            if i - lacking >= 3.0 * strangers + 0.25 * lacking + spare:
-                take = i
+        for i, h in enumerate(rare, 1):
+            strangers += max(0, held[h] - 1) / max(1, seen - 1)
+            if i - lacking >= 1.5 * strangers + share * lacking + spare:
+                kept = rare[:i]
                 break
-        chosen.append((row[:take], take - lacking, least))
+        chosen.append((kept, len(kept) - lacking, least))
     return chosen
 
 
@@ -45,19 +50,25 @@ def scan(
     seed: int,
     texts: list[bytes],
     letters: np.ndarray,
+    threshold: float,
+    sizes: list[int],
     sets: list[tuple[list[int], int, int]],
     plain: int,
     rows: list[int],
     own: list[int],
     crowded: list[bool],
 ) -> set[tuple[int, int]]:
-    """(row, set) of every document and set that share enough kept shingles and may be a pair."""
+    """(row, set) of every document and set that share enough kept shingles, are not too unlike in size and may be a
+    pair."""
     found = set()
     for text, row, inside in zip(texts, rows, crowded, strict=True):
-        hashes = [min(h, ALL - 1) for h in shingle_hashes(kind, k, seed, text, letters)]
+        hashes = {min(h, ALL - 1) for h in shingle_hashes(kind, k, seed, text, letters)}
         for s, (kept, needed, least) in enumerate(sets):
             if own[s] == row or len(hashes) < least or (inside and s >= plain):
                 continue
-            if len(set(hashes) & set(kept)) >= needed:
+            shared = len(hashes & set(kept))
+            most = shared + sizes[s] - len(kept)
+            # the most that the two can have in common, over the least that they then come to together
+            if shared >= needed and most >= threshold * (len(hashes) + sizes[s] - most) * (1 - 1e-12):
                 found.add((row, s))
     return found

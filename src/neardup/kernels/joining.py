@@ -15,7 +15,7 @@ import numpy as np
 
 from neardup.kernels._jit import kernel, part
 from neardup.kernels.hashing import CHUNK, STATE, fill
-from neardup.kernels.verify import VACANT, _intersection, overlap_needed
+from neardup.kernels.verify import VACANT, intersection, overlap_needed
 
 __all__ = [
     "cells_of",
@@ -164,26 +164,26 @@ def pack(sets, starts, sizes, classes, bits, threshold, out):
 
 
 @kernel
-def prefixes(sets, starts, sizes, lengths, indexed, classes, bits, rooms, tokens, held, held_indexed, last):
+def prefixes(sets, starts, sizes, lengths, indexed, classes, bits, rooms, tokens, held, held_indexed, ends, kinds):
     """The rarest shingles of each set, by (class, hash), without its own, which nobody shares.
 
     Set i is ``sets[starts[i] : starts[i] + sizes[i]]``; ``lengths[i]`` of its shingles are looked for, ``indexed[i]``
     of them for the index. What is left without its own goes to ``tokens[rooms[i]:]``, ``held[i]`` of them,
-    ``held_indexed[i]`` from the front for the index. ``last[i, 0]``, ``last[i, 1]``: class of the last one probed with
-    and of the last one indexed. One counting sort a set.
+    ``held_indexed[i]`` from the front for the index. ``ends[i]`` and ``kinds[i]`` are the last one probed with and the
+    last one indexed, and their classes. One counting sort a set.
     """
     shift = np.uint64(64 - bits)
     most = 1
     for i in range(sizes.size):
         most = max(most, sizes[i])
-    kinds = np.empty(most, np.uint8)
+    kind_of = np.empty(most, np.uint8)
     place = np.empty(257, np.int64)
     for i in range(sizes.size):
         n, begin = sizes[i], starts[i]
         place[:] = 0
         for j in range(n):
             kind = classes[sets[begin + j] >> shift]
-            kinds[j] = kind
+            kind_of[j] = kind
             place[kind + 1] += 1
         own = place[1] + place[2]
         for c in range(256):
@@ -191,21 +191,23 @@ def prefixes(sets, starts, sizes, lengths, indexed, classes, bits, rooms, tokens
         wanted, room = lengths[i], rooms[i]
         held[i] = max(0, wanted - own)
         held_indexed[i] = max(0, indexed[i] - own)
-        last[i, 0] = 0
-        last[i, 1] = 0
+        ends[i, :] = 0
+        kinds[i, :] = 0
         if held[i] == 0:
             continue
         for j in range(n):
-            kind = kinds[j]
+            kind = kind_of[j]
             if kind > OWN:
                 at = place[kind]
                 place[kind] += 1
                 if at < wanted:
                     tokens[room + at - own] = sets[begin + j]
                     if at == wanted - 1:
-                        last[i, 0] = kind
+                        ends[i, 0] = sets[begin + j]
+                        kinds[i, 0] = kind
                     if at == indexed[i] - 1:
-                        last[i, 1] = kind
+                        ends[i, 1] = sets[begin + j]
+                        kinds[i, 1] = kind
 
 
 @part
@@ -270,32 +272,32 @@ def _first_at_least(postings, begin, end, place):
 
 
 @part
-def _rest(x, y, tokens, rooms, held, held_indexed, last, sizes, lengths, indexed):
-    """Most shingles that x and an indexed y can share behind their prefixes.
+def _rest(end, kind, tail, own_end, own_kind, own_tail):
+    """Most shingles that two sets can share behind their prefixes.
 
-    What they share up to the earlier end of the two prefixes was counted; behind it, one of them has so many left.
+    What they share up to the earlier end of the two prefixes was counted; behind it, one of them has its tail left.
     """
-    end_x, end_y = tokens[rooms[x] + held[x] - 1], tokens[rooms[y] + held_indexed[y] - 1]
-    tail_x, tail_y = sizes[x] - lengths[x], sizes[y] - indexed[y]
-    if end_x == end_y:
-        return min(tail_x, tail_y)
-    is_after = last[x, 0] > last[y, 1] or (last[x, 0] == last[y, 1] and end_x > end_y)
-    return tail_y if is_after else tail_x
+    if end == own_end:
+        return min(tail, own_tail)
+    is_after = kind > own_kind or (kind == own_kind and end > own_end)
+    return own_tail if is_after else tail
 
 
 @kernel
 def probe(
-    sets, starts, sizes, sides, tokens, rooms, held, held_indexed, lengths, indexed, last,
-    keys, posting_starts, postings, members, first, stop, threshold, overlap, touched, state, left, right, similarity,
+    sets, starts, sizes, sides, tokens, rooms, held, lengths, ends, kinds,
+    own_sets, own_starts, own_sizes, own_sides, own_indexed, own_ends, own_kinds,
+    keys, posting_starts, postings, same, first, stop, threshold, overlap, touched, state, left, right, similarity,
 ):  # fmt: skip
-    """Pairs of the sets ``first`` to ``stop`` with those of the first ``members``, which are indexed, before them.
+    """Pairs of the sets ``first`` to ``stop`` with indexed ones (``own_*``) that come before them in order of size.
 
-    Sets come in the order of their sizes. Loop: probing sets, their prefixes, postings; then each set that was met is
-    counted in full, unless what was counted in the prefixes and what is left behind them cannot make the overlap that
-    is needed: the positional filter, taken once at the end of both prefixes. ``overlap`` (int32, all 0) and ``touched``
-    have a cell for each indexed set. A pair needs the ``sides`` of both to make 3. Returns the number of pairs written.
-    Stops early where the pairs of the next set might not fit: ``state[0]`` is the set to go on with, ``state[3]`` the
-    room that it needs. ``state[1]`` counts pairs met, ``state[2]`` those counted in full.
+    With ``same`` the probing sets are the indexed ones; else all indexed ones come before all probing ones. Loop:
+    probing sets, their prefixes, postings; then each set that was met is counted in full, unless what was counted in
+    the prefixes and what is left behind them cannot make the overlap that is needed: the positional filter, taken once
+    at the end of both prefixes. ``overlap`` (int32, all 0) and ``touched`` have a cell for each indexed set. A pair
+    needs the ``sides`` of both to make 3. Returns the number of pairs written, indexed set to the left. Stops early
+    where the pairs of the next set might not fit: ``state[0]`` is the set to go on with, ``state[3]`` the room that it
+    needs. ``state[1]`` counts pairs met, ``state[2]`` those counted in full.
     """
     n = 0
     x = first
@@ -305,8 +307,8 @@ def probe(
             x += 1
             continue
         size = sizes[x]
-        high = min(x, members)
-        low = _first_of_size(sizes, _least_partner(size, threshold), high)
+        high = x if same else own_sizes.size
+        low = _first_of_size(own_sizes, _least_partner(size, threshold), high)
         met = 0
         for j in range(rooms[x], rooms[x] + held[x]):
             at = _slot(tokens[j], keys)
@@ -331,16 +333,20 @@ def probe(
             y = touched[m]
             common = np.int64(overlap[y])
             overlap[y] = 0
-            if sides[x] | sides[y] != 3:
+            if sides[x] | own_sides[y] != 3:
                 continue
             state[1] += 1
-            if sizes[y] != known_size:
-                known_size = sizes[y]
+            if own_sizes[y] != known_size:
+                known_size = own_sizes[y]
                 needed = overlap_needed(known_size, size, threshold)
-            if common + _rest(x, y, tokens, rooms, held, held_indexed, last, sizes, lengths, indexed) < needed:
+            rest = _rest(
+                ends[x, 0], kinds[x, 0], size - lengths[x], own_ends[y, 1], own_kinds[y, 1], known_size - own_indexed[y]
+            )
+            if common + rest < needed:
                 continue
             state[2] += 1
-            shared = _intersection(starts[x], starts[x] + size, starts[y], starts[y] + known_size, sets, needed)
+            a, b = starts[x], own_starts[y]
+            shared = intersection(a, a + size, sets, b, b + known_size, own_sets, needed)
             if shared >= needed:
                 share = shared / (size + known_size - shared)
                 if share >= threshold:

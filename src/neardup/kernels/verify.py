@@ -92,7 +92,7 @@ def overlap_needed(size_a, size_b, threshold):
 
 
 @part
-def _intersection(a, a_end, b, b_end, sets, needed):
+def intersection(a, a_end, sets_a, b, b_end, sets_b, needed):
     """Size of the intersection of two rising runs, or -1 as soon as it cannot reach ``needed``."""
     spare_a = (a_end - a) - needed
     spare_b = (b_end - b) - needed
@@ -104,7 +104,7 @@ def _intersection(a, a_end, b, b_end, sets, needed):
         from_a, from_b = a, b
         before = common
         for _ in range(steps):
-            x, y = sets[a], sets[b]
+            x, y = sets_a[a], sets_b[b]
             common += x == y
             a += x <= y
             b += y <= x
@@ -125,7 +125,7 @@ def check_pairs(left, right, starts, sizes, sets, threshold, similarity):
         a, b = left[p], right[p]
         size_a, size_b = sizes[a], sizes[b]
         needed = overlap_needed(size_a, size_b, threshold)
-        common = _intersection(starts[a], starts[a] + size_a, starts[b], starts[b] + size_b, sets, needed)
+        common = intersection(starts[a], starts[a] + size_a, sets, starts[b], starts[b] + size_b, sets, needed)
         similarity[p] = -1.0
         if common >= needed and size_a + size_b > 0:
             share = common / (size_a + size_b - common)

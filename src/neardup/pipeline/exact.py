@@ -1,50 +1,40 @@
 """The exact join of a collection: every pair of at least the threshold, whatever the memory limit.
 
-    all documents ── count shingles ──► rarity ── drop those that can have no partner ──► (again while it pays)
-        ── sets, in order of size ──► index ── probe, in threads ──► verified pairs
+    documents that may have a partner (``rarity``) ── sets, in order of size ──► index ── probe, in threads ──► pairs
 
-Sets that do not fit into memory together are joined block against block, in the order of their sizes; only blocks whose
-sizes allow a pair meet. The answer does not depend on threads, blocks, or the size of the table of occurrences.
+Sets that do not fit into memory together are indexed block after block, in the order of their sizes, and those of
+larger documents, as far as their size allows a pair, are built again for each block that they are held against. The
+answer does not depend on threads, blocks, or the size of the table of occurrences.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from neardup.pipeline.check import TooLargeError
 from neardup.pipeline.collection import Collection
 from neardup.pipeline.observe import Observer
 from neardup.pipeline.pairs import PairStore
+from neardup.pipeline.rarity import SLAB, Sieve, slabs
 from neardup.pipeline.threads import in_order
 from neardup.stages import join as join_stage
 from neardup.stages import shingle as shingle_stage
-from neardup.stages.join import Cells, Index, Occurrences, Rarity, SetBlock
+from neardup.stages.join import Index, Prefixes, Rarity, SetBlock
 from neardup.stages.shingle import Hasher
-from neardup.types import I64, U8, U32, U64
+from neardup.types import I64, U8, U64
 
 __all__ = ["Join", "join"]
 
-Flags = NDArray[np.bool_]
-
-SLAB = 1 << 18
-"""Shingles that a thread hashes at a time."""
-HELD = 96
-"""Slabs whose cells are held before they are counted: the more, the less often the table comes through the cache."""
-ROUNDS = 3
-"""Times that documents without a partner are looked for, at most."""
-WORTH = 0.7
-"""Share of the shingles that may be left for another round to pay."""
-SET_BYTES = 32
-"""Memory for each shingle of a block: set, prefix, table of keys, postings."""
+SHARE = 0.45
+"""Of the memory for data, for the sets that are indexed."""
 RANGES = 24
 """Ranges of probing sets that each thread gets, about: the more, the more even their work."""
-LEAST_BITS, MOST_BITS = 12, 32
-"""Of the table of occurrences: binary logarithms of its cells."""
+LEAST_RANGE = 1 << 14
+"""Shingles of a range, at least: each has its own scratch memory."""
 BOTH = 3
 """A document on both sides of the join; any two of them may pair."""
 
@@ -66,8 +56,8 @@ def join(
     """All pairs of ``rows`` of at least the threshold of the spec.
 
     Memory: 1 byte a cell of the table of occurrences, which has one cell or two a shingle or what a third of the
-    budget allows (a smaller one only drops fewer documents), then 32 bytes a shingle of the documents that are left, in
-    blocks where that is too much.
+    budget allows (a smaller one only drops fewer documents), then for each shingle of the documents that are left 14
+    bytes at a threshold of 0.8, 25 at 0.5, in blocks where that is too much.
 
     Args:
         collection: texts and counts.
@@ -82,151 +72,157 @@ def join(
     found.met, found.counted = space.state.get("joined", (0, 0))
     if "verified" in space.state:
         return found
-    work = _Work(collection, hasher, sides is not None, threads, observer)
-    rarity, rows, sides = work.survivors(rows, np.full(rows.size, BOTH, dtype=np.uint8) if sides is None else sides)
+    sieve = Sieve(collection, hasher, is_across=sides is not None, threads=threads, observer=observer)
+    rarity, rows, sides = sieve.survivors(rows, np.full(rows.size, BOTH, dtype=np.uint8) if sides is None else sides)
     if rows.size:
-        work.join(rows, sides, rarity, found)
+        _Work(collection, hasher, rarity, threads, observer).join(rows, sides, found)
     if space.workdir is not None:
         found.pairs.flush()
         space.checkpoint(verified=True, joined=[found.met, found.counted])
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Queue:
+    """Documents that are joined, in the order of their sizes, equally large ones by row."""
+
+    rows: I64
+    counts: I64
+    """int64[n], shingles with repeats."""
+    sizes: I64
+    sides: U8
+
+    def __len__(self) -> int:
+        return self.rows.size
+
+    def slice(self, first: int, last: int) -> _Queue:
+        """Some of them."""
+        part = slice(first, last)
+        return _Queue(self.rows[part], self.counts[part], self.sizes[part], self.sides[part])
+
+    def behind(self, key: tuple[int, int] | None) -> int:
+        """Documents up to the one of this size and row; none where there is no key."""
+        if key is None:
+            return 0
+        size, row = key
+        first, last = np.searchsorted(self.sizes, [size, size + 1])
+        return int(first + np.searchsorted(self.rows[first:last], row, side="right"))
+
+    def key(self, last: int) -> tuple[int, int]:
+        """Size and row of the document before place ``last``."""
+        return int(self.sizes[last - 1]), int(self.rows[last - 1])
+
+
 class _Work:
     """One join: the collection and how it is worked on."""
 
     fit: int | None = None
-    """Shingles of the sets held at a time; None: as many as the budget allows. Tests set it."""
+    """Shingles of the sets that are indexed at a time; None: as many as the budget allows. Tests set it."""
 
     def __init__(
-        self, collection: Collection, hasher: Hasher, is_across: bool, threads: int, observer: Observer
+        self, collection: Collection, hasher: Hasher, rarity: Rarity, threads: int, observer: Observer
     ) -> None:
-        self.collection, self.hasher, self.is_across = collection, hasher, is_across
+        self.collection, self.hasher, self.rarity = collection, hasher, rarity
         self.threads, self.observer = threads, observer
         self.threshold = collection.spec.threshold
         self.space = collection.space
         self._lock = threading.Lock()
-        self._rooms: list[U32] = []
+        self._rooms: list[U64] = []
 
-    def survivors(self, rows: I64, sides: U8) -> tuple[Rarity, I64, U8]:
-        """How rare shingles are among the documents that could have a partner, and these documents."""
-        for _ in range(ROUNDS):
-            counts = self.collection.counts.take(rows)
-            total = int(counts.sum())
-            rarity = self._rarity(rows, sides, counts, total)
-            alive = self._alive(rows, counts, rarity)
-            rows, sides = rows[alive], sides[alive]
-            if int(counts[alive].sum()) > WORTH * total:
-                break
-        return rarity, rows, sides
-
-    def _rarity(self, rows: I64, sides: U8, counts: I64, total: int) -> Rarity:
-        most = self.space.budget.share(0.33) // (2 if self.is_across else 1)
-        bits = max(LEAST_BITS, min(total.bit_length(), most.bit_length() - 1, MOST_BITS))
-        table = Occurrences(bits, is_across=self.is_across)
-        self.observer.stage("rarity", rows.size, "documents")
-
-        def cells(slab: slice) -> tuple[U32, list[Cells]]:
-            side, size = int(sides[slab.start]), int(counts[slab].sum())
-            raw, values = self._room(size), self._room(size)
-            found = []
-            used = 0
-            for documents, local, _ in self.collection.texts.parts(rows[slab]):
-                some = join_stage.cells(
-                    documents, local, self.hasher, bits=bits, side=side, raw=raw, values=values[used:]
-                )
-                found.append(some)
-                used += some.values.size
-            self._rooms.append(raw)
-            return values, found
-
-        held: list[tuple[U32, list[Cells]]] = []
-        slabs = list(_slabs(counts, sides))
-        for number, found in enumerate(in_order(cells, slabs, threads=self.threads), 1):
-            held.append(found)
-            if number % HELD == 0 or number == len(slabs):
-                self._count(table, [some for _, all_of in held for some in all_of])
-                self._rooms += [values for values, _ in held]
-                held = []
-        self._rooms.clear()
-        return table.rarity()
-
-    def _room(self, size: int) -> U32:
-        """Memory for cells, used again where it is large enough: fresh pages cost more than filling them."""
-        try:
-            room = self._rooms.pop()
-        except IndexError:
-            room = np.empty(0, dtype=np.uint32)
-        return room if room.size >= size else np.empty(max(size, SLAB), dtype=np.uint32)
-
-    def _count(self, table: Occurrences, held: list[Cells]) -> None:
-        step = -(-table.parts // (4 * self.threads))
-        ranges = ((first, min(first + step, table.parts)) for first in range(0, table.parts, step))
-        for _ in in_order(lambda part: table.count(held, *part), ranges, threads=self.threads):
-            pass
-
-    def _alive(self, rows: I64, counts: I64, rarity: Rarity) -> Flags:
-        alive = np.empty(rows.size, dtype=np.bool_)
-
-        def look(slab: slice) -> int:
-            for documents, local, part in self.collection.texts.parts(rows[slab]):
-                alive[slab][part] = join_stage.survivors(
-                    documents, local, counts[slab][part], self.hasher, rarity, self.threshold
-                )
-            return int(slab.stop - slab.start)
-
-        for done in in_order(look, _slabs(counts), threads=self.threads):
-            self.observer.advance(done)
-        return alive
-
-    def join(self, rows: I64, sides: U8, rarity: Rarity, found: Join) -> None:
-        """Join the documents that are left: as one block, or block against block.
+    def join(self, rows: I64, sides: U8, found: Join) -> None:
+        """Join documents: as one block, or block after block.
 
         Raises:
             TooLargeError: two documents do not fit into memory together.
         """
         counts = self.collection.counts.take(rows)
+        cost = _shingle_bytes(self.threshold)
         largest = np.sort(np.argsort(counts, kind="stable")[-2:])
-        need = SET_BYTES * int(counts[largest].sum())
+        need = int(cost * counts[largest].sum())
         if need > self.space.budget.work:
             raise TooLargeError(rows[largest], need)
-        fit = self.fit if self.fit is not None else self.space.budget.share(0.55) // SET_BYTES
+        fit = self.fit if self.fit is not None else int(self.space.budget.share(SHARE) / cost)
         is_whole = int(counts.sum()) <= fit
-        sets, starts, sizes = self._sets(rows, counts, rarity, is_kept=is_whole)
+        sets, starts, sizes = self._sets(rows, counts, is_kept=is_whole)
         alive = np.flatnonzero(sizes)
         order = alive[np.lexsort((rows[alive], sizes[alive]))]
-        rows, counts, sizes, sides = rows[order], counts[order], sizes[order], sides[order]
-        done = self._done(rows, sizes)
-        self.observer.stage("join", rows.size, "documents")
-        self.observer.advance(done)
+        queue = _Queue(rows[order], counts[order], sizes[order], sides[order])
+        self.observer.stage("join", len(queue), "documents")
+        done = queue.behind(self.space.state.get("probed"))
         if is_whole:
-            index = Index(SetBlock(sets, starts[order], sizes, sides), rows.size, rarity, self.threshold)
-            self._probe(index, rows, done, found, is_last=True)
+            self.observer.advance(done)
+            prefixes = Prefixes(SetBlock(sets, starts[order], queue.sizes, queue.sides), self.rarity, self.threshold)
+            self._join_whole(queue, prefixes, done, found)
             return
-        cuts = _cuts(sizes, fit // 2)
-        for first, last in cuts:
-            if last <= done:
-                continue
-            for low, high in cuts:
-                # the largest of a block must be large enough for the smallest of the block that it is probed with
-                if high > last or sizes[high - 1] / sizes[first] < self.threshold:
-                    continue
-                own = np.arange(low, high)
-                places = own if low == first else np.concatenate((own, np.arange(first, last)))
-                block = self._block(rows[places], counts[places], sides[places], rarity)
-                index = Index(block, own.size, rarity, self.threshold)
-                begin = max(first, done) - first + (0 if low == first else own.size)
-                self._probe(index, rows[places], begin, found, is_last=low == first)
+        begun = queue.behind(self.space.state.get("indexed"))
+        self.observer.advance(begun)
+        for low, high in _cuts(queue.sizes, fit):
+            if high > begun:
+                self._join_block(queue, low, high, done, found)
+                self.observer.advance(high - max(low, begun))
+                self._keep(found, indexed=queue.key(high))
 
-    def _done(self, rows: I64, sizes: I64) -> int:
-        """Probing sets that an interrupted run had finished; it may have had other blocks."""
-        if "probed" not in self.space.state:
-            return 0
-        size, row = self.space.state["probed"]
-        first, last = np.searchsorted(sizes, [size, size + 1])
-        return int(first + np.searchsorted(rows[first:last], row, side="right"))
+    def _join_whole(self, queue: _Queue, prefixes: Prefixes, done: int, found: Join) -> None:
+        """All sets against those before them; what was probed with is kept from time to time."""
+        index = Index(prefixes)
+        jobs = ((prefixes, first, last) for first, last in _ranges(queue.sizes, done, RANGES * self.threads))
+        for last in self._probe(index, queue.rows, jobs, found):
+            self.observer.advance(last - done)
+            done = last
+            self._keep(found, probed=queue.key(last))
 
-    def _sets(self, rows: I64, counts: I64, rarity: Rarity, *, is_kept: bool) -> tuple[U64, I64, I64]:
+    def _join_block(self, queue: _Queue, low: int, high: int, done: int, found: Join) -> None:
+        """A block of sets against itself, and against larger ones as far as their size allows; from ``done`` on."""
+        own = queue.slice(low, high)
+        prefixes = Prefixes(self._block(own), self.rarity, self.threshold)
+        index = Index(prefixes)
+        inside = _ranges(own.sizes, max(low, done) - low, RANGES * self.threads)
+        for _ in self._probe(index, own.rows, ((prefixes, *part) for part in inside), found):
+            pass
+        # a set is too large for the whole block when it is for the largest of it
+        reach = high + int(np.searchsorted(-int(own.sizes[-1]) / queue.sizes[high:], -self.threshold, side="right"))
+        larger = queue.slice(max(high, done), max(high, done, reach))
+
+        def against(part: tuple[int, int]) -> tuple[int, int]:
+            some = larger.slice(*part)
+            probing = Prefixes(self._block(some, is_alone=True), self.rarity, self.threshold)
+            return self._add(index, own.rows, probing, some.rows, 0, len(some), found)
+
+        for met, counted in in_order(against, _cuts(larger.sizes, SLAB), threads=self.threads):
+            found.met += met
+            found.counted += counted
+
+    def _probe(self, index: Index, rows: I64, jobs: Iterable[tuple[Prefixes, int, int]], found: Join) -> Iterator[int]:
+        """Probe with ranges of the indexed sets, in threads; yields the end of each range."""
+
+        def work(job: tuple[Prefixes, int, int]) -> tuple[int, int, int]:
+            prefixes, first, last = job
+            return last, *self._add(index, rows, prefixes, rows, first, last, found)
+
+        for last, met, counted in in_order(work, jobs, threads=self.threads):
+            found.met += met
+            found.counted += counted
+            yield last
+
+    def _add(
+        self, index: Index, rows: I64, probing: Prefixes, others: I64, first: int, last: int, found: Join
+    ) -> tuple[int, int]:
+        met = counted = 0
+        for some in index.probe(probing, first, last):
+            with self._lock:
+                found.pairs.add(rows[some.left], others[some.right], some.similarity)
+            met += some.met
+            counted += some.counted
+        return met, counted
+
+    def _keep(self, found: Join, **done: tuple[int, int]) -> None:
+        """Let what was found so far last, where it is time to."""
+        if self.space.is_due:
+            with self._lock:
+                found.pairs.flush()
+                self.space.checkpoint(joined=[found.met, found.counted], **done)
+
+    def _sets(self, rows: I64, counts: I64, *, is_kept: bool) -> tuple[U64, I64, I64]:
         """Sets of rising rows, where each starts, and its size; without ``is_kept`` the sizes only.
 
         A document that turns out to have no partner has the size 0.
@@ -234,84 +230,59 @@ class _Work:
         rooms = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
         sets = np.empty(int(rooms[-1]) if is_kept else 0, dtype=np.uint64)  # what is left over is never touched
         starts, sizes = np.empty(rows.size, dtype=np.int64), np.empty(rows.size, dtype=np.int64)
-        spare: list[U64] = []
 
         def build(slab: slice) -> None:
-            first, last = int(rooms[slab.start]), int(rooms[slab.stop])
-            try:
-                out = spare.pop()
-            except IndexError:
-                out = np.empty(0, dtype=np.uint64)
-            if out.size < last - first:
-                out = np.empty(max(last - first, SLAB), dtype=np.uint64)
-            for documents, local, part in self.collection.texts.parts(rows[slab]):
-                inside = rooms[slab.start + part.start : slab.start + part.stop + 1] - first
-                shingle_stage.build_rows(
-                    documents, local, counts[slab][part], self.hasher, inside, sizes[slab][part], out
-                )
-            starts[slab] = rooms[slab] - first
-            join_stage.pack(out, starts[slab], sizes[slab], rarity, self.threshold, sets[first:last])
-            starts[slab] += first
-            spare.append(out)
+            out = sets[int(rooms[slab.start]) : int(rooms[slab.stop])]
+            starts[slab], sizes[slab] = self._build(rows[slab], counts[slab], out)
+            starts[slab] += rooms[slab.start]
 
-        for _ in in_order(build, _slabs(counts), threads=self.threads):
+        for _ in in_order(build, slabs(counts), threads=self.threads):
             pass
         return sets, starts, sizes
 
-    def _block(self, rows: I64, counts: I64, sides: U8, rarity: Rarity) -> SetBlock:
-        """Sets of rows in any order."""
-        order = np.argsort(rows)
-        sets, starts, sizes = self._sets(rows[order], counts[order], rarity, is_kept=True)
+    def _build(self, rows: I64, counts: I64, out: U64) -> tuple[I64, I64]:
+        """Sets of rising rows into ``out``, end to end, if it is not empty; where each starts, and its size."""
+        starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+        sizes = np.empty(rows.size, dtype=np.int64)
+        try:
+            room = self._rooms.pop()
+        except IndexError:
+            room = np.empty(0, dtype=np.uint64)
+        if room.size < starts[-1]:
+            room = np.empty(max(int(starts[-1]), SLAB), dtype=np.uint64)
+        for documents, local, part in self.collection.texts.parts(rows):
+            rooms = starts[part.start : part.stop + 1]
+            shingle_stage.build_rows(documents, local, counts[part], self.hasher, rooms, sizes[part], room)
+        join_stage.pack(room, starts[:-1], sizes, self.rarity, self.threshold, out)
+        self._rooms.append(room)
+        return starts[:-1], sizes
+
+    def _block(self, queue: _Queue, *, is_alone: bool = False) -> SetBlock:
+        """Sets of documents in the order of their sizes; ``is_alone``: built in this thread."""
+        order = np.argsort(queue.rows)
+        rows, counts = queue.rows[order], queue.counts[order]
+        if is_alone:
+            sets = np.empty(int(counts.sum()), dtype=np.uint64)
+            starts, sizes = self._build(rows, counts, sets)
+        else:
+            sets, starts, sizes = self._sets(rows, counts, is_kept=True)
         back = np.empty_like(order)
         back[order] = np.arange(order.size)
-        return SetBlock(sets, starts[back], sizes[back], sides)
-
-    def _probe(self, index: Index, rows: I64, first: int, found: Join, *, is_last: bool) -> None:
-        """Probe with the sets from ``first`` on; ``is_last``: then all pairs with smaller ones are known."""
-
-        def work(part: tuple[int, int]) -> tuple[int, int, int]:
-            met = counted = 0
-            for some in index.probe(*part):
-                with self._lock:
-                    found.pairs.add(rows[some.left], rows[some.right], some.similarity)
-                met += some.met
-                counted += some.counted
-            return part[1], met, counted
-
-        sizes = index.block.sizes
-        for stop, met, counted in in_order(work, _ranges(sizes, first, RANGES * self.threads), threads=self.threads):
-            found.met += met
-            found.counted += counted
-            if is_last:
-                self.observer.advance(stop - first)
-                first = stop
-                if self.space.is_due:
-                    with self._lock:
-                        found.pairs.flush()
-                        probed = [int(sizes[stop - 1]), int(rows[stop - 1])]
-                        self.space.checkpoint(joined=[found.met, found.counted], probed=probed)
+        return SetBlock(sets, starts[back], sizes[back], queue.sides)
 
 
-def _slabs(counts: I64, sides: U8 | None = None) -> Iterator[slice]:
-    """Runs of documents of about ``SLAB`` shingles, each of one side."""
-    total = np.cumsum(counts)
-    begin = 0
-    while begin < counts.size:
-        spent = int(total[begin - 1]) if begin else 0
-        end = max(begin + 1, int(np.searchsorted(total, spent + SLAB, side="right")))
-        if sides is not None:
-            other = np.flatnonzero(sides[begin:end] != sides[begin])
-            end = begin + int(other[0]) if other.size else end
-        yield slice(begin, end)
-        begin = end
+def _shingle_bytes(threshold: float) -> float:
+    """Memory for each shingle of an indexed set: itself, in a prefix, in a posting list, in the table of keys."""
+    probing, indexed = 1 - threshold, (1 - threshold) / (1 + threshold)
+    return 8 + 8 * probing + 40 * indexed
 
 
-def _cuts(counts: I64, most: int) -> list[tuple[int, int]]:
+def _cuts(sizes: I64, most: int) -> list[tuple[int, int]]:
     """Blocks of at most ``most`` shingles, or of one document."""
-    total = np.cumsum(counts)
+    total = np.cumsum(sizes)
     cuts = []
     begin = 0
-    while begin < counts.size:
+    while begin < sizes.size:
         spent = int(total[begin - 1]) if begin else 0
         end = max(begin + 1, int(np.searchsorted(total, spent + most, side="right")))
         cuts.append((begin, end))
@@ -320,9 +291,10 @@ def _cuts(counts: I64, most: int) -> list[tuple[int, int]]:
 
 
 def _ranges(sizes: I64, first: int, parts: int) -> Iterator[tuple[int, int]]:
-    """About ``parts`` runs of sets from ``first`` on, of equal numbers of shingles."""
+    """At most ``parts`` runs of sets from ``first`` on, of about equal numbers of shingles."""
     total = np.cumsum(sizes[first:])
     if total.size:
+        parts = min(parts, 1 + int(total[-1]) // LEAST_RANGE)
         ends = np.unique(np.searchsorted(total, np.arange(1, parts + 1) * (int(total[-1]) / parts), side="left") + 1)
         begin = 0
         for end in np.minimum(ends, total.size).tolist():

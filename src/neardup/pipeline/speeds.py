@@ -20,7 +20,7 @@ from neardup.stages import bands as band_stage
 from neardup.stages import join as join_stage
 from neardup.stages import shingle as shingle_stage
 from neardup.stages import sketch as sketch_stage
-from neardup.stages.join import Index, Occurrences, SetBlock
+from neardup.stages.join import Index, Occurrences, Prefixes, SetBlock
 from neardup.stages.shingle import Hasher
 from neardup.tuning.costs import JoinTrial, Speeds
 from neardup.types import I64, U32, Documents
@@ -206,9 +206,10 @@ def _join(documents: Documents, counts: I64, hasher: Hasher, threshold: float) -
     shingle_stage.build_rows(documents, alive, counts[alive], hasher, starts, sizes, sets)
     order = np.argsort(sizes, kind="stable")
     sides = np.full(alive.size, 3, dtype=np.uint8)
-    index = Index(SetBlock(sets, starts[:-1][order], sizes[order], sides), alive.size, rarity, threshold)
+    prefixes = Prefixes(SetBlock(sets, starts[:-1][order], sizes[order], sides), rarity, threshold)
+    index = Index(prefixes)
     indexed = time.thread_time()
-    found = list(index.probe(0, alive.size))
+    found = list(index.probe(prefixes, 0, alive.size))
     done = time.thread_time()
     return JoinTrial(
         texts=len(documents),

@@ -18,7 +18,7 @@ from neardup.pipeline.observe import Observer, Silent
 from neardup.pipeline.threads import in_order
 from neardup.stages import partners as partner_stage
 from neardup.stages import shingle as shingle_stage
-from neardup.stages.partners import Block, Index, Scratch
+from neardup.stages.partners import Block, Index, Rarity, Scratch
 from neardup.stages.shingle import Hasher
 from neardup.types import F64, I32, I64, U64, Pairs, ShingleSets
 
@@ -26,10 +26,16 @@ __all__ = ["Truth", "draw", "find_truth"]
 
 BLOCK_BYTES = 2 << 20
 """Text that a thread passes over at a time."""
-SHINGLE_BYTES = 40
-"""Memory for each shingle of the sample while its index is built."""
+SHINGLE_BYTES = 64
+"""Memory for each shingle of the sample while its index is built, and for the scratch of the pass."""
 SLAB = 1 << 20
 """Candidates that are checked together."""
+WIDER = 3
+"""Beside the sample, documents of so many times its shingles tell which shingles are common ..."""
+AT_MOST = 32
+"""... but no more than one of so many of the collection."""
+RARITY_SEED = 1 << 63
+"""By which those are drawn; no sample has it, so they are others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +84,7 @@ def find_truth(
 ) -> Truth:
     """All partners of the documents drawn, with exact similarities.
 
-    The answer does not depend on threads and memory. Where the index of the sample does not fit the budget, the sample
+    The pairs do not depend on threads and memory. Where the index of the sample does not fit the budget, the sample
     is cut and there is a pass for each part.
 
     Args:
@@ -98,13 +104,14 @@ def find_truth(
     # plain documents first: where the documents of crowds begin the index can leave them out
     drawn = drawn[np.argsort(crowd[drawn] >= 0, kind="stable")]
     parts = list(_parts(drawn, collection))
+    rarity = _rarity_of(drawn, collection, weight, hasher)
     observer.stage("audit", len(parts) * collection.texts.nbytes, "bytes")
     found = [(np.empty((0, 2), dtype=np.int64), np.empty(0))]
     candidates = 0
     for part in parts:
-        sets = _sets_of(part, collection, hasher)
+        sets = _sets_of(part, collection, hasher, threads)
         plain = int(np.count_nonzero(crowd[part] < 0))
-        index = partner_stage.build_index(sets, part, plain, threshold=spec.threshold)
+        index = partner_stage.build_index(sets, part, plain, rarity=rarity, threshold=spec.threshold)
         del sets
         for left, right in _slabs(_pass(index, collection, weight, crowd, hasher, threads, observer)):
             candidates += left.size
@@ -128,7 +135,21 @@ def _parts(drawn: I64, collection: Collection) -> Iterator[I64]:
         begin = end
 
 
-def _sets_of(rows: I64, collection: Collection, hasher: Hasher) -> ShingleSets:
+def _rarity_of(drawn: I64, collection: Collection, weight: I32, hasher: Hasher) -> Rarity:
+    """How common shingles are: counted in the sample and in some documents beside, drawn alike."""
+    inside = int(collection.counts.take(drawn).sum())
+    total = sum(int(counts.sum()) for _, counts in collection.counts.scan(SCAN))
+    more = min(WIDER * inside, total // AT_MOST)
+    documents = more * int(np.count_nonzero(weight)) // max(1, total)
+    others = draw(collection, weight, documents=documents, seed=RARITY_SEED)
+    rarity = Rarity.of(collection.spec.threshold, inside + more)
+    for rows in _cut(np.union1d(drawn, others), collection):
+        for block, local, _ in collection.texts.parts(rows):
+            rarity.see(block, local, hasher)
+    return rarity
+
+
+def _sets_of(rows: I64, collection: Collection, hasher: Hasher, threads: int) -> ShingleSets:
     """The sets of some documents, in the order of ``rows``."""
     order = np.argsort(rows)
     rising = rows[order]
@@ -136,9 +157,16 @@ def _sets_of(rows: I64, collection: Collection, hasher: Hasher) -> ShingleSets:
     starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
     sizes = np.empty(rows.size, dtype=np.int64)
     room = np.empty(int(starts[-1]), dtype=np.uint64)
-    for documents, local, part in collection.texts.parts(rising):
-        rooms = starts[part.start : part.stop + 1]
-        shingle_stage.build_rows(documents, local, counts[part], hasher, rooms, sizes[part], room)
+
+    def work(some: I64) -> None:
+        first = int(np.searchsorted(rising, some[0]))
+        for documents, local, part in collection.texts.parts(some):
+            here = slice(first + part.start, first + part.stop)
+            rooms = starts[here.start : here.stop + 1]
+            shingle_stage.build_rows(documents, local, counts[here], hasher, rooms, sizes[here], room)
+
+    for _ in in_order(work, _cut(rising, collection), threads=threads):
+        pass
     place = np.empty(rows.size, dtype=np.int64)
     place[order] = np.arange(rows.size)
     offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes[place])))
@@ -167,11 +195,7 @@ def _pass(
         for documents, local, part in collection.texts.parts(rows):
             some = rows[part]
             block = Block(documents, local, some, collection.counts.take(some), crowd[some] >= 0)
-            found.append(
-                partner_stage.find_candidates(
-                    block, index, scratch, kind=hasher.kind, k=hasher.k, key=hasher.key, letters=hasher.letters
-                )
-            )
+            found.append(partner_stage.find_candidates(block, index, scratch, hasher))
         spare.append(scratch)
         left, right = (np.concatenate(column) for column in zip(*found, strict=True))
         return left, right, int(collection.texts.lengths(rows).sum())
@@ -184,10 +208,14 @@ def _pass(
 def _blocks(collection: Collection, weight: I32) -> Iterator[I64]:
     """Rows of weight, cut where their texts fill a block."""
     for first in range(0, len(collection), SCAN):
-        rows = np.flatnonzero(weight[first : first + SCAN]) + first
-        ends = np.cumsum(collection.texts.lengths(rows))
-        cuts = np.flatnonzero(np.diff(ends // BLOCK_BYTES)) + 1
-        yield from (block for block in np.split(rows, cuts) if block.size)
+        yield from _cut(np.flatnonzero(weight[first : first + SCAN]) + first, collection)
+
+
+def _cut(rows: I64, collection: Collection) -> Iterator[I64]:
+    """Rows, cut where their texts fill a block."""
+    ends = np.cumsum(collection.texts.lengths(rows))
+    cuts = np.flatnonzero(np.diff(ends // BLOCK_BYTES)) + 1
+    yield from (block for block in np.split(rows, cuts) if block.size)
 
 
 def _slabs(pieces: Iterator[tuple[I64, I64]]) -> Iterator[tuple[I64, I64]]:

@@ -22,7 +22,7 @@ from neardup.kernels import joining, verify
 from neardup.stages.shingle import Hasher
 from neardup.types import F64, I64, U8, U32, U64, Documents
 
-__all__ = ["Cells", "Index", "Joined", "Occurrences", "Rarity", "SetBlock", "cells", "pack", "survivors"]
+__all__ = ["Cells", "Index", "Joined", "Occurrences", "Prefixes", "Rarity", "SetBlock", "cells", "pack", "survivors"]
 
 PART_CELLS = 18
 """Binary logarithm of the cells that are counted at a time: 512 kB of the table, which a processor's cache holds."""
@@ -140,18 +140,22 @@ def _hashing(hasher: Hasher, documents: Documents) -> tuple[Any, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SetBlock:
-    """Shingle sets in memory, in rising order of size; behind the first ``members`` another run of rising sizes."""
+    """Shingle sets in memory, in rising order of size."""
 
     sets: U64
     starts: I64
+    """int64[n]: where each begins in ``sets``."""
     sizes: I64
     sides: U8
     """1, 2 or 3; a pair needs both sides. 3 for all where any two may pair."""
 
+    def __len__(self) -> int:
+        return self.sizes.size
+
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Pairs of places in a block, ``left`` before ``right``."""
+    """Pairs of places, the indexed set ``left``, the probing one ``right``."""
 
     left: I64
     right: I64
@@ -162,38 +166,47 @@ class Joined:
     """Of these, pairs that were counted in full."""
 
 
-class Index:
-    """The first ``members`` sets of a block, ready to be probed with any set of the block."""
+class Prefixes:
+    """The rarest shingles of the sets of a block, with which they are indexed and probed with."""
 
-    def __init__(self, block: SetBlock, members: int, rarity: Rarity, threshold: float) -> None:
-        """Choose prefixes and build the posting lists. O(shingles); the sets are only read."""
-        n = block.sizes.size
-        self.block, self.members, self.threshold = block, members, threshold
-        self._lengths, self._indexed = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-        joining.prefix_lengths(block.sizes, threshold, self._lengths, self._indexed)
-        self._rooms = np.zeros(n + 1, dtype=np.int64)
-        np.cumsum(self._lengths, out=self._rooms[1:])
-        self._tokens = np.empty(int(self._rooms[-1]), dtype=np.uint64)
-        self._held, self._held_indexed = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-        self._last = np.empty((n, 2), dtype=np.uint8)
+    def __init__(self, block: SetBlock, rarity: Rarity, threshold: float) -> None:
+        """Choose them. O(shingles); the sets are only read."""
+        n = len(block)
+        self.block, self.threshold = block, threshold
+        self.lengths, self.indexed = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+        joining.prefix_lengths(block.sizes, threshold, self.lengths, self.indexed)
+        self.rooms = np.zeros(n + 1, dtype=np.int64)
+        np.cumsum(self.lengths, out=self.rooms[1:])
+        self.tokens = np.empty(int(self.rooms[-1]), dtype=np.uint64)
+        self.held, self.held_indexed = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+        self.ends, self.kinds = np.empty((n, 2), dtype=np.uint64), np.empty((n, 2), dtype=np.uint8)
         joining.prefixes(
-            *(block.sets, block.starts, block.sizes, self._lengths, self._indexed),
-            *(rarity.classes, rarity.bits),
-            *(self._rooms, self._tokens, self._held, self._held_indexed, self._last),
+            *(block.sets, block.starts, block.sizes, self.lengths, self.indexed, rarity.classes, rarity.bits),
+            *(self.rooms, self.tokens, self.held, self.held_indexed, self.ends, self.kinds),
         )
-        held = self._held_indexed[:members]
-        total = int(held.sum())
-        self._keys = np.full(1 << max(4, (2 * total - 1).bit_length()), verify.VACANT, dtype=np.uint64)
+
+
+class Index:
+    """The sets of a block, ready to be probed with sets of its own or of larger ones."""
+
+    def __init__(self, own: Prefixes) -> None:
+        """Build the posting lists. O(shingles of the prefixes)."""
+        self._own = own
+        total = int(own.held_indexed.sum())
+        self._keys = np.full(1 << max(4, (3 * total // 2).bit_length()), verify.VACANT, dtype=np.uint64)
         self._starts = np.empty(self._keys.size + 1, dtype=np.int64)
         self._postings = np.empty(total, dtype=np.int32)
-        joining.index_keys(self._tokens, self._rooms, held, self._keys, self._starts)
-        joining.index_rows(self._tokens, self._rooms, held, self._keys, self._starts, self._postings)
+        joining.index_keys(own.tokens, own.rooms, own.held_indexed, self._keys, self._starts)
+        joining.index_rows(own.tokens, own.rooms, own.held_indexed, self._keys, self._starts, self._postings)
 
-    def probe(self, first: int, stop: int) -> Iterator[Joined]:
-        """Pairs of the sets ``first`` to ``stop`` with indexed ones before them, some at a time."""
-        block = self.block
-        overlap = np.zeros(self.members, dtype=np.int32)
-        touched = np.empty(self.members, dtype=np.int32)
+    def probe(self, probing: Prefixes, first: int, stop: int) -> Iterator[Joined]:
+        """Pairs of the sets ``first`` to ``stop`` with indexed ones before them in the order of size, some at a time.
+
+        ``probing`` are the prefixes that were indexed, or those of sets that all come behind the indexed ones.
+        """
+        block, own = probing.block, self._own
+        overlap = np.zeros(len(own.block), dtype=np.int32)
+        touched = np.empty(len(own.block), dtype=np.int32)
         state = np.array([first, 0, 0, 0], dtype=np.int64)
         room = ROOM
         while state[0] < stop:
@@ -201,9 +214,11 @@ class Index:
             left, right = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
             similarity = np.empty(room, dtype=np.float64)
             n = joining.probe(
-                *(block.sets, block.starts, block.sizes, block.sides, self._tokens, self._rooms),
-                *(self._held, self._held_indexed, self._lengths, self._indexed, self._last),
-                *(self._keys, self._starts, self._postings, self.members, int(state[0]), stop, self.threshold),
+                *(block.sets, block.starts, block.sizes, block.sides, probing.tokens, probing.rooms),
+                *(probing.held, probing.lengths, probing.ends, probing.kinds),
+                *(own.block.sets, own.block.starts, own.block.sizes, own.block.sides),
+                *(own.indexed, own.ends, own.kinds, self._keys, self._starts, self._postings),
+                *(probing is own, int(state[0]), stop, own.threshold),
                 *(overlap, touched, state, left, right, similarity),
             )
             room = max(room, int(state[3]))

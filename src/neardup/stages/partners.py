@@ -1,8 +1,8 @@
 """Candidates for a few documents among all: an index of the few, and the pass that holds documents against it.
 
-Here: ``build_index`` over the shingle sets of a sample, and ``find_candidates`` of a block of documents. No partner is
-lost; which candidates are partners says the exact check. Drawing the sample and fetching the texts is in
-``pipeline.truth``.
+Here: ``Rarity``, how common shingles are; ``build_index`` over the shingle sets of a sample, which keeps rare ones;
+and ``find_candidates`` of a block of documents. No partner is lost; which candidates are partners says the exact check.
+Drawing the sample and fetching the texts is in ``pipeline.truth``.
 """
 
 from __future__ import annotations
@@ -13,18 +13,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels import scanning
-from neardup.types import I32, I64, U8, U64, Documents, ShingleSets
+from neardup.stages.shingle import Hasher
+from neardup.types import I32, I64, U8, U32, U64, Documents, ShingleSets
 
-__all__ = ["Index", "Scratch", "build_index", "find_candidates"]
+__all__ = ["Block", "Index", "Rarity", "Scratch", "build_index", "find_candidates"]
 
+SHARE = 0.05
+"""Of what a partner may lack: so much more it must hold, or strangers would be candidates too often."""
 SPARE = 4.0
-"""Shingles that a partner must hold beside what else is asked of it: one phrase in common is no sign."""
+"""Shingles that a partner must hold beside what else is asked of it: one phrase in common is no sign. At least one,
+for documents that hold nothing of what is kept are never looked at."""
+POOL = 2.5
+"""Shingles are chosen out of so many times what a partner may lack, those of smallest hash: the other hashes of a
+document end at one load, but the fewer there are to choose from, the more common are those that are kept."""
 MOST_CELLS = 1 << 22
-"""In which the shingles of the sample are counted, four for each of them: 16 MB are enough for a few million."""
-BITS_PER_KEY = 8
-"""Of the bitmap: a few strange shingles in a hundred are looked up in the table for nothing; more would leave L2."""
+"""In which shingles are counted, four for each of them: 16 MB are enough for a few million."""
+BITS_PER_KEY = 6
+"""Of the bitmap, up to twice as many: a few strange shingles in a hundred are looked up in the table for nothing ..."""
+CACHED = 1 << 22
+"""... and four times as many while these bits suffice: 512 KB, half of L2."""
 ROOM = 1 << 16
 """Candidates written at a time, or one for each set of the sample if there are more."""
+
+
+@dataclass(slots=True)
+class Rarity:
+    """How common shingles are, as far as some documents tell: only those whose hash is below ``bound`` are counted."""
+
+    bound: np.uint64
+    common: U32
+    """uint32, a power of two of cells: shingles seen of each, with repeats."""
+    seen: int = 0
+    """Documents."""
+
+    @classmethod
+    def of(cls, threshold: float, shingles: int) -> Rarity:
+        """Nothing seen yet; ``shingles`` are expected."""
+        part = min(1.0, POOL * (1.0 - threshold))
+        bound = np.uint64(min(int(part * 2.0**64), 2**64 - 1))
+        return cls(bound, np.zeros(min(MOST_CELLS, _power(4 * shingles)), dtype=np.uint32))
+
+    def see(self, documents: Documents, docs: I64, hasher: Hasher) -> None:
+        """Count the shingles of some documents. O(shingles)."""
+        args = hasher.kind, hasher.k, hasher.key, documents.data, documents.offsets, hasher.letters
+        scanning.rarity(*args, docs, self.bound, self.common)
+        self.seen += docs.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,27 +66,27 @@ class Index:
 
     rows: I64
     """int64[n]: the document of each set."""
+    sizes: I64
+    """int64[n]: shingles of each set."""
+    plain: int
+    """Sets that stand in no crowd: the first ones."""
+    threshold: float
     needed: I32
     """int32[n]: kept shingles that a partner holds at least."""
     least: I64
     """int64[n]: shingles that a partner has at least."""
+    coarse: U8
+    """Whether any hash is kept that begins so."""
     bits: U64
-    """Bitmap in front of the table; its size and that of ``cells`` is a power of two."""
-    cells: I32
-    """From a hash to its group, or -1."""
-    keys: U64
-    """Hash of each group."""
+    """Bitmap in front of the table; its size and that of ``slots`` is a power of two."""
+    slots: U64
+    """uint64[cells, 2]: a hash and the set that keeps it, or n and the number of a list."""
     starts: I64
-    """First set of each group in ``posts``, and of the next."""
+    """First set of each list in ``posts``, and of the next."""
     middles: I64
-    """First set of each group that stands in a crowd."""
+    """First set of each list that stands in a crowd."""
     posts: I32
-    """Sets that keep the hash of each group."""
-
-    @property
-    def groups(self) -> int:
-        """Distinct shingles kept."""
-        return self.keys.size
+    """Sets that keep the hash of each list."""
 
 
 @dataclass(slots=True)
@@ -72,9 +105,9 @@ class Scratch:
         n = index.rows.size
         room = max(ROOM, n)
         return cls(
-            np.zeros(index.groups, dtype=np.int32),
+            np.zeros(len(index.slots), dtype=np.int32),
             np.zeros(n, dtype=np.int32),
-            np.zeros(n, dtype=np.int32),
+            np.zeros(n + 1, dtype=np.int32),
             np.empty(room, dtype=np.int64),
             np.empty(room, dtype=np.int64),
         )
@@ -100,48 +133,54 @@ def _power(least: int) -> int:
     return 1 << max(6, (least - 1).bit_length())
 
 
-def build_index(sets: ShingleSets, rows: I64, plain: int, *, threshold: float) -> Index:
+def build_index(sets: ShingleSets, rows: I64, plain: int, *, rarity: Rarity, threshold: float) -> Index:
     """Index the sets of a sample.
 
     Args:
         sets: none empty; those of documents in crowds last.
         rows: int64[n], the document of each.
         plain: how many are in no crowd.
-        threshold: least similarity of a partner.
+        rarity: which shingles are common. The answer is the same whatever it tells, but not the time.
+        threshold: least similarity of a partner, for which ``rarity`` was made.
 
-    Memory: 12 bytes a shingle of the sample, 40 for each that is kept, and 16 MB at most.
+    Memory: 24 bytes a shingle of the sample, and 80 for each that is kept.
     """
     n = len(sets)
-    common = np.zeros(min(MOST_CELLS, _power(4 * sets.hashes.size)), dtype=np.uint32)
-    scanning.rarity(sets.hashes, common)
     kept = np.empty(sets.hashes.size, dtype=np.uint64)
     chosen, needed, least = (np.empty(n, dtype=np.int64) for _ in range(3))
-    total = int(scanning.choose(sets.offsets, sets.hashes, common, threshold, SPARE, kept, chosen, needed, least))
+    bound, common, seen = rarity.bound, rarity.common, rarity.seen
+    total = int(
+        scanning.choose(
+            sets.offsets, sets.hashes, bound, common, seen, threshold, SHARE, SPARE, kept, chosen, needed, least
+        )
+    )
     kept = kept[:total]
     owners = np.repeat(np.arange(n, dtype=np.int32), chosen)
-    bits = np.zeros(_power(BITS_PER_KEY * total // 64), dtype=np.uint64)
-    cells = np.full(_power(2 * total), -1, dtype=np.int32)
-    keys = np.empty(total, dtype=np.uint64)
-    starts = np.zeros(total + 2, dtype=np.int64)
-    middles = np.zeros(total, dtype=np.int64)
+    coarse = np.zeros(1 << scanning.COARSE, dtype=np.uint8)
+    room = max(BITS_PER_KEY * total, min(4 * BITS_PER_KEY * total, CACHED))
+    bits = np.zeros(_power(room // 64), dtype=np.uint64)
+    slots = np.full((_power(total + total // 2), 2), scanning.VACANT)
+    starts = np.zeros(total // 2 + 2, dtype=np.int64)
+    middles = np.zeros(total // 2, dtype=np.int64)
     posts = np.empty(total, dtype=np.int32)
-    groups = int(scanning.index(kept, owners, plain, bits, cells, keys, starts, middles, posts))
+    lists = int(scanning.index(kept, owners, n, plain, coarse, bits, slots, starts, middles, posts))
     return Index(
         rows,
+        np.diff(sets.offsets),
+        plain,
+        threshold,
         needed.astype(np.int32),
         least,
+        coarse,
         bits,
-        cells,
-        keys[:groups].copy(),
-        starts[: groups + 1].copy(),
-        middles[:groups].copy(),
-        posts,
+        slots,
+        starts[: lists + 1].copy(),
+        middles[:lists].copy(),
+        posts[: starts[lists]].copy(),
     )
 
 
-def find_candidates(
-    block: Block, index: Index, scratch: Scratch, *, kind: int, k: int, key: np.uint64, letters: U8
-) -> tuple[I64, I64]:
+def find_candidates(block: Block, index: Index, scratch: Scratch, hasher: Hasher) -> tuple[I64, I64]:
     """Pairs (document of the block, document of the index) that may be partners: every one that is, and few others.
 
     A pair inside crowds is left out. O(shingles), and one step for each set that keeps a shingle which is met.
@@ -150,26 +189,29 @@ def find_candidates(
     first = 0
     while first < block.docs.size:
         first, written = scanning.scan(
-            kind,
-            k,
-            key,
+            hasher.kind,
+            hasher.k,
+            hasher.key,
             block.documents.data,
             block.documents.offsets,
-            letters,
+            hasher.letters,
             block.docs,
             block.rows,
             block.counts,
             block.crowded,
             first,
+            index.coarse,
             index.bits,
-            index.cells,
-            index.keys,
+            index.slots,
             index.starts,
             index.middles,
             index.posts,
             index.rows,
+            index.sizes,
+            index.plain,
             index.needed,
             index.least,
+            index.threshold,
             scratch.stamps,
             scratch.hits,
             scratch.touched,
