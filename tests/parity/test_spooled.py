@@ -202,11 +202,12 @@ def test_a_run_killed_under_one_memory_limit_goes_on_under_another(
 
 
 @pytest.mark.usefixtures("little_memory")
-@pytest.mark.parametrize("work", [3_000_000, 1 << 40])
-def test_an_exact_join_killed_behind_any_checkpoint_goes_on_under_any_limit(
-    work: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("fit", "later"), [(12_000, 10**9), (10**9, 12_000), (12_000, 5_000)])
+def test_an_exact_join_killed_behind_any_checkpoint_goes_on_in_blocks_of_any_size(
+    fit: int, later: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Blocks follow the limit; which sets have been probed with must not."""
+    """Blocks follow the memory limit; which sets have been joined must not."""
+    monkeypatch.setattr("neardup.pipeline.exact.LEAST_RANGE", 1_000)
     source = tmp_path / "documents.txt"
     source.write_text("\n".join(text for text in mixed()[::2] if text), encoding="utf-8")
     options: dict[str, Any] = {"exact": True, "threshold": 0.7, "input_format": "lines", "block": 100, "threads": 2}
@@ -214,6 +215,7 @@ def test_an_exact_join_killed_behind_any_checkpoint_goes_on_under_any_limit(
     expected = neardup.find(source, **options)
     died = 0
     for checkpoints in range(1, 1000, 2):
+        monkeypatch.setattr("neardup.pipeline.exact._Work.fit", fit)
         for _ in killed_after(checkpoints, monkeypatch):
             try:
                 neardup.find(source, **options)
@@ -222,9 +224,8 @@ def test_an_exact_join_killed_behind_any_checkpoint_goes_on_under_any_limit(
             else:
                 assert died > 4
                 return
-        with monkeypatch.context() as patched:
-            patched.setattr(Budget, "of", classmethod(lambda cls, limit: Budget(work, work)))
-            found = neardup.find(source, resume=True, **options)
+        monkeypatch.setattr("neardup.pipeline.exact._Work.fit", later)
+        found = neardup.find(source, resume=True, **options)
         assert found.pairs == expected.pairs
         assert found.clusters == expected.clusters
 
