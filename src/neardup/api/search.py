@@ -68,13 +68,13 @@ def find(
     answer is the same for any ``threads`` and ``block``; the order of the input decides the order of rows only.
 
     Args:
+        inputs: a path (file, folder, glob) or a list of ``pathlib.Path``; a list of str (the documents); an iterable
+            or mapping of (id, text); any object with the Arrow PyCapsule interface (a data frame, a table, a column).
+            With ``shingle="item"`` a document may be a list or set of str or int.
         exact: find all pairs by the exact join, none missed, instead of those that banding finds. ``"auto"``: when the
             plan predicts it to be no slower; the inputs are then read twice.
         against: a second collection, given as ``inputs`` may be: then only pairs of one of its documents (id_b) with
             one of the inputs (id_a) are found, by the exact join, and no clusters are made.
-        inputs: a path (file, folder, glob) or a list of ``pathlib.Path``; a list of str (the documents); an iterable
-            or mapping of (id, text); any object with the Arrow PyCapsule interface (a data frame, a table, a column).
-            With ``shingle="item"`` a document may be a list or set of str or int.
         threshold: least Jaccard similarity, 0 < t <= 1.
         recall: least probability of finding a pair at the threshold.
         shingle: ``char:K``, ``word:K``, ``byte:K`` or ``item``.
