@@ -118,7 +118,11 @@ def test_a_reader_that_goes_away_is_no_error(many_pairs: Path):
 def interrupt(run: subprocess.Popen[bytes]) -> str:
     """Send Ctrl-C, wait, and return what was said."""
     run.send_signal(signal.SIGINT)
-    _, message = run.communicate(timeout=LIMIT)
+    try:
+        _, message = run.communicate(timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        run.kill()  # or leaving the block would wait for its end
+        raise
     return message.decode("utf-8", "replace")
 
 

@@ -10,7 +10,11 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import click
@@ -18,7 +22,7 @@ import click
 from neardup._version import __version__
 from neardup.errors import NeardupError, did_you_mean
 
-__all__ = ["main", "silence_stdout", "stop_now"]
+__all__ = ["interrupted", "main", "silence_stdout", "stop_now"]
 
 _COMMANDS = {
     "audit": ("neardup.cli.audit", "Measure the recall and the precision of a search on its own collection."),
@@ -30,6 +34,8 @@ _COMMANDS = {
 }
 """Name of each command, the module that holds it as ``command``, and its line in the help."""
 
+interrupted = threading.Event()
+"""Whether Ctrl-C was heard since the command began."""
 VERBOSE = "neardup.verbose"
 """Key in the context's ``meta``: whether --verbose was given (unexpected errors then show where)."""
 WRITTEN = "neardup.written"
@@ -69,7 +75,8 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; every error that is no usage error ends here."""
         try:
-            return super().invoke(ctx)
+            with _listening():
+                return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:
@@ -91,6 +98,26 @@ class Commands(click.Group):
                 f"unexpected {type(exc).__name__}: {exc}. This is a fault in neardup {__version__};"
                 f" report it with the command that you ran.{shown}",
             ) from exc
+
+
+@contextmanager
+def _listening() -> Iterator[None]:
+    """Remember Ctrl-C: code of a library that is being imported may swallow the exception that it raises."""
+    plain = signal.getsignal(signal.SIGINT)
+    if plain is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def hear(number: int, frame: object) -> NoReturn:
+        interrupted.set()
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, hear)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, plain)
+        interrupted.clear()
 
 
 def _failed(ctx: click.Context, message: str) -> click.ClickException:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from neardup.cli import WORK, stop_now
+from neardup.cli import WORK, interrupted, stop_now
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
@@ -109,11 +109,11 @@ def decided(
     observer: Stoppable,
 ) -> tuple[Spec, str | None]:
     """The spec, and why, where ``--exact auto`` leaves it to the plan; an interrupted run goes on as it began."""
+    if options["exact"] != "auto" or options.get("against"):
+        return spec, None
     from neardup.planning import decide
     from neardup.runs import check_threads
 
-    if options["exact"] != "auto" or options.get("against"):
-        return spec, None
     if options["resume"]:
         from neardup.spool.manifest import Manifest
         from neardup.tuning import as_exact
@@ -234,6 +234,8 @@ def in_background(ctx: click.Context, work: Callable[[], Outcome], stoppable: St
     """
     from concurrent.futures import Future
 
+    if interrupted.is_set():
+        raise KeyboardInterrupt  # it came while a library was being imported, which did not pass it on
     future: Future[Outcome] = Future()
 
     def do() -> None:
