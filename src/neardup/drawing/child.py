@@ -61,19 +61,6 @@ def _spec(plain: dict[str, Any]) -> Spec:
     )
 
 
-def _exact(spec: Spec) -> Spec:
-    """The spec of the exact join that answers the same question."""
-    return tuning.make_spec(
-        threshold=spec.threshold,
-        shingle=spec.shingle,
-        normalize=spec.normalize,
-        seed=spec.seed,
-        crowd=spec.crowd,
-        collapse_exact=spec.collapse_exact,
-        exact=True,
-    )
-
-
 def _open(inputs: Any, spec: Spec) -> Reader:
     return open_inputs(inputs, text=None if isinstance(inputs, list) else "text", item=spec.shingle.kind == "item")
 
@@ -83,7 +70,7 @@ def _one(method: str, reader: Reader, spec: Spec, threads: int) -> None:
     if method == "naive":
         compare_all(reader, spec, threads)
         return
-    with Run(reader, _exact(spec) if method == "exact" else spec, threads) as run:
+    with Run(reader, tuning.as_exact(spec) if method == "exact" else spec, threads) as run:
         finding = run.find("star")
         for _ in finding.pairs():
             pass

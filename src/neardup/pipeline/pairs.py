@@ -33,7 +33,7 @@ class PairStore:
         self._n = n
         self._space = space
         self._most = space.budget.share(part)
-        self._may_spill = may_spill and space.path is not None
+        self._may_spill = may_spill and space.path is not None and space.workdir is None
         self._sorter = self._made()
 
     def _made(self) -> Sorter:
@@ -50,8 +50,6 @@ class PairStore:
     def _spill(self) -> None:
         """Go on in files; what is there already moves."""
         self._may_spill = False
-        if self._space.workdir is not None and self._sorter.is_spooled:
-            return
         self._space.open()
         held, self._sorter = self._sorter, self._made()
         for keys, similarity in held.merged(PIECE, unique=False):

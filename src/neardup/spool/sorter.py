@@ -74,11 +74,6 @@ class Sorter:
         return self._written + len(self._keys)
 
     @property
-    def is_spooled(self) -> bool:
-        """Whether records go to files of a workdir."""
-        return self._workdir is not None
-
-    @property
     def nbytes(self) -> int:
         """Bytes of records held in memory now."""
         return len(self._keys) * (8 if self._payload is None else 16)
