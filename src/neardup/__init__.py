@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from neardup.auditing import Audit, AuditBin
     from neardup.errors import (
         FormatError,
+        IndexLocked,
+        IndexNotFound,
         InputError,
         MissingDependency,
         NeardupError,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
         SpoolError,
     )
     from neardup.explaining.model import Explanation
+    from neardup.index import Added, Admission, Hit, Index, IndexInfo, Stored, Verified
     from neardup.params import Bands, Keep, Normalize, Shingle, Spec
     from neardup.planning import Plan
     from neardup.result import Cleaned, CleanSummary, Result, SourceShare, Summary
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
     from neardup.tuning import choose_bands, s_curve
 
 __all__ = [
+    "Added",
+    "Admission",
     "Audit",
     "AuditBin",
     "Bands",
@@ -48,6 +53,11 @@ __all__ = [
     "Cleaned",
     "Explanation",
     "FormatError",
+    "Hit",
+    "Index",
+    "IndexInfo",
+    "IndexLocked",
+    "IndexNotFound",
     "InputError",
     "Keep",
     "MissingDependency",
@@ -62,7 +72,9 @@ __all__ = [
     "Spec",
     "SpecMismatch",
     "SpoolError",
+    "Stored",
     "Summary",
+    "Verified",
     "__version__",
     "audit",
     "choose_bands",
@@ -90,6 +102,8 @@ _HOME = {
     "auditing": ("Audit", "AuditBin"),
     "errors": (
         "FormatError",
+        "IndexLocked",
+        "IndexNotFound",
         "InputError",
         "MissingDependency",
         "NeardupError",
@@ -98,6 +112,7 @@ _HOME = {
         "SpoolError",
     ),
     "explaining.model": ("Explanation",),
+    "index": ("Added", "Admission", "Hit", "Index", "IndexInfo", "Stored", "Verified"),
     "params": ("Bands", "Keep", "Normalize", "Shingle", "Spec"),
     "tuning": ("choose_bands", "s_curve"),
     "planning": ("Plan",),

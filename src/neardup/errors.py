@@ -5,6 +5,8 @@
     ├── SpecMismatch(ValueError)     two artefacts made under different specs were about to be compared
     ├── FormatError(ValueError)      a file of ours is damaged, cut short or of another version
     ├── OutputError(OSError)         the output cannot be written: no room, no right, no such folder
+    ├── IndexNotFound(FileNotFoundError)   there is no index at the path
+    ├── IndexLocked(RuntimeError)    another process writes to the index
     ├── SpoolError(RuntimeError)     the folder for work on disk cannot be used: taken, damaged, of another run, full
     └── MissingDependency(ImportError)   an optional library is needed and absent
 
@@ -18,6 +20,8 @@ from collections.abc import Iterable
 
 __all__ = [
     "FormatError",
+    "IndexLocked",
+    "IndexNotFound",
     "InputError",
     "MissingDependency",
     "NeardupError",
@@ -46,6 +50,14 @@ class FormatError(NeardupError, ValueError):
 
 class OutputError(NeardupError, OSError):
     """The output cannot be written; nothing half-written is left behind."""
+
+
+class IndexNotFound(NeardupError, FileNotFoundError):
+    """There is no index at the path that was given."""
+
+
+class IndexLocked(NeardupError, RuntimeError):
+    """Another process has the index open for writing; there can be one."""
 
 
 class SpoolError(NeardupError, RuntimeError):

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SLACK", "Batch", "Documents", "Fault", "Pairs", "ShingleSets", "Signatures"]
+__all__ = ["SLACK", "Batch", "Documents", "Fault", "Pairs", "RoomSets", "ShingleSets", "Signatures"]
 
 SLACK = 64
 """Bytes that must follow the last document in ``Documents.data``: kernels load whole words past its end."""
+
+_SLACK = bytes(SLACK)
 
 U8 = NDArray[np.uint8]
 U32 = NDArray[np.uint32]
@@ -33,7 +36,7 @@ def _need(condition: bool, message: str) -> None:
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
     """A read-only contiguous view: one kind of array, so that every kernel is compiled once."""
-    view = np.ascontiguousarray(array).view()
+    view = (array if array.flags.c_contiguous else np.ascontiguousarray(array)).view()
     view.flags.writeable = False
     return view
 
@@ -77,9 +80,8 @@ class Documents:
     def from_bytes(cls, texts: Iterable[bytes]) -> Documents:
         """Copy byte strings into one block; for tests, short lists and slow paths."""
         blobs = list(texts)
-        offsets = np.zeros(len(blobs) + 1, dtype=np.int64)
-        np.cumsum([len(blob) for blob in blobs], out=offsets[1:])
-        data = np.frombuffer(b"".join(blobs) + bytes(SLACK), dtype=np.uint8)
+        offsets = np.fromiter(accumulate(map(len, blobs), initial=0), np.int64, len(blobs) + 1)
+        data = np.frombuffer(b"".join([*blobs, _SLACK]), dtype=np.uint8)
         return cls(data, offsets)
 
     @classmethod
@@ -155,6 +157,17 @@ class ShingleSets:
     def row(self, i: int) -> U64:
         """The sorted hashes of set i."""
         return self.hashes[self.offsets[i] : self.offsets[i + 1]]
+
+
+@dataclass(frozen=True, slots=True)
+class RoomSets:
+    """Sets of 64-bit shingle hashes, each in a room that may be larger than it: built in one pass, used, dropped."""
+
+    starts: I64
+    """int64[n + 1]: where the rooms begin in ``hashes``."""
+    sizes: I64
+    """int64[n]: hashes of each set, strictly rising from the start of its room."""
+    hashes: U64
 
 
 @dataclass(frozen=True, slots=True)

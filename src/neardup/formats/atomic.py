@@ -12,6 +12,7 @@ import errno
 import os
 import re
 import secrets
+import shutil
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import BinaryIO
 
 from neardup.errors import OutputError
 
-__all__ = ["AtomicFiles", "check_target", "output_error", "remove_parts"]
+__all__ = ["AtomicFiles", "check_target", "output_error", "remove_parts", "temporary_name"]
 
 _CURES = {
     errno.ENOSPC: "Free some space or give a file on another disk.",
@@ -52,7 +53,7 @@ def check_target(target: str | Path) -> None:
             return
         if final.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        temporary = _temporary_name(final)
+        temporary = temporary_name(final)
         # Trying is the only honest test: rights, quotas and read-only mounts all speak here.
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         temporary.unlink()
@@ -61,14 +62,18 @@ def check_target(target: str | Path) -> None:
 
 
 def remove_parts(target: str | Path) -> None:
-    """Remove temporary files of ``target`` whose processes are gone: killed before they could do it themselves."""
+    """Remove temporary files and folders of ``target`` whose processes are gone: killed before they could do it."""
     final = Path(os.path.realpath(target))
     pattern = re.compile(rf"\.{re.escape(final.name[:100])}\.([0-9a-f]+)-[0-9a-f]{{8}}\.part")
     with contextlib.suppress(OSError):
         for entry in os.listdir(final.parent):
             found = pattern.fullmatch(entry)
             if found and not _is_running(int(found[1], 16)):
-                (final.parent / entry).unlink(missing_ok=True)
+                left = final.parent / entry
+                if left.is_dir():
+                    shutil.rmtree(left, ignore_errors=True)
+                else:
+                    left.unlink(missing_ok=True)
 
 
 def _is_running(pid: int) -> bool:
@@ -81,7 +86,8 @@ def _is_running(pid: int) -> bool:
     return True
 
 
-def _temporary_name(final: Path) -> Path:
+def temporary_name(final: Path) -> Path:
+    """A name beside ``final``, with the process in it, for what is not complete yet."""
     return final.with_name(f".{final.name[:100]}.{os.getpid():x}-{secrets.token_hex(4)}.part")
 
 
@@ -144,7 +150,7 @@ class AtomicFiles:
     def _open_temporary(self, target: str | Path, final: Path) -> _Held:
         if final.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        temporary = _temporary_name(final)
+        temporary = temporary_name(final)
         stream = open(temporary, "xb", buffering=1 << 20)  # noqa: SIM115 closed in __exit__
         with contextlib.suppress(OSError):
             temporary.chmod(stat.S_IMODE(final.stat().st_mode))  # a replaced file keeps its rights

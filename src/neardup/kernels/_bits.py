@@ -1,4 +1,4 @@
-"""Machine words that numba does not offer: unaligned little-endian loads and stores, and bit counts.
+"""Machine words that numba does not offer: unaligned little-endian loads and stores, loads by address, bit counts.
 
 Bounds are the caller's business: ``Documents`` carries SLACK bytes after its last text for these loads.
 Loads are marked as aligned to one byte; LLVM may not assume more of a view into an Arrow buffer.
@@ -13,7 +13,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["cttz64", "load32", "load64", "store64"]
+__all__ = ["cttz64", "load32", "load64", "peek8", "peek32", "peek64", "poke8", "store64"]
 
 
 def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any, bits: int) -> Any:
@@ -45,6 +45,47 @@ def load64(typingctx: Any, array: Any, index: Any) -> Any:
 def load32(typingctx: Any, array: Any, index: Any) -> Any:
     """uint32 from four bytes of a uint8 array, little-endian, any alignment."""
     return _load(32, types.uint32)(typingctx, array, index)
+
+
+def _peek(bits: int, result: Any) -> Any:
+    def peek(typingctx: Any, address: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            value = builder.load(builder.inttoptr(args[0], ir.IntType(bits).as_pointer()))
+            value.align = 1
+            return value
+
+        return result(types.int64), codegen
+
+    return peek
+
+
+@intrinsic  # type: ignore[untyped-decorator, unused-ignore]
+def peek64(typingctx: Any, address: Any) -> Any:
+    """uint64 at an address; the caller keeps what lies there alive."""
+    return _peek(64, types.uint64)(typingctx, address)
+
+
+@intrinsic  # type: ignore[untyped-decorator, unused-ignore]
+def peek32(typingctx: Any, address: Any) -> Any:
+    """uint32 at an address."""
+    return _peek(32, types.uint32)(typingctx, address)
+
+
+@intrinsic  # type: ignore[untyped-decorator, unused-ignore]
+def peek8(typingctx: Any, address: Any) -> Any:
+    """uint8 at an address."""
+    return _peek(8, types.uint8)(typingctx, address)
+
+
+@intrinsic  # type: ignore[untyped-decorator, unused-ignore]
+def poke8(typingctx: Any, address: Any, value: Any) -> Any:
+    """Write a uint8 at an address."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store(args[1], builder.inttoptr(args[0], ir.IntType(8).as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.uint8), codegen
 
 
 @intrinsic  # type: ignore[untyped-decorator, unused-ignore]

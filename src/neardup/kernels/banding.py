@@ -11,7 +11,7 @@ import numpy as np
 from neardup.kernels._jit import kernel, part
 from neardup.kernels.hashing import M1, mix
 
-__all__ = ["PARTS", "band_keys", "bucket_pairs", "buckets", "first_bands", "star_leaders"]
+__all__ = ["PARTS", "all_keys", "band_keys", "bucket_pairs", "buckets", "first_bands", "star_leaders"]
 
 PARTS = 512
 PART_SHIFT = np.uint64(55)
@@ -27,6 +27,18 @@ def band_keys(values, rows, first, width, keys):
         for s in range(first, first + width):
             x = mix(x + np.uint64(values[row, s]))
         keys[i] = x
+
+
+@kernel
+def all_keys(values, width, keys):
+    """Keys of all rows in all bands, as ``band_keys`` gives them, into ``keys[bands, n]``."""
+    for i in range(values.shape[0]):
+        for band in range(keys.shape[0]):
+            first = band * width
+            x = np.uint64(first + 1) * M1
+            for s in range(first, first + width):
+                x = mix(x + np.uint64(values[i, s]))
+            keys[band, i] = x
 
 
 @kernel

@@ -12,7 +12,7 @@ import numpy as np
 from neardup.kernels._jit import kernel, part
 from neardup.kernels.hashing import CHUNK, STATE, fill
 
-__all__ = ["build_sets", "check_pairs"]
+__all__ = ["build_sets", "check_across", "check_pairs"]
 
 VACANT = np.uint64(0xFFFFFFFFFFFFFFFF)
 TAIL = 64
@@ -126,6 +126,23 @@ def check_pairs(left, right, starts, sizes, sets, threshold, similarity):
         size_a, size_b = sizes[a], sizes[b]
         needed = overlap_needed(size_a, size_b, threshold)
         common = intersection(starts[a], starts[a] + size_a, sets, starts[b], starts[b] + size_b, sets, needed)
+        similarity[p] = -1.0
+        if common >= needed and size_a + size_b > 0:
+            share = common / (size_a + size_b - common)
+            if share >= threshold:
+                similarity[p] = share
+
+
+@kernel
+def check_across(left, right, starts_a, sizes_a, sets_a, starts_b, sizes_b, sets_b, threshold, similarity):
+    """As ``check_pairs``, of one set of a first collection and one of a second each."""
+    for p in range(left.size):
+        a, b = left[p], right[p]
+        size_a, size_b = sizes_a[a], sizes_b[b]
+        needed = overlap_needed(size_a, size_b, threshold)
+        common = intersection(
+            starts_a[a], starts_a[a] + size_a, sets_a, starts_b[b], starts_b[b] + size_b, sets_b, needed
+        )
         similarity[p] = -1.0
         if common >= needed and size_a + size_b > 0:
             share = common / (size_a + size_b - common)

@@ -56,10 +56,8 @@ def keys_at(values: U32, rows: I64, band: int, bands: Bands) -> U64:
 
 def keys_of(values: U32, bands: Bands) -> U64:
     """uint64[bands, n], the keys of all rows in all bands."""
-    rows = np.arange(values.shape[0])
-    keys = np.empty((bands.bands, rows.size), dtype=np.uint64)
-    for band in range(bands.bands):
-        banding.band_keys(values, rows, band * bands.rows, bands.rows, keys[band])
+    keys = np.empty((bands.bands, values.shape[0]), dtype=np.uint64)
+    banding.all_keys(values, bands.rows, keys)
     return keys
 
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from neardup.kernels import hashing, verify
 from neardup.params import Shingle
-from neardup.types import I64, U8, U64, Documents, ShingleSets
+from neardup.types import I64, U8, U64, Documents, RoomSets, ShingleSets
 
-__all__ = ["Hasher", "build_rows", "build_sets", "shingles", "tokens"]
+__all__ = ["Hasher", "build_rooms", "build_rows", "build_sets", "shingles", "tokens"]
 
 _KINDS = {"byte": hashing.BYTE, "char": hashing.CHAR, "word": hashing.WORD, "item": hashing.ITEM}
 
@@ -116,6 +116,18 @@ def build_rows(documents: Documents, docs: I64, counts: I64, hasher: Hasher, sta
         sizes,
         out,
     )
+
+
+def build_rooms(documents: Documents, hasher: Hasher) -> RoomSets:
+    """Sets of a block whose shingles nobody has counted: a document has at most as many as bytes. O(bytes)."""
+    n = len(documents)
+    starts = documents.offsets - documents.offsets[0]
+    room, sizes = np.empty(int(starts[-1]), dtype=np.uint64), np.empty(n, dtype=np.int64)
+    verify.build_sets(
+        *(hasher.kind, hasher.k, hasher.key, documents.data, documents.offsets, hasher.letters),
+        *(np.arange(n), starts, sizes, room),
+    )
+    return RoomSets(starts, sizes, room)
 
 
 def build_sets(documents: Documents, hasher: Hasher, counts: I64) -> ShingleSets:

@@ -13,9 +13,9 @@ import numpy as np
 
 from neardup.kernels import graph
 from neardup.kernels import verify as kernels
-from neardup.types import F64, I64, U64
+from neardup.types import F64, I64, U64, RoomSets
 
-__all__ = ["Chunk", "check_pairs", "chunks"]
+__all__ = ["Chunk", "check_across", "check_pairs", "chunks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,4 +73,14 @@ def check_pairs(chunk: Chunk, starts: I64, sizes: I64, sets: U64, *, threshold: 
     """
     similarity = np.empty(chunk.pairs.size, dtype=np.float64)
     kernels.check_pairs(chunk.left, chunk.right, starts, sizes, sets, threshold, similarity)
+    return similarity
+
+
+def check_across(left: I64, right: I64, first: RoomSets, second: RoomSets, *, threshold: float) -> F64:
+    """Exact similarity of a set of ``first`` and one of ``second`` each, or -1 where it is below the threshold."""
+    similarity = np.empty(left.size, dtype=np.float64)
+    kernels.check_across(
+        *(left, right, first.starts, first.sizes, first.hashes, second.starts, second.sizes, second.hashes),
+        *(threshold, similarity),
+    )
     return similarity

@@ -1,0 +1,39 @@
+"""A living index: documents come and go, and each new one is asked "have I seen this?".
+
+    store      Index: one class before all of it; ``asking`` has the half that only asks, ``opening`` makes and opens
+    truth      the database: what is stored, durably; ``statements`` has the SQL
+    segments   files of postings, derived from it; ``stages.postings`` makes and searches runs of them
+    incoming   documents → keys, hashes, checksums
+    views      what a process knows at one moment
+    core       one transaction, on a view, mended if need be
+    answers    keys → candidates → verified hits
+    changes    documents stored, removed, admitted if new
+    build      a whole collection at once
+    upkeep     the tail becomes segments, segments are merged
+    checking   all of it read and verified
+    folders    the folder, and who may write to it
+    source     the documents as an input of the batch pipeline
+
+A document is stored in the database and gets a number. Its band keys, and the hash of its id, become postings: in
+memory and in the table ``tail`` at first, later in a segment. A query finds candidates by postings and reads their
+texts from the database, in one transaction; what is no longer there is no hit. So postings may be late in forgetting,
+and everything but the database can be made again from it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from neardup.index.model import Added, Admission, Hit, IndexInfo, Stored, Verified
+    from neardup.index.store import Index
+
+__all__ = ["Added", "Admission", "Hit", "Index", "IndexInfo", "Stored", "Verified"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{'store' if name == 'Index' else 'model'}"), name)

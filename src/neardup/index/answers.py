@@ -1,0 +1,186 @@
+"""From keys to verified answers: the documents of an index that are like those asked about.
+
+Candidates come from the postings; each distinct text among them is fetched once, its set is built and held against the
+query's. A document that was removed is no longer fetched, so what postings still say of it does no harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from neardup.index.incoming import Incoming, Maker, id_keys, named
+from neardup.index.model import Hit
+from neardup.index.statements import Reading
+from neardup.index.views import View, documents_of, names_of
+from neardup.stages.verify import check_across
+from neardup.types import F64, I32, I64
+
+__all__ = ["Candidates", "candidates_of", "check", "find_ids", "hits", "unverified"]
+
+CHUNK = 500
+"""Texts that are fetched and checked at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Pairs of a query and a document that share a key."""
+
+    query: I64
+    """Rising."""
+    number: I64
+    bands: I32
+    twins: I64
+    """Place of the first of the query's documents that has the same text, itself included."""
+
+    def __len__(self) -> int:
+        return self.query.size
+
+
+def candidates_of(view: View, incoming: Incoming) -> Candidates:
+    """Documents that share a band with each query; empty queries have none.
+
+    Raises:
+        DamagedError: a segment is not as it was written.
+    """
+    found = view.lookup(incoming.keys[:-1], incoming.has_shingles, first_row=0)
+    if len(incoming) == 1:
+        query = np.zeros(found.numbers.size, dtype=np.int64)
+    else:
+        query = np.repeat(np.arange(len(incoming)), np.diff(found.ends, prepend=0))
+    return Candidates(query, found.numbers, found.bands, found.twins)
+
+
+def check(
+    reading: Reading, maker: Maker, path: object, incoming: Incoming, candidates: Candidates, threshold: float
+) -> tuple[F64, dict[int, tuple[str, int]]]:
+    """Exact similarity of each candidate to its query, -1 below the threshold, and the names met on the way.
+
+    Copies of one text are checked once. A copy may have been removed all the same: that shows when it is to be named.
+    """
+    query, number = candidates.query, candidates.number
+    similarity = np.full(query.size, -1.0)
+    names: dict[int, tuple[str, int]] = {}
+    asked = np.unique(query) if len(incoming) > 1 else np.zeros(1, dtype=np.int64)
+    sets = maker.sets(incoming.at(asked).normal)
+    twins = candidates.twins
+    places = np.flatnonzero(twins == np.arange(twins.size))
+    while places.size:  # once, but for texts whose first copy is no more
+        gone = [np.empty(0, dtype=np.int64)]
+        places = places[np.argsort(number[places], kind="stable")]
+        for part in _parts(number[places]):
+            some = places[part]
+            rows = reading.rows(np.unique(number[some]).tolist() if len(incoming) > 1 else number[some].tolist())
+            there = np.array([row[0] for row in rows], dtype=np.int64)
+            if there.size < some.size:
+                is_there = np.isin(number[some], there)
+                gone.append(some[~is_there])
+                some = some[is_there]
+            if not rows:
+                continue
+            documents, _, _ = documents_of(rows, path)
+            for row in rows:
+                names[row[0]] = (row[1], row[2])
+            left = np.searchsorted(asked, query[some])
+            right = np.searchsorted(there, number[some])
+            others = maker.sets(maker.normalized(documents))
+            similarity[some] = check_across(left, right, sets, others, threshold=threshold)
+        twins, places = _next_twins(twins, np.concatenate(gone))
+    return similarity[twins], names
+
+
+def _parts(numbers: I64) -> Iterator[slice]:
+    """Cut rising numbers into parts of about CHUNK; equal ones stay together."""
+    start = 0
+    while start < numbers.size:
+        stop = start + CHUNK
+        if stop < numbers.size:
+            stop = int(np.searchsorted(numbers, numbers[stop - 1], side="right"))
+        yield slice(start, stop)
+        start = stop
+
+
+def _next_twins(twins: I64, gone: I64) -> tuple[I64, I64]:
+    """Twins in which the next copy stands for the texts whose first is ``gone``, and the places of those copies."""
+    if gone.size == 0:
+        return twins, gone
+    after = twins.copy()
+    places = []
+    for place in gone.tolist():
+        copies = np.flatnonzero(twins == place)
+        rest = copies[copies > place]
+        if rest.size:
+            after[rest] = rest[0]
+            places.append(rest[0])
+    return after, np.array(places, dtype=np.int64)
+
+
+def hits(
+    reading: Reading,
+    queries: int,
+    candidates: Candidates,
+    similarity: F64,
+    names: dict[int, tuple[str, int]],
+    top: int | None,
+) -> list[list[Hit]]:
+    """The best of each query's verified candidates: most similar first, of equals the one added first."""
+    near = np.flatnonzero(similarity >= 0)
+    if near.size > 1:
+        near = near[np.lexsort((candidates.number[near], -similarity[near], candidates.query[near]))]
+    return _named(reading, queries, candidates, near, similarity, names, top)
+
+
+def unverified(reading: Reading, queries: int, candidates: Candidates, top: int | None) -> list[list[Hit]]:
+    """Candidates as they are: those that share most bands first, of equals the one added first."""
+    order = np.lexsort((candidates.number, -candidates.bands, candidates.query))
+    return _named(reading, queries, candidates, order, None, {}, top)
+
+
+def _named(
+    reading: Reading,
+    queries: int,
+    candidates: Candidates,
+    order: I64,
+    similarity: F64 | None,
+    names: dict[int, tuple[str, int]],
+    top: int | None,
+) -> list[list[Hit]]:
+    """Hits of each query in ``order``, as many as are wanted and still there."""
+    found: list[list[Hit]] = [[] for _ in range(queries)]
+    bounds = [0, order.size]
+    if queries != 1:
+        bounds = np.searchsorted(candidates.query[order], np.arange(queries + 1)).tolist()
+    numbers, bands = candidates.number[order].tolist(), candidates.bands[order].tolist()
+    values = [None] * len(numbers) if similarity is None else similarity[order].tolist()
+    for query in range(queries):
+        hits = found[query]
+        begin, end = bounds[query], bounds[query + 1]
+        while begin < end and (top is None or len(hits) < top):
+            stop = end if top is None else min(end, begin + top - len(hits))
+            unknown = [number for number in numbers[begin:stop] if number not in names]
+            if unknown:
+                met = names_of(reading.names(unknown), reading.path)
+                names.update((number, (id, kind)) for number, id, kind in met)
+            for place in range(begin, stop):
+                name = names.get(numbers[place])
+                if name is not None:
+                    hits.append(Hit(named(*name), values[place], bands[place]))
+            begin = stop
+    return found
+
+
+def find_ids(reading: Reading, view: View, row: int, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Number and kind of the documents of these ids that are there; ``row`` is the row of the ids.
+
+    Raises:
+        DamagedError: a segment is not as it was written.
+    """
+    if not ids:
+        return {}
+    found = view.lookup(id_keys(ids), np.ones(len(ids), dtype=np.bool_), first_row=row)
+    wanted = set(ids)
+    numbers = np.unique(found.numbers).tolist()
+    named_so = names_of(reading.names(numbers), reading.path)
+    return {id: (number, kind) for number, id, kind in named_so if id in wanted}

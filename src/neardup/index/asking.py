@@ -1,0 +1,269 @@
+"""The half of an index that only asks: queries, documents, pairs, what it is. What changes it is in ``store``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+from neardup.errors import InputError
+from neardup.formats.inputs import Reader
+from neardup.formats.source import ReadOptions
+from neardup.index import checking, folders
+from neardup.index.answers import candidates_of, check, find_ids, hits, unverified
+from neardup.index.core import Core
+from neardup.index.incoming import Incoming, given_id, listed, named
+from neardup.index.model import Hit, IndexInfo, Stored, Verified
+from neardup.index.source import IndexSource, stored_blocks
+from neardup.index.statements import FORMAT, Reading, Row
+from neardup.index.upkeep import Upkeep
+from neardup.index.views import View, documents_of, names_of
+from neardup.params import Spec, check_link, check_threshold
+from neardup.pipeline.observe import Observer, Silent
+from neardup.result import Result
+from neardup.runs import Run, check_threads
+
+__all__ = ["Asking"]
+
+DEFAULT_TOP = 10
+QUERY_BLOCK = 1024
+"""Queries that are answered at a time."""
+
+Outcome = TypeVar("Outcome")
+
+
+class Asking:
+    """What can be asked of an open index."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._upkeep = Upkeep(core)
+        self._process = os.getpid()
+
+    # what it is
+
+    @property
+    def path(self) -> Path | None:
+        """Its folder; None in memory."""
+        return self._core.folder
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it is open for reading only."""
+        return self._core.truth.read_only
+
+    @property
+    def spec(self) -> Spec:
+        """All that decides which documents are found."""
+        return self._core.spec
+
+    def __len__(self) -> int:
+        return self._ask(lambda reading, view: reading.state().documents)
+
+    def __contains__(self, id: object) -> bool:
+        if not isinstance(id, (str, int, np.integer)) or isinstance(id, bool):
+            return False
+        name = given_id(id)
+        return bool(self._ask(lambda reading, view: find_ids(reading, view, self._core.id_row, [name])))
+
+    def __iter__(self) -> Iterator[int | str]:
+        """Ids, in order of addition, as of one moment."""
+        return iter(
+            self._ask(lambda reading, view: [named(id, kind) for _, id, kind in names_of(reading.ids(), reading.path)])
+        )
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an Index cannot be copied or pickled. Open it again where it is needed, with read_only=True.")
+
+    def __repr__(self) -> str:
+        where = "in memory" if self.path is None else f"at {str(self.path)!r}"
+        return f"<neardup.Index {where}: threshold {self.spec.threshold}, {self.spec.shingle}>"
+
+    def info(self) -> IndexInfo:
+        """What the index is and holds."""
+        spec = self.spec
+
+        def tell(reading: Reading, view: View) -> IndexInfo:
+            state = reading.state()
+            sizes = folders.sizes(self.path) if self.path is not None else {}
+            return IndexInfo(
+                path=None if self.path is None else str(self.path),
+                documents=state.documents,
+                empty=state.empty,
+                threshold=spec.threshold,
+                recall=spec.recall,
+                bands=str(spec.bands),
+                shingle=str(spec.shingle),
+                normalize=str(spec.normalize),
+                spec=spec.as_dict(),
+                spec_id=spec.id,
+                format=FORMAT,
+                created_by=self._core.created_by,
+                generation=state.generation,
+                segments=len(view.segments),
+                segment_documents=view.covered,
+                removed=reading.removed_count(),
+                bytes=sizes,
+                total_bytes=sum(sizes.values()),
+                healed=self._core.healed,
+                trouble=self._upkeep.trouble,
+            )
+
+        return self._ask(tell)
+
+    def _blocks(self) -> Iterator[list[Row]]:
+        """All documents, as of one moment. In memory they are listed first: nothing is locked while they are used."""
+        with self._reading() as reading:
+            if self.path is not None:
+                yield from stored_blocks(reading)
+                return
+            held = list(stored_blocks(reading))
+        yield from held
+
+    # asking it
+
+    @overload
+    def query(
+        self, texts: str, *, top: int | None = ..., threshold: float | None = ..., exact: bool = ...
+    ) -> list[Hit]: ...
+    @overload
+    def query(self, texts: Any, *, top: int | None = ..., threshold: float | None = ..., exact: bool = ...) -> Any: ...
+    def query(
+        self, texts: Any, *, top: int | None = DEFAULT_TOP, threshold: float | None = None, exact: bool = True
+    ) -> Any:
+        """Documents that are like a text, or like each of several.
+
+        Args:
+            texts: a text, or a list of texts. Where the index holds sets: a set, or a list of sets; there a list of
+                strings or numbers is one set, and a text is the set of its words.
+            top: most hits for each; None: all.
+            threshold: least similarity; the index's when None, and no less than that.
+            exact: verify; False: only look up which documents share a band, without similarities.
+
+        Returns:
+            list[Hit], most similar first, of equals the one added first; a list of these for several texts.
+
+        Raises:
+            InputError: an argument is out of range, or a text is none.
+        """
+        least = self._threshold(threshold)
+        if top is not None and (not isinstance(top, int) or isinstance(top, bool) or top < 1):
+            raise InputError(f"top is {top!r}. Give a whole number of at least 1, or None for all.")
+        if not exact and threshold is not None:
+            raise InputError("a threshold needs similarities, which exact=False leaves out. Give one of them.")
+        is_one = self._is_one(texts)
+        documents = self._core.maker.from_values([texts] if is_one else texts)
+        if is_one:
+            return self._answer(self._core.maker.query(documents), top, least, exact=exact)[0]
+        found: list[list[Hit]] = []
+        for start in range(0, len(documents), QUERY_BLOCK):
+            block = documents.slice(start, min(start + QUERY_BLOCK, len(documents)))
+            found += self._answer(self._core.maker.query(block), top, least, exact=exact)
+        return found
+
+    def _answer(self, incoming: Incoming, top: int | None, threshold: float, *, exact: bool) -> list[list[Hit]]:
+        core, n = self._core, len(incoming)
+
+        def work(reading: Reading, view: View) -> list[list[Hit]]:
+            candidates = candidates_of(view, incoming)
+            if len(candidates) == 0:
+                return [[] for _ in range(n)]
+            if not exact:
+                return unverified(reading, n, candidates, top)
+            similarity, names = check(reading, core.maker, core.truth.path, incoming, candidates, threshold)
+            return hits(reading, n, candidates, similarity, names, top)
+
+        return self._ask(work)
+
+    def _is_one(self, texts: Any) -> bool:
+        if isinstance(texts, str):
+            return True
+        if not self._core.maker.is_item:
+            return False
+        values = listed(texts, "texts")
+        return not any(isinstance(value, (list, tuple, set, frozenset, np.ndarray)) for value in values)
+
+    def get(self, id: int | str) -> Stored | None:
+        """The document of an id, or None."""
+        name = given_id(id)
+
+        def work(reading: Reading, view: View) -> Stored | None:
+            found = find_ids(reading, view, self._core.id_row, [name])
+            if not found:
+                return None
+            rows = reading.rows([found[name][0]])
+            _, id, kind, _, blob = rows[0]
+            documents_of(rows, self._core.truth.path)
+            return Stored(named(id, kind), self._core.maker.text(blob))
+
+        return self._ask(work)
+
+    def find(
+        self,
+        *,
+        link: str = "star",
+        memory: int | str | None = None,
+        threads: int | None = None,
+        observer: Observer | None = None,
+    ) -> Result:
+        """All near-duplicate pairs and clusters inside the index: what ``find`` gives for its documents.
+
+        Args:
+            link: how pairs become clusters: ``star`` or ``connected``.
+            memory: limit of the resident memory of the process; half of what is free when None.
+            threads: how many; as the index was opened when None.
+            observer: told about progress.
+        """
+        check_link(link)
+        workers = self._core.threads if threads is None else check_threads(threads)
+        with self._reading() as reading:
+            source = IndexSource(reading, self._core.name, self._core.truth.path)
+            reader = Reader([source], [source.name], ReadOptions(item=self._core.maker.is_item), self)
+            run = Run(reader, self.spec, workers, memory, observer=observer or Silent())
+            with run:
+                return run.find(link).result()
+
+    def pairs(self, **options: Any) -> Any:
+        """Arrow table id_a, id_b, similarity of all near-duplicate pairs; options as of ``find``."""
+        return self.find(**options).pairs
+
+    def clusters(self, **options: Any) -> Any:
+        """Arrow table id, cluster, keeper, similarity of all documents in clusters; options as of ``find``."""
+        return self.find(**options).clusters
+
+    def verify(self, *, repair: bool = True) -> Verified:
+        """Read and check everything; damaged segments are made again unless ``repair`` is False."""
+        self._need_process()
+        return checking.verify(self._core, repair=repair)
+
+    # parts
+
+    def _threshold(self, threshold: float | None) -> float:
+        if threshold is None:
+            return self.spec.threshold
+        value = check_threshold(threshold)
+        if value < self.spec.threshold:
+            raise InputError(
+                f"threshold is {value}, and the index finds documents from {self.spec.threshold} on. Give at least "
+                "that, or build an index with a lower threshold."
+            )
+        return value
+
+    def _ask(self, work: Callable[[Reading, View], Outcome]) -> Outcome:
+        self._need_process()
+        return self._core.ask(work)
+
+    def _reading(self) -> Any:
+        self._need_process()
+        return self._core.truth.reading()
+
+    def _need_process(self) -> None:
+        self._core.truth.need_open()
+        if self._process != os.getpid():
+            raise InputError(
+                "the index was opened in the process that this one was forked from. Open it again here, with "
+                "read_only=True, or start processes by 'spawn'."
+            )

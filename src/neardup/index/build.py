@@ -1,0 +1,135 @@
+"""A whole collection into an empty index that nobody sees yet: one transaction, segments written as they fill."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from neardup.errors import InputError
+from neardup.formats.inputs import Reader
+from neardup.index.core import Core
+from neardup.index.incoming import EMPTY, SHORT, Incoming, checksums, named, of_batches
+from neardup.index.model import Added
+from neardup.index.segments import Keys, fresh_name, write_new
+from neardup.index.statements import State, Writing
+from neardup.pipeline.observe import Observer
+from neardup.types import I64, U64
+
+__all__ = ["SEGMENT_DOCUMENTS", "bulk_load"]
+
+SEGMENT_DOCUMENTS = 1 << 20
+"""Documents of a segment that is written: their keys are what building holds in memory, some 100 MB."""
+
+
+def bulk_load(core: Core, reader: Reader, on_duplicate: str, *, threads: int, observer: Observer) -> Added:
+    """Store all documents of a reader. Ids are compared at the end, by their hashes; 8 bytes of memory each.
+
+    Raises:
+        InputError: an id comes back, and that was to be an error.
+    """
+    observer.stage("build", reader.total_bytes, "bytes")
+    load = _Load(core)
+    bad = blank = 0
+    with core.truth.writing() as writing:
+        for batch, incoming in of_batches(core.maker, reader.tasks(), threads):
+            if len(incoming):
+                load.put(writing, incoming)
+            bad += batch.bad
+            blank += batch.blank
+            observer.advance(batch.consumed)
+        load.write_segment(writing)
+        skipped, replaced = _settle_ids(core, writing, load, on_duplicate)
+    core.truth.settle()
+    return Added(load.numbers - skipped - replaced, replaced, skipped, load.empty, load.short, bad, blank)
+
+
+class _Load:
+    """What was stored so far, and the keys of the segment that is being filled."""
+
+    def __init__(self, core: Core) -> None:
+        self.numbers = 0
+        self.empty = 0
+        self.short = 0
+        self.id_prints: list[U64] = []
+        self._core = core
+        self._held: list[Incoming] = []
+        self._first = 0
+
+    def put(self, writing: Writing, incoming: Incoming) -> None:
+        numbers = self.numbers + np.arange(len(incoming))
+        sums = checksums(incoming.text_prints, incoming.id_prints, numbers, incoming.kinds)
+        rows = zip(
+            numbers.tolist(), incoming.ids, incoming.kinds.tolist(), sums.tolist(), incoming.texts(), strict=True
+        )
+        writing.insert(rows)
+        self.numbers += len(incoming)
+        self.empty += int(np.count_nonzero(incoming.kinds & EMPTY))
+        self.short += int(np.count_nonzero(incoming.kinds & SHORT))
+        self.id_prints.append(incoming.id_prints)
+        self._held.append(incoming.without_texts())
+        if self.numbers - self._first >= SEGMENT_DOCUMENTS:
+            self.write_segment(writing)
+
+    def write_segment(self, writing: Writing) -> None:
+        """Write the postings of what was stored since the last segment."""
+        if not self._held:
+            return
+        core, name = self._core, fresh_name(self._first, self.numbers)
+        keys = Keys(
+            self._first,
+            [each.keys for each in self._held],
+            np.arange(self.numbers - self._first),
+            np.concatenate([each.prints for each in self._held]),
+            np.concatenate([each.has_shingles for each in self._held]),
+        )
+        write_new(core.segment(name), keys, core.spec.id)
+        writing.put_segment(self._first, self.numbers, name, np.empty(0, np.int64))
+        self._held, self._first = [], self.numbers
+
+
+def _settle_ids(core: Core, writing: Writing, load: _Load, on_duplicate: str) -> tuple[int, int]:
+    """Deal with ids that come back, and set the counters; returns how many documents were skipped and replaced."""
+    skipped = replaced = 0
+    gone: list[int] = []
+    for numbers in _repeated(load.id_prints):
+        by_id: dict[str, list[int]] = {}
+        kinds = {}
+        for number, id, kind, _ in writing.names(numbers.tolist()):
+            by_id.setdefault(id, []).append(number)
+            kinds[id] = kind
+        for id, copies in by_id.items():
+            if len(copies) == 1:
+                continue
+            if on_duplicate == "error":
+                raise InputError(
+                    f"the id {named(id, kinds[id])!r} comes back: documents {copies[0] + 1} and {copies[1] + 1} have "
+                    "it. Make ids distinct, or give on_duplicate='skip' or 'replace' (--on-duplicate)."
+                )
+            if on_duplicate == "skip":
+                gone += copies[1:]
+                skipped += len(copies) - 1
+            else:
+                gone += copies[:-1]
+                replaced += len(copies) - 1
+    kinds_gone = [row[2] for row in writing.names(gone)]
+    load.empty -= sum(1 for kind in kinds_gone if kind & EMPTY)
+    load.short -= sum(1 for kind in kinds_gone if kind & SHORT)
+    if gone:
+        writing.delete(gone)
+    writing.set_state(State(1, load.numbers - len(gone), load.empty, load.numbers))
+    return skipped, replaced
+
+
+def _repeated(prints: Sequence[U64]) -> list[I64]:
+    """Numbers of documents whose ids have one hash, group by group."""
+    if not prints:
+        return []
+    whole = np.concatenate(prints)
+    order = np.argsort(whole, kind="stable")
+    same = np.flatnonzero(whole[order[1:]] == whole[order[:-1]])
+    if same.size == 0:
+        return []
+    again = np.unique(np.concatenate((same, same + 1)))
+    cuts = np.flatnonzero(whole[order[again[1:]]] != whole[order[again[:-1]]]) + 1
+    return [np.sort(part) for part in np.split(order[again], cuts)]

@@ -1,0 +1,277 @@
+"""Changes of an index: documents stored, removed, admitted if they are new. Each call is one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from neardup.errors import InputError
+from neardup.index.answers import candidates_of, check, find_ids, hits
+from neardup.index.core import Core
+from neardup.index.incoming import EMPTY, Incoming, checksums, named, tail_sum
+from neardup.index.model import Admission, Hit
+from neardup.index.statements import State, Writing
+from neardup.index.views import View, with_run
+from neardup.stages import postings as stage
+from neardup.stages.verify import check_across
+from neardup.types import I64
+
+__all__ = ["ADMIT_AT_ONCE", "admit", "remove", "store"]
+
+ADMIT_AT_ONCE = 1024
+"""Documents that are held against each other at a time; more come one block after the other."""
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What is to become of each document of a block."""
+
+    status: list[str]
+    kept: dict[str, int] = field(default_factory=dict)
+    """Position in the block of the document that will have each id."""
+    gone: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Number and kind of stored documents whose place is taken."""
+
+    def decide(self, position: int, id: str, there: dict[str, tuple[int, int]], on_duplicate: str) -> None:
+        """Decide on one more document."""
+        if id not in there and id not in self.kept:
+            self.status[position] = "added"
+        elif on_duplicate == "replace":
+            self.status[position] = "replaced"
+            if id in there:
+                self.gone[id] = there[id]
+        else:
+            self.status[position] = "skipped" if on_duplicate == "skip" else "duplicate"
+            return
+        self.kept[id] = position
+
+
+def store(core: Core, incoming: Incoming, on_duplicate: str, *, strict: bool) -> list[str]:
+    """Store documents; returns added, replaced, skipped or duplicate for each.
+
+    Raises:
+        InputError: with ``strict``, an id is there and was to be an error; nothing is stored then.
+    """
+
+    def work(writing: Writing, view: View) -> tuple[list[str], View | None]:
+        there = find_ids(writing, view, core.id_row, incoming.ids)
+        if not there and len(set(incoming.ids)) == len(incoming):
+            return ["added"] * len(incoming), _put(core, writing, view, incoming, None, {})
+        plan = _Plan(["skipped"] * len(incoming))
+        for position, id in enumerate(incoming.ids):
+            plan.decide(position, id, there, on_duplicate)
+            if strict and plan.status[position] == "duplicate":
+                raise _taken(core, incoming, position)
+        places = np.array(sorted(plan.kept.values()), dtype=np.int64)
+        return plan.status, _put(core, writing, view, incoming, places, plan.gone)
+
+    return core.change(work)
+
+
+def _taken(core: Core, incoming: Incoming, position: int) -> InputError:
+    id = named(incoming.ids[position], int(incoming.kinds[position]))
+    return InputError(
+        f"the id {id!r} of document {position} (counted from 0) is there already, in {core.name} or earlier in the "
+        "same call. Give another id, or on_duplicate='skip' or 'replace' (--on-duplicate)."
+    )
+
+
+def _put(
+    core: Core,
+    writing: Writing,
+    view: View,
+    incoming: Incoming,
+    places: I64 | None,
+    gone: dict[str, tuple[int, int]],
+) -> View | None:
+    """Write documents (all, or those at ``places``) in place of ``gone``; the view after it."""
+    chosen = _Chosen.of(incoming, places)
+    n = chosen.prints.size
+    if n == 0 and not gone:
+        return None
+    state = writing.state()
+    numbers = state.next + np.arange(n)
+    if gone:
+        writing.delete([number for number, _ in gone.values()])
+    sums = checksums(chosen.text_prints, chosen.id_prints, numbers, chosen.kinds)
+    writing.insert(zip(numbers.tolist(), chosen.ids, chosen.kinds.tolist(), sums.tolist(), chosen.texts, strict=True))
+    is_empty = (chosen.kinds & EMPTY) != 0
+    if core.folder is not None:
+        empty = np.flatnonzero(is_empty).astype(np.uint32)
+        check_sum = tail_sum(state.next, chosen.keys.tobytes(), chosen.prints.tobytes(), empty.tobytes())
+        writing.insert_tail(state.next, chosen.keys, chosen.prints, empty, check_sum)
+    lost = sum(1 for _, kind in gone.values() if kind & EMPTY)
+    after = State(
+        state.generation + 1,
+        state.documents + n - len(gone),
+        state.empty + int(np.count_nonzero(is_empty)) - lost,
+        state.next + n,
+    )
+    writing.set_state(after)
+    run = stage.make_run(state.next, chosen.keys, chosen.prints, ~is_empty)
+    return View(after.generation, view.since, view.segments, with_run(view.tail, run))
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """Some documents of a block."""
+
+    texts: Sequence[memoryview]
+    ids: Sequence[str]
+    kinds: I64
+    text_prints: Any
+    id_prints: Any
+    keys: Any
+    prints: Any
+
+    @classmethod
+    def of(cls, incoming: Incoming, places: I64 | None) -> _Chosen:
+        texts = incoming.texts()
+        if places is None:
+            places = np.arange(len(incoming))
+        each = places.tolist()
+        return cls(
+            [texts[place] for place in each],
+            [incoming.ids[place] for place in each],
+            incoming.kinds[places],
+            incoming.text_prints[places],
+            incoming.id_prints[places],
+            incoming.keys[:, places],
+            incoming.prints[places],
+        )
+
+
+def remove(core: Core, ids: Sequence[str], missing: str) -> int:
+    """Remove documents; returns how many were there.
+
+    Raises:
+        InputError: one is not there, and that was to be an error; nothing is removed then.
+    """
+    wanted = list(dict.fromkeys(ids))
+
+    def work(writing: Writing, view: View) -> tuple[int, View | None]:
+        there = find_ids(writing, view, core.id_row, wanted)
+        if missing == "error" and len(there) < len(wanted):
+            absent = next(id for id in wanted if id not in there)
+            raise InputError(
+                f"there is no document {absent!r} in {core.name}. Leave the id out, or give missing='skip' "
+                "(--missing skip)."
+            )
+        if not there:
+            return 0, None
+        writing.delete([number for number, _ in there.values()])
+        state = writing.state()
+        empty = sum(1 for _, kind in there.values() if kind & EMPTY)
+        writing.set_state(State(state.generation + 1, state.documents - len(there), state.empty - empty, state.next))
+        return len(there), View(state.generation + 1, view.since, view.segments, view.tail)
+
+    return core.change(work)
+
+
+def admit(core: Core, incoming: Incoming, threshold: float, on_duplicate: str) -> list[Admission]:
+    """Add each document, in order, unless one that is there or was added before it is as similar as the threshold.
+
+    One transaction for every ADMIT_AT_ONCE documents; a document that replaces another has its own.
+
+    Raises:
+        InputError: the id of a new document is there, and that was to be an error; what came before it stays.
+    """
+    found: list[Admission] = []
+    while len(found) < len(incoming):
+        begin = len(found)
+        found += _admit(core, incoming.slice(begin, min(begin + ADMIT_AT_ONCE, len(incoming))), threshold, on_duplicate)
+    return found
+
+
+def _admit(core: Core, incoming: Incoming, threshold: float, on_duplicate: str) -> list[Admission]:
+    """Admit the first documents of a block: all, or those before one that replaces another, or that one."""
+    groups = _Groups(core, incoming, threshold)
+
+    def work(writing: Writing, view: View) -> tuple[list[Admission], View | None]:
+        there = find_ids(writing, view, core.id_row, incoming.ids)
+        best = groups.in_index(writing, view)
+        plan = _Plan(["skipped"] * len(incoming))
+        admitted: dict[int, int] = {}  # group -> position of its document that was added
+        found: list[Admission] = []
+        for position, id in enumerate(incoming.ids):
+            match = groups.match(position, best, admitted)
+            replaces = match is None and on_duplicate == "replace" and (id in there or id in plan.kept)
+            if replaces and position > 0:
+                break  # what was found in the index may be the very document that goes: look again without it
+            if match is None:
+                plan.decide(position, id, there, on_duplicate)
+                if plan.status[position] == "duplicate":
+                    raise _taken(core, incoming, position)
+            is_new = match is None and plan.status[position] != "skipped"
+            if is_new:
+                admitted.setdefault(groups.of[position], position)
+            found.append(Admission(named(id, int(incoming.kinds[position])), is_new, match))
+            if replaces:
+                break
+        places = np.array(sorted(plan.kept.values()), dtype=np.int64)
+        return found, _put(core, writing, view, incoming, places, plan.gone)
+
+    return core.change(work)
+
+
+class _Groups:
+    """Documents of a block by their texts, and which texts are alike."""
+
+    def __init__(self, core: Core, incoming: Incoming, threshold: float) -> None:
+        self._core, self._incoming, self._threshold = core, incoming, threshold
+        firsts: dict[int, int] = {}
+        texts = zip(incoming.prints.tolist(), incoming.has_shingles.tolist(), strict=True)
+        self.of = [firsts.setdefault(text, at) if has_shingles else at for at, (text, has_shingles) in enumerate(texts)]
+        """For each document the first one with the same text; an empty one is only like itself."""
+        self._firsts = np.unique(np.array(self.of, dtype=np.int64))
+        self._distinct = incoming.at(self._firsts)
+        self._near: dict[int, list[tuple[int, float, int]]] = {}
+        if self._firsts.size > 1:
+            self._compare()
+
+    def _compare(self) -> None:
+        """Similarities among the distinct texts of the block."""
+        distinct, firsts = self._distinct, self._firsts.tolist()
+        keys, shingled = distinct.keys, distinct.has_shingles
+        run = stage.make_run(0, keys, distinct.prints, shingled)
+        found = stage.lookup([run], run.fields.reshape(1, -1), keys[:-1], shingled, first_row=0)
+        query = np.repeat(np.arange(len(distinct)), np.diff(found.ends, prepend=0))
+        once = found.numbers < query
+        left, right, bands = found.numbers[once], query[once], found.bands[once]
+        if left.size == 0:
+            return
+        used, inside = np.unique(np.concatenate((left, right)), return_inverse=True)
+        compared = distinct.at(used)
+        sets = self._core.maker.sets(compared.normal)
+        ends = inside[: left.size], inside[left.size :]
+        similarity = check_across(*ends, sets, sets, threshold=self._threshold)
+        for i in np.flatnonzero(similarity >= 0).tolist():
+            a, b = firsts[left[i]], firsts[right[i]]
+            for one, other in ((a, b), (b, a)):
+                self._near.setdefault(one, []).append((other, float(similarity[i]), int(bands[i])))
+
+    def in_index(self, writing: Writing, view: View) -> dict[int, Hit]:
+        """The best match in the index of each group that has one."""
+        core, distinct = self._core, self._distinct
+        candidates = candidates_of(view, distinct)
+        if len(candidates) == 0:
+            return {}
+        similarity, names = check(writing, core.maker, core.truth.path, distinct, candidates, self._threshold)
+        best = hits(writing, len(distinct), candidates, similarity, names, 1)
+        return {int(first): found[0] for first, found in zip(self._firsts, best, strict=True) if found}
+
+    def match(self, position: int, best: dict[int, Hit], admitted: dict[int, int]) -> Hit | None:
+        """The document that is most like this one: of the index, or of the block and admitted."""
+        incoming, group = self._incoming, self.of[position]
+        match = best.get(group)
+        near = self._near.get(group, [])
+        if incoming.counts[position] > 0:
+            near = [*near, (group, 1.0, self._core.spec.bands.bands)]
+        there = sorted((admitted[other], similarity, bands) for other, similarity, bands in near if other in admitted)
+        for place, similarity, bands in there:  # of equals the first
+            if match is None or similarity > (match.similarity or 0.0):
+                match = Hit(named(incoming.ids[place], int(incoming.kinds[place])), similarity, bands)
+        return match

@@ -1,0 +1,122 @@
+"""Every byte of an index that means something, held against what it should be."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+
+from neardup.errors import FormatError
+from neardup.index.core import Core
+from neardup.index.folders import LOCK, acknowledged
+from neardup.index.incoming import EMPTY, tail_sum
+from neardup.index.model import Verified
+from neardup.index.segments import bad_pages, open_segment
+from neardup.index.source import stored_blocks
+from neardup.index.statements import Reading, Row
+from neardup.index.truth import DATABASE
+from neardup.index.views import documents_of
+from neardup.types import U64
+
+__all__ = ["verify"]
+
+
+def verify(core: Core, *, repair: bool) -> Verified:
+    """Check all files; make damaged segments again where that is asked for and allowed."""
+    with core.upkeep:
+        with core.truth.reading() as reading:
+            faults = _database(core, reading)
+            if core.folder is not None and acknowledged(core.folder) is None:
+                faults.append(f"{LOCK}: it is damaged; the next change writes it anew")
+            damaged = _segments(core, reading) if core.folder is not None else []
+            faults += [fault for *_, fault in damaged]
+        healed = []
+        for first, span, name, _ in damaged:
+            if repair and not core.truth.read_only:
+                core.mend(first, span, name)
+                healed.append(f"segments/{name}")
+        return Verified(not faults, tuple(faults), tuple(healed))
+
+
+def _database(core: Core, reading: Reading) -> list[str]:
+    path = DATABASE if core.folder is not None else "memory"
+    try:
+        faults = [f"{path}: {fault}" for fault in reading.check()]
+        return faults or [f"{path}: {fault}" for fault in [*_documents(core, reading), *_postings(core, reading)]]
+    except (FormatError, sqlite3.DatabaseError) as exc:
+        return [f"{path}: {exc}"]
+
+
+def _documents(core: Core, reading: Reading) -> list[str]:
+    faults: list[str] = []
+    state = reading.state()
+    names: list[U64] = []
+    count = empty = 0
+    for rows in stored_blocks(reading):
+        try:
+            _, _, kinds = documents_of(rows, core.truth.path)
+        except FormatError:
+            bad = [row for row in rows if _is_bad(row)]
+            faults += [f"the document {row[1]!r} (number {row[0]}) is not what was added" for row in bad]
+            kinds = np.array([row[2] for row in rows], dtype=np.int64)
+        count += len(rows)
+        empty += int(np.count_nonzero(kinds & EMPTY))
+        names.append(np.array([hash(row[1]) for row in rows], dtype=np.int64).view(np.uint64))
+    if (count, empty) != (state.documents, state.empty):
+        faults.append(
+            f"it has {count} documents, {empty} of them empty, and counts {state.documents} and {state.empty}"
+        )
+    if names:
+        whole = np.concatenate(names)
+        twice = whole.size - np.unique(whole).size
+        if twice:
+            faults.append(f"{twice} ids are there more than once")
+    return faults
+
+
+def _is_bad(row: Row) -> bool:
+    try:
+        documents_of([row], "")
+    except FormatError:
+        return True
+    return False
+
+
+def _postings(core: Core, reading: Reading) -> list[str]:
+    """Every document's keys must be somewhere: segments first, then the tail, without a gap."""
+    if core.folder is None:
+        return []
+    faults = []
+    at = 0
+    for first, span, name in reading.segments():
+        if first != at:
+            faults.append(f"no segment covers the documents from {at} to {first}")
+        at = first + span
+        del name
+    for row in reading.tail(0):
+        if row.first != at:
+            faults.append(f"the keys of the documents from {at} to {row.first} are missing")
+        at = row.first + row.documents
+        if row.sum != tail_sum(row.first, row.keys, row.prints, row.empty):
+            faults.append(f"the keys of the documents from {row.first} to {at} are damaged")
+    if at != reading.state().next:
+        faults.append(f"the keys of the documents from {at} on are missing")
+    return faults
+
+
+def _segments(core: Core, reading: Reading) -> list[tuple[int, int, str, str]]:
+    """First document, span, name and fault of each segment that is not as it was written."""
+    damaged = []
+    for first, span, name in reading.segments():
+        path: Path = core.segment(name)
+        try:
+            run = open_segment(path, first, span, core.views.rows, core.spec.id)
+            pages = bad_pages(run)
+            if not pages:
+                continue
+            fault = f"{pages} of its pages are damaged"
+        except FormatError as exc:
+            fault = str(exc)
+        damaged.append((first, span, name, f"segments/{name}: {fault}"))
+    return damaged

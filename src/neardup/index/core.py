@@ -1,0 +1,221 @@
+"""The parts of an open index together, and how work is done on them: in one transaction, on a view, mended if need be.
+
+Locks are taken in this order: ``upkeep`` (segments are written), ``truth.lock`` (the database is changed), then
+``views.lock`` (a view is replaced).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from neardup.errors import FormatError
+from neardup.index.folders import SEGMENTS, Hold
+from neardup.index.incoming import Maker
+from neardup.index.segments import Keys, fresh_name, write_new
+from neardup.index.statements import Reading, Writing
+from neardup.index.truth import Truth
+from neardup.index.views import DamagedError, MissingError, StaleError, View, Views, keys_of
+from neardup.params import Spec
+from neardup.types import I64
+
+__all__ = ["Core"]
+
+LOOKS = 5
+"""Times that a segment that cannot be opened is looked for again: a writer may have merged it away meanwhile."""
+MENDS = 20
+"""Times that one piece of work has segments made again before it gives up."""
+
+Outcome = TypeVar("Outcome")
+
+
+class Core:
+    """An open index."""
+
+    def __init__(
+        self,
+        folder: Path | None,
+        spec: Spec,
+        truth: Truth,
+        *,
+        threads: int,
+        created_by: str,
+        hold: Hold | None = None,
+    ) -> None:
+        self.folder = folder
+        self.spec = spec
+        self.truth = truth
+        self.threads = threads
+        self.created_by = created_by
+        """Version of neardup that made it."""
+        self.hold = hold
+        """The lock of the folder, where it is open for writing."""
+        self.maker = Maker(spec)
+        self.views = Views(folder, spec)
+        self.upkeep = threading.RLock()
+        """Held by whoever writes segments."""
+        self.healed = 0
+        """Segments that were made again."""
+
+    @property
+    def id_row(self) -> int:
+        """Row of postings that has the ids."""
+        return self.spec.bands.bands
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return "index in memory" if self.folder is None else str(self.folder)
+
+    def segment(self, name: str) -> Path:
+        """Where a segment lies."""
+        assert self.folder is not None
+        return self.folder / SEGMENTS / name
+
+    def close(self) -> None:
+        """Close the database, and let go of the files that are mapped, once nothing uses them any more."""
+        self.truth.close()
+        with self.views.lock:
+            self.views.current = View(-1, -1, (), ())
+            self.views.mended.clear()
+        if self.hold is not None:
+            self.hold.release()
+
+    def ask(self, work: Callable[[Reading, View], Outcome]) -> Outcome:
+        """Do ``work`` in one read transaction; when it meets a damaged segment, mend that and do it again."""
+        missing = mended = 0
+        while True:
+            try:
+                with self.truth.reading() as reading:
+                    return work(reading, self.views.of(reading))
+            except StaleError:
+                continue
+            except DamagedError as exc:
+                mended += 1
+                self._mend(exc, mended)
+            except MissingError as exc:
+                missing += 1
+                if missing >= LOOKS:
+                    mended += 1
+                    self._mend(exc, mended)
+
+    def change(self, work: Callable[[Writing, View], tuple[Outcome, View | None]]) -> Outcome:
+        """Do ``work`` in one transaction that changes the index; it returns its outcome and the view after it."""
+        mended = 0
+        while True:
+            try:
+                with self.truth.lock, self.views.lock:
+                    with self.truth.writing() as writing:
+                        outcome, view = work(writing, self.views.of(writing))
+                    if view is not None:
+                        self._publish(view)
+                    return outcome
+            except (DamagedError, MissingError) as exc:
+                mended += 1
+                self._mend(exc, mended)
+
+    def _mend(self, found: DamagedError | MissingError, times: int) -> None:
+        """Mend what was found; whatever that comes to, it ends."""
+        if isinstance(found, DamagedError):
+            reason, place = "a segment is damaged", (found.run.base, found.run.span, found.run.name or "")
+        else:
+            reason, place = found.reason, (found.first, found.span, found.name)
+        if times > MENDS:
+            raise FormatError(f"{self.truth.path}: {reason}, again and again. Is the disk failing? Restore a copy.")
+        try:
+            if place[2]:
+                self.mend(*place)
+                return
+        except MissingError as exc:
+            reason = exc.reason
+        if self.truth.read_only:
+            raise FormatError(f"{self.truth.path}: {reason}. Run `neardup index verify`, which makes them again.")
+        try:
+            self.mend_all()
+        except MissingError as exc:
+            raise FormatError(f"{self.truth.path} is damaged: {exc.reason}. Restore the file from a copy.") from exc
+
+    def mend(self, first: int, span: int, name: str) -> None:
+        """Make a segment again from the documents, and any others that cannot be opened; who only reads keeps them
+        in memory."""
+        with self.upkeep:
+            keys: dict[str, Keys] = {}
+            with self.truth.reading() as reading:
+                listed = reading.segments()
+                if (first, span, name) not in listed or name in self.views.mended:
+                    return  # somebody was faster
+                for begin, extent, each in listed:
+                    if each == name or not self._opens(begin, extent, each):
+                        keys[each] = self._keys(reading, begin, extent)
+                removed = reading.removed()
+            self.healed += len(keys)
+            if self.truth.read_only:
+                with self.views.lock:
+                    self.views.mended.update({each: made.run() for each, made in keys.items()})
+                    self.views.current = View(-1, -1, (), ())  # made anew by the next transaction
+                return
+            self.put([self._written(made) for made in keys.values()], removed)
+            for old in keys:
+                self.unlink(old)
+
+    def _keys(self, reading: Reading, first: int, span: int) -> Keys:
+        return keys_of(reading, self.maker, self.truth.path, first, span, threads=self.threads)
+
+    def _written(self, keys: Keys) -> tuple[int, int, str]:
+        """First document, end and name of a segment that is written from keys."""
+        end = keys.first + keys.prints.size
+        name = fresh_name(keys.first, end)
+        write_new(self.segment(name), keys, self.spec.id)
+        return keys.first, end, name
+
+    def _opens(self, first: int, span: int, name: str) -> bool:
+        if any(run.name == name for run in self.views.current.segments) or name in self.views.mended:
+            return True
+        try:
+            self.views.opened(first, span, name)
+        except MissingError:
+            return False
+        return True
+
+    def mend_all(self) -> None:
+        """Make all postings again from the documents, where the database does not know any more who has them."""
+        with self.upkeep:
+            with self.truth.reading() as reading:
+                old = [name for _, _, name in reading.segments()]
+                keys = self._keys(reading, 0, reading.state().next)
+                removed = reading.removed()
+            self.healed += 1
+            self.put([self._written(keys)], removed, alone=True)
+            for name in old:
+                self.unlink(name)
+
+    def put(self, segments: list[tuple[int, int, str]], removed: I64, *, alone: bool = False) -> None:
+        """Let segments that were written stand for the documents from their first to their end from now on.
+
+        Args:
+            segments: first document, end and name of each.
+            removed: numbers of documents that they have no postings of.
+            alone: they stand for everything: whatever else is listed is forgotten.
+        """
+        with self.truth.lock, self.views.lock:
+            with self.truth.writing() as writing:
+                if alone:
+                    writing.forget_keys()
+                for first, end, name in segments:
+                    writing.put_segment(first, end, name, removed[(removed >= first) & (removed < end)])
+                view = self.views.renewed(writing, writing.raise_generation())
+            self._publish(view)
+
+    def _publish(self, view: View) -> None:
+        """Let a change be seen that is durable by now."""
+        if self.hold is not None:
+            self.hold.acknowledge(view.generation)
+        self.views.current = view
+
+    def unlink(self, name: str) -> None:
+        """Remove the file of a segment that is no longer used; who has it mapped keeps it until then."""
+        with contextlib.suppress(OSError):
+            self.segment(name).unlink()

@@ -1,0 +1,160 @@
+"""The folder of an index: made whole or not at all, held by one writer, its files and their sizes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from neardup.errors import FormatError, IndexLocked, IndexNotFound, OutputError
+from neardup.formats.atomic import remove_parts, temporary_name
+from neardup.index.segments import sync_folder
+from neardup.index.truth import DATABASE
+
+__all__ = ["LOCK", "SEGMENTS", "Hold", "acknowledged", "appearing", "check_log", "check_there", "sizes"]
+
+LOCK = "LOCK"
+SEGMENTS = "segments"
+_ACKNOWLEDGED = struct.Struct("<QI")
+_FAR = 1 << 20
+
+
+@contextmanager
+def appearing(folder: Path) -> Iterator[Path]:
+    """A new folder under a temporary name, which takes its name when the block ends well and else is removed.
+
+    Raises:
+        OutputError: there is something of the name, or it cannot be made.
+    """
+    if folder.exists() or folder.is_symlink():
+        raise OutputError(f"{folder} is there already. Give another name, or open it, or remove it first.")
+    remove_parts(folder)
+    place = temporary_name(Path(os.path.realpath(folder)))
+    try:
+        place.mkdir()
+        (place / SEGMENTS).mkdir()
+        (place / LOCK).touch()
+        yield place
+        sync_folder(place)
+        os.rename(place, folder)
+        sync_folder(folder.parent)
+    except OSError as exc:
+        shutil.rmtree(place, ignore_errors=True)
+        if isinstance(exc, (OutputError, IndexNotFound)):
+            raise
+        raise OutputError(
+            f"cannot make {folder}: {exc.strerror or exc}. Give a name in a folder that is there and that you may "
+            "write to."
+        ) from exc
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+
+
+def check_there(folder: Path) -> None:
+    """Raise IndexNotFound unless there is an index."""
+    if not (folder / DATABASE).is_file():
+        raise IndexNotFound(f"there is no index at {folder}. Make one with `neardup index create` (Index.create).")
+
+
+class Hold:
+    """The lock of the one process that writes; it is released when the process ends, however it does.
+
+    The file also says which change was acknowledged last. SQLite drops what it cannot read at the end of its log, as if
+    it had never been; that number, written after each commit, shows that it had. It costs no sync: after a loss of
+    power it may be behind, never ahead.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            self._file = open(folder / LOCK, "r+b" if (folder / LOCK).exists() else "w+b", 0)  # noqa: SIM115 kept
+        except OSError as exc:
+            raise OutputError(
+                f"cannot write to {folder}: {exc.strerror or exc}. Open it with read_only=True to ask it only."
+            ) from exc
+        try:
+            _lock(self._file.fileno())
+        except OSError as exc:
+            self._file.close()
+            raise IndexLocked(
+                f"another process has {folder} open for writing, and there can be one. Close it, or open with "
+                "read_only=True to ask the index beside it."
+            ) from exc
+
+    def acknowledge(self, generation: int) -> None:
+        """Note that a change is durable."""
+        with contextlib.suppress(OSError):
+            self._file.seek(0)
+            self._file.write(_ACKNOWLEDGED.pack(generation, _check(generation)))
+
+    def release(self) -> None:
+        """Let another process write; a child of this one, which shares the open file, must not hold it on."""
+        with contextlib.suppress(OSError, ValueError):
+            _unlock(self._file.fileno())
+            self._file.close()
+
+
+def _lock(fd: int) -> None:
+    if os.name == "nt":
+        import msvcrt
+
+        os.lseek(fd, _FAR, os.SEEK_SET)  # Windows keeps others from the bytes that are locked
+        msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
+    else:
+        import fcntl
+
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _unlock(fd: int) -> None:
+    if os.name == "nt":
+        import msvcrt
+
+        os.lseek(fd, _FAR, os.SEEK_SET)
+        msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined, unused-ignore]
+    else:
+        import fcntl
+
+        fcntl.flock(fd, fcntl.LOCK_UN)
+
+
+def _check(generation: int) -> int:
+    return zlib.crc32(generation.to_bytes(8, "little"))
+
+
+def acknowledged(folder: Path) -> int | None:
+    """The last change of which a writer has said that it is durable; 0 when it said nothing, None when damaged."""
+    try:
+        content = (folder / LOCK).read_bytes()
+    except OSError:
+        return 0
+    if not content:
+        return 0
+    if len(content) != _ACKNOWLEDGED.size:
+        return None
+    generation, check = _ACKNOWLEDGED.unpack(content)
+    return int(generation) if check == _check(generation) else None
+
+
+def check_log(folder: Path, last: int, generation: int) -> None:
+    """Raise FormatError when the database has not all changes up to ``last``."""
+    if generation < last:
+        raise FormatError(
+            f"{folder / DATABASE}-wal is damaged or was removed: the last {last - generation} changes of {last}, which "
+            f"were durable, are lost. Restore the folder from a copy, or delete {folder / LOCK} to go on without them."
+        )
+
+
+def sizes(folder: Path) -> dict[str, int]:
+    """Size of each file of an index, by its name inside the folder."""
+    found = {}
+    for path in sorted([*folder.iterdir(), *(folder / SEGMENTS).glob("*")]):
+        with contextlib.suppress(OSError):
+            if path.is_file():
+                found[path.relative_to(folder).as_posix()] = path.stat().st_size
+    return found

@@ -1,0 +1,323 @@
+"""Documents on their way into an index or a query: named, normalised, sketched; band keys, hashes and checksums made.
+
+Nothing here reads or writes an index, so all of it can be done in threads before a lock is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.errors import InputError
+from neardup.formats.items import ItemError, join_items, split_items
+from neardup.params import Spec
+from neardup.pipeline.threads import in_order
+from neardup.stages import bands as band_stage
+from neardup.stages import shingle as shingle_stage
+from neardup.stages import sketch as sketch_stage
+from neardup.stages import text as text_stage
+from neardup.stages.shingle import Hasher
+from neardup.types import I64, U32, U64, Batch, Documents, RoomSets
+
+__all__ = [
+    "EMPTY",
+    "NUMBER",
+    "SHORT",
+    "Incoming",
+    "Maker",
+    "are_named_so",
+    "checked_ids",
+    "checksums",
+    "given_id",
+    "id_keys",
+    "listed",
+    "named",
+    "of_batches",
+    "tail_sum",
+    "whole_documents",
+]
+
+NUMBER, EMPTY, SHORT = 1, 2, 4
+"""Kinds of a document: its id was given as a number; it has no shingle; it has fewer tokens than a shingle."""
+_S32 = np.uint64(32)
+_HIGH = np.uint64(0xFFFFFFFF00000000)
+_ID, _AT, _KIND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9)
+_INT64 = range(-(1 << 63), 1 << 63)
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """Documents that are ready to be looked up or stored."""
+
+    documents: Documents
+    """As they were given."""
+    normal: Documents
+    """Normalised."""
+    counts: I64
+    """int64[n]: shingles with repeats; 0: the document is empty. May be -1 for 1 where nothing is stored."""
+    keys: U32
+    """uint32[bands + 1, n]: leading halves of the band keys and, where there are ids, of the hashes of the ids."""
+    prints: U64
+    """uint64[n]: hashes of the normalised texts."""
+    ids: list[str]
+    """As text; empty for queries."""
+    kinds: I64
+    """int64[n]: flags NUMBER, EMPTY, SHORT."""
+    text_prints: U64
+    """uint64[n]: hashes of the texts as they were given; empty for queries."""
+    id_prints: U64
+    """uint64[n]: hashes of the ids; empty for queries."""
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    @property
+    def has_shingles(self) -> NDArray[np.bool_]:
+        """bool[n]: False for empty documents."""
+        has: NDArray[np.bool_] = self.counts != 0
+        return has
+
+    def slice(self, start: int, stop: int) -> Incoming:
+        """Documents ``start`` to ``stop``, sharing the buffers."""
+        part = slice(start, stop)
+        return Incoming(
+            self.documents.slice(start, stop),
+            self.normal.slice(start, stop),
+            self.counts[part],
+            self.keys[:, part],
+            self.prints[part],
+            self.ids[part],
+            self.kinds[part],
+            self.text_prints[part],
+            self.id_prints[part],
+        )
+
+    def at(self, rows: I64) -> Incoming:
+        """Some of the documents, rising; all of them as they are."""
+        if rows.size == len(self):
+            return self
+        picked = rows.tolist()
+        texts = Documents.from_bytes([self.documents.blob(row) for row in picked])
+        normal = Documents.from_bytes([self.normal.blob(row) for row in picked])
+        has_names = len(self.ids) > 0
+        return Incoming(
+            texts,
+            normal,
+            self.counts[rows],
+            self.keys[:, rows],
+            self.prints[rows] if has_names else self.prints,
+            [self.ids[row] for row in picked] if has_names else [],
+            self.kinds[rows],
+            self.text_prints[rows] if has_names else self.text_prints,
+            self.id_prints[rows] if has_names else self.id_prints,
+        )
+
+    def without_texts(self) -> Incoming:
+        """The same without what takes memory and is stored by now."""
+        none = Documents.from_bytes([])
+        return replace(self, documents=none, normal=none, ids=[])
+
+    def texts(self) -> list[memoryview]:
+        """The bytes of each text as it was given, without a copy."""
+        ends = self.documents.offsets.tolist()
+        whole = memoryview(self.documents.data)  # type: ignore[arg-type]
+        return [whole[begin:end] for begin, end in pairwise(ends)]
+
+
+class Maker:
+    """Turns documents into ``Incoming`` as a spec says; may be used in many threads at once."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self.hasher = Hasher(spec.shingle, spec.seed)
+        self.is_item = spec.shingle.kind == "item"
+
+    def normalized(self, documents: Documents) -> Documents:
+        """The documents as they are compared."""
+        return text_stage.normalize_documents(documents, self.spec.normalize, items=self.is_item)
+
+    def query(self, documents: Documents) -> Incoming:
+        """Documents that are only looked up: they have no names, and none is stored."""
+        normal, values, counts = self._sketched(documents)
+        keys = np.zeros((self.spec.bands.bands + 1, counts.size), dtype=np.uint32)
+        keys[:-1] = band_stage.keys_of(values, self.spec.bands) >> _S32
+        nothing = np.empty(0, dtype=np.uint64)
+        return Incoming(documents, normal, counts, keys, nothing, [], counts, nothing, nothing)
+
+    def named(self, documents: Documents, ids: Sequence[int | str]) -> Incoming:
+        """Documents that are to be stored; each id is a text or a number."""
+        names = [name if isinstance(name, str) else str(name) for name in ids]
+        kinds = np.fromiter((0 if isinstance(name, str) else NUMBER for name in ids), np.int64, len(names))
+        id_prints = _prints(Documents.from_texts(names))
+        normal, values, counts = self._sketched(documents)
+        kinds |= np.where(counts == 0, EMPTY, 0) | np.where(counts < 0, SHORT, 0)
+        keys = np.empty((self.spec.bands.bands + 1, counts.size), dtype=np.uint32)
+        keys[:-1] = band_stage.keys_of(values, self.spec.bands) >> _S32
+        keys[-1] = id_prints >> _S32
+        text_prints = _prints(documents)
+        prints = text_prints if normal is documents else _prints(normal)
+        return Incoming(documents, normal, np.abs(counts), keys, prints, names, kinds, text_prints, id_prints)
+
+    def _sketched(self, documents: Documents) -> tuple[Documents, U32, I64]:
+        """Normalised documents, their signatures and shingle counts (-1: fewer tokens than a shingle has)."""
+        normal, hasher = self.normalized(documents), self.hasher
+        values = np.empty((len(documents), self.spec.slots), dtype=np.uint32)
+        counts = np.empty(len(documents), dtype=np.int64)
+        sketch_stage.count_and_sketch(
+            normal,
+            kind=hasher.kind,
+            k=hasher.k,
+            key=hasher.key,
+            letters=hasher.letters,
+            values=values,
+            counts=counts,
+        )
+        return normal, values, counts
+
+    def sets(self, normal: Documents) -> RoomSets:
+        """Shingle sets of normalised documents."""
+        return shingle_stage.build_rooms(normal, self.hasher)
+
+    def text(self, blob: bytes) -> str:
+        """A stored document as text; the items of a set with spaces between them."""
+        return blob.replace(text_stage.SEPARATOR, b" ").decode("utf-8", "replace")
+
+    def from_values(self, texts: Any, what: str = "text") -> Documents:
+        """Texts, or sets where the index holds sets, as one block.
+
+        Raises:
+            InputError: one is not; the message tells its position.
+        """
+        blobs: list[bytes] = []
+        for position, value in enumerate(listed(texts, f"{what}s")):
+            try:
+                blobs.append(self._blob(value))
+            except (ItemError, UnicodeEncodeError, TypeError) as exc:
+                told = exc if isinstance(exc, ItemError) else _reason(value, self.is_item, exc)
+                raise InputError(f"{what} {position} (counted from 0): {told}.") from exc
+        return Documents.from_bytes(blobs)
+
+    def _blob(self, value: Any) -> bytes:
+        if isinstance(value, str):
+            return split_items(value) if self.is_item else value.encode("utf-8")
+        if self.is_item and isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
+            return join_items(value)
+        raise TypeError
+
+
+def _reason(value: Any, is_item: bool, exc: Exception) -> str:
+    if isinstance(exc, UnicodeEncodeError):
+        return f"it has a lone surrogate at character {exc.start + 1}. Decode it with errors='replace'"
+    wanted = "a list or set of strings or whole numbers" if is_item else "a string"
+    return f"it is of type {type(value).__name__}. Give {wanted}"
+
+
+def listed(values: Any, what: str) -> Iterable[Any]:
+    """Values one by one: of a list, a column of a frame, an Arrow array or any other iterable.
+
+    Raises:
+        InputError: it is none.
+    """
+    if hasattr(values, "to_pylist"):
+        return values.to_pylist()  # type: ignore[no-any-return]
+    if isinstance(values, (bytes, bytearray, Mapping)) or not isinstance(values, Iterable):
+        raise InputError(f"{what} is of type {type(values).__name__}. Give a list of them, or one.")
+    return values
+
+
+def given_id(value: Any) -> str:
+    """An id as text: 17 and "17" are one.
+
+    Raises:
+        InputError: neither a string nor a whole number.
+    """
+    if isinstance(value, str):
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError as exc:
+            raise InputError(f"the id {value!r} has a lone surrogate. Decode it with errors='replace'.") from exc
+        return str(value)
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return str(int(value))
+    raise InputError(f"the id {value!r} is of type {type(value).__name__}. Give a string or a whole number.")
+
+
+def checked_ids(values: Any) -> list[int | str]:
+    """Ids as the index gives them back: strings, and whole numbers of 64 bits.
+
+    Raises:
+        InputError: one is neither a string nor a whole number.
+    """
+    ids: list[int | str] = []
+    for value in listed(values, "ids"):
+        name = given_id(value)
+        ids.append(name if isinstance(value, str) or int(value) not in _INT64 else int(value))
+    return ids
+
+
+def named(id: str, kind: int) -> int | str:
+    """An id as it was given."""
+    return int(id) if kind & NUMBER else id
+
+
+def _prints(documents: Documents) -> U64:
+    """uint64[n]: a hash of each document's bytes."""
+    return np.ascontiguousarray(sketch_stage.fingerprints(documents)[:, 0])
+
+
+def id_keys(ids: Sequence[str]) -> U32:
+    """uint32[1, n]: the keys under which ids are looked up."""
+    return (_prints(Documents.from_texts(ids)) >> _S32).astype(np.uint32).reshape(1, -1)
+
+
+def checksums(text_prints: U64, id_prints: U64, numbers: I64, kinds: I64) -> I64:
+    """int64[n]: checksum of each stored document.
+
+    The leading half is over id, number and kind, so that a name can be trusted without its text; the other half is
+    over text and number.
+    """
+    at = numbers.astype(np.uint64) * _AT
+    whole = ((id_prints * _ID + at + kinds.astype(np.uint64) * _KIND) & _HIGH) | ((text_prints + at) >> _S32)
+    signed: I64 = whole.view(np.int64)
+    return signed
+
+
+def are_named_so(numbers: I64, ids: Sequence[str], kinds: I64, sums: I64) -> bool:
+    """Whether the names of documents are what was stored."""
+    prints = _prints(Documents.from_texts(ids))
+    return bool(((checksums(prints, prints, numbers, kinds) ^ sums) >> 32 == 0).all())
+
+
+def whole_documents(
+    numbers: I64, ids: Sequence[str], kinds: I64, sums: I64, texts: Sequence[bytes]
+) -> Documents | None:
+    """The texts as one block; None when a document is not what was stored."""
+    both = Documents.from_bytes([*texts, *(id.encode("utf-8") for id in ids)])
+    prints, n = _prints(both), len(ids)
+    return both.slice(0, n) if (checksums(prints[:n], prints[n:], numbers, kinds) == sums).all() else None
+
+
+def tail_sum(first: int, keys: bytes, prints: bytes, empty: bytes) -> int:
+    """Checksum of the keys of a batch."""
+    parts = sketch_stage.fingerprints(Documents.from_bytes([keys, prints, empty]))[:, 0]
+    total = (int(parts[0]) + 3 * int(parts[1]) + 5 * int(parts[2]) + 7 * first) & 0xFFFFFFFFFFFFFFFF
+    return total - (1 << 64) if total >= 1 << 63 else total
+
+
+def of_batches(maker: Maker, tasks: Iterator[Callable[[], Batch]], threads: int) -> Iterator[tuple[Batch, Incoming]]:
+    """Batches of a reader with what is stored of them, in order; made in threads."""
+
+    def work(task: Callable[[], Batch]) -> tuple[Batch, Incoming]:
+        batch = task()
+        if batch.ids is None:
+            ids: list[int | str] = [f"{batch.source}:{row}" for row in batch.rows.tolist()]
+        else:
+            ids = batch.ids.to_pylist()
+        return batch, maker.named(batch.documents, ids)
+
+    yield from in_order(work, tasks, threads=threads, ahead=threads + 2)

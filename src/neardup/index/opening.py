@@ -1,0 +1,87 @@
+"""An index made, opened, or built of a whole collection: from a path to the parts of an open one."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+from neardup._version import __version__
+from neardup.formats.inputs import Reader
+from neardup.index import folders
+from neardup.index.build import bulk_load
+from neardup.index.core import Core
+from neardup.index.model import Added
+from neardup.index.source import read_spec
+from neardup.index.truth import Truth
+from neardup.index.upkeep import clean_folder
+from neardup.params import Spec
+from neardup.pipeline.observe import Observer
+
+__all__ = ["build_folder", "create_folder", "in_memory", "open_folder"]
+
+
+def in_memory(spec: Spec, *, threads: int) -> Core:
+    """An empty index in memory."""
+    return Core(None, spec, Truth.create(None, spec.as_dict(), __version__), threads=threads, created_by=__version__)
+
+
+def create_folder(folder: Path, spec: Spec) -> None:
+    """Make an empty index.
+
+    Raises:
+        OutputError: there is something of the name, or it cannot be made.
+    """
+    with folders.appearing(folder) as place:
+        Truth.create(place, spec.as_dict(), __version__).close()
+
+
+def build_folder(
+    folder: Path, reader: Reader, spec: Spec, on_duplicate: str, *, threads: int, observer: Observer
+) -> Added:
+    """Make an index of all that a reader reads; see ``bulk_load``. It takes its name when it is whole."""
+    with folders.appearing(folder) as place:
+        truth = Truth.create(place, spec.as_dict(), __version__, fast=True)
+        with closing(truth):
+            core = Core(place, spec, truth, threads=threads, created_by=__version__)
+            return bulk_load(core, reader, on_duplicate, threads=threads, observer=observer)
+
+
+def open_folder(folder: Path, *, read_only: bool, threads: int) -> Core:
+    """Open an index that is there.
+
+    Raises:
+        IndexNotFound, IndexLocked, FormatError: see ``Index.open``.
+    """
+    folders.check_there(folder)
+    if read_only:
+        return _opened(folder, None, threads)
+    hold = folders.Hold(folder)
+    try:
+        core = _opened(folder, hold, threads)
+        try:
+            clean_folder(core)
+        except BaseException:
+            core.close()
+            raise
+    except BaseException:
+        hold.release()
+        raise
+    return core
+
+
+def _opened(folder: Path, hold: folders.Hold | None, threads: int) -> Core:
+    last = folders.acknowledged(folder)
+    with closing(Truth.open(folder, read_only=True)) as truth, truth.reading() as reading:
+        folders.check_log(folder, last or 0, reading.generation())  # before anything is written over
+    truth = Truth.open(folder, read_only=hold is None)
+    try:
+        with truth.reading() as reading:
+            meta = reading.meta()
+        spec = read_spec(meta, truth.path)
+        created_by = meta.get("created_by", "")
+        core = Core(folder, spec, truth, threads=threads, created_by=created_by, hold=hold)
+        core.ask(lambda reading, view: None)
+    except BaseException:
+        truth.close()
+        raise
+    return core

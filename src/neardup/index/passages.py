@@ -1,0 +1,41 @@
+"""The passages that two texts share, as spans of the texts as they were written.
+
+Composes the stages: normalisation with offsets, shingle occurrences, runs. What is marked is what is counted.
+"""
+
+from __future__ import annotations
+
+from neardup.params import Normalize, Shingle
+from neardup.stages import offsets, passages
+from neardup.stages import text as text_stage
+from neardup.stages.passages import Occurrences, Passages
+from neardup.stages.shingle import Hasher
+
+__all__ = ["Passages", "shared_passages"]
+
+
+def shared_passages(a: str, b: str, *, shingle: Shingle, normalize: Normalize, seed: int) -> Passages:
+    """The passages that two texts share: marked are the characters that a shingle of both sets covers, and no others.
+
+    Linear but for one sort; two texts of a megabyte take about half a second. ``.jaccard`` of the answer is
+    ``neardup.jaccard`` of the texts.
+
+    Args:
+        a, b: texts as they were written; a set is its items with white space between.
+        shingle, normalize: of the index.
+        seed: of the shingle hashes.
+
+    >>> found = shared_passages(
+    ...     "I love chocolate.", "You love chocolate!", shingle=Shingle("char", 9), normalize=Normalize("nfc"), seed=1
+    ... )
+    >>> found.a, found.b, found.links
+    ([(1, 16)], [(3, 18)], [0])
+    """
+    hasher = Hasher(shingle, seed)
+    return passages.find_passages(_occurrences(a, normalize, hasher), _occurrences(b, normalize, hasher))
+
+
+def _occurrences(text: str, normalize: Normalize, hasher: Hasher) -> Occurrences:
+    traced = offsets.trace(text, normalize)
+    assert traced.text == text_stage.normalize_text(text, normalize), "offsets follow another normalisation"
+    return passages.find_occurrences(traced.text, traced.starts, traced.ends, hasher)

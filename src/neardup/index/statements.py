@@ -1,0 +1,232 @@
+"""What is asked of the database of an index, and changed in it: all the SQL, inside transactions.
+
+    meta      what the index is: format version, spec, who made it
+    state     one row: generation, documents, empty ones, the next number, and a checksum
+    doc       number, id, kind, checksum, text
+    tail      keys of documents that no segment covers yet, a row a batch
+    segment   files of postings: first document, documents covered, name
+    removed   numbers of documents that are no more and whose postings a segment or the tail still has
+
+Values are checked when they are read: a damaged page can give a text where a number was stored. What a change means is
+in ``changes``; connections and transactions are in ``truth``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from neardup.errors import FormatError
+from neardup.types import I64, U32, U64
+
+__all__ = ["APPLICATION", "FORMAT", "SCHEMA", "Name", "Reading", "Row", "State", "TailRow", "Writing"]
+
+FORMAT = 1
+APPLICATION = 0x6E647570
+"""SQLite's application id of an index: "ndup"."""
+_NAME = re.compile(r"[0-9a-f-]+\.bands")
+_MANY = 500
+"""Values that one statement takes."""
+
+SCHEMA = f"""
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {FORMAT};
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE state (one INTEGER PRIMARY KEY CHECK (one = 1), generation INTEGER NOT NULL, documents INTEGER NOT NULL,
+                    empty INTEGER NOT NULL, next INTEGER NOT NULL, sum INTEGER NOT NULL);
+CREATE TABLE doc (number INTEGER PRIMARY KEY, id TEXT NOT NULL, kind INTEGER NOT NULL, sum INTEGER NOT NULL,
+                  text BLOB NOT NULL);
+CREATE TABLE tail (first INTEGER PRIMARY KEY, count INTEGER NOT NULL, keys BLOB NOT NULL, prints BLOB NOT NULL,
+                   empty BLOB NOT NULL, sum INTEGER NOT NULL);
+CREATE TABLE segment (first INTEGER PRIMARY KEY, span INTEGER NOT NULL, name TEXT NOT NULL);
+CREATE TABLE removed (number INTEGER PRIMARY KEY);
+INSERT INTO state VALUES (1, 0, 0, 0, 0, 0);
+"""
+
+
+Row: TypeAlias = tuple[int, str, int, int, bytes]
+"""A stored document: number, id, kind, checksum, text."""
+Name: TypeAlias = tuple[int, str, int, int]
+"""The same without its text."""
+
+
+class TailRow(NamedTuple):
+    """Keys of a batch that no segment covers."""
+
+    first: int
+    documents: int
+    keys: bytes
+    prints: bytes
+    empty: bytes
+    sum: int
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The counters of an index."""
+
+    generation: int
+    documents: int
+    empty: int
+    next: int
+
+    @property
+    def sum(self) -> int:
+        """Checksum: 0 for an index that was never changed."""
+        values = (self.generation, self.documents, self.empty, self.next)
+        return zlib.crc32(json.dumps(values).encode()) if any(values) else 0
+
+
+class Reading:
+    """What can be asked inside one transaction."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path | None) -> None:
+        self._execute = connection.execute
+        self.path = path
+
+    def generation(self) -> int:
+        """Number of the last change."""
+        row = self._execute("SELECT generation FROM state").fetchone()
+        if row is None or not isinstance(row[0], int):
+            raise self._damaged("its counters")
+        return row[0]
+
+    def state(self) -> State:
+        """The counters."""
+        row = self._execute("SELECT generation, documents, empty, next, sum FROM state").fetchone()
+        if row is None or not all(isinstance(value, int) for value in row):
+            raise self._damaged("its counters")
+        *counted, sum = row
+        state = State(*counted)
+        if state.sum != sum:
+            raise self._damaged("its counters")
+        return state
+
+    def _damaged(self, what: str) -> FormatError:
+        return FormatError(f"{self.path} is damaged in {what}. Restore the file from a copy.")
+
+    def meta(self) -> dict[str, str]:
+        """What the index is."""
+        found = self._execute("SELECT name, value FROM meta").fetchall()
+        if not all(isinstance(value, str) for row in found for value in row):
+            raise self._damaged("its spec")
+        return dict(found)
+
+    def segments(self) -> list[tuple[int, int, str]]:
+        """First document, documents covered, file name of each segment, in order."""
+        found = self._execute("SELECT first, span, name FROM segment ORDER BY first").fetchall()
+        for first, span, name in found:
+            if not (isinstance(first, int) and isinstance(span, int) and _NAME.fullmatch(str(name))):
+                raise self._damaged("its list of segments")
+        return found
+
+    def tail(self, first: int) -> list[TailRow]:
+        """Keys of the batches from document ``first`` on."""
+        found = self._execute("SELECT first, count, keys, prints, empty, sum FROM tail WHERE first >= ?", (first,))
+        rows = [TailRow(*row) for row in found]
+        for row in rows:
+            numbers, blobs = (row.first, row.documents, row.sum), (row.keys, row.prints, row.empty)
+            if not all(isinstance(n, int) for n in numbers) or not all(isinstance(blob, bytes) for blob in blobs):
+                raise self._damaged("its table of keys")
+        return rows
+
+    def removed(self) -> I64:
+        """Numbers of removed documents that postings still name, rising."""
+        found = self._execute("SELECT number FROM removed WHERE number NOT IN (SELECT number FROM doc)")
+        return np.array([row[0] for row in found], dtype=np.int64)
+
+    def removed_count(self) -> int:
+        """How many they are."""
+        found: int = self._execute("SELECT count(*) FROM removed").fetchone()[0]
+        return found
+
+    def rows(self, numbers: Sequence[int]) -> list[Row]:
+        """The documents of these numbers that are there, in order of their numbers."""
+        return self._many("SELECT number, id, kind, sum, text FROM doc WHERE number IN", numbers)
+
+    def names(self, numbers: Sequence[int]) -> list[Name]:
+        """Those of these numbers that are there, without their texts, in order of their numbers."""
+        return self._many("SELECT number, id, kind, sum FROM doc WHERE number IN", numbers)
+
+    def _many(self, query: str, numbers: Sequence[int]) -> list[Any]:
+        found: list[Any] = []
+        for start in range(0, len(numbers), _MANY):
+            part = numbers[start : start + _MANY]
+            rows = self._execute(f"{query} ({','.join('?' * len(part))})", part).fetchall()
+            found += rows if len(part) == 1 else sorted(rows)
+        return found
+
+    def scan(self, first: int, end: int) -> Iterable[Row]:
+        """The documents from number ``first`` to before ``end``, in order, one after the other."""
+        return self._execute(
+            "SELECT number, id, kind, sum, text FROM doc WHERE number >= ? AND number < ? ORDER BY number", (first, end)
+        )
+
+    def ids(self) -> list[Name]:
+        """All documents without their texts, in order of addition."""
+        return self._execute("SELECT number, id, kind, sum FROM doc ORDER BY number").fetchall()
+
+    def check(self) -> list[str]:
+        """What SQLite finds wrong with the database."""
+        found = [row[0] for row in self._execute("PRAGMA integrity_check(10)")]
+        return [] if found == ["ok"] else found
+
+
+class Writing(Reading):
+    """What can be changed inside one transaction."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path | None) -> None:
+        super().__init__(connection, path)
+        self._many_times = connection.executemany
+
+    def insert(self, rows: Iterable[tuple[int, str, int, int, Any]]) -> None:
+        """Add documents."""
+        self._many_times("INSERT INTO doc VALUES (?, ?, ?, ?, ?)", rows)
+
+    def insert_tail(self, first: int, keys: U32, prints: U64, empty: np.ndarray, sum: int) -> None:
+        """Add the keys of new documents; ``empty`` has the places of those without a shingle."""
+        values = (first, keys.shape[1], keys.tobytes(), prints.tobytes(), empty.astype(np.uint32).tobytes(), sum)
+        self._execute("INSERT INTO tail VALUES (?, ?, ?, ?, ?, ?)", values)
+
+    def delete(self, numbers: Sequence[int]) -> None:
+        """Remove documents; their postings are dropped when segments are merged."""
+        each = [(number,) for number in numbers]
+        self._many_times("DELETE FROM doc WHERE number = ?", each)
+        self._many_times("INSERT INTO removed VALUES (?)", each)
+
+    def forget_keys(self) -> None:
+        """Forget which segments and which rows of keys there are, before one is put in place of all."""
+        self._execute("DELETE FROM segment")
+        self._execute("DELETE FROM tail")
+
+    def forget_removed(self) -> None:
+        """Say that no postings name removed documents any more."""
+        self._execute("DELETE FROM removed")
+
+    def set_state(self, state: State) -> None:
+        """Change the counters."""
+        self._execute(
+            "UPDATE state SET generation = ?, documents = ?, empty = ?, next = ?, sum = ?",
+            (state.generation, state.documents, state.empty, state.next, state.sum),
+        )
+
+    def raise_generation(self) -> int:
+        """Say that something has changed."""
+        state = self.state()
+        self.set_state(replace(state, generation=state.generation + 1))
+        return state.generation + 1
+
+    def put_segment(self, first: int, end: int, name: str, removed: I64) -> None:
+        """Let one segment cover documents ``first`` to ``end`` in place of what did; ``removed`` it has no more."""
+        self._execute("DELETE FROM segment WHERE first >= ? AND first < ?", (first, end))
+        self._execute("DELETE FROM tail WHERE first >= ? AND first < ?", (first, end))
+        self._execute("INSERT INTO segment VALUES (?, ?, ?)", (first, end - first, name))
+        self._many_times("DELETE FROM removed WHERE number = ?", [(int(number),) for number in removed])

@@ -1,0 +1,392 @@
+"""``Index``: a collection that grows, behind one class. What it does with its parts is in the modules beside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from neardup import tuning
+from neardup.errors import InputError
+from neardup.formats.inputs import Reader, open_inputs
+from neardup.index import changes, opening
+from neardup.index.asking import Asking
+from neardup.index.incoming import EMPTY, SHORT, Incoming, checked_ids, given_id, listed, named, of_batches
+from neardup.index.model import Added, Admission
+from neardup.index.source import check_same
+from neardup.index.views import documents_of
+from neardup.params import (
+    DEFAULT_NORMALIZE,
+    DEFAULT_RECALL,
+    DEFAULT_SEED,
+    DEFAULT_SHINGLE,
+    DEFAULT_THRESHOLD,
+    Bands,
+    Normalize,
+    Shingle,
+)
+from neardup.pipeline.observe import Observer, Silent
+from neardup.runs import check_threads
+
+__all__ = ["ON_DUPLICATE", "ON_MISSING", "Index"]
+
+ON_DUPLICATE = ("error", "skip", "replace")
+ON_MISSING = ("error", "skip")
+
+
+class Index(Asking):
+    """A persistent collection of documents that can be asked which of them are like a text.
+
+    Every hit is verified: its similarity is the exact Jaccard similarity of the shingle sets, at least the threshold.
+    A document at the threshold is found with the promised recall, a more similar one more surely. A change is one
+    transaction, and durable when the call returns. One process may have an index open for writing, and any number for
+    reading; they see whole changes only. All methods may be called from any thread.
+
+    Made by ``Index.create``, ``Index.open`` or ``Index.build``.
+
+    >>> import neardup
+    >>> index = neardup.Index.create(threshold=0.5, shingle="word:2")
+    >>> index.add(["a", "b"], ["the quick brown fox jumps", "something else entirely"]).added
+    2
+    >>> index.query("the quick brown fox jumped")
+    [Hit(id='a', similarity=0.6, bands=9)]
+    """
+
+    # making, opening, closing
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        threshold: float = DEFAULT_THRESHOLD,
+        recall: float = DEFAULT_RECALL,
+        shingle: str | Shingle = DEFAULT_SHINGLE,
+        normalize: str | Normalize = DEFAULT_NORMALIZE,
+        slots: int | None = None,
+        bands: str | Bands | None = None,
+        seed: int = DEFAULT_SEED,
+        threads: int | None = None,
+    ) -> Index:
+        """Make an empty index and open it for writing.
+
+        Args:
+            path: a folder that is not there yet; None: in memory.
+            threshold: least Jaccard similarity that a query can ask for, 0 < t <= 1.
+            recall: least probability of finding a document at the threshold.
+            shingle, normalize, slots, bands, seed: as of ``find``; they can never be changed for this index.
+            threads: how many work on what is added from files; all processors when None.
+
+        Raises:
+            InputError: an option is out of range.
+            OutputError: the folder is there already, or cannot be made.
+        """
+        spec = tuning.make_spec(
+            threshold=threshold,
+            recall=recall,
+            shingle=shingle,
+            normalize=normalize,
+            slots=slots,
+            bands=bands,
+            seed=seed,
+        )
+        workers = check_threads(threads)
+        if path is None:
+            return cls(opening.in_memory(spec, threads=workers))
+        opening.create_folder(Path(path), spec)
+        return cls.open(path, threads=threads)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, read_only: bool = False, threads: int | None = None) -> Index:
+        """Open an index that is there.
+
+        Args:
+            path: its folder.
+            read_only: do not write; possible for any number of processes, beside one that writes.
+            threads: see ``create``.
+
+        Raises:
+            IndexNotFound: there is none.
+            IndexLocked: another process writes to it.
+            FormatError: it is damaged, or of a later version.
+        """
+        return cls(opening.open_folder(Path(path), read_only=read_only, threads=check_threads(threads)))
+
+    @classmethod
+    def build(
+        cls,
+        path: str | os.PathLike[str],
+        inputs: Any,
+        *,
+        threshold: float = DEFAULT_THRESHOLD,
+        recall: float = DEFAULT_RECALL,
+        shingle: str | Shingle = DEFAULT_SHINGLE,
+        normalize: str | Normalize = DEFAULT_NORMALIZE,
+        slots: int | None = None,
+        bands: str | Bands | None = None,
+        seed: int = DEFAULT_SEED,
+        text: str | None = None,
+        id: str | None = None,
+        glob: str | None = None,
+        encoding: str = "utf-8",
+        on_bad: str = "fail",
+        input_format: str | None = None,
+        on_duplicate: str = "error",
+        threads: int | None = None,
+        observer: Observer | None = None,
+    ) -> Index:
+        """Make an index of a whole collection and open it for writing. It appears whole, or not at all.
+
+        Several times as fast as adding to an empty index: nothing has to last before the end.
+
+        Args:
+            path: a folder that is not there yet.
+            inputs: as of ``find``; ``text``, ``id``, ``glob``, ``encoding``, ``on_bad`` and ``input_format`` too.
+            threshold, recall, shingle, normalize, slots, bands, seed: see ``create``.
+            on_duplicate: what an id that comes back does: ``error``, ``skip`` (the first stays) or ``replace``.
+            threads: how many; all processors when None.
+            observer: told about progress.
+
+        Raises:
+            InputError: an option, a file or a record cannot be used, or an id comes back.
+            OutputError: the folder is there already, or cannot be written.
+        """
+        _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
+        spec = tuning.make_spec(
+            threshold=threshold,
+            recall=recall,
+            shingle=shingle,
+            normalize=normalize,
+            slots=slots,
+            bands=bands,
+            seed=seed,
+        )
+        reader = open_inputs(
+            inputs,
+            text=text,
+            id=id,
+            glob=glob,
+            encoding=encoding,
+            on_bad=on_bad,
+            input_format=input_format,
+            item=spec.shingle.kind == "item",
+        )
+        added = opening.build_folder(
+            Path(path), reader, spec, on_duplicate, threads=check_threads(threads), observer=observer or Silent()
+        )
+        index = cls.open(path, threads=threads)
+        index.built = added
+        return index
+
+    built: Added | None = None
+    """What ``build`` read; None for an index that was made otherwise."""
+
+    def close(self) -> None:
+        """End what is being done for the index in the background and close its files. May be called again."""
+        if self._process != os.getpid():
+            return  # a copy of another process's: its files are not ours to close
+        self._upkeep.stop()
+        self._core.close()
+
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # changing it
+
+    def add(
+        self,
+        documents: Any,
+        texts: Any = None,
+        *,
+        on_duplicate: str = "error",
+        text: str | None = None,
+        id: str | None = None,
+        glob: str | None = None,
+        encoding: str = "utf-8",
+        on_bad: str = "fail",
+        input_format: str | None = None,
+        observer: Observer | None = None,
+    ) -> Added:
+        """Add documents; they are durable when this returns.
+
+        Args:
+            documents: ids, when ``texts`` are given, as many; or one id. Else inputs as of ``find``: a path, a frame,
+                pairs (id, text) and so on, with ``text``, ``id``, ``glob``, ``encoding``, ``on_bad``, ``input_format``.
+            texts: of the ids: one transaction. Inputs are added in one transaction for every some thousand documents.
+            on_duplicate: what a document does whose id is there: ``error``, ``skip`` (the first stays) or ``replace``.
+            observer: told about progress.
+
+        Raises:
+            InputError: a document cannot be used, or its id is there; nothing of its transaction is added.
+            OutputError: the disk is full.
+        """
+        _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
+        self._need_writing()
+        reading = {"text": text, "id": id, "glob": glob, "input_format": input_format}
+        if texts is not None:
+            for name, value in reading.items():
+                if value is not None:
+                    raise InputError(
+                        f"{name} is {value!r}, which is for inputs; ids and texts were given. Leave it out."
+                    )
+            incoming = self._named(documents, texts)
+            return _counted(incoming, self._store(incoming, on_duplicate, strict=True))
+        reader = self._reader(documents, encoding=encoding, on_bad=on_bad, **reading)
+        return self.add_batches(reader, lambda new: self._store(new, on_duplicate, strict=True), observer)
+
+    def add_batches(
+        self, reader: Reader, store: Callable[[Incoming], list[str]], observer: Observer | None = None
+    ) -> Added:
+        """Read inputs and store each batch of them; the parts of ``add`` for who needs them apart."""
+        watching = observer or Silent()
+        watching.stage("add", reader.total_bytes, "bytes")
+        total = Added()
+        for batch, incoming in of_batches(self._core.maker, reader.tasks(), self._core.threads):
+            status = store(incoming) if len(incoming) else []
+            total += _counted(incoming, status) + Added(bad=batch.bad, blank=batch.blank)
+            watching.advance(batch.consumed)
+        return total
+
+    def add_each(self, ids: Iterable[int | str], texts: Iterable[Any], *, on_duplicate: str = "error") -> list[str]:
+        """As ``add`` of ids and texts, with a status for each document in place of an error.
+
+        Returns:
+            ``added``, ``replaced``, ``skipped``, or ``duplicate``: its id is there and ``on_duplicate`` is ``error``.
+        """
+        _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
+        self._need_writing()
+        return self._store(self._named(ids, texts), on_duplicate, strict=False)
+
+    def _store(self, incoming: Incoming, on_duplicate: str, *, strict: bool) -> list[str]:
+        if len(incoming) == 0:
+            return []
+        status = changes.store(self._core, incoming, on_duplicate, strict=strict)
+        self._upkeep.note_change()
+        return status
+
+    def remove(self, ids: Any, *, missing: str = "error") -> int:
+        """Remove documents, in one transaction; returns how many.
+
+        Args:
+            ids: one, or several.
+            missing: what an id does that is not there: ``error``, or ``skip``.
+
+        Raises:
+            InputError: an id is not there; nothing is removed.
+        """
+        _check_choice(missing, ON_MISSING, "missing")
+        self._need_writing()
+        is_one = isinstance(ids, (str, int, np.integer))
+        names = [given_id(id) for id in ([ids] if is_one else listed(ids, "ids"))]
+        if not names:
+            return 0
+        removed = changes.remove(self._core, names, missing)
+        self._upkeep.note_change()
+        return removed
+
+    def add_if_new(self, ids: Any, texts: Any, *, threshold: float | None = None, on_duplicate: str = "error") -> Any:
+        """Add each document unless one that is there is like it: the check and the addition are one step.
+
+        Documents of one call are held against each other too, in their order. Empty ones are always new.
+
+        Args:
+            ids, texts: of the documents, as many of both; or of one.
+            threshold: similarity from which a document is not new; the index's when None, and no less than that.
+            on_duplicate: what a new document does whose id is there: ``error``, ``skip`` or ``replace``.
+
+        Returns:
+            list[Admission], or one Admission for one document.
+
+        Raises:
+            InputError: a document cannot be used, or its id is there; those before it may have been added.
+        """
+        _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
+        self._need_writing()
+        least = self._threshold(threshold)
+        is_one = isinstance(ids, (str, int, np.integer))
+        admissions = self.admit(self._named(ids, texts), least, on_duplicate)
+        return admissions[0] if is_one else admissions
+
+    def admit(self, incoming: Incoming, threshold: float, on_duplicate: str) -> list[Admission]:
+        """``add_if_new`` of documents that are prepared."""
+        admissions = changes.admit(self._core, incoming, threshold, on_duplicate)
+        self._upkeep.note_change()
+        return admissions
+
+    def merge(self, other: Index | str | os.PathLike[str], *, on_duplicate: str = "error") -> Added:
+        """Add all documents of another index, which must have the same spec, and stays as it is.
+
+        Raises:
+            SpecMismatch: it has another; the message says what differs.
+            InputError: an id is in both, and that was to be an error; documents before it may have been added.
+        """
+        _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
+        self._need_writing()
+        if not isinstance(other, Index):
+            with Index.open(other, read_only=True) as opened:
+                return self.merge(opened, on_duplicate=on_duplicate)
+        if other._core is self._core:
+            raise InputError("an index cannot be merged with itself. Name another one.")
+        check_same(self.spec, other.spec, other._core.name)
+        total = Added()
+        for rows in other._blocks():
+            documents, _, _ = documents_of(rows, other._core.name)
+            incoming = self._core.maker.named(documents, [named(row[1], row[2]) for row in rows])
+            total += _counted(incoming, self._store(incoming, on_duplicate, strict=True))
+        return total
+
+    # keeping it
+
+    def compact(self) -> None:
+        """Merge all postings into one segment, without those of removed documents, and give free room back."""
+        self._need_writing()
+        self._upkeep.compact()
+
+    # parts
+
+    def _named(self, ids: Any, texts: Any) -> Incoming:
+        maker = self._core.maker
+        if isinstance(ids, (str, int, np.integer)):
+            ids, texts = [ids], [texts]
+        elif isinstance(texts, str):
+            raise InputError("several ids and one text were given. Give as many texts as ids.")
+        names = checked_ids(ids)
+        documents = maker.from_values(texts)
+        if len(names) != len(documents):
+            raise InputError(f"{len(names)} ids and {len(documents)} texts were given. Give as many of both.")
+        return maker.named(documents, names)
+
+    def _reader(self, inputs: Any, **reading: Any) -> Reader:
+        return open_inputs(inputs, item=self._core.maker.is_item, **reading)
+
+    def _need_writing(self) -> None:
+        self._need_process()
+        if self.read_only:
+            raise InputError(f"{self._core.name} is open for reading only. Open it without read_only to change it.")
+
+
+def _check_choice(value: str, known: tuple[str, ...], name: str) -> None:
+    if value not in known:
+        raise InputError(f"{name} is {value!r}; known are {', '.join(known)}.")
+
+
+def _counted(incoming: Incoming, status: list[str]) -> Added:
+    """Counts of what became of documents."""
+    stored = np.array([word in ("added", "replaced") for word in status], dtype=np.bool_)
+    kinds = incoming.kinds[stored]
+    return Added(
+        added=status.count("added"),
+        replaced=status.count("replaced"),
+        skipped=status.count("skipped"),
+        empty=int(np.count_nonzero(kinds & EMPTY)),
+        short=int(np.count_nonzero(kinds & SHORT)),
+    )

@@ -1,0 +1,199 @@
+"""What an index does for itself: the tail becomes a segment, segments of like size become one, damage is mended.
+
+All of it is done beside readers and writers: files are written first, then one small transaction makes them count.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+
+import numpy as np
+
+from neardup.index.core import Core
+from neardup.index.folders import SEGMENTS
+from neardup.index.segments import SUFFIX, bad_pages, fresh_name, write_merged
+from neardup.index.views import View
+from neardup.stages.postings import Run, compacted
+
+__all__ = ["FAN", "FLUSH_BATCHES", "FLUSH_DOCUMENTS", "Upkeep", "clean_folder"]
+
+FLUSH_DOCUMENTS = 1 << 16
+"""Documents of the tail from which it becomes a segment."""
+FLUSH_BATCHES = 1 << 12
+"""Or changes since the last segment: each is a row that an opening process reads."""
+FAN = 4
+"""Segments of like size from which they are merged: n documents are written about log4 n times."""
+REWRITE_SHARE = 0.5
+"""Share of a segment's documents whose removal has it written anew."""
+REWRITE_LEAST = 1024
+RETRY_SECONDS = 1.0
+BACKLOG = 8
+"""Flushes that writers may be ahead of the upkeep before they wait for it."""
+
+
+class Upkeep:
+    """The upkeep of an index that is open for writing, done in a thread when there is something to do."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self.trouble: str | None = None
+        """Why the last upkeep in the background failed."""
+        self._wake = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._wanted = False
+        self._stopping = False
+        self._changes = 0
+
+    def note_change(self) -> None:
+        """Called after each change; wakes the thread when there is something to do."""
+        self._changes += 1
+        if self.core.folder is None:
+            return
+        waiting = self._waiting()
+        if waiting < FLUSH_DOCUMENTS and self._changes < FLUSH_BATCHES:
+            return
+        with self._wake:
+            if self._stopping:
+                return
+            self._changes = 0
+            self._wanted = True
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="neardup-upkeep", daemon=True)
+                self._thread.start()
+            self._wake.notify_all()
+        if waiting >= BACKLOG * FLUSH_DOCUMENTS:
+            with self.core.upkeep:
+                pass  # the upkeep is far behind: wait for a turn of it, so that memory stays bounded
+
+    def _waiting(self) -> int:
+        view = self.core.views.current
+        return sum(run.span for run in view.tail)
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                while not (self._wanted or self._stopping):
+                    self._wake.wait()
+                if self._stopping:
+                    return
+                self._wanted = False
+            try:
+                self.flush()
+                while self._merge_some() and not self._stopping:
+                    pass
+                self.trouble = None
+            except Exception as exc:  # whatever it is, it must not end the upkeep for good: ``info`` tells
+                self.trouble = str(exc) or type(exc).__name__
+                time.sleep(RETRY_SECONDS)
+
+    def stop(self) -> None:
+        """End the thread, after what it is doing."""
+        with self._wake:
+            self._stopping = True
+            self._wake.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+
+    def flush(self) -> None:
+        """Make the tail a segment."""
+        core = self.core
+        with core.upkeep:
+            view, removed = core.ask(lambda reading, view: (view, reading.removed()))
+            if not view.tail or core.folder is None:
+                return
+            first, end = view.covered, view.tail[-1].end
+            name = fresh_name(first, end)
+            write_merged(core.segment(name), view.tail, removed, core.spec.id)
+            core.put([(first, end, name)], removed)
+
+    def _merge_some(self) -> bool:
+        """Merge one group of segments where there is one; whether there was."""
+        core = self.core
+        with core.upkeep:
+            view, removed = core.ask(lambda reading, view: (view, reading.removed()))
+            group = _group(view, removed)
+            if group:
+                self._merge(group, removed)
+            return bool(group)
+
+    def _merge(self, group: tuple[Run, ...], removed: np.ndarray) -> None:
+        core = self.core
+        for run in group:
+            if bad_pages(run):
+                core.mend(run.base, run.span, run.name or "")
+                return  # the next turn finds the new one
+        first, end = group[0].base, group[-1].end
+        name = fresh_name(first, end)
+        write_merged(core.segment(name), group, removed, core.spec.id)
+        core.put([(first, end, name)], removed)
+        for run in group:
+            core.unlink(run.name or "")
+
+    def compact(self) -> None:
+        """Make one segment of everything, without what was removed, and give free room back."""
+        core = self.core
+        with core.upkeep:
+            if core.folder is None:
+                self._compact_memory()
+                return
+            while True:
+                self.flush()
+                view, removed = core.ask(lambda reading, view: (view, reading.removed()))
+                if len(view.segments) < 2 and not (removed.size and view.segments):
+                    break
+                self._merge(view.segments, removed)
+            core.truth.shrink()
+            core.truth.settle()
+
+    def _compact_memory(self) -> None:
+        core = self.core
+        with core.truth.lock, core.views.lock, core.truth.writing() as writing:
+            view, removed = core.views.of(writing), writing.removed()
+            if view.tail:
+                run = compacted(view.tail, removed)
+                writing.forget_removed()
+                core.views.current = View(view.generation, view.generation, (), (run,))
+
+
+def _group(view: View, removed: np.ndarray) -> tuple[Run, ...]:
+    """Segments that should be merged: FAN of like size that follow each other, or one of which much was removed."""
+    level = [_level(run) for run in view.segments]
+    end = len(level)
+    while end > 0:
+        begin = end - 1
+        while begin > 0 and level[begin - 1] == level[end - 1]:
+            begin -= 1
+        if end - begin >= FAN:
+            return view.segments[begin:end]
+        end = begin
+    for run in view.segments:
+        gone = int(np.count_nonzero((removed >= run.base) & (removed < run.end)))
+        if gone >= REWRITE_LEAST and gone > REWRITE_SHARE * _documents(run):
+            return (run,)
+    return ()
+
+
+def _documents(run: Run) -> int:
+    """Documents that a run has postings of."""
+    return int(run.starts[-1] - run.starts[-2])
+
+
+def _level(run: Run) -> int:
+    size, level = max(1, _documents(run)), 0
+    while size >= FAN:
+        size //= FAN
+        level += 1
+    return level
+
+
+def clean_folder(core: Core) -> None:
+    """Remove files that a process which was killed has left: written, and never made to count."""
+    assert core.folder is not None
+    with core.truth.reading() as reading:
+        known = {name for _, _, name in reading.segments()}
+    for path in (core.folder / SEGMENTS).glob("*"):
+        if path.name not in known and (path.suffix == SUFFIX or path.name.endswith(".part")):
+            with contextlib.suppress(OSError):
+                path.unlink()

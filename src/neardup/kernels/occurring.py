@@ -1,0 +1,108 @@
+"""Where shingles occur: the hashes of one document in order, repeats and all, and the partners of each in another.
+
+Sets, which lose the order, are built in ``verify``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.kernels._jit import kernel, part
+from neardup.kernels.hashing import CHUNK, STATE, fill
+
+__all__ = ["hashes_in_order", "match"]
+
+
+@kernel
+def hashes_in_order(kind, k, seed, data, begin, stop, letters, out):
+    """Write the hashes of the document ``data[begin:stop]`` to ``out`` and return how many it has.
+
+    What does not fit is counted and not written. The hash 2**64 - 1 is given as 2**64 - 2, as in the sets.
+    """
+    most = np.uint64(0xFFFFFFFFFFFFFFFE)
+    hashes = np.empty(CHUNK, np.uint64)
+    words = np.empty(CHUNK + k, np.uint64)
+    state = np.empty(STATE, np.int64)
+    state[0], state[1], state[2], state[3] = begin, begin, 0, 0
+    n = 0
+    while True:
+        count = fill(kind, k, seed, data, stop, letters, words, state, hashes)
+        if count == 0:
+            return n
+        for j in range(min(count, out.size - n)):
+            out[n + j] = min(hashes[j], most)
+        n += count
+
+
+@part
+def _number(hashes, table, shift, values, groups, n):
+    """Number each hash in order of first appearance: ``groups[i]``; ``n`` are known before. Return how many there are.
+
+    ``table`` holds numbers, -1 where it is vacant; linear probing.
+    """
+    mask = table.size - 1
+    for i in range(hashes.size):
+        value = hashes[i]
+        at = np.int64(value >> shift)
+        while table[at] >= 0 and values[table[at]] != value:
+            at = (at + 1) & mask
+        if table[at] < 0:
+            table[at] = n
+            values[n] = value
+            n += 1
+        groups[i] = table[at]
+    return n
+
+
+@part
+def _chain(groups, heads, counts, following):
+    """The occurrences of each group as a chain in order: its head, then ``following``, -1 behind the last."""
+    for i in range(groups.size - 1, -1, -1):
+        group = groups[i]
+        following[i] = heads[group]
+        heads[group] = i
+        counts[group] += 1
+
+
+@part
+def _pair(groups, other_heads, other_following, partners):
+    """The j-th occurrence of a group takes the j-th of the other side, or the last there. Uses up the heads."""
+    for i in range(groups.size):
+        partner = other_heads[groups[i]]
+        partners[i] = partner
+        if partner >= 0 and other_following[partner] >= 0:
+            other_heads[groups[i]] = other_following[partner]
+
+
+@kernel
+def match(a, b, partners_a, partners_b, counts_a, counts_b):
+    """Partners of the shingle occurrences of two documents, by hash, in time and memory linear in both.
+
+    ``partners_a[i]`` is the occurrence in ``b`` that belongs to occurrence i of ``a``, or -1 where there is none;
+    ``counts_a[i]`` is how often its hash occurs in both together. The same for ``b``.
+
+    Returns:
+        Distinct hashes of a, of b, of both.
+    """
+    bits = 4
+    while (1 << bits) < 2 * (a.size + b.size):
+        bits += 1
+    table = np.full(1 << bits, -1, np.int32)
+    values = np.empty(a.size + b.size, np.uint64)
+    groups_a, groups_b = np.empty(a.size, np.int32), np.empty(b.size, np.int32)
+    shift = np.uint64(64 - bits)
+    size_a = _number(a, table, shift, values, groups_a, 0)
+    total = _number(b, table, shift, values, groups_b, size_a)
+    heads_a, heads_b = np.full(total, -1, np.int32), np.full(total, -1, np.int32)
+    counts = np.zeros(total, np.int32)
+    following_a, following_b = np.empty(a.size, np.int32), np.empty(b.size, np.int32)
+    _chain(groups_a, heads_a, counts, following_a)
+    _chain(groups_b, heads_b, counts, following_b)
+    size_b = np.sum(heads_b >= 0)
+    for i in range(a.size):
+        counts_a[i] = counts[groups_a[i]]
+    for i in range(b.size):
+        counts_b[i] = counts[groups_b[i]]
+    _pair(groups_a, heads_b, following_b, partners_a)
+    _pair(groups_b, heads_a, following_a, partners_b)
+    return size_a, size_b, size_a + size_b - total

@@ -1,0 +1,254 @@
+"""Postings: which documents have which key in which band, sorted, and the lookup over all runs of them at once.
+
+A posting is a uint64: the leading 32 bits of a band key, then the number of the document inside its run. A *run* has
+for each band a rising array of postings and a directory over the leading ``bits`` bits of the keys, so that a lookup
+touches two cache lines a band. 32 bits of a key suffice: two keys that agree in them by chance make a candidate, which
+the exact check drops.
+
+Runs lie in memory or in mapped files, so the lookup takes their addresses, one row of ``RUN_FIELDS`` int64 a run:
+postings, row starts, directory, hashes of the texts, bits, number of the first document, and for a mapped file the
+address of its first checked page, of the checksums of the pages and of the flags of those that were checked (0 for a
+run in memory). A page of a file is held against its checksum when it is first touched, so that a damaged byte is seen
+before it can change an answer, and opening a file costs nothing.
+
+Not here: the file format (``neardup.index.segments``), which arrays make up a run (``neardup.stages.postings``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.kernels._bits import peek8, peek32, peek64, poke8
+from neardup.kernels._jit import kernel, part
+from neardup.kernels.hashing import M1, mix
+
+__all__ = ["PAGE", "RUN_FIELDS", "directory", "lookup", "merge", "page_sums"]
+
+PAGE = 4096
+WORDS = PAGE // 8
+RUN_FIELDS = 9
+POSTINGS, STARTS, DIRECTORY, PRINTS, BITS, BASE, PAGES, SUMS, SEEN = range(RUN_FIELDS)
+UNSEEN, GOOD = 0, 1
+LOW = np.uint64(0xFFFFFFFF)
+S32 = np.uint64(32)
+VACANT = np.int64(-1)
+
+
+@part
+def _page_sum(address):
+    """Checksum of the page at ``address``: four chains of invertible steps, so one changed word always shows."""
+    a, b, c, d = M1, M1 + np.uint64(1), M1 + np.uint64(2), M1 + np.uint64(3)
+    for i in range(0, PAGE, 32):
+        a = (a ^ peek64(address + i)) * M1
+        b = (b ^ peek64(address + i + 8)) * M1
+        c = (c ^ peek64(address + i + 16)) * M1
+        d = (d ^ peek64(address + i + 24)) * M1
+        a ^= a >> S32
+        b ^= b >> S32
+        c ^= c >> S32
+        d ^= d >> S32
+    return mix(a) + mix(mix(b) + mix(mix(c) + mix(d)))
+
+
+@kernel
+def page_sums(data, sums):
+    """Checksum of each page of ``data`` (uint8, whole pages) into ``sums``; about 10 GB/s."""
+    first = np.int64(data.ctypes.data)
+    for page in range(sums.size):
+        sums[page] = _page_sum(first + page * PAGE)
+
+
+@part
+def _is_good(run, address):
+    """Whether the page that holds ``address`` is as it was written; pages of memory always are."""
+    first = run[PAGES]
+    if first == 0:
+        return True
+    page = (address - first) // PAGE
+    if peek8(run[SEEN] + page) == GOOD:
+        return True
+    if _page_sum(first + page * PAGE) != peek64(run[SUMS] + 8 * page):
+        return False
+    poke8(run[SEEN] + page, np.uint8(GOOD))
+    return True
+
+
+@part
+def _find(run, row, key, span):
+    """Range of the postings of ``key`` in one row into ``span``; False when a page is damaged."""
+    bits = run[BITS]
+    entry = run[DIRECTORY] + 4 * (row * ((1 << bits) + 1) + np.int64(np.uint64(key) >> np.uint64(32 - bits)))
+    if not (_is_good(run, entry) and _is_good(run, entry + 4)):
+        return False
+    low, high = np.int64(peek32(entry)), np.int64(peek32(entry + 4))
+    first = run[POSTINGS] + 8 * np.int64(peek64(run[STARTS] + 8 * row))
+    wanted = np.uint64(key) << S32
+    end = high
+    while low < high:
+        middle = (low + high) // 2
+        if not _is_good(run, first + 8 * middle):
+            return False
+        if peek64(first + 8 * middle) < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    stop = low
+    while stop < end:
+        address = first + 8 * stop
+        if (stop == low or address % PAGE == 0) and not _is_good(run, address):
+            return False
+        if peek64(address) >> S32 != np.uint64(key):
+            break
+        stop += 1
+    span[0], span[1] = first + 8 * low, first + 8 * stop
+    return True
+
+
+@part
+def _grown(array, used, room):
+    more = np.empty(room, array.dtype)
+    more[:used] = array[:used]
+    return more
+
+
+@kernel
+def lookup(runs, keys, wanted, first_row):
+    """Documents that share a key with each query.
+
+    Args:
+        runs: int64[runs, RUN_FIELDS].
+        keys: uint32[rows, queries], keys of each query in the rows ``first_row`` and on.
+        wanted: bool[queries]; the others get nothing.
+        first_row: row of the runs that ``keys[0]`` belongs to.
+
+    Returns:
+        ends int64[queries], numbers int64[m], bands int32[m] (keys that agree), twins int64[m] (place of the first
+        document of the same query that has the same text, itself included), and the run whose file is damaged, or -1.
+        Order: as met. A query's documents are distinct.
+
+    Loop: queries, runs, rows; first all ranges are found, which is where the memory is waited for, then copied.
+    """
+    rows, queries = keys.shape
+    ends = np.zeros(queries, np.int64)
+    numbers = np.empty(64, np.int64)
+    bands = np.empty(64, np.int32)
+    prints = np.empty(64, np.uint64)
+    twins = np.empty(64, np.int64)
+    spans = np.empty((runs.shape[0] * rows, 2), np.int64)
+    table = np.full(64, VACANT, np.int64)
+    cells = np.empty(64, np.int64)
+    n = 0
+    for q in range(queries):
+        ends[q] = n
+        if not wanted[q]:
+            continue
+        total = 0
+        for r in range(runs.shape[0]):
+            for row in range(rows):
+                span = spans[r * rows + row]
+                if not _find(runs[r], first_row + row, keys[row, q], span):
+                    return ends, numbers[:0], bands[:0], twins[:0], r
+                total += (span[1] - span[0]) // 8
+        if total == 0:
+            continue
+        if n + total > numbers.size:
+            room = 2 * (n + total)
+            numbers = _grown(numbers, n, room)
+            bands = _grown(bands, n, room)
+            prints = _grown(prints, n, room)
+            twins = _grown(twins, n, room)
+        size = 64
+        while size < 2 * total:
+            size *= 2
+        if size > table.size:
+            table = np.full(size, VACANT, np.int64)
+            cells = np.empty(size, np.int64)
+        mask = size - 1
+        begin = n
+        for r in range(runs.shape[0]):
+            run = runs[r]
+            for row in range(rows):
+                address, stop = spans[r * rows + row, 0], spans[r * rows + row, 1]
+                while address < stop:
+                    local = np.int64(peek64(address) & LOW)
+                    address += 8
+                    number = run[BASE] + local
+                    cell = np.int64(mix(np.uint64(number))) & mask
+                    while table[cell] != VACANT and numbers[table[cell]] != number:
+                        cell = (cell + 1) & mask
+                    if table[cell] != VACANT:
+                        bands[table[cell]] += 1
+                        continue
+                    place = run[PRINTS] + 8 * local
+                    if not _is_good(run, place):
+                        return ends, numbers[:0], bands[:0], twins[:0], r
+                    table[cell] = n
+                    cells[n - begin] = cell
+                    numbers[n] = number
+                    bands[n] = 1
+                    prints[n] = peek64(place)
+                    n += 1
+        for i in range(n - begin):
+            table[cells[i]] = VACANT
+        for i in range(begin, n):
+            cell = np.int64(mix(prints[i])) & mask
+            while table[cell] != VACANT and prints[table[cell]] != prints[i]:
+                cell = (cell + 1) & mask
+            if table[cell] == VACANT:
+                table[cell] = i
+            cells[i - begin] = cell
+            twins[i] = table[cell]
+        for i in range(n - begin):
+            table[cells[i]] = VACANT
+        ends[q] = n
+    return ends, numbers[:n], bands[:n], twins[:n], -1
+
+
+@kernel
+def directory(postings, starts, bits, out):
+    """Where the keys of each prefix of ``bits`` bits begin in each row, into ``out[rows, 2**bits + 1]`` (uint32)."""
+    shift = np.uint64(64 - bits)
+    for row in range(starts.size - 1):
+        entry = 0
+        begin, end = starts[row], starts[row + 1]
+        for i in range(begin, end):
+            prefix = np.int64(postings[i] >> shift) if bits > 0 else 0
+            while entry <= prefix:
+                out[row, entry] = i - begin
+                entry += 1
+        while entry <= 1 << bits:
+            out[row, entry] = end - begin
+            entry += 1
+
+
+@kernel
+def merge(left, left_starts, right, right_starts, shift, out, starts):
+    """Merge the postings of two runs row by row into ``out`` and ``starts``; documents of ``right`` are counted on.
+
+    ``shift`` is the number by which the documents of ``right`` move. Of equal keys those of ``left`` come first.
+    One pass, 16 bytes moved a posting.
+    """
+    n = 0
+    move = np.uint64(shift)
+    starts[0] = 0
+    for row in range(left_starts.size - 1):
+        i, left_end = left_starts[row], left_starts[row + 1]
+        j, right_end = right_starts[row], right_starts[row + 1]
+        while i < left_end and j < right_end:
+            a, b = left[i], right[j] + move
+            if a < b:
+                out[n] = a
+                i += 1
+            else:
+                out[n] = b
+                j += 1
+            n += 1
+        while i < left_end:
+            out[n] = left[i]
+            i += 1
+            n += 1
+        while j < right_end:
+            out[n] = right[j] + move
+            j += 1
+            n += 1
+        starts[row + 1] = n
