@@ -24,17 +24,26 @@ NOTE = "<!-- Written by `python -m tests.docs.reference`; edit the help texts an
 def cli_page() -> str:
     """The page of commands: usage, text and options of each."""
     context = click.Context(main, info_name="neardup")
-    parts = ["# Command line", NOTE, inspect.cleandoc(main.help or "")]
-    for name in main.list_commands(context):
-        command = main.get_command(context, name)
+    parts = ["# Command line", NOTE, inspect.cleandoc(main.help or ""), *_commands(main, context, "##")]
+    return "\n\n".join(parts) + "\n"
+
+
+def _commands(group: click.Group, context: click.Context, heading: str) -> list[str]:
+    """The sections of a group's commands, each group followed by its own."""
+    parts = []
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         assert command is not None
         inner = click.Context(command, info_name=name, parent=context)
-        usage = " ".join(["neardup", name, *command.collect_usage_pieces(inner)])
+        usage = " ".join([inner.command_path, *command.collect_usage_pieces(inner)])
         examples = re.sub(r"^[\b\s]*Examples:\n", "", command.epilog or "")
-        parts += [f"## neardup {name}", f"```text\n{usage}\n```", inspect.cleandoc(command.help or "")]
-        parts.append(_options(command, inner))
+        parts += [f"{heading} {inner.command_path}", f"```text\n{usage}\n```", inspect.cleandoc(command.help or "")]
+        if not isinstance(command, click.Group):
+            parts.append(_options(command, inner))
         parts.append("Examples:\n\n```text\n" + inspect.cleandoc(examples) + "\n```")
-    return "\n\n".join(parts) + "\n"
+        if isinstance(command, click.Group):
+            parts += _commands(command, inner, heading + "#")
+    return parts
 
 
 def _options(command: click.Command, context: click.Context) -> str:
@@ -75,11 +84,17 @@ def _entry(name: str, thing: object) -> list[str]:
     parts = [f"```text\n{part}\n```" for part in (signature, text) if part]
     if inspect.isclass(thing):
         parts += [_fields(thing)] if dataclasses.is_dataclass(thing) else []
-        for method, value in sorted(vars(thing).items()):
+        for method, value in sorted(_members(thing).items()):
             if not method.startswith("_") and callable(getattr(thing, method)) and inspect.getdoc(value):
                 call = _signature(f"{name}.{method}", getattr(thing, method))
                 parts.append(f"```text\n{call}\n\n{inspect.getdoc(value)}\n```")
     return parts
+
+
+def _members(thing: type) -> dict[str, object]:
+    """What a class has of its own and of the classes of this package that it is made from."""
+    ours = [base for base in thing.__mro__ if base.__module__.startswith("neardup")]
+    return {name: value for base in reversed(ours) for name, value in vars(base).items()}
 
 
 def _fields(thing: type) -> str:

@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
@@ -22,7 +22,7 @@ import click
 from neardup._version import __version__
 from neardup.errors import NeardupError, did_you_mean
 
-__all__ = ["interrupted", "main", "silence_stdout", "stop_now"]
+__all__ = ["LazyGroup", "interrupted", "main", "silence_stdout", "stop_now"]
 
 _COMMANDS = {
     "audit": ("neardup.cli.audit", "Measure the recall and the precision of a search on its own collection."),
@@ -30,7 +30,9 @@ _COMMANDS = {
     "explain": ("neardup.cli.explain", "Show every step of the method on a few small documents."),
     "figures": ("neardup.cli.figures", "Draw what the method does on a collection."),
     "find": ("neardup.cli.find", "Find the near-duplicate pairs of a collection, and their clusters."),
+    "index": ("neardup.cli.index", "Keep a collection that grows: add, remove, query documents."),
     "plan": ("neardup.cli.plan", "Choose bands, and predict candidates, memory and time before a run."),
+    "serve": ("neardup.cli.serve", "Serve an index over HTTP."),
 }
 """Name of each command, the module that holds it as ``command``, and its line in the help."""
 
@@ -44,33 +46,41 @@ WORK = "neardup.work"
 """Key in the context's ``meta``: the workdir that a run may leave behind, from which it can be resumed."""
 
 
-class Commands(click.Group):
-    """A group whose commands are imported on demand and whose errors become messages and exit codes."""
+class LazyGroup(click.Group):
+    """A group whose commands are imported on demand: its help and a slip of the pen import none."""
+
+    def __init__(self, *args: Any, registry: Mapping[str, tuple[str, str]], **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self._registry = registry
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of the commands, sorted."""
-        return sorted(_COMMANDS)
+        return sorted(self._registry)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return a command; None when there is none of that name."""
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in self._registry:
             return None
-        command: click.Command = importlib.import_module(_COMMANDS[cmd_name][0]).command
+        command: click.Command = importlib.import_module(self._registry[cmd_name][0]).command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, _COMMANDS[name][1]) for name in self.list_commands(ctx)])
+            formatter.write_dl([(name, self._registry[name][1]) for name in self.list_commands(ctx)])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that the first argument names, or say which one is near."""
-        if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
-            near = did_you_mean(args[0], _COMMANDS) or f" Known are {', '.join(sorted(_COMMANDS))}."
+        if args and not args[0].startswith("-") and args[0] not in self._registry:
+            near = did_you_mean(args[0], self._registry) or f" Known are {', '.join(sorted(self._registry))}."
             ctx.fail(f"No such command {args[0]!r}.{near}")
         return super().resolve_command(ctx, args)
+
+
+class Commands(LazyGroup):
+    """The group of all: what its commands raise becomes a message and an exit code."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; every error that is no usage error ends here."""
@@ -173,6 +183,7 @@ def silence_stdout() -> None:
 
 @click.group(
     cls=Commands,
+    registry=_COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="\b\nExamples:\n"
     "  neardup find corpus/ -t 0.8\n"

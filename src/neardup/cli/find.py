@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from neardup.auditing import Audit
     from neardup.runs import Finding, Run
 
-__all__ = ["check_banding", "check_exact", "check_voices", "command", "stdout_errors"]
+__all__ = ["check_banding", "check_exact", "check_voices", "command", "stdout_errors", "stdout_format"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ def _outputs(
             working.check_plot(plot)
         outputs = Outputs(
             pairs,
-            _stdout_format(format) if pairs == STDOUT else pairs and output_format(pairs, format),
+            stdout_format(format) if pairs == STDOUT else pairs and output_format(pairs, format),
             clusters,
             clusters and output_format(clusters, file_format),
             plot,
@@ -216,7 +216,8 @@ def _outputs(
     return outputs
 
 
-def _stdout_format(format: str | None) -> str:
+def stdout_format(format: str | None) -> str:
+    """The format of a table on stdout; raise UsageError for what a terminal cannot show."""
     terminal = sys.stdout is not None and sys.stdout.isatty()
     if format == "parquet" and terminal:
         raise click.UsageError("Parquet is not for a terminal. Give a file with -o.")

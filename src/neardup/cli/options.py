@@ -55,8 +55,10 @@ __all__ = [
     "text_column",
     "threads",
     "threshold",
+    "together",
     "verbose",
     "voices",
+    "whole",
     "workdir",
     "working",
 ]
@@ -99,7 +101,7 @@ def _slots(value: Any) -> int:
     return params.check_slots(int(text) if text.isdecimal() else value)
 
 
-def _whole(name: str, low: int, high: int | None = None) -> Checked:
+def whole(name: str, low: int, high: int | None = None) -> Checked:
     """A whole number from ``low`` to ``high``. click's IntRange would print its bounds into the help."""
 
     def check(value: Any) -> int:
@@ -190,7 +192,7 @@ bands: Decorator[Any] = click.option(
 
 seed: Decorator[Any] = click.option(
     "--seed",
-    type=_whole("seed", 0, 2**63 - 1),
+    type=whole("seed", 0, 2**63 - 1),
     metavar="N",
     default=params.DEFAULT_SEED,
     show_default=True,
@@ -223,7 +225,7 @@ collapse_exact: Decorator[Any] = click.option(
 
 crowd: Decorator[Any] = click.option(
     "--crowd",
-    type=_whole("crowd", 2),
+    type=whole("crowd", 2),
     metavar="N",
     default=params.DEFAULT_CROWD,
     show_default=True,
@@ -317,7 +319,7 @@ input_format: Decorator[Any] = click.option(
 
 block_size: Decorator[Any] = click.option(
     "--block-size",
-    type=_whole("block-size", 1),
+    type=whole("block-size", 1),
     metavar="N",
     help="Documents that are worked on together, at most. The result does not depend on it."
     "  [default: as many as fill about 4 MB]",
@@ -325,7 +327,7 @@ block_size: Decorator[Any] = click.option(
 
 threads: Decorator[Any] = click.option(
     "--threads",
-    type=_whole("threads", 1),
+    type=whole("threads", 1),
     metavar="N",
     help="Threads to work with. The result does not depend on it.  [default: one for each core]",
 )
@@ -398,7 +400,7 @@ verbose: Decorator[Any] = click.option(
 )
 
 
-def _together(*given: Decorator[Any]) -> Decorator[Any]:
+def together(*given: Decorator[Any]) -> Decorator[Any]:
     """Several options as one decorator, in the order in which the help is to show them."""
 
     def decorate(command: Any) -> Any:
@@ -409,11 +411,11 @@ def _together(*given: Decorator[Any]) -> Decorator[Any]:
     return decorate
 
 
-reading: Decorator[Any] = _together(text_column, id_column, glob, encoding, on_bad, input_format)
+reading: Decorator[Any] = together(text_column, id_column, glob, encoding, on_bad, input_format)
 """How inputs are read."""
-signatures: Decorator[Any] = _together(slots, bands, sketch, seed)
+signatures: Decorator[Any] = together(slots, bands, sketch, seed)
 """How signatures are made and cut."""
-working: Decorator[Any] = _together(threads, block_size, memory, workdir, resume)
+working: Decorator[Any] = together(threads, block_size, memory, workdir, resume)
 """What a run may use, and how it goes on."""
-voices: Decorator[Any] = _together(quiet, verbose)
+voices: Decorator[Any] = together(quiet, verbose)
 """How much is said."""

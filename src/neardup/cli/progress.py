@@ -32,6 +32,9 @@ _LABELS = {
     "cluster": "making clusters",
     "choose": "choosing what stays",
     "write": "writing clean copies",
+    "add": "adding",
+    "build": "building the index",
+    "query": "querying",
 }
 
 

@@ -328,23 +328,30 @@ def _fault_lines(summary: Mapping[str, Any], faults: Sequence[object]) -> list[s
 
 
 def print_pairs(batches: Iterable[Any], *, threshold: float) -> None:
-    """Print the first pairs of a stream of Arrow batches to stdout as a table for the eye; reads all of it."""
+    """Print the first rows of a stream of Arrow batches to stdout as a table for the eye; reads all of it."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("id_a", overflow="fold")
-    table.add_column("id_b", overflow="fold")
-    table.add_column("similarity", no_wrap=True)
     count = 0
     for batch in batches:
+        if not table.columns:
+            for name in batch.schema.names:
+                table.add_column(name, **({"no_wrap": True} if name == "similarity" else {"overflow": "fold"}))
         for row in batch.slice(0, max(0, TABLE_ROWS - count)).to_pylist():
-            text = similarity_text(row["similarity"], threshold)
-            table.add_row(Text(printable(row["id_a"])), Text(printable(row["id_b"])), text)
+            table.add_row(*(Text(_cell(value, threshold)) for value in row.values()))
         count += batch.num_rows
     console = Console(highlight=False)
     if count:
         console.print(table)
     if count > TABLE_ROWS:
         console.print(f"… and {count - TABLE_ROWS:,} more; -o FILE writes all")
+
+
+def _cell(value: object, threshold: float) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return similarity_text(value, threshold)
+    return str(value).lower() if isinstance(value, bool) else printable(value)

@@ -60,6 +60,7 @@ class JsonlSource:
         self._source = source
         self._options = options
         self._block_bytes = block_bytes
+        self._columns: _Columns | None = None
 
     def tasks(self) -> Iterator[Task]:
         """Yield one task a block of lines, in order.
@@ -81,6 +82,16 @@ class JsonlSource:
             if columns is None:
                 columns = _find_columns(block, self.name, options)
             yield partial(self._task, block, columns or _NO_COLUMNS, slabs, blocks_of)
+
+    def read_block(self, block: LineBlock) -> Batch:
+        """Read one block of lines that the caller has; the first of them that has an object decides on the fields.
+
+        Raises:
+            InputError: its first record lacks a field that was asked for, or a record cannot be used.
+        """
+        if self._columns is None:
+            self._columns = _find_columns(block, self.name, self._options)
+        return _read_block(block, self.name, self._columns or _NO_COLUMNS, self._options, Slabs())
 
     def _task(self, block: LineBlock, columns: _Columns, slabs: Slabs, blocks_of: Slabs) -> Batch:
         batch = _read_block(block, self.name, columns, self._options, slabs)

@@ -35,9 +35,10 @@ class LinesSource:
         options = self._options
         blocks = line_blocks(self._stream or self.name, encoding=options.encoding, max_lines=options.block)
         for block in blocks:
-            yield partial(self._parse, block)
+            yield partial(self.read_block, block)
 
-    def _parse(self, block: LineBlock) -> Batch:
+    def read_block(self, block: LineBlock) -> Batch:
+        """Read one block of lines, of whatever input."""
         data = block.data
         ends = np.flatnonzero(data[: block.size] == _NEWLINE)
         if data[block.size - 1] != _NEWLINE:

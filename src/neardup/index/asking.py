@@ -188,16 +188,20 @@ class Asking:
 
     def get(self, id: int | str) -> Stored | None:
         """The document of an id, or None."""
-        name = given_id(id)
+        return self.get_many([id])[0]
 
-        def work(reading: Reading, view: View) -> Stored | None:
-            found = find_ids(reading, view, self._core.id_row, [name])
-            if not found:
-                return None
-            rows = reading.rows([found[name][0]])
-            _, id, kind, _, blob = rows[0]
-            documents_of(rows, self._core.truth.path)
-            return Stored(named(id, kind), self._core.maker.text(blob))
+    def get_many(self, ids: Any) -> list[Stored | None]:
+        """The documents of several ids, or None for each that is not there, as of one moment."""
+        names = [given_id(id) for id in listed(ids, "ids")]
+
+        def work(reading: Reading, view: View) -> list[Stored | None]:
+            there = find_ids(reading, view, self._core.id_row, names)
+            found: dict[str, Stored] = {}
+            for rows in reading.row_blocks(sorted(number for number, _ in there.values())):
+                documents_of(rows, reading.path)
+                for _, id, kind, _, blob in rows:
+                    found[id] = Stored(named(id, kind), self._core.maker.text(blob))
+            return [found.get(name) for name in names]
 
         return self._ask(work)
 

@@ -30,18 +30,17 @@ def bulk_load(core: Core, reader: Reader, on_duplicate: str, *, threads: int, ob
     """
     observer.stage("build", reader.total_bytes, "bytes")
     load = _Load(core)
-    bad = blank = 0
+    read = Added()
     with core.truth.writing() as writing:
         for batch, incoming in of_batches(core.maker, reader.tasks(), threads):
             if len(incoming):
                 load.put(writing, incoming)
-            bad += batch.bad
-            blank += batch.blank
+            read += Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
             observer.advance(batch.consumed)
         load.write_segment(writing)
         skipped, replaced = _settle_ids(core, writing, load, on_duplicate)
     core.truth.settle()
-    return Added(load.numbers - skipped - replaced, replaced, skipped, load.empty, load.short, bad, blank)
+    return read + Added(load.numbers - skipped - replaced, replaced, skipped, load.empty, load.short)
 
 
 class _Load:

@@ -74,8 +74,8 @@ def store(core: Core, incoming: Incoming, on_duplicate: str, *, strict: bool) ->
 def _taken(core: Core, incoming: Incoming, position: int) -> InputError:
     id = named(incoming.ids[position], int(incoming.kinds[position]))
     return InputError(
-        f"the id {id!r} of document {position} (counted from 0) is there already, in {core.name} or earlier in the "
-        "same call. Give another id, or on_duplicate='skip' or 'replace' (--on-duplicate)."
+        f"the id {id!r} is there already, in {core.name} or earlier in the same input. Give another id, or "
+        "on_duplicate='skip' or 'replace' (--on-duplicate)."
     )
 
 
@@ -192,11 +192,15 @@ def _admit(core: Core, incoming: Incoming, threshold: float, on_duplicate: str) 
 
     def work(writing: Writing, view: View) -> tuple[list[Admission], View | None]:
         there = find_ids(writing, view, core.id_row, incoming.ids)
+        same = _empty_again(writing, incoming, there)
         best = groups.in_index(writing, view)
         plan = _Plan(["skipped"] * len(incoming))
         admitted: dict[int, int] = {}  # group -> position of its document that was added
         found: list[Admission] = []
         for position, id in enumerate(incoming.ids):
+            if position in same:
+                found.append(Admission(named(id, int(incoming.kinds[position])), False, None))
+                continue
             match = groups.match(position, best, admitted)
             replaces = match is None and on_duplicate == "replace" and (id in there or id in plan.kept)
             if replaces and position > 0:
@@ -215,6 +219,17 @@ def _admit(core: Core, incoming: Incoming, threshold: float, on_duplicate: str) 
         return found, _put(core, writing, view, incoming, places, plan.gone)
 
     return core.change(work)
+
+
+def _empty_again(writing: Writing, incoming: Incoming, there: dict[str, tuple[int, int]]) -> set[int]:
+    """Positions of empty documents that are stored already, under the same id and with the same text."""
+    asked = {
+        there[incoming.ids[at]][0]: at
+        for at in np.flatnonzero(~incoming.has_shingles).tolist()
+        if incoming.ids[at] in there
+    }
+    rows = writing.rows(sorted(asked)) if asked else []
+    return {asked[row[0]] for row in rows if row[4] == incoming.documents.blob(asked[row[0]])}
 
 
 class _Groups:

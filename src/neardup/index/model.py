@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from neardup.types import Fault
+
 __all__ = ["Added", "Admission", "Hit", "IndexInfo", "Stored", "Verified"]
+
+MOST_FAULTS = 1000
+"""Bad records that are described one by one; all are counted."""
 
 
 class _Plain:
@@ -56,9 +61,12 @@ class Added(_Plain):
     """Records that could not be used."""
     blank: int = 0
     """Blank lines passed over."""
+    faults: tuple[Fault, ...] = ()
+    """The first bad records, with reasons."""
 
     def __add__(self, other: Added) -> Added:
-        return Added(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
+        total = Added(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
+        return replace(total, faults=total.faults[:MOST_FAULTS])
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,9 +109,10 @@ def _write(path: Path, base: int, prints: U64, rows: int, row: Callable[[int], U
     try:
         path.parent.mkdir(exist_ok=True)
         with open(temporary, "wb") as file:
-            file.seek((header_pages + directory_pages) * PAGE)
+            # every byte is written, none left a hole: on a full disk a hole that is mapped ends the process
+            _write_zeros(file, (header_pages + directory_pages) * PAGE)
             prints.tofile(file)
-            file.seek((header_pages + directory_pages + prints_pages) * PAGE)
+            _write_zeros(file, prints_pages * PAGE - prints.nbytes)
             for number in range(rows):
                 postings = row(number)
                 starts[number + 1] = starts[number] + postings.size
@@ -118,7 +120,7 @@ def _write(path: Path, base: int, prints: U64, rows: int, row: Callable[[int], U
                 directory[number] = _boundaries(postings, prefixes)
                 postings.tofile(file)
             data_pages = directory_pages + prints_pages + _pages(8 * int(starts[-1]))
-            file.truncate((header_pages + data_pages) * PAGE)
+            _write_zeros(file, -8 * int(starts[-1]) % PAGE)
             file.seek(header_pages * PAGE)
             directory.tofile(file)
             file.flush()
@@ -137,6 +139,11 @@ def _write(path: Path, base: int, prints: U64, rows: int, row: Callable[[int], U
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise OutputError(f"cannot write {path}: {exc.strerror or exc}. Free some space; nothing is lost.") from exc
+
+
+def _write_zeros(file: BinaryIO, size: int) -> None:
+    for start in range(0, size, 1 << 20):
+        file.write(bytes(min(1 << 20, size - start)))
 
 
 def _boundaries(postings: U64, prefixes: U64 | None) -> U32:

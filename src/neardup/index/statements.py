@@ -17,7 +17,7 @@ import json
 import re
 import sqlite3
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -151,6 +151,13 @@ class Reading:
     def rows(self, numbers: Sequence[int]) -> list[Row]:
         """The documents of these numbers that are there, in order of their numbers."""
         return self._many("SELECT number, id, kind, sum, text FROM doc WHERE number IN", numbers)
+
+    def row_blocks(self, numbers: Sequence[int]) -> Iterator[list[Row]]:
+        """The same, some hundred documents at a time."""
+        for start in range(0, len(numbers), _MANY):
+            rows = self.rows(numbers[start : start + _MANY])
+            if rows:
+                yield rows
 
     def names(self, numbers: Sequence[int]) -> list[Name]:
         """Those of these numbers that are there, without their texts, in order of their numbers."""

@@ -252,7 +252,7 @@ class Index(Asking):
         total = Added()
         for batch, incoming in of_batches(self._core.maker, reader.tasks(), self._core.threads):
             status = store(incoming) if len(incoming) else []
-            total += _counted(incoming, status) + Added(bad=batch.bad, blank=batch.blank)
+            total += _counted(incoming, status) + Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
             watching.advance(batch.consumed)
         return total
 

@@ -3,5 +3,6 @@
 text      normalisation            bands     buckets and candidate pairs
 shingle   shingles and their sets  verify    the exact check
 sketch    signatures               cluster   star and connected clusters
-                                   copies    exact copies spelled out
+offsets   normalisation, traced    copies    exact copies spelled out
+passages  what two texts share     postings  sorted keys of an index
 """

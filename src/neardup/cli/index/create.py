@@ -1,0 +1,43 @@
+"""``neardup index create``: an empty index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from neardup.cli import options
+from neardup.cli.index import shared
+
+__all__ = ["command"]
+
+
+@click.command(
+    "create",
+    epilog="\b\nExamples:\n"
+    "  neardup index create papers.index\n"
+    "  neardup index create tweets.index --shingle word:2 -t 0.6",
+)
+@shared.index_path
+@shared.making
+@shared.json_answer
+@options.voices
+def command(*, index: Path, json: bool, quiet: bool, verbose: bool, **spec: Any) -> None:
+    """Make an empty index.
+
+    INDEX is a folder that is made. Threshold, recall, shingles and the rest are fixed for its life: every document
+    that is added and every query is worked on alike.
+
+    Exit codes: 0 done, 1 failed, 2 wrong usage.
+    """
+    from neardup import Index
+    from neardup.cli.find import check_banding, check_voices
+
+    check_voices(quiet=quiet, verbose=verbose)
+    check_banding(spec["slots"], spec["bands"])
+    with Index.create(index, **spec) as made:
+        info = made.info()
+    shown = click.format_filename(index)
+    rows = [("made", shown), *shared.spec_rows(info, verbose=verbose)]
+    shared.tell(info.as_dict(), rows, [f"{shown} made", "0 documents", f"spec {info.spec_id}"], json=json, quiet=quiet)

@@ -1,0 +1,64 @@
+"""``neardup index info``: what an index is and holds."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from neardup.cli import options
+from neardup.cli.index import shared
+
+if TYPE_CHECKING:
+    from neardup.index.model import IndexInfo
+
+__all__ = ["command"]
+
+
+@click.command(
+    "info",
+    epilog="\b\nExamples:\n  neardup index info papers.index\n  neardup index info papers.index --json",
+)
+@shared.index_path
+@shared.json_answer
+@options.voices
+def command(*, index: Path, json: bool, quiet: bool, verbose: bool) -> None:
+    """Say what an index is and holds: documents, threshold, recall, shingles, files and their sizes.
+
+    The answer goes to stdout. It works beside a command that is changing the index.
+
+    Exit codes: 0 done, 1 failed, 2 wrong usage.
+    """
+    from neardup import Index
+    from neardup.cli.find import check_voices, stdout_errors
+
+    check_voices(quiet=quiet, verbose=verbose)
+    with Index.open(index, read_only=True) as held:
+        info = held.info()
+    with stdout_errors():
+        if json:
+            click.echo(jsonlib.dumps(info.as_dict(), ensure_ascii=False, indent=2))
+        else:
+            click.echo("\n".join(f"{label:<14}{text}" for label, text in _rows(info, verbose=verbose)))
+
+
+def _rows(info: IndexInfo, *, verbose: bool) -> list[tuple[str, str]]:
+    from neardup.cli.summary import counted, megabytes, printable
+
+    each = f", {info.total_bytes / info.documents:,.0f} bytes a document" if info.documents else ""
+    files = [(f"  {printable(name)}", megabytes(size)) for name, size in info.bytes.items()] if verbose else []
+    width = max((len(label) for label, _ in files), default=0)
+    healed = [("healed", f"{counted(info.healed, 'file')} made again from the documents")] if info.healed else []
+    return [
+        ("index", printable(info.path)),
+        ("documents", f"{info.documents:,}, {info.empty:,} empty"),
+        *shared.spec_rows(info, verbose=verbose),
+        ("segments", f"{info.segments:,} of {counted(info.segment_documents, 'document')}"),
+        ("removed", f"{info.removed:,} whose room is not given back yet"),
+        ("size", f"{megabytes(info.total_bytes)}{each}"),
+        *((f"{label:<{width}}  ", size) for label, size in files),
+        *healed,
+        ("format", f"{info.format}, made by neardup {info.created_by}"),
+    ]

@@ -1,0 +1,204 @@
+"""What the commands of an index share: their options, and telling what was done.
+
+The options of reading and of the spec are those of ``neardup.cli.options``, with the meaning that they have there.
+"""
+
+from __future__ import annotations
+
+import json as jsonlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from neardup import params
+from neardup.cli import WRITTEN, options
+from neardup.cli.working import Stoppable
+from neardup.errors import InputError
+
+if TYPE_CHECKING:
+    from neardup.cli.progress import Watching
+    from neardup.index.model import Added, IndexInfo
+
+__all__ = [
+    "Counting",
+    "added_rows",
+    "added_words",
+    "index_path",
+    "json_answer",
+    "making",
+    "missing",
+    "near",
+    "note_done",
+    "on_duplicate",
+    "spec_rows",
+    "tell",
+    "top",
+]
+
+_LABEL_WIDTH = 14
+
+index_path: options.Decorator[Any] = click.argument("index", metavar="INDEX", type=click.Path(path_type=Path))
+
+making: options.Decorator[Any] = options.together(
+    options.threshold,
+    options.recall,
+    options.shingle,
+    options.normalize,
+    options.slots,
+    options.bands,
+    options.seed,
+)
+"""What an index is made for; fixed for its life."""
+
+on_duplicate: options.Decorator[Any] = click.option(
+    "--on-duplicate",
+    type=click.Choice(["error", "skip", "replace"]),
+    default="error",
+    show_default=True,
+    help="What a document does whose id is there already: end the command with a message, be left out, or take the"
+    " place of the one that is there.",
+)
+
+missing: options.Decorator[Any] = click.option(
+    "--missing",
+    type=click.Choice(["error", "skip"]),
+    default="error",
+    show_default=True,
+    help="What an id does that is not there: end the command with a message before anything is removed, or be left"
+    " out and counted.",
+)
+
+near: options.Decorator[Any] = click.option(
+    "--threshold",
+    "-t",
+    type=options.Checked("number", params.check_threshold),
+    metavar="T",
+    help="Jaccard similarity from which two documents are near-duplicates; not below that of the index."
+    "  [default: that of the index]",
+)
+
+json_answer: options.Decorator[Any] = click.option(
+    "--json", is_flag=True, help="Print the answer on stdout as one JSON object."
+)
+
+
+def _top(value: Any) -> int | None:
+    text = str(value).strip()
+    if text == "all":
+        return None
+    if not text.isdecimal() or len(text) > 18 or int(text) < 1:
+        raise InputError(f"top is {value}. Give a whole number of 1 or more, or all.")
+    return int(text)
+
+
+top: options.Decorator[Any] = click.option(
+    "--top",
+    type=options.Checked("number", _top),
+    metavar="N",
+    default="10",
+    show_default=True,
+    help="Documents that are listed for each query, the most similar first; all lists every one from the threshold on.",
+)
+
+
+def note_done(ctx: click.Context, number: int, what: str) -> None:
+    """Note how many documents are added or removed for good, for the message on Ctrl-C."""
+    from neardup.cli.summary import counted
+
+    ctx.meta[WRITTEN] = [f"{counted(number, 'document')} {what}"]
+
+
+class Counting(Stoppable):
+    """Notes how many documents have been added for good: after each batch, and when Ctrl-C comes."""
+
+    def __init__(self, watching: Watching, ctx: click.Context, index: Any) -> None:
+        super().__init__(watching)
+        self._ctx, self._index, self._before = ctx, index, len(index)
+        self._note()
+
+    def advance(self, amount: int) -> None:
+        """See Watching."""
+        self._note()
+        super().advance(amount)
+
+    def stop(self) -> None:
+        """See Stoppable."""
+        self._note()
+        super().stop()
+
+    def _note(self) -> None:
+        note_done(self._ctx, len(self._index) - self._before, "added")
+
+
+def tell(
+    summary: Mapping[str, Any],
+    rows: Sequence[tuple[str, str]],
+    closing: Iterable[str],
+    *,
+    json: bool,
+    quiet: bool,
+    faults: Sequence[object] = (),
+) -> None:
+    """Say what was done: as JSON on stdout when asked for, else as ``rows`` on stderr; the closing line always."""
+    from neardup.cli.find import stdout_errors
+    from neardup.cli.summary import FAULTS_SHOWN, printable
+
+    if json:
+        with stdout_errors():
+            click.echo(jsonlib.dumps(summary, ensure_ascii=False, indent=2))
+    if quiet:
+        return
+    if not json:
+        for label, text in rows:
+            click.echo(f"{label:<{_LABEL_WIDTH}}{text}", err=True)
+        if faults:
+            bad = max(summary.get("bad", 0), len(faults))
+            click.echo(f"bad records, left out ({bad:,}):", err=True)
+            for fault in faults[:FAULTS_SHOWN]:
+                click.echo(f"  {printable(fault)}", err=True)
+            if bad > FAULTS_SHOWN:
+                click.echo(f"  and {bad - FAULTS_SHOWN:,} more", err=True)
+    click.echo(f"neardup: {', '.join(closing)}", err=True)
+
+
+def added_rows(added: Added, *, documents: int, seconds: float) -> list[tuple[str, str]]:
+    """What became of documents that were to be added, for a person."""
+    from neardup.cli.summary import counted, duration
+
+    return [
+        ("added", f"{added.added:,}, {added.replaced:,} replaced, {added.skipped:,} skipped"),
+        ("of these", f"{added.empty:,} empty, {added.short:,} shorter than one shingle"),
+        ("left out", f"{counted(added.bad, 'bad record')}, {counted(added.blank, 'blank line')}"),
+        ("in the index", counted(documents, "document")),
+        ("time", duration(seconds)),
+    ]
+
+
+def added_words(added: Added, *, documents: int, seconds: float, spec_id: str) -> list[str]:
+    """The parts of the closing line after documents were added."""
+    from neardup.cli.summary import duration
+
+    return [
+        f"{added.added:,} added",
+        f"{added.replaced:,} replaced",
+        f"{added.skipped:,} skipped",
+        f"{documents:,} in the index",
+        duration(seconds),
+        f"spec {spec_id}",
+    ]
+
+
+def spec_rows(info: IndexInfo, *, verbose: bool) -> list[tuple[str, str]]:
+    """What an index was made for; with ``verbose`` the whole spec."""
+    from neardup.cli.summary import similarity_text
+
+    details = [(f"  {key}", str(value)) for key, value in info.spec.items()] if verbose else []
+    return [
+        ("threshold", f"{info.threshold:g}"),
+        ("recall", f"{similarity_text(info.recall, 0.0)} promised at the threshold ({info.bands} bands)"),
+        ("shingles", f"{info.shingle}, normalised by {info.normalize}"),
+        ("spec", info.spec_id),
+        *details,
+    ]

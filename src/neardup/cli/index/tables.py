@@ -1,0 +1,113 @@
+"""Tables of an index command: where they go, checked before the work, and how they are written after it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from neardup.cli import WRITTEN, silence_stdout
+from neardup.errors import InputError
+
+__all__ = ["STDOUT", "Target", "check_files", "choose_targets", "write"]
+
+STDOUT = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a table goes, and how."""
+
+    name: str | None
+    """A file, ``-`` for stdout, or None when it is not written."""
+    format: str | None
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it goes to a file."""
+        return self.name not in (None, STDOUT)
+
+
+def choose_targets(
+    index: Path,
+    inputs: Sequence[Path],
+    output: str | None,
+    format: str | None,
+    *,
+    json: bool,
+    glob: str | None = None,
+    clusters: str | None = None,
+) -> list[Target]:
+    """Where the table of ``-o`` and that of ``--clusters`` go: the first to stdout, unless that is taken by --json.
+
+    Raises:
+        click.UsageError: two outputs meet, an output is an input or in the index, or a format is unknown.
+        OutputError: a folder is missing or may not be written to.
+    """
+    from neardup.cli.find import stdout_format
+    from neardup.formats.write import output_format
+
+    first = output if output is not None or json else STDOUT
+    if [first, clusters, STDOUT if json else None].count(STDOUT) > 1:
+        raise click.UsageError("stdout can take one thing only. Give a file with -o.")
+    file_format = None if format == "table" else format
+    try:
+        targets = [
+            Target(first, stdout_format(format) if first == STDOUT else first and output_format(first, format)),
+            Target(clusters, clusters and output_format(clusters, file_format)),
+        ]
+    except InputError as exc:
+        raise click.UsageError(str(exc)) from exc
+    check_files(index, inputs, [str(target.name) for target in targets if target.is_file], glob=glob)
+    return targets
+
+
+def check_files(index: Path, inputs: Sequence[Path], outputs: Sequence[str], *, glob: str | None = None) -> None:
+    """Refuse at once outputs that meet each other, an input or the index, or that cannot be written.
+
+    Raises:
+        click.UsageError: they meet.
+        OutputError: a folder is missing or may not be written to.
+    """
+    from neardup.cli.targets import check_collisions
+    from neardup.formats.atomic import check_target
+
+    inside = os.path.join(os.path.realpath(index), "")
+    for name in outputs:
+        if os.path.realpath(name).startswith(inside):
+            raise click.UsageError(f"{name} is in the folder of the index. Give a file elsewhere for the output.")
+    try:
+        check_collisions(inputs, outputs, glob=glob)
+    except InputError as exc:
+        raise click.UsageError(str(exc)) from exc
+    for name in outputs:
+        check_target(name)
+
+
+def write(
+    ctx: click.Context, written: Iterable[tuple[Any, Target]], *, spec: dict[str, Any], threshold: float
+) -> list[str]:
+    """Write tables: the files together, each whole or not at all, then stdout; returns the names of the files."""
+    from neardup.cli.find import stdout_errors
+    from neardup.cli.summary import print_pairs
+    from neardup.formats.write import Output, write_table, write_tables
+
+    tables = list(written)
+    files = [Output(table, str(target.name), target.format) for table, target in tables if target.is_file]
+    write_tables(files, spec=spec)
+    names = [str(file.target) for file in files]
+    ctx.meta[WRITTEN] = [*ctx.meta.get(WRITTEN, []), *names]
+    try:
+        for table, target in tables:
+            if target.name == STDOUT and target.format == "table":
+                with stdout_errors():
+                    print_pairs(table.to_batches(), threshold=threshold)
+            elif target.name == STDOUT:
+                write_table(table, STDOUT, format=target.format, spec=spec)
+    except BrokenPipeError:
+        silence_stdout()  # the reader has seen enough; the files are complete, the summary follows
+    return names

@@ -1,0 +1,70 @@
+"""``neardup index verify``: every file checked, and mended where that can be done."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from neardup.cli import options
+from neardup.cli.index import shared
+
+if TYPE_CHECKING:
+    from neardup.index.model import Verified
+
+__all__ = ["command"]
+
+
+@click.command(
+    "verify",
+    epilog="\b\nExamples:\n  neardup index verify papers.index\n  neardup index verify papers.index --no-repair --json",
+)
+@shared.index_path
+@click.option(
+    "--no-repair",
+    is_flag=True,
+    help="Only look: change nothing. Works beside a command that is changing the index.",
+)
+@shared.json_answer
+@options.voices
+@click.pass_context
+def command(ctx: click.Context, /, *, index: Path, no_repair: bool, json: bool, quiet: bool, verbose: bool) -> None:
+    """Check every byte of every file of an index, and mend what can be mended.
+
+    Files of postings are made from the documents, and made again where they are damaged or missing. The documents
+    themselves cannot be made again: what is wrong with them is named. The answer goes to stdout.
+
+    Exit codes: 0 nothing was wrong, 1 something was wrong (also when it was mended) or the check failed, 2 wrong
+    usage, 130 stopped by Ctrl-C.
+    """
+    from neardup import Index
+    from neardup.cli import working
+    from neardup.cli.find import check_voices, stdout_errors
+    from neardup.cli.progress import Silent
+
+    check_voices(quiet=quiet, verbose=verbose)
+    with Index.open(index, read_only=no_repair) as held:
+        found = working.in_background(ctx, lambda: held.verify(repair=not no_repair), working.Stoppable(Silent()))
+        documents = len(held)
+    with stdout_errors():
+        if json:
+            click.echo(jsonlib.dumps(found.as_dict(), ensure_ascii=False, indent=2))
+        else:
+            click.echo("\n".join(_lines(found, click.format_filename(index), documents, repair=not no_repair)))
+    if not found.ok:
+        ctx.exit(1)
+
+
+def _lines(found: Verified, shown: str, documents: int, *, repair: bool) -> list[str]:
+    from neardup.cli.summary import counted, printable
+
+    if found.ok:
+        return [f"{shown}: {counted(documents, 'document')}, no fault"]
+    lines = [f"{shown}: {counted(len(found.faults), 'fault')}"]
+    lines += [f"  {printable(fault)}" for fault in found.faults]
+    lines += [f"made again: {printable(name)}" for name in found.healed]
+    if not repair:
+        lines.append(f"To mend what can be mended: neardup index verify {shown}")
+    return lines

@@ -1,0 +1,182 @@
+"""``neardup serve``: an index over HTTP.
+
+Here: the options and their limits, the token, and the lines on stderr. The service is in ``neardup.server``.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import click
+
+from neardup.cli import options
+from neardup.cli.options import Checked
+from neardup.errors import InputError
+from neardup.params import parse_memory
+
+__all__ = ["command"]
+
+
+def _count(name: str, low: int, high: int | None = None) -> Checked:
+    """A whole number from ``low`` to ``high``."""
+
+    def check(value: Any) -> int:
+        text = str(value).strip()
+        if not text.isdecimal() or int(text) < low or (high is not None and int(text) > high):
+            bounds = f"of {low} or more" if high is None else f"from {low} to {high}"
+            raise InputError(f"{name} is {value}. Give a whole number {bounds}.")
+        return int(text)
+
+    return Checked("number", check)
+
+
+def _size(value: Any) -> int:
+    size = parse_memory(value)
+    assert size is not None, "click passes no None on"
+    return size
+
+
+def _seconds(value: Any) -> float:
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = math.nan
+    if not 0.0 < seconds < math.inf:
+        raise InputError(f"{value} is no number of seconds. Give a number above 0.")
+    return seconds
+
+
+def _limit(name: str, field: str, kind: Checked, default: str | int, about: str) -> options.Decorator[Any]:
+    metavar = {"size": "SIZE", "seconds": "S"}.get(kind.name, "N")
+    return click.option(name, field, type=kind, metavar=metavar, default=default, show_default=True, help=about)
+
+
+_SIZE, _SECONDS = Checked("size", _size), Checked("seconds", _seconds)
+
+_LIMITS = (
+    _limit("--max-query-size", "query_bytes", _SIZE, "1MiB", "Body of a query, at most."),
+    _limit("--max-document-size", "document_bytes", _SIZE, "8MiB", "Body of a document, or a line of a stream."),
+    _limit("--max-characters", "characters", _count("max-characters", 1), 1_000_000, "Characters of a text."),
+    _limit("--max-texts", "texts", _count("max-texts", 1), 256, "Texts of one query."),
+    _limit("--max-batch", "batch", _count("max-batch", 1), 1_000, "Documents that are written together."),
+    _limit("--max-buffered", "buffered_bytes", _SIZE, "256MiB", "Bodies of all requests together, in memory."),
+    _limit("--max-connections", "connections", _count("max-connections", 1), 1_000, "Connections at one time."),
+    _limit("--max-streams", "streams", _count("max-streams", 1), 4, "Streams of documents at one time."),
+    _limit(
+        "--max-waiting",
+        "waiting",
+        _count("max-waiting", 1),
+        128,
+        "Requests that may wait for a thread, and as many that may wait for the writer; one more is told to try later.",
+    ),
+    _limit("--answer-seconds", "answer_seconds", _SECONDS, "30", "In which a request is answered, or given up."),
+    _limit("--receive-seconds", "receive_seconds", _SECONDS, "30", "In which a body, or a line of a stream, arrives."),
+    _limit("--head-seconds", "head_seconds", _SECONDS, "10", "In which the head of a request arrives."),
+    _limit("--stop-seconds", "stop_seconds", _SECONDS, "20", "For what is at work when the service is stopped."),
+)
+
+
+def _limits(command: Any) -> Any:
+    for option in reversed(_LIMITS):
+        command = option(command)
+    return command
+
+
+@click.command(
+    "serve",
+    epilog="\b\nExamples:\n"
+    "  neardup serve news.index\n"
+    "  neardup serve news.index --host 0.0.0.0 --port 80 --token-file token.txt --read-only",
+)
+@click.argument("index", metavar="INDEX", type=click.Path(path_type=Path))
+@click.option("--host", metavar="NAME", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=_count("port", 0, 65535),
+    metavar="N",
+    default=8000,
+    show_default=True,
+    help="Port to listen on; 0 takes a free one.",
+)
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="File with the word that every request must bring in the header Authorization: Bearer WORD.  [default: none]",
+)
+@click.option("--no-token", is_flag=True, help="Let anyone in, on an address that other machines reach too.")
+@click.option("--read-only", is_flag=True, help="Change nothing; another process may write the index meanwhile.")
+@click.option(
+    "--threads",
+    type=_count("threads", 1),
+    metavar="N",
+    help="Threads that read the index; one more writes it.  [default: one for each core, 4 at most]",
+)
+@_limits
+@click.option("--quiet", "-q", is_flag=True, help="Say nothing on stderr but warnings and errors.")
+@options.verbose
+def command(
+    *,
+    index: Path,
+    host: str,
+    port: int,
+    token_file: Path | None,
+    no_token: bool,
+    read_only: bool,
+    threads: int | None,
+    quiet: bool,
+    verbose: bool,
+    **limits: Any,
+) -> None:
+    """Serve an index over HTTP, with a page for people at /.
+
+    INDEX is the folder that `neardup index create` or `neardup index build` made. /openapi.json describes the
+    requests. A line on stderr says when the service is ready and where; SIGTERM or Ctrl-C end it, when what is at work
+    is done. What was acknowledged is on the disk.
+
+    Without a token the service listens on this machine only, unless --no-token says that anyone may come in.
+
+    Exit codes: 0 stopped by a signal, 1 failed, 2 wrong usage.
+    """
+    from neardup.server import check_installed
+
+    check_installed()
+    from neardup.cli.find import check_voices
+    from neardup.server.limits import Limits
+    from neardup.server.run import serve
+    from neardup.server.security import is_loopback
+
+    check_voices(quiet=quiet, verbose=verbose)
+    if token_file is not None and no_token:
+        raise click.UsageError("--token-file and --no-token exclude each other. Give one of them.")
+    if token_file is None and not no_token and not is_loopback(host):
+        raise click.UsageError(
+            f"--host {host} is reached from other machines: give --token-file, or --no-token to let anyone in."
+        )
+    token = None if token_file is None else _token(token_file)
+    if threads is not None:
+        limits["threads"] = threads
+
+    def ready(address: str) -> None:
+        if not quiet:
+            kind = " for reading only" if read_only else ""
+            click.echo(f"serving {index} ({len(opened)} documents){kind} on {address}", err=True)
+
+    from neardup.index import Index
+
+    with Index.open(index, read_only=read_only) as opened:
+        serve(opened, host=host, port=port, token=token, limits=Limits(**limits), ready=ready)
+
+
+def _token(file: Path) -> str:
+    from neardup.server.security import read_token
+
+    try:
+        token, warning = read_token(file)
+    except InputError as exc:
+        raise click.UsageError(str(exc)) from exc
+    if warning is not None:
+        click.echo(f"warning: {warning}", err=True)
+    return token

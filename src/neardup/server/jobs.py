@@ -1,0 +1,254 @@
+"""What the threads do: the calls of ``neardup.Index``, for one job or for a group of them.
+
+Here: ``Reading`` and ``Writing``, each the ``work`` of a crew, with the keys of their groups. A group of a key is one
+call of the index, so single documents that arrive together are one transaction.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import UNSET
+
+from neardup.errors import InputError
+from neardup.index.passages import shared_passages
+from neardup.server.limits import Limits
+from neardup.server.problems import Problem
+from neardup.server.wire import Answer, Answers, Document, Found, LineStatus, Match, Query, check_document, read
+
+if TYPE_CHECKING:
+    from neardup.index import Admission, Hit, Index
+
+__all__ = ["Adding", "Batch", "Lookup", "Reading", "Removing", "Writing", "lookup_of", "warm_up"]
+
+encode = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """Key of plain queries that may be one call: their options."""
+
+    top: int
+    threshold: float | None
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Adding:
+    """Key of documents that may be one transaction, and the options of a stream."""
+
+    on_duplicate: str
+    if_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Removing:
+    """Key of ids that may be removed in one transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Lines of a stream: one transaction."""
+
+    adding: Adding
+    first: int
+    """Number of its first line, from 1."""
+    lines: list[bytes | None]
+    """None for a line that was too long to be held."""
+
+
+def lookup_of(query: Query) -> Lookup | None:
+    """The key under which a query may share a call; None when it wants more than hits of one text."""
+    if query.text is UNSET or query.with_text or query.passages:
+        return None
+    return Lookup(query.top, query.threshold, query.exact)
+
+
+class Reading:
+    """Queries and other calls that change nothing."""
+
+    def __init__(self, index: Index, limits: Limits) -> None:
+        self._index = index
+        self._seconds = limits.answer_seconds
+
+    def __call__(self, key: Hashable, values: list[Any]) -> Sequence[Any]:
+        """Do a group: texts under a ``Lookup``, else one value that is called."""
+        if not isinstance(key, Lookup):
+            return [values[0]()]
+        options: dict[str, Any] = {"top": key.top, "threshold": key.threshold, "exact": key.exact}
+        if len(values) == 1:
+            return [encode(_answer(self._index.query(values[0], **options)))]
+        return [encode(_answer(hits)) for hits in self._many(values, options)]
+
+    def _many(self, texts: list[str], options: dict[str, Any]) -> list[list[Hit]]:
+        """Hits of each text; to an index of sets a list of strings would be one set, so each is cut into its items."""
+        is_sets = self._index.spec.shingle.kind == "item"
+        found: list[list[Hit]] = self._index.query([text.split() for text in texts] if is_sets else texts, **options)
+        return found
+
+    def query(self, query: Query) -> bytes:
+        """The JSON of the answer to a query of many texts, or of one with texts or passages."""
+        deadline = time.monotonic() + self._seconds
+        options: dict[str, Any] = {"top": query.top, "threshold": query.threshold, "exact": query.exact}
+        if isinstance(query.text, str):
+            return encode(self._with_texts(self._index.query(query.text, **options), query, deadline))
+        assert isinstance(query.texts, list)
+        found = self._many(query.texts, options)
+        return encode(Answers(results=[self._with_texts(hits, query, deadline) for hits in found]))
+
+    def _with_texts(self, hits: list[Hit], query: Query, deadline: float) -> Answer:
+        """The hits with what else was asked for; one that was removed a moment ago is left out."""
+        if not (query.with_text or query.passages):
+            return _answer(hits)
+        answer = Answer(hits=[])
+        for hit in hits:
+            if time.monotonic() > deadline:
+                raise Problem(504, f"the answer took longer than {self._seconds:g} s. Ask for fewer hits with top.")
+            stored = self._index.get(hit.id)
+            if stored is None:
+                continue
+            found = _found(hit)
+            if query.with_text:
+                found.text = stored.text
+            if query.passages:
+                assert isinstance(query.text, str)
+                spec = self._index.spec
+                shared = shared_passages(
+                    query.text, stored.text, shingle=spec.shingle, normalize=spec.normalize, seed=spec.seed
+                )
+                found.query_marks, found.marks = shared.a, shared.b
+                found.links, found.back_links = shared.links, shared.back
+            answer.hits.append(found)
+        return answer
+
+
+class Writing:
+    """Documents that come and go; a crew of one thread calls it."""
+
+    def __init__(self, index: Index, limits: Limits) -> None:
+        self._index = index
+        self._limits = limits
+
+    def __call__(self, key: Hashable, values: list[Any]) -> Sequence[Any]:
+        """Do a group: documents under an ``Adding``, ids under a ``Removing``, or one ``Batch``."""
+        if isinstance(key, Adding):
+            return self._add(key, values)
+        if isinstance(key, Removing):
+            return self._remove(values)
+        return [self._batch(values[0])]
+
+    def _add(self, adding: Adding, documents: list[Document]) -> list[tuple[str, Match | None]]:
+        """What became of each document."""
+        ids, texts = [document.id for document in documents], [document.text for document in documents]
+        if not adding.if_new:
+            statuses = self._index.add_each(ids, texts, on_duplicate=adding.on_duplicate)
+            return [(status, None) for status in statuses]
+        if adding.on_duplicate != "error":
+            return [_admitted(made) for made in self._index.add_if_new(ids, texts, on_duplicate=adding.on_duplicate)]
+        return self._add_new(ids, texts)
+
+    def _add_new(self, ids: list[int | str], texts: list[str]) -> list[tuple[str, Match | None]]:
+        """Add what is new, telling of an id that is there; the index would refuse the whole group for it."""
+        known = [id in self._index for id in ids]
+        fresh = [place for place, is_known in enumerate(known) if not is_known]
+        outcomes: list[tuple[str, Match | None]] = [("duplicate", None)] * len(ids)
+        if not fresh:
+            return outcomes
+        try:
+            made = self._index.add_if_new([ids[place] for place in fresh], [texts[place] for place in fresh])
+        except InputError:
+            if len(fresh) == 1:
+                raise
+            # An id that comes twice in the group: one by one, the second finds the first.
+            return [outcome for pair in zip(ids, texts, strict=True) for outcome in self._add_new([pair[0]], [pair[1]])]
+        for place, admission in zip(fresh, made, strict=True):
+            outcomes[place] = _admitted(admission)
+        return outcomes
+
+    def _remove(self, ids: list[str]) -> list[bool]:
+        """Whether each id was there; it is not any more."""
+        present = {id for id in ids if id in self._index}
+        self._index.remove(sorted(present))
+        there = []
+        for id in ids:
+            there.append(id in present)
+            present.discard(id)  # asked for twice at once: the second finds it gone
+        return there
+
+    def _batch(self, batch: Batch) -> bytes:
+        """Add the documents of a batch and return the status lines."""
+        statuses: list[LineStatus] = []
+        documents: list[Document] = []
+        places: list[int] = []
+        for number, line in enumerate(batch.lines, batch.first):
+            document = self._parse(line)
+            if isinstance(document, Document):
+                places.append(len(statuses))
+                documents.append(document)
+                statuses.append(LineStatus(line=number, id=document.id, status="bad"))
+            else:
+                statuses.append(LineStatus(line=number, status="bad", error=document))
+        outcomes = self._add(batch.adding, documents) if documents else []
+        for place, (status, match) in zip(places, outcomes, strict=True):
+            statuses[place].status = status  # type: ignore[assignment]
+            if match is not None:
+                statuses[place].match = match
+        return b"".join(encode(status) + b"\n" for status in statuses)
+
+    def _parse(self, line: bytes | None) -> Document | str:
+        """The document of a line, or what is wrong with the line."""
+        if line is None:
+            return f"the line is longer than {self._limits.document_bytes} bytes."
+        if not line.strip():
+            return "the line is blank."
+        try:
+            document = read(Document, line)
+            check_document(document, self._limits)
+        except Problem as problem:
+            return problem.error
+        return document
+
+
+def warm_up(index: Index) -> None:
+    """Have the kernels loaded, which takes a second or two that the first request would wait for."""
+    from neardup.index import Index
+
+    spec = index.spec
+    texts = ["what is asked for in order to have the kernels ready", "and another text"]
+    with Index.create(
+        threshold=spec.threshold,
+        recall=spec.recall,
+        shingle=spec.shingle,
+        normalize=spec.normalize,
+        slots=spec.slots,
+        bands=spec.bands,
+        seed=spec.seed,
+    ) as small:
+        small.add_each([1, 2], texts)
+        small.add_if_new([3], texts[:1])
+        small.query(texts)
+        small.query(texts[0], exact=False)
+        small.remove([1])
+    shared_passages(texts[0], texts[0], shingle=spec.shingle, normalize=spec.normalize, seed=spec.seed)
+    index.query(texts)
+
+
+def _admitted(made: Admission) -> tuple[str, Match | None]:
+    if made.is_new:
+        return "added", None
+    if made.match is None:
+        return "skipped", None
+    assert made.match.similarity is not None
+    return "near-duplicate", Match(id=made.match.id, similarity=made.match.similarity)
+
+
+def _found(hit: Hit) -> Found:
+    return Found(id=hit.id, similarity=hit.similarity, bands=hit.bands)
+
+
+def _answer(hits: list[Hit]) -> Answer:
+    return Answer(hits=[_found(hit) for hit in hits])

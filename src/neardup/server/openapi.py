@@ -1,0 +1,243 @@
+"""``/openapi.json``: the routes, their types and limits, as OpenAPI 3.1.
+
+Here: one entry for each operation that ``handlers`` has; schemas come from the types in ``wire``, with the limits of
+this service written into them. A test holds the operations against the routes, another the answers against this.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from neardup._version import __version__
+from neardup.server.limits import Limits
+from neardup.server.wire import (
+    Answer,
+    Answers,
+    Document,
+    Health,
+    Info,
+    LineStatus,
+    ProblemBody,
+    Query,
+    Status,
+    StoredDocument,
+)
+
+__all__ = ["document"]
+
+_TYPES = (Answer, Answers, Document, Health, Info, LineStatus, ProblemBody, Query, Status, StoredDocument)
+_REF = "#/components/schemas/{name}"
+_JSON, _NDJSON = "application/json", "application/x-ndjson"
+_BY_ANY = (401, 421, 500, 503)
+"""Problems of every operation; without a token there is no 401, and none of ``/health``."""
+_ABOUT = {
+    400: "The JSON cannot be read.",
+    401: "The token is missing or wrong.",
+    403: "The index is open for reading only.",
+    404: "There is no such document.",
+    408: "The body did not arrive in time.",
+    409: "The id is there already.",
+    413: "The body is too large.",
+    415: "The content type is another.",
+    421: "The service was called by a name that is not its machine's.",
+    422: "A value cannot be used; its field is named.",
+    500: "The service failed; its stderr tells more.",
+    503: "Too much is at work: try again after the seconds of Retry-After.",
+    504: "It was not done in time.",
+    507: "The disk is full, or cannot be written.",
+}
+_WITH_BODY = (400, 408, 413, 415, 422)
+
+
+def document(limits: Limits, threshold: float) -> dict[str, Any]:
+    """The description of a service with these limits, of an index of this threshold, as plain JSON values."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "neardup",
+            "version": __version__,
+            "description": "Near-duplicates of a text in an index. Similarities are exact Jaccard similarities.",
+        },
+        "paths": _paths(limits),
+        "components": {
+            "schemas": _schemas(limits, threshold),
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"token": []}, {}],
+    }
+
+
+def _schemas(limits: Limits, threshold: float) -> dict[str, Any]:
+    """The types, and a query as its two forms: of one text, and of several."""
+    _, schemas = msgspec.json.schema_components(_TYPES, ref_template=_REF)
+    query = schemas.pop("Query")
+    text = {"type": "string", "maxLength": limits.characters}
+    fields: dict[str, Any] = query["properties"]
+    least = {"type": "number", "minimum": threshold, "maximum": 1.0}
+    fields["threshold"] = {**fields["threshold"], "anyOf": [least, {"type": "null"}]}
+    shared = {name: field for name, field in fields.items() if name not in ("text", "texts", "passages")}
+    texts = {"type": "array", "items": text, "maxItems": limits.texts}
+    off = {**fields["passages"], "const": False}
+    checked = {"anyOf": [{"properties": {"exact": {"const": True}}}, {"properties": {"threshold": {"type": "null"}}}]}
+    query |= checked
+    schemas["QueryText"] = {
+        **query,
+        "title": "QueryText",
+        "properties": {"text": text, **shared, "passages": fields["passages"]},
+        "required": ["text"],
+    }
+    schemas["QueryTexts"] = {
+        **query,
+        "title": "QueryTexts",
+        "properties": {"texts": texts, **shared, "passages": off},
+        "required": ["texts"],
+    }
+    schemas["Document"]["properties"]["text"] = text
+    return dict(sorted(schemas.items()))
+
+
+def _paths(limits: Limits) -> dict[str, Any]:
+    one, many = _ref("QueryText"), _ref("QueryTexts")
+    return {
+        "/query": {
+            "post": _operation(
+                "query",
+                f"Find what is like a text, or each of several. The body has {limits.query_bytes} bytes at most.",
+                body={_JSON: {"anyOf": [one, many]}},
+                answers={200: ("Best first.", {_JSON: {"anyOf": [_ref("Answer"), _ref("Answers")]}})},
+                problems=(*_WITH_BODY, 504),
+            )
+        },
+        "/documents": {
+            "post": _operation(
+                "addDocuments",
+                "Add a document, or a stream of them, one JSON object a line. What is acknowledged is on the disk."
+                f" A document, and a line, has {limits.document_bytes} bytes at most; a stream has no end but its own.",
+                parameters=_ADDING,
+                body={_JSON: _ref("Document"), _NDJSON: {"type": "string"}},
+                answers={
+                    200: (
+                        "It was replaced, skipped or is a near-duplicate; of a stream, a LineStatus for each line.",
+                        {_JSON: _ref("Status"), _NDJSON: {"type": "string"}},
+                    ),
+                    201: ("It was added.", {_JSON: _ref("Status")}),
+                },
+                problems=(*_WITH_BODY, 403, 409, 504, 507),
+            )
+        },
+        "/documents/{id}": {
+            "parameters": [
+                {
+                    "name": "id",
+                    "in": "path",
+                    "required": True,
+                    "description": "Any text, percent-encoded. A number and its digits are one id.",
+                    "schema": {"type": "string", "minLength": 1},
+                }
+            ],
+            "get": _operation(
+                "getDocument",
+                "The document as it was added.",
+                answers={200: ("It is there.", {_JSON: _ref("StoredDocument")})},
+                problems=(404, 504),
+            ),
+            "delete": _operation(
+                "removeDocument",
+                "Remove a document; the answer comes when that is on the disk.",
+                answers={204: ("It was there and is not any more.", {})},
+                problems=(403, 404, 504, 507),
+            ),
+        },
+        "/info": {
+            "get": _operation(
+                "info",
+                "What the index is and holds.",
+                answers={200: ("The index.", {_JSON: _ref("Info")})},
+                problems=(504,),
+            )
+        },
+        "/metrics": {
+            "get": _operation(
+                "metrics",
+                "Counts of the service, for Prometheus.",
+                answers={200: ("The counts.", {"text/plain": {"type": "string"}})},
+                problems=(504,),
+            )
+        },
+        "/health": {
+            "get": _operation(
+                "health",
+                "Whether the service answers. No token is needed.",
+                answers={200: ("It does.", {_JSON: _ref("Health")})},
+                is_open=True,
+            )
+        },
+        "/openapi.json": {
+            "get": _operation(
+                "openapi",
+                "This description.",
+                answers={200: ("OpenAPI 3.1.", {_JSON: {"type": "object"}})},
+            )
+        },
+    }
+
+
+_ADDING = [
+    {
+        "name": "on_duplicate",
+        "in": "query",
+        "description": "When the id is there: an error (409), skip the new document, or replace the old one.",
+        "schema": {"enum": ["error", "skip", "replace"], "default": "error"},
+    },
+    {
+        "name": "if_new",
+        "in": "query",
+        "description": "Add a document only if the index holds none that is like it, nor one added a moment before.",
+        "schema": {"enum": ["false", "true"], "default": "false"},
+    },
+]
+
+
+def _operation(
+    name: str,
+    about: str,
+    *,
+    answers: dict[int, tuple[str, dict[str, Any]]],
+    parameters: list[dict[str, Any]] | None = None,
+    body: dict[str, Any] | None = None,
+    problems: tuple[int, ...] = (),
+    is_open: bool = False,
+) -> dict[str, Any]:
+    """One operation. ``answers`` is status to (what it says, media type to schema)."""
+    told: dict[str, Any] = {"operationId": name, "summary": about}
+    if is_open:
+        told["security"] = []
+    if parameters:
+        told["parameters"] = parameters
+    if body is not None:
+        told["requestBody"] = {"required": True, "content": _content(body)}
+    every = [status for status in _BY_ANY if not (is_open and status == HTTPStatus.UNAUTHORIZED)]
+    said = {status: {"description": text, "content": _content(kinds)} for status, (text, kinds) in answers.items()}
+    said |= {status: _problem(status) for status in (*problems, *every)}
+    told["responses"] = {str(status): said[status] for status in sorted(said)}
+    return told
+
+
+def _problem(status: int) -> dict[str, Any]:
+    told: dict[str, Any] = {"description": _ABOUT[status], "content": _content({_JSON: _ref("ProblemBody")})}
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        told["headers"] = {"Retry-After": {"schema": {"type": "string"}}}
+    if status == HTTPStatus.UNAUTHORIZED:
+        told["headers"] = {"WWW-Authenticate": {"schema": {"type": "string"}}}
+    return told
+
+
+def _content(kinds: dict[str, Any]) -> dict[str, Any]:
+    return {kind: {"schema": schema} for kind, schema in kinds.items()}
+
+
+def _ref(name: str) -> dict[str, str]:
+    return {"$ref": _REF.format(name=name)}

@@ -1,0 +1,80 @@
+"""What goes wrong, as an HTTP status and a JSON body ``{"error": …, "field"?: …}``.
+
+Here: ``Problem`` and which of neardup's errors is which status. An unexpected error shows a client nothing but a
+number, under which stderr has the traceback.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+import traceback
+
+import msgspec
+
+from neardup.errors import InputError, NeardupError, OutputError
+
+__all__ = ["Disconnected", "Problem", "problem_of"]
+
+RETRY_SECONDS = 1
+"""What Retry-After says: queues here empty within a second, or the load is too high for good."""
+
+
+class Problem(Exception):
+    """An answer other than success.
+
+    Args:
+        status: HTTP status.
+        error: fact and cure in a sentence or two.
+        field: the field of the body, or the parameter, that is wrong.
+        incident: number of an unexpected error.
+        headers: further headers of the answer.
+        refused: the word under which ``/metrics`` counts the refusal; None when it is none.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        error: str,
+        *,
+        field: str | None = None,
+        incident: str | None = None,
+        headers: tuple[tuple[bytes, bytes], ...] = (),
+        refused: str | None = None,
+    ) -> None:
+        super().__init__(error)
+        self.status = status
+        self.error = error
+        self.field = field
+        self.incident = incident
+        self.headers = headers
+        self.refused = refused
+
+    def body(self) -> bytes:
+        """The JSON of the answer."""
+        told = {"error": self.error, "field": self.field, "incident": self.incident}
+        return msgspec.json.encode({name: value for name, value in told.items() if value is not None})
+
+    @classmethod
+    def busy(cls, error: str, refused: str) -> Problem:
+        """503 with Retry-After: nothing was done, and the same request may be made again."""
+        return cls(503, error, headers=((b"retry-after", b"%d" % RETRY_SECONDS),), refused=refused)
+
+
+class Disconnected(Exception):
+    """The client has gone; nobody is left to answer to."""
+
+
+def problem_of(exc: Exception) -> Problem:
+    """Return the answer to an error; one that neardup did not raise on purpose is told on stderr."""
+    if isinstance(exc, Problem):
+        return exc
+    if isinstance(exc, InputError):
+        return Problem(422, str(exc))
+    if isinstance(exc, OutputError):
+        return Problem(507, str(exc))
+    incident = secrets.token_hex(4)
+    told = f"{exc}\n" if isinstance(exc, NeardupError) else "".join(traceback.format_exception(exc))
+    sys.stderr.write(f"incident {incident}: {told}")
+    sys.stderr.flush()
+    return Problem(500, f"the service failed; its stderr tells more under incident {incident}.", incident=incident)

@@ -1,0 +1,125 @@
+"""The connection: what uvicorn leaves to others, a client that is slow on purpose.
+
+Here: uvicorn's protocol with four more rules. The head of a request must be whole within its time, counted from its
+first byte and not from its last; a client must take what it was sent; what it goes on sending after its answer is
+thrown away for a while and then cut off; and there are only so many connections. The deadline of a body is in
+``exchange`` and ``stream``, where its size is counted as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from neardup.server.limits import Limits
+from neardup.server.metrics import Metrics
+from neardup.server.problems import RETRY_SECONDS, Problem
+from neardup.server.transport import JoiningTransport
+
+__all__ = ["HEAD_BYTES", "GuardedProtocol", "guarded"]
+
+HEAD_BYTES = 1 << 14
+"""Of the head of a request, at most: the line and all headers."""
+_THROWN_AWAY_SECONDS = 1.0
+
+
+class GuardedProtocol(H11Protocol):
+    """One connection. ``guarded`` makes the class that a server uses."""
+
+    limits: Limits
+    metrics: Metrics
+    _head_timer: asyncio.TimerHandle | None = None
+    _rest_timer: asyncio.TimerHandle | None = None
+    _take_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take a connection on, or refuse it when there are too many."""
+        super().connection_made(JoiningTransport(transport, self.loop))
+        if len(self.connections) > self.limits.connections:
+            self.metrics.refused["connections"] += 1
+            problem = Problem.busy("there are too many connections. Try again later.", "connections")
+            self._answer(problem, b"retry-after: %d\r\n" % RETRY_SECONDS)
+            return
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes in; uvicorn stops its own clock at each one."""
+        super().data_received(data)
+        self._watch()
+
+    def on_response_complete(self) -> None:
+        """An answer has gone out; uvicorn's clock runs until the next request begins."""
+        super().on_response_complete()
+        if self.conn.their_state is not h11.IDLE:
+            self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the clocks."""
+        super().connection_lost(exc)
+        _stop(self._head_timer, self._rest_timer, self._take_timer)
+
+    def pause_writing(self) -> None:
+        """The client does not take what it was sent: it has a while to do so."""
+        super().pause_writing()
+        if self._take_timer is None:
+            self._take_timer = self.loop.call_later(self.limits.receive_seconds, self._cut_off)
+
+    def resume_writing(self) -> None:
+        """It has taken most of it."""
+        super().resume_writing()
+        _stop(self._take_timer)
+        self._take_timer = None
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP."""
+        self.metrics.refused["http"] += 1
+        self._answer(Problem(400, f"the request is no HTTP that can be read, or its head is over {HEAD_BYTES} bytes."))
+
+    def _watch(self) -> None:
+        """Start or stop the clocks by what the connection waits for."""
+        if self.transport.is_closing():
+            return
+        theirs, ours = self.conn.their_state, self.conn.our_state
+        if theirs is not h11.IDLE:
+            _stop(self._head_timer)
+            self._head_timer = None
+        elif self._head_timer is None:
+            self._head_timer = self.loop.call_later(self.limits.head_seconds, self._head_is_late)
+        if theirs is not h11.SEND_BODY or ours not in (h11.DONE, h11.MUST_CLOSE):
+            _stop(self._rest_timer)
+            self._rest_timer = None
+        elif self._rest_timer is None:
+            self._rest_timer = self.loop.call_later(_THROWN_AWAY_SECONDS, self._cut_off)
+
+    def _head_is_late(self) -> None:
+        self.metrics.refused["slow"] += 1
+        self._answer(Problem(408, f"the head of the request did not arrive within {self.limits.head_seconds:g} s."))
+
+    def _answer(self, problem: Problem, header: bytes = b"") -> None:
+        """Send a problem past the application, which has heard of no request, and close."""
+        if self.transport.is_closing():
+            return
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            body = problem.body()
+            reason = {400: b"Bad Request", 408: b"Request Timeout", 503: b"Service Unavailable"}[problem.status]
+            head = b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\n" % (problem.status, reason)
+            length = b"content-length: %d\r\nconnection: close\r\n" % len(body)
+            self.transport.write(head + length + header + b"\r\n" + body)
+        self.transport.close()
+
+    def _cut_off(self) -> None:
+        self.metrics.refused["slow"] += 1
+        self.transport.abort()
+
+
+def guarded(limits: Limits, metrics: Metrics) -> type[GuardedProtocol]:
+    """The protocol with the limits of a service."""
+    return type("GuardedProtocol", (GuardedProtocol,), {"limits": limits, "metrics": metrics})
+
+
+def _stop(*timers: asyncio.TimerHandle | None) -> None:
+    for timer in timers:
+        if timer is not None:
+            timer.cancel()

@@ -1,0 +1,149 @@
+"""Serving: a socket, uvicorn around the application, and an end that loses nothing.
+
+Here: ``serve``, which returns when it is told to stop by SIGTERM or SIGINT. It then takes no new connections, lets
+what is at work end, has the streams end after the lines that have arrived, and ends the threads when they have done
+what waits. A second SIGINT does not wait.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from neardup.errors import InputError
+from neardup.server.app import Service
+from neardup.server.jobs import warm_up
+from neardup.server.limits import Limits
+from neardup.server.protocol import HEAD_BYTES, guarded
+from neardup.server.security import is_loopback
+
+if TYPE_CHECKING:
+    from neardup.index import Index
+
+__all__ = ["serve"]
+
+_KEEP_ALIVE_SECONDS = 30
+_SWITCH_SECONDS = 0.0005
+"""For which a thread may keep the others from running. Python's 5 ms would be what an answer waits for while the
+threads of the index are busy: the event loop needs only a moment, but needs it now."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def serve(
+    index: Index,
+    *,
+    host: str,
+    port: int,
+    token: str | None,
+    limits: Limits,
+    ready: Callable[[str], None],
+) -> None:
+    """Serve an index until a signal tells to stop; the index stays open.
+
+    Args:
+        index: open for writing, or for reading only.
+        host, port: to listen on; 0 takes a free port.
+        token: that every request must bring; None for none.
+        limits: what a request may take.
+        ready: called with the address when requests are answered.
+
+    Raises:
+        InputError: the address cannot be listened on.
+    """
+    listener = _listen(host, port)
+    warm_up(index)
+    is_private = token is None and is_loopback(host)
+    service = Service(index, limits=limits, token=token, hosts=_own_names(host) if is_private else None)
+    # What goes wrong is told by the service itself; of clients that break off uvicorn would tell at length.
+    logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
+    config = uvicorn.Config(
+        service,
+        http=guarded(limits, service.metrics),
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=max(1, round(limits.stop_seconds)),
+        h11_max_incomplete_event_size=HEAD_BYTES,
+    )
+    address = _address(host, listener.getsockname()[1])
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    try:
+        _Server(config, service, lambda: ready(address)).run(sockets=[listener])
+    finally:
+        sys.setswitchinterval(interval)
+        listener.close()
+        service.close()
+
+
+class _Server(uvicorn.Server):
+    """uvicorn that says when it is ready, tells the service to stop, and ends without the signal that ended it."""
+
+    def __init__(self, config: uvicorn.Config, service: Service, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._service = service
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._service.stop()
+        await super().shutdown(sockets)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self._told) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _told(self, number: int, frame: FrameType | None) -> None:
+        self.force_exit = self.should_exit and number == signal.SIGINT
+        self.should_exit = True
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket that is bound; uvicorn has it listen when all is ready."""
+    try:
+        family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, proto)
+    except OSError as exc:
+        raise InputError(f"host is {host}, which is no address of this machine: {exc.strerror or exc}.") from exc
+    try:
+        if sys.platform != "win32":  # there it would let two services have one port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as exc:
+        listener.close()
+        fault = f"{_address(host, port)} cannot be listened on: {exc.strerror or exc}."
+        raise InputError(f"{fault} Give another --host or --port; 0 takes a free port.") from exc
+    return listener
+
+
+def _address(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _own_names(host: str) -> frozenset[str]:
+    named = f"[{host}]" if ":" in host else host
+    return frozenset({"localhost", "127.0.0.1", "[::1]", named.lower()})

@@ -1,0 +1,103 @@
+"""Who may ask: the bearer token, the name by which the service is called, the headers of the page.
+
+Here: reading the token and comparing it. Without a token a service listens on this machine only (``run`` sees to
+that), and answers only to names of this machine: a page of another site that has its own name lead to 127.0.0.1
+would otherwise read the index through a browser.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import os
+import stat
+from pathlib import Path
+
+from neardup.errors import InputError
+from neardup.server.exchange import Exchange, Headers
+from neardup.server.problems import Problem
+
+__all__ = ["PAGE_HEADERS", "Gate", "is_loopback", "read_token"]
+
+PAGE_HEADERS: Headers = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
+        b" base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (b"referrer-policy", b"no-referrer"),
+)
+
+_OPEN = frozenset({"/", "/page.js", "/page.css", "/health"})
+"""Asked for without a token: they tell nothing of the index."""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether what listens on ``host`` is reached from this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def read_token(path: str | os.PathLike[str]) -> tuple[str, str | None]:
+    """The token in a file, and a warning when others can read the file.
+
+    Raises:
+        InputError: the file cannot be read, or what it holds is no token.
+    """
+    file = Path(path)
+    try:
+        token = file.read_text(encoding="utf-8").strip()
+        mode = stat.S_IMODE(file.stat().st_mode)
+    except (OSError, UnicodeDecodeError) as exc:
+        told = exc.strerror if isinstance(exc, OSError) and exc.strerror else "it is no text"
+        raise InputError(f"the token file {file} cannot be read: {told}.") from exc
+    if not token:
+        raise InputError(f"the token file {file} is empty. Write a long random word into it.")
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise InputError(f"the token file {file} holds more than one word of plain ASCII. Write one line into it.")
+    if os.name == "posix" and mode & 0o077:
+        return token, f"others can read the token file {file} (mode {mode:03o}): chmod 600 it."
+    return token, None
+
+
+class Gate:
+    """Lets a request in, or refuses it.
+
+    Args:
+        token: that every request must bring, but for the page and ``/health``; None for no token.
+        hosts: names by which the service may be called; None for any.
+    """
+
+    def __init__(self, token: str | None, hosts: frozenset[str] | None) -> None:
+        self._token = None if token is None else token.encode()
+        self._hosts = None if hosts is None else frozenset(name.encode() for name in hosts)
+
+    def check(self, exchange: Exchange) -> None:
+        """See that a request may pass.
+
+        Raises:
+            Problem: 401 without the token, 421 under another name.
+        """
+        if self._hosts is not None and _name(exchange.header(b"host") or b"") not in self._hosts:
+            fault = "the service answers to the names of its own machine only, such as localhost and 127.0.0.1."
+            raise Problem(421, fault, field="Host", refused="host")
+        if self._token is None or exchange.path in _OPEN:
+            return
+        kind, _, given = (exchange.header(b"authorization") or b"").partition(b" ")
+        # Compared in constant time, and always: how long it takes must not tell what was right.
+        is_right = hmac.compare_digest(given.strip(), self._token)
+        if kind.lower() != b"bearer" or not is_right:
+            challenge = (b"www-authenticate", b'Bearer realm="neardup"')
+            fault = "a token is needed: send the header Authorization: Bearer TOKEN."
+            raise Problem(401, fault, headers=(challenge,), refused="token")
+
+
+def _name(host: bytes) -> bytes:
+    """The name in a Host header, without its port."""
+    if host.startswith(b"["):
+        return host.partition(b"]")[0].lower() + b"]"
+    return host.partition(b":")[0].lower()

@@ -1,0 +1,235 @@
+"""The JSON of the service: what it takes and gives, as types; from them ``/openapi.json`` has its schemas.
+
+Here: the types and reading them strictly: wrong JSON is 400, a value that cannot be used is 422 and names its field.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from neardup.server.limits import Limits
+from neardup.server.problems import Problem
+
+__all__ = [
+    "MOST_HITS",
+    "Answer",
+    "Answers",
+    "Document",
+    "Found",
+    "Health",
+    "Info",
+    "LineStatus",
+    "Match",
+    "ProblemBody",
+    "Query",
+    "Status",
+    "StoredDocument",
+    "check_document",
+    "check_query",
+    "read",
+]
+
+MOST_HITS = 1000
+"""Hits of one text, at most."""
+MOST_ID = 1024
+"""Characters of an id, at most: one that is longer could not be asked for in a path."""
+
+Id = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | Annotated[str, Meta(min_length=1, max_length=MOST_ID)]
+OutId = int | str
+Mark = tuple[int, int]
+OnDuplicate = Literal["error", "skip", "replace"]
+
+
+class Query(Struct, kw_only=True, forbid_unknown_fields=True):
+    """What to look for."""
+
+    text: str | UnsetType = UNSET
+    texts: list[str] | UnsetType = UNSET
+    top: Annotated[int, Meta(ge=1, le=MOST_HITS, description="Most hits of a text.")] = 10
+    threshold: (
+        Annotated[float, Meta(gt=0, le=1, description="The index's own when absent, and not below it.")] | None
+    ) = None
+    exact: Annotated[bool, Meta(description="false: candidates that were not checked, without similarity.")] = True
+    with_text: Annotated[bool, Meta(description="Give the text of each hit.")] = False
+    passages: Annotated[bool, Meta(description="Mark what each hit shares with the text.")] = False
+
+
+class Document(Struct, kw_only=True, forbid_unknown_fields=True):
+    """A document to add."""
+
+    id: Id
+    text: str
+
+
+class Found(Struct, kw_only=True):
+    """A document of the index that is like the text. Marks are spans of code points, the end not included."""
+
+    id: OutId
+    similarity: float | None
+    bands: Annotated[int, Meta(ge=0, description="Bands of the index in which the two agree.")]
+    text: str | UnsetType = UNSET
+    marks: Annotated[list[Mark], Meta(description="Shared passages in the hit's text.")] | UnsetType = UNSET
+    links: (
+        Annotated[list[int], Meta(description="For each of query_marks, the one of marks that it went to.")] | UnsetType
+    ) = UNSET
+    query_marks: Annotated[list[Mark], Meta(description="Shared passages in the text asked about.")] | UnsetType = UNSET
+    back_links: Annotated[list[int], Meta(description="For each of marks, its partner in query_marks.")] | UnsetType = (
+        UNSET
+    )
+
+
+class Answer(Struct, kw_only=True):
+    """What is like a text, best first."""
+
+    hits: list[Found]
+
+
+class Answers(Struct, kw_only=True):
+    """An answer for each text, in their order."""
+
+    results: list[Answer]
+
+
+class Match(Struct, kw_only=True):
+    """The document that a refused one is like."""
+
+    id: OutId
+    similarity: float
+
+
+class Status(Struct, kw_only=True):
+    """What became of a document."""
+
+    id: OutId
+    status: Literal["added", "replaced", "skipped", "near-duplicate"]
+    match: Match | UnsetType = UNSET
+
+
+class LineStatus(Struct, kw_only=True):
+    """What became of a line of a stream. ``stopped``: neither it nor what follows was added."""
+
+    line: Annotated[int, Meta(ge=1)]
+    id: OutId | UnsetType = UNSET
+    status: Literal["added", "replaced", "skipped", "duplicate", "near-duplicate", "bad", "stopped"]
+    match: Match | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+
+
+class StoredDocument(Struct, kw_only=True):
+    """A document as it was added."""
+
+    id: OutId
+    text: str
+
+
+class Health(Struct, kw_only=True):
+    """The service answers."""
+
+    status: Literal["ok"]
+
+
+class Info(Struct, kw_only=True):
+    """What the index is and holds; its place on the disk is not told."""
+
+    documents: int
+    empty: int
+    threshold: float
+    recall: float
+    bands: str
+    shingle: str
+    normalize: str
+    spec: dict[str, Any]
+    spec_id: str
+    format: int
+    created_by: str
+    generation: int
+    segments: int
+    segment_documents: int
+    removed: int
+    bytes: dict[str, int]
+    total_bytes: int
+    healed: int
+    trouble: str | None
+    read_only: bool
+
+
+class ProblemBody(Struct, kw_only=True):
+    """Why a request was not done."""
+
+    error: str
+    field: Annotated[str, Meta(description="Of the body, or the parameter.")] | UnsetType = UNSET
+    incident: Annotated[str, Meta(description="Under which stderr of the service tells more.")] | UnsetType = UNSET
+
+
+T = TypeVar("T", Query, Document)
+
+_DECODERS: dict[type[Any], msgspec.json.Decoder[Any]] = {kind: msgspec.json.Decoder(kind) for kind in (Query, Document)}
+_AT = re.compile(r"(?P<fault>.*?)(?: - at `\$\.?(?P<at>.*)`)?", re.DOTALL)
+_NAMED = re.compile(r"(?:unknown|required) field `([^`]*)`")
+
+
+def read(kind: type[T], body: bytes) -> T:
+    """The value of a JSON body.
+
+    Raises:
+        Problem: 400 for what is no JSON in UTF-8, 422 for a value that cannot be used.
+    """
+    try:
+        value: T = _DECODERS[kind].decode(body)
+    except msgspec.ValidationError as exc:
+        raise _unusable(exc) from exc
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
+        raise Problem(400, f"the JSON cannot be read: {exc}.") from exc
+    return value
+
+
+def _unusable(exc: msgspec.ValidationError) -> Problem:
+    found = _AT.fullmatch(str(exc))
+    assert found is not None, "the pattern matches any text"
+    named = _NAMED.search(found["fault"])
+    field = ".".join(part for part in (found["at"], named[1] if named else None) if part)
+    fault = found["fault"].replace("`", "'")
+    return Problem(422, f"{field}: {fault}." if field else f"{fault}.", field=field or None)
+
+
+def check_query(query: Query, limits: Limits, threshold: float) -> None:
+    """See that the fields of a query go together and keep to the limits.
+
+    Raises:
+        Problem: 422, naming the field.
+    """
+    if (query.text is UNSET) == (query.texts is UNSET):
+        raise Problem(422, "give either text, or texts as a list.", field="text")
+    if query.threshold is not None and query.threshold < threshold:
+        fault = f"threshold is {query.threshold:g}, and the index was made for {threshold:g}. Give that or more."
+        raise Problem(422, fault, field="threshold")
+    if query.threshold is not None and not query.exact:
+        raise Problem(422, "a threshold needs similarities, which exact=false leaves out.", field="threshold")
+    if isinstance(query.text, str):
+        _check_text(query.text, limits, "text")
+        return
+    assert isinstance(query.texts, list)
+    if query.passages:
+        raise Problem(422, "passages are marked for one text, not for texts.", field="passages")
+    if len(query.texts) > limits.texts:
+        raise Problem(422, f"there are {len(query.texts)} texts; {limits.texts} are allowed.", field="texts")
+    for place, text in enumerate(query.texts):
+        _check_text(text, limits, f"texts[{place}]")
+
+
+def check_document(document: Document, limits: Limits) -> None:
+    """See that a document keeps to the limits.
+
+    Raises:
+        Problem: 422, naming the field.
+    """
+    _check_text(document.text, limits, "text")
+
+
+def _check_text(text: str, limits: Limits, field: str) -> None:
+    if len(text) > limits.characters:
+        raise Problem(422, f"{field} has {len(text)} characters; {limits.characters} are allowed.", field=field)

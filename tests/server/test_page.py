@@ -1,0 +1,434 @@
+"""The page in a real Chromium: what it draws is what the answer says, and a text does nothing but be read."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.server import browser as chrome
+from tests.server.browser import Browser
+from tests.server.running import Running
+
+import neardup
+from neardup.index.passages import shared_passages
+from neardup.params import Normalize, Shingle
+from neardup.server.security import PAGE_HEADERS
+
+pytestmark = pytest.mark.skipif(not (chrome.CHROMIUM and chrome.DRIVER), reason="needs chromium and chromedriver")
+
+KINDS = {"/": "text/html", "/page.js": "text/javascript", "/page.css": "text/css"}
+INFO = {"documents": 1234, "threshold": 0.6, "shingle": "char:9", "normalize": "nfc"}
+OPEN_HITS = 3
+
+
+@dataclass
+class Fake:
+    """A service that gives the answer it was told, and remembers what it was asked."""
+
+    url: str = ""
+    hits: list[dict[str, Any]] = field(default_factory=list)
+    refusal: tuple[int, dict[str, Any]] | None = None
+    token: str | None = None
+    asked: list[dict[str, Any]] = field(default_factory=list)
+
+    def answer(self, path: str, body: bytes, authorization: str | None) -> tuple[int, str, bytes]:
+        if path in KINDS:
+            name = path.strip("/") or "index.html"
+            page = resources.files("neardup.server").joinpath("page", name)
+            return 200, KINDS[path] + "; charset=utf-8", page.read_bytes()
+        status: int = 200
+        value: dict[str, Any] = {"error": "no such path."}
+        if self.token is not None and authorization != f"Bearer {self.token}":
+            status, value = 401, {"error": "a token is needed."}
+        elif path == "/info":
+            value = INFO
+        elif path == "/query":
+            self.asked.append(json.loads(body))
+            status, value = self.refusal or (200, {"hits": self.hits})
+        else:
+            status = 404
+        return status, "application/json", json.dumps(value).encode()
+
+
+@pytest.fixture
+def fake() -> Iterator[Fake]:
+    service = Fake()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            status, kind, sent = service.answer(self.path, body, self.headers["Authorization"])
+            self.send_response(status)
+            for name, value in (("Content-Type", kind), ("Content-Length", str(len(sent)))):
+                self.send_header(name, value)
+            for name, value in PAGE_HEADERS:
+                self.send_header(name.decode(), value.decode())
+            self.end_headers()
+            self.wfile.write(sent)
+
+        do_POST = do_GET  # noqa: N815 the name that http.server calls
+
+        def log_message(self, *_: object) -> None:
+            """Nobody reads it."""
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        service.url = f"http://127.0.0.1:{server.server_port}/"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield service
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def window() -> Iterator[Browser]:
+    with chrome.chromium() as new:
+        yield new()
+
+
+@pytest.fixture
+def page(window: Browser, fake: Fake) -> Iterator[Browser]:
+    """The page as it opens; in the end the console must have said nothing."""
+    window.open(fake.url)
+    window.wait("return document.getElementById('index').textContent")
+    yield window
+    assert window.console() == []
+
+
+def hit(id: int | str, query: str, text: str, *, links: bool = True, shingle: str = "char:9") -> dict[str, Any]:
+    """A hit as the service gives it, with links or without."""
+    found = shared_passages(query, text, shingle=Shingle.parse(shingle), normalize=Normalize.parse("nfc"), seed=1)
+    made = {"id": id, "similarity": found.jaccard, "bands": 3, "text": text, "marks": found.b, "query_marks": found.a}
+    return made | ({"links": found.links, "back_links": found.back} if links else {})
+
+
+def search(page: Browser, text: str) -> None:
+    """Paste a text and press the button."""
+    page.run("document.getElementById('message').textContent = ''")
+    page.run("document.getElementById('text').value = arguments[0]", text)
+    page.click("#go")
+    page.wait("const told = document.getElementById('message').textContent; return told && told !== 'Searching…'")
+
+
+def message(page: Browser) -> str:
+    return str(page.run("return document.getElementById('message').textContent"))
+
+
+def shown(page: Browser, name: str) -> list[list[Any]]:
+    """The text of a pane as it is drawn: (mark or -1, text), what is not seen by itself as its name in braces."""
+    script = """
+        const told = (node) => node.nodeType === 3 ? node.data
+          : node.className === 'hidden' ? `{${node.dataset.name}}`
+          : node.className === 'gap' ? '{gap}' : [...node.childNodes].map(told).join('');
+        const pane = document.querySelectorAll('.text')[arguments[0] === 'q0-' ? 0 : 1];
+        return [...pane.childNodes].map((node) => [Number(node.dataset?.mark ?? -1), told(node)]);
+    """
+    drawn: list[list[Any]] = page.run(script, name)
+    return joined(drawn)
+
+
+def joined(parts: list[list[Any]]) -> list[list[Any]]:
+    """Neighbours that are of one mark, as one; nothing empty."""
+    out: list[list[Any]] = []
+    for mark, text in parts:
+        if out and out[-1][0] == mark:
+            out[-1][1] += text
+        elif text:
+            out.append([mark, text])
+    return out
+
+
+def expected(text: str, spans: list[tuple[int, int]]) -> list[list[Any]]:
+    """What is to be drawn of a text without hidden characters."""
+    out: list[list[Any]] = []
+    place = 0
+    for i, (start, end) in enumerate(spans):
+        out += [[-1, text[place:start]], [i, text[start:end]]]
+        place = end
+    return joined([*out, [-1, text[place:]]])
+
+
+QUERY = "😀😀 This passage is shared by both. 👩🏽 Not this one. And a second passage is shared too, 🇩🇪 as it were."
+OTHER = "And a second passage is shared too, 🇩🇪 as it is 𝔘𝔫𝔦𝔠𝔬𝔡𝔢; e\u0301\u0323. Then: This passage is shared by both!"
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_marks_are_drawn_where_the_answer_says_behind_emoji_too(page, fake, links):
+    fake.hits = [hit("x", QUERY, OTHER, links=links)]
+    found = fake.hits[0]
+    assert len(found["marks"]) == 2
+    assert found["marks"][0][0] == 0
+    search(page, QUERY)
+    assert fake.asked == [{"text": QUERY, "top": 10, "threshold": 0.6, "with_text": True, "passages": True}]
+    assert shown(page, "q0-") == expected(QUERY, found["query_marks"])
+    assert shown(page, "d0-") == expected(OTHER, found["marks"])
+    colours = "return [...document.querySelectorAll(arguments[0])].map((e) => e.className)"
+    own, theirs = (page.run(colours, f"[id^={name}]") for name in ("q0-", "d0-"))
+    assert own == theirs[::-1]
+    assert len(set(own)) == 2
+    assert message(page).startswith("1 similar document.")
+
+
+def test_a_click_on_a_mark_goes_to_its_partner_and_back(page, fake):
+    fake.hits = [hit("x", QUERY, OTHER)]
+    search(page, QUERY)
+    assert fake.hits[0]["links"] == [1, 0]
+    for mark, partner in (("q0-0", "d0-1"), ("d0-1", "q0-0"), ("q0-1", "d0-0")):
+        page.click(f"#{mark}")
+        assert page.run("return document.activeElement.id") == partner
+        assert page.run("return [...document.querySelectorAll('.is-partner')].map((e) => e.id)") == [partner]
+    assert page.run("return location.hash") == ""
+
+
+def test_the_keyboard_searches_and_goes_from_passage_to_passage(page, fake):
+    fake.hits = [hit("x", QUERY, OTHER)]
+    page.run("document.getElementById('text').value = arguments[0]", QUERY)
+    page.run("document.getElementById('text').focus()")
+    page.press(chrome.CONTROL, chrome.ENTER)
+    page.wait("return document.querySelector('.mark')")
+    active = "return document.activeElement.id"
+    for _ in range(30):
+        page.press(chrome.TAB)
+        if page.run(active) == "q0-0":
+            break
+    assert page.run(active) == "q0-0"
+    page.press(chrome.RIGHT)
+    assert page.run(active) == "q0-1"
+    page.press(chrome.RIGHT)
+    assert page.run(active) == "q0-1"
+    page.press(chrome.ENTER)
+    assert page.run(active) == "d0-0"
+    page.press(chrome.RIGHT)
+    page.press(chrome.ENTER)
+    assert page.run(active) == "q0-0"
+    assert page.run("return document.querySelectorAll('.text')[0].querySelectorAll('[tabindex=\"0\"]').length") == 1
+
+
+HOSTILE = (
+    "<script>window.harm = 1</script><img src=x onerror='window.harm = 2'>\u202eover\u202c \x00\x1b[31m\x7f"
+    "</div><style>*{display:none}</style>&amp; pass\u200bword \u2066in\u2069 "
+    "\ufeff\r\nnext\rlast \U000e0041 javascript:alert(1) "
+    "👩\u200d👧 می\u200cخواهم क्\u200dष a\u200db\t."
+)
+
+
+def test_a_hostile_text_is_shown_and_does_nothing(page, fake):
+    fake.hits = [hit("\u202e<b>evil</b>", "Look: " + HOSTILE, HOSTILE), hit("javascript:x", HOSTILE, HOSTILE)]
+    search(page, "Look: " + HOSTILE)
+    assert page.run("return window.harm ?? null") is None
+    drawn = "".join(text for _, text in shown(page, "d0-"))
+    assert drawn == (
+        "<script>window.harm = 1</script><img src=x onerror='window.harm = 2'>{RLO}over{PDF} {NUL}{ESC}[31m{DEL}"
+        "</div><style>*{display:none}</style>&amp; pass{ZWSP}word {LRI}in{PDI} {BOM}\nnext{CR}last {U+E0041}"
+        " javascript:alert(1) 👩\u200d👧 می\u200cخواهم क्\u200dष a{ZWJ}b\t."
+    )
+    assert page.run("return document.querySelectorAll('main script, main img, main style').length") == 0
+    assert page.run("return document.querySelector('.id').textContent") == "<b>evil</b>"
+    assert page.run("return getComputedStyle(document.querySelector('.id')).unicodeBidi") == "isolate"
+    assert page.run("return getComputedStyle(document.querySelector('.text')).unicodeBidi") == "plaintext"
+
+
+def test_a_run_of_hidden_characters_is_one_label_with_their_number(page, fake):
+    text = "before " + "\x00" * 50_000 + " behind"
+    fake.hits = [hit(1, text[:2000], text[:2000])]
+    search(page, text[:2000])
+    assert "".join(text for _, text in shown(page, "d0-")) == "before {NUL ×1,993}"
+
+
+def test_a_long_text_is_shown_around_its_passages_until_all_is_asked_for(page, fake):
+    filler = ["".join(f"{word} {i} " for i in range(1500)) for word in ("one", "two", "three")]
+    shared = "here lies a passage that both of the texts have, 😀 and it is short"
+    long_one = "".join(f"shared {i * 7} " for i in range(600))
+    query, text = f"{shared} {long_one}", f"{filler[0]} {shared} {filler[1]} {long_one} {filler[2]}"
+    found = hit("long", query, text, shingle="word:8")
+    assert (len(found["marks"]), len(found["query_marks"])) == (2, 2)
+    fake.hits = [found]
+    search(page, query)
+    parts = shown(page, "d0-")
+    assert "".join(part for _, part in parts).count("{gap}") == 4
+    assert [mark for mark, _ in parts] == [-1, 0, -1, 1, -1, 1, -1]
+    assert len("".join(part for _, part in parts)) < 3000
+    page.click(".more button")
+    assert shown(page, "d0-") == expected(text, found["marks"])
+    assert shown(page, "q0-") == expected(query, found["query_marks"])
+    page.click(".more button")
+    assert shown(page, "d0-") == parts
+    page.click("#q0-1")
+    assert page.run("return document.querySelectorAll('.is-partner').length") == 2
+    page.click(".text .gap")
+    assert "{gap}" not in "".join(part for _, part in shown(page, "q0-"))
+
+
+def test_a_partner_that_is_not_drawn_is_drawn_when_it_is_asked_for(page, fake):
+    many = 300
+    words = [f"alpha{i} beta{i} gamma{i}" for i in range(many)]
+    query, text = " | ".join(words), " + ".join(f"{word} {'filler ' * 5}" for word in reversed(words))
+    found = hit("many", query, text, shingle="word:3")
+    assert len(found["marks"]) == len(found["query_marks"]) == many
+    fake.hits = [found]
+    search(page, query)
+    assert page.run("return document.getElementById(arguments[0])", f"d0-{many - 1}") is None
+    page.click("#q0-0")
+    assert page.run("return document.activeElement.id") == f"d0-{many - 1}"
+    drawn = {mark: part for mark, part in shown(page, "d0-") if mark >= 0}
+    assert 0 not in drawn
+    assert drawn == {mark: text[slice(*found["marks"][mark])] for mark in drawn}
+    page.click(f"#d0-{many - 1}")
+    page.press(chrome.LEFT)
+    assert page.run("return document.activeElement.id") == "q0-0"
+    page.click(".more button")
+    assert shown(page, "d0-") == expected(text, found["marks"])
+
+
+def test_of_a_very_long_text_more_is_shown_step_by_step(page, fake):
+    text = "".join(f"{i} in a row, " for i in range(20_000))
+    fake.hits = [hit("large", text, text)]
+    search(page, text)
+    label = "return document.querySelector('.more button').textContent"
+    assert page.run(label) == "Show more of both texts"
+    lengths = [len("".join(part for _, part in shown(page, "d0-")))]
+    page.click(".more button")
+    lengths.append(len("".join(part for _, part in shown(page, "d0-"))))
+    assert page.run(label) == "Show all of both texts"
+    assert lengths[0] < 1000 < 9000 < lengths[1] < 12_000
+
+
+def test_hits_below_the_first_few_are_drawn_when_they_are_opened(page, fake):
+    fake.hits = [hit(i, QUERY, OTHER) for i in range(OPEN_HITS + 2)]
+    search(page, QUERY)
+    assert page.run("return document.querySelectorAll('.texts').length") == OPEN_HITS
+    page.run("[...document.querySelectorAll('.hit details')].at(-1).open = true")
+    page.wait("return document.querySelectorAll('.texts').length === arguments[0]", OPEN_HITS + 1)
+    page.run("window.dispatchEvent(new Event('beforeprint'))")
+    page.wait("return document.querySelectorAll('.texts').length === arguments[0]", OPEN_HITS + 2)
+
+
+def test_nothing_found_is_said_in_words(page, fake):
+    page.run("least = document.getElementById('least'); least.value = 75; least.dispatchEvent(new Event('input'))")
+    page.run("document.getElementById('top').value = 3")
+    search(page, "nothing like it")
+    assert message(page) == "No document of the index is at least 75% similar to this text."
+    assert (fake.asked[0]["threshold"], fake.asked[0]["top"]) == (0.75, 3)
+    assert page.run("return document.getElementById('results').hidden")
+
+
+def test_the_slider_begins_at_the_threshold_of_the_index(page, fake):
+    state = "const e = document.getElementById('least'); return [e.min, e.max, e.value, e.ariaValueText]"
+    assert page.run(state) == ["60", "100", "60", "60%"]
+    assert "1,234 documents" in page.run("return document.getElementById('index').textContent")
+
+
+def test_an_empty_text_is_not_sent(page, fake):
+    search(page, "")
+    assert message(page) == "Paste a text first."
+    assert fake.asked == []
+
+
+def test_a_similarity_just_below_one_is_not_called_100_per_cent(page, fake):
+    fake.hits = [hit("x", QUERY, QUERY) | {"similarity": similarity} for similarity in (1.0, 0.99999, 0.29, 0.57)]
+    search(page, QUERY)
+    told = page.run("return [...document.querySelectorAll('.share')].map((e) => e.textContent)")
+    assert told == ["100%", "99.9%", "29%", "57%"]
+
+
+REFUSALS = [
+    (422, {"error": "text has 2000000 characters; 1000000 are allowed.", "field": "text"}, "1000000 are allowed"),
+    (413, {"error": "1 MiB are allowed."}, "too long for the service"),
+    (503, {"error": "busy."}, "busy"),
+    (500, {"error": "the service failed; its stderr tells more under incident 12ab."}, "incident 12ab"),
+    (502, {}, "status 502"),
+]
+
+
+@pytest.mark.parametrize(("status", "body", "words"), REFUSALS)
+def test_what_the_service_refuses_is_said_in_words(window, fake, status, body, words):
+    window.open(fake.url)
+    window.wait("return document.getElementById('index').textContent")
+    fake.refusal = (status, body)
+    search(window, QUERY)
+    assert words in message(window)
+    assert window.run("return document.getElementById('message').classList.contains('is-error')")
+    fake.refusal = None
+    fake.hits = [hit("x", QUERY, OTHER)]
+    search(window, QUERY)
+    assert not window.run("return document.getElementById('message').classList.contains('is-error')")
+    assert all(f"{status}" in entry for entry in window.console())  # Chromium itself tells of the answer
+
+
+def test_a_token_is_asked_for_and_kept_in_memory_only(window, fake):
+    fake.token = "open sesame".replace(" ", "-")
+    fake.hits = [hit("x", QUERY, OTHER)]
+    window.open(fake.url)
+    window.wait("return document.activeElement.id === 'token'")
+    assert "asks for a token" in message(window)
+    window.type("#token", "wrong")
+    search(window, QUERY)
+    window.wait("return document.getElementById('message').textContent.includes('does not take')")
+    window.run("document.getElementById('token').value = ''")
+    window.type("#token", fake.token)
+    search(window, QUERY)
+    window.wait("return document.querySelector('.mark')")
+    assert window.run("return [localStorage.length, sessionStorage.length, document.cookie]") == [0, 0, ""]
+    assert all("401" in entry for entry in window.console())
+
+
+def test_a_file_is_read_into_the_text(page, fake, tmp_path):
+    good, bad = tmp_path / "good.txt", tmp_path / "bad.txt"
+    good.write_bytes("Läuse \r\n😀".encode())
+    bad.write_bytes(b"\xff\xfe\x00")
+    page.type("#file", str(good))
+    page.wait("return document.getElementById('text').value === 'Läuse \\n😀'")
+    assert message(page) == "Read good.txt. Press Search."
+    page.type("#file", str(bad))
+    page.wait("return document.getElementById('message').textContent.includes('not text in UTF-8')")
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1280])
+def test_nothing_is_wider_than_the_window(page, fake, width):
+    fake.hits = [hit("i" * 300, QUERY + "w" * 500, OTHER + "w" * 500)]
+    page.devtools(
+        "Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=width < 500
+    )
+    try:
+        search(page, QUERY + "w" * 500)
+        sizes = "const e = document.documentElement; return [e.scrollWidth, e.clientWidth]"
+        wide, room = page.run(sizes)
+        assert wide <= room
+    finally:
+        page.devtools("Emulation.clearDeviceMetricsOverride")
+
+
+def test_everything_that_is_operated_has_a_name(page, fake):
+    fake.hits = [hit("x", QUERY, OTHER)]
+    search(page, QUERY)
+    nodes = page.devtools("Accessibility.getFullAXTree")["nodes"]
+    operated = ("button", "link", "textbox", "slider", "spinbutton", "DisclosureTriangle")
+    names = [
+        (node["role"]["value"], node.get("name", {}).get("value", ""))
+        for node in nodes
+        if node.get("role", {}).get("value") in operated
+    ]
+    assert len(names) >= 9
+    assert [role for role, name in names if not name.strip()] == []
+
+
+def test_the_page_of_the_real_service(window: Browser, running: Callable[..., Running], tmp_path: Path):
+    path = tmp_path / "real.index"
+    with neardup.Index.create(path, threshold=0.3, shingle="char:5") as index:
+        index.add(["a <b>", "c"], [OTHER, "Nothing of the kind is in here, nor was it ever meant to be."])
+    service = running(path)
+    window.open(service.url)
+    window.wait("return document.getElementById('index').textContent.startsWith('2 documents')")
+    search(window, QUERY)
+    found = shared_passages(QUERY, OTHER, shingle=Shingle("char", 5), normalize=Normalize("nfc"), seed=1)
+    assert shown(window, "q0-") == expected(QUERY, found.a)
+    assert shown(window, "d0-") == expected(OTHER, found.b)
+    assert window.run("return document.querySelector('.id').textContent") == "a <b>"
+    assert window.console() == []

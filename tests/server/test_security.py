@@ -1,0 +1,138 @@
+"""Who is let in, and what is told to whom."""
+
+from __future__ import annotations
+
+import hmac
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from starlette.testclient import TestClient
+from tests.server.conftest import Serving
+
+import neardup
+from neardup.cli import main
+from neardup.errors import InputError, MissingDependency
+from neardup.server import check_installed, security
+from neardup.server.security import is_loopback, read_token
+
+TOKEN = "a-long-random-word"
+
+
+@pytest.fixture
+def guarded(index: neardup.Index, serving: Serving) -> TestClient:
+    """A client of a service with a token."""
+    return serving(index, token=TOKEN)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [None, "", "Bearer", "Bearer ", "Bearer wrong", TOKEN, f"Basic {TOKEN}", f"Bearer {TOKEN}x", f"Bearer x{TOKEN}"],
+)
+def test_wrong_token_is_401_before_anything_else(guarded: TestClient, header: str | None) -> None:
+    headers = {} if header is None else {"authorization": header}
+    for method, path in [
+        ("POST", "/query"), ("POST", "/documents"), ("GET", "/documents/rose"), ("DELETE", "/documents/rose"),
+        ("GET", "/info"), ("GET", "/metrics"), ("GET", "/openapi.json"), ("GET", "/nowhere"), ("PUT", "/query"),
+    ]:  # fmt: skip
+        answer = guarded.request(method, path, headers=headers)
+        assert answer.status_code == 401, path
+        assert answer.headers["www-authenticate"].startswith("Bearer")
+        assert TOKEN not in answer.text
+
+
+def test_right_token_lets_in(guarded: TestClient) -> None:
+    for scheme in ("Bearer", "bearer"):
+        headers = {"authorization": f"{scheme} {TOKEN}"}
+        assert guarded.get("/info", headers=headers).status_code == 200
+        assert guarded.post("/query", json={"text": "a"}, headers=headers).status_code == 200
+
+
+def test_page_and_health_need_no_token(guarded: TestClient) -> None:
+    for path in ("/", "/page.js", "/page.css", "/health"):
+        assert guarded.get(path).status_code == 200
+
+
+def test_token_is_compared_in_constant_time(guarded: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = []
+    plain = hmac.compare_digest
+
+    def noted(a: bytes, b: bytes) -> bool:
+        compared.append((a, b))
+        return plain(a, b)
+
+    monkeypatch.setattr(security.hmac, "compare_digest", noted)
+    guarded.get("/info", headers={"authorization": "Bearer wrong"})
+    guarded.get("/info")
+    assert compared == [(b"wrong", TOKEN.encode()), (b"", TOKEN.encode())]
+
+
+def test_another_name_is_refused_where_there_is_no_token(index: neardup.Index, serving: Serving) -> None:
+    client = serving(index, hosts=frozenset({"localhost", "127.0.0.1", "[::1]"}))
+    for host in ("localhost", "LOCALHOST:8000", "127.0.0.1:8000", "[::1]", "[::1]:8000"):
+        assert client.get("/info", headers={"host": host}).status_code == 200
+    for host in ("evil.example", "evil.example:8000", "localhost.evil.example", "[::2]:8000", ""):
+        answer = client.get("/info", headers={"host": host})
+        assert (answer.status_code, answer.json()["field"]) == (421, "Host")
+
+
+def test_loopback_is_this_machine_only() -> None:
+    assert all(map(is_loopback, ("localhost", "127.0.0.1", "127.9.9.9", "::1")))
+    assert not any(map(is_loopback, ("0.0.0.0", "::", "10.0.0.1", "example.org", "")))
+
+
+@pytest.mark.parametrize("content", ["", " \n", "two words", "zwei\nZeilen", "schlüssel"])
+def test_file_without_a_token_is_refused(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "token.txt"
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=r"token\.txt"):
+        read_token(file)
+    told = CliRunner().invoke(main, ["serve", str(tmp_path / "x"), "--token-file", str(file)])
+    assert told.exit_code == 2
+    assert "token.txt" in told.stderr
+    with pytest.raises(InputError, match="cannot be read"):
+        read_token(tmp_path / "absent")
+
+
+def test_token_that_others_can_read_is_warned_of(tmp_path: Path) -> None:
+    file = tmp_path / "token.txt"
+    file.write_text(TOKEN + "\n")
+    file.chmod(0o640)
+    token, warning = read_token(file)
+    assert token == TOKEN
+    assert warning is not None
+    assert "640" in warning
+    file.chmod(0o600)
+    assert read_token(file) == (TOKEN, None)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--host", "0.0.0.0"], "--token-file"),
+        (["--host", "example.org"], "--no-token"),
+        (["--no-token", "--token-file", "t"], "exclude"),
+        (["--port", "65536"], "from 0 to 65535"),
+        (["--threads", "0"], "1 or more"),
+        (["--max-query-size", "big"], "big"),
+        (["--answer-seconds", "0"], "above 0"),
+        (["--answer-seconds", "nan"], "above 0"),
+        (["--quiet", "--verbose"], "--quiet"),
+    ],
+)
+def test_wrong_usage_is_exit_code_2(tmp_path: Path, options: list[str], says: str) -> None:
+    told = CliRunner().invoke(main, ["serve", str(tmp_path / "x"), *options])
+    assert told.exit_code == 2, told.output
+    assert says in told.stderr
+
+
+def test_index_that_is_not_there_is_exit_code_1(tmp_path: Path) -> None:
+    told = CliRunner().invoke(main, ["serve", str(tmp_path / "absent.index"), "--port", "0"])
+    assert told.exit_code == 1
+    assert "absent.index" in told.stderr
+
+
+def test_missing_library_is_named_with_the_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "uvicorn" else object())
+    with pytest.raises(MissingDependency, match=r"needs uvicorn: pip install 'neardup\[server\]'"):
+        check_installed()
