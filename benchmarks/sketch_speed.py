@@ -55,15 +55,7 @@ def time_neardup(texts: list[str]) -> dict[str, float]:
     counts = np.empty(len(documents), dtype=np.int64)
 
     def sketch() -> None:
-        count_and_sketch(
-            documents,
-            kind=hasher.kind,
-            k=hasher.k,
-            key=hasher.key,
-            letters=hasher.letters,
-            values=values,
-            counts=counts,
-        )
+        count_and_sketch(documents, hasher, values=values, counts=counts)
 
     sketch()
     return {"neardup, from bytes": min(timed(sketch) for _ in range(3))}

@@ -101,6 +101,8 @@ class Commands(LazyGroup):
             _trace(ctx)
             raise _failed(ctx, "out of memory. Close other programs, or give a limit with --memory.") from exc
         except Exception as exc:
+            if interrupted.is_set():
+                stop_now(ctx)  # it came inside compiled code, which makes another exception of it
             _trace(ctx)
             shown = "" if ctx.meta.get(VERBOSE) else " Run again with --verbose for the details."
             raise _failed(

@@ -109,15 +109,7 @@ def family(
     documents = Documents.from_bytes(one.encode(encoding) for one in universe)
     hasher = Hasher(shingle, seed)
     values, counts = np.empty((len(universe), slots), dtype=np.uint32), np.zeros(len(universe), dtype=np.int64)
-    sketch_stage.count_and_sketch(
-        documents,
-        kind=hasher.kind,
-        k=hasher.k,
-        key=hasher.key,
-        letters=hasher.letters,
-        values=values,
-        counts=counts,
-    )
+    sketch_stage.count_and_sketch(documents, hasher, values=values, counts=counts)
     if sketch != "hybrid":
         one_each = build_sets(documents, hasher, np.abs(counts))
         values = sketch_stage.sketch_sets(one_each, family=sketch, slots=slots, seed=seed).values

@@ -181,8 +181,11 @@ class Core:
         return True
 
     def mend_all(self) -> None:
-        """Make all postings again from the documents, where the database does not know any more who has them."""
+        """Make all postings again from the documents, where it is not known any more who has them."""
         with self.upkeep:
+            if self.folder is None:
+                self._mend_memory()
+                return
             with self.truth.reading() as reading:
                 old = [name for _, _, name in reading.segments()]
                 keys = self._keys(reading, 0, reading.state().next)
@@ -191,6 +194,13 @@ class Core:
             self.put([self._written(keys)], removed, alone=True)
             for name in old:
                 self.unlink(name)
+
+    def _mend_memory(self) -> None:
+        """In memory nothing is damaged, but Ctrl-C may come between a commit and its view."""
+        with self.truth.lock, self.views.lock, self.truth.reading() as reading:
+            state = reading.state()
+            run = self._keys(reading, 0, state.next).run()
+            self.views.current = View(state.generation, state.generation, (), (run,) if state.next else ())
 
     def put(self, segments: list[tuple[int, int, str]], removed: I64, *, alone: bool = False) -> None:
         """Let segments that were written stand for the documents from their first to their end from now on.

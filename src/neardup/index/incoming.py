@@ -168,15 +168,7 @@ class Maker:
         normal, hasher = self.normalized(documents), self.hasher
         values = np.empty((len(documents), self.spec.slots), dtype=np.uint32)
         counts = np.empty(len(documents), dtype=np.int64)
-        sketch_stage.count_and_sketch(
-            normal,
-            kind=hasher.kind,
-            k=hasher.k,
-            key=hasher.key,
-            letters=hasher.letters,
-            values=values,
-            counts=counts,
-        )
+        sketch_stage.count_and_sketch(normal, hasher, values=values, counts=counts)
         return normal, values, counts
 
     def sets(self, normal: Documents) -> RoomSets:

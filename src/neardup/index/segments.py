@@ -135,9 +135,11 @@ def _write(path: Path, base: int, prints: U64, rows: int, row: Callable[[int], U
             os.fsync(file.fileno())
         os.replace(temporary, path)
         sync_folder(path.parent)
-    except OSError as exc:
+    except BaseException as exc:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
+        if not isinstance(exc, OSError):
+            raise
         raise OutputError(f"cannot write {path}: {exc.strerror or exc}. Free some space; nothing is lost.") from exc
 
 

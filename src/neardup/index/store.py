@@ -296,7 +296,9 @@ class Index(Asking):
     def add_if_new(self, ids: Any, texts: Any, *, threshold: float | None = None, on_duplicate: str = "error") -> Any:
         """Add each document unless one that is there is like it: the check and the addition are one step.
 
-        Documents of one call are held against each other too, in their order. Empty ones are always new.
+        Each document is checked and added in one step, in order, so those of one call are held against each other too.
+        A call is one transaction for every 1,024 documents, and a document that replaces another has its own. Empty
+        documents are always new.
 
         Args:
             ids, texts: of the documents, as many of both; or of one.

@@ -166,8 +166,10 @@ class Truth:
         with self.lock, self._told():
             self.need_open()
             connection = self.writer
-            connection.execute("BEGIN IMMEDIATE")
             try:
+                if connection.in_transaction:  # Ctrl-C came in the middle of undoing one
+                    connection.execute("ROLLBACK")
+                connection.execute("BEGIN IMMEDIATE")
                 yield Writing(connection, self.path)
                 connection.execute("COMMIT")
             except BaseException:

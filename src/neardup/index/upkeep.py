@@ -49,27 +49,26 @@ class Upkeep:
     def note_change(self) -> None:
         """Called after each change; wakes the thread when there is something to do."""
         self._changes += 1
-        if self.core.folder is None:
-            return
-        waiting = self._waiting()
-        if waiting < FLUSH_DOCUMENTS and self._changes < FLUSH_BATCHES:
+        if self.core.folder is None or not self._is_due():
             return
         with self._wake:
             if self._stopping:
                 return
-            self._changes = 0
             self._wanted = True
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="neardup-upkeep", daemon=True)
                 self._thread.start()
             self._wake.notify_all()
-        if waiting >= BACKLOG * FLUSH_DOCUMENTS:
+        if self._waiting() >= BACKLOG * FLUSH_DOCUMENTS:
             with self.core.upkeep:
                 pass  # the upkeep is far behind: wait for a turn of it, so that memory stays bounded
 
+    def _is_due(self) -> bool:
+        return self._waiting() >= FLUSH_DOCUMENTS or self._changes >= FLUSH_BATCHES
+
     def _waiting(self) -> int:
-        view = self.core.views.current
-        return sum(run.span for run in view.tail)
+        """Documents of the tail."""
+        return sum(run.span for run in self.core.views.current.tail)
 
     def _run(self) -> None:
         while True:
@@ -80,7 +79,8 @@ class Upkeep:
                     return
                 self._wanted = False
             try:
-                self.flush()
+                if self._is_due():  # changes that came during the last flush have asked for another one
+                    self.flush()
                 while self._merge_some() and not self._stopping:
                     pass
                 self.trouble = None
@@ -103,6 +103,7 @@ class Upkeep:
             view, removed = core.ask(lambda reading, view: (view, reading.removed()))
             if not view.tail or core.folder is None:
                 return
+            self._changes = 0
             first, end = view.covered, view.tail[-1].end
             name = fresh_name(first, end)
             write_merged(core.segment(name), view.tail, removed, core.spec.id)
@@ -158,16 +159,15 @@ class Upkeep:
 
 
 def _group(view: View, removed: np.ndarray) -> tuple[Run, ...]:
-    """Segments that should be merged: FAN of like size that follow each other, or one of which much was removed."""
-    level = [_level(run) for run in view.segments]
-    end = len(level)
-    while end > 0:
-        begin = end - 1
-        while begin > 0 and level[begin - 1] == level[end - 1]:
-            begin -= 1
-        if end - begin >= FAN:
-            return view.segments[begin:end]
-        end = begin
+    """Segments that follow each other and should be merged: FAN of one size with the smaller ones among and beside
+    them (left out, these would keep their like apart), or one of which much was removed."""
+    levels = [_level(run) for run in view.segments]
+    for level in sorted(set(levels)):
+        begin = 0
+        for end in [*(at for at, other in enumerate(levels) if other > level), len(levels)]:
+            if levels[begin:end].count(level) >= FAN:
+                return view.segments[begin:end]
+            begin = end + 1
     for run in view.segments:
         gone = int(np.count_nonzero((removed >= run.base) & (removed < run.end)))
         if gone >= REWRITE_LEAST and gone > REWRITE_SHARE * _documents(run):

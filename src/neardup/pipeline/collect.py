@@ -69,15 +69,7 @@ def _sketch(task: Callable[[], Batch], spec: Spec, hasher: Hasher, space: Space)
     # the other families need the counts only: one slot is the least that counting costs
     values = np.empty((n, spec.slots if spec.sketch == "hybrid" else 1), dtype=np.uint32)
     counts = np.zeros(n, dtype=np.int64)
-    sketch_stage.count_and_sketch(
-        documents,
-        kind=hasher.kind,
-        k=hasher.k,
-        key=hasher.key,
-        letters=hasher.letters,
-        values=values,
-        counts=counts,
-    )
+    sketch_stage.count_and_sketch(documents, hasher, values=values, counts=counts)
     short = int(np.count_nonzero(counts < 0))
     np.abs(counts, out=counts)
     if spec.sketch in ("independent", "one-permutation", "universal"):

@@ -47,15 +47,7 @@ def sketch_sample(sample: Sample, hasher: Hasher, *, slots: int) -> tuple[U32, I
 def _sketched(documents: Documents, hasher: Hasher, slots: int) -> tuple[U32, I64]:
     values = np.empty((len(documents), slots), dtype=np.uint32)
     counts = np.zeros(len(documents), dtype=np.int64)
-    sketch_stage.count_and_sketch(
-        documents,
-        kind=hasher.kind,
-        k=hasher.k,
-        key=hasher.key,
-        letters=hasher.letters,
-        values=values,
-        counts=counts,
-    )
+    sketch_stage.count_and_sketch(documents, hasher, values=values, counts=counts)
     return values, np.abs(counts)
 
 

@@ -18,7 +18,8 @@ import numpy as np
 from neardup.errors import InputError
 from neardup.kernels import classical, hashing, sketching
 from neardup.params import Bands
-from neardup.types import I64, U8, U32, U64, Documents, ShingleSets, Signatures
+from neardup.stages.shingle import Hasher
+from neardup.types import I64, U32, U64, Documents, ShingleSets, Signatures
 
 __all__ = ["count_and_sketch", "estimate", "fingerprints", "minhash", "rounds_of", "sketch_sets", "sparse_below"]
 
@@ -28,9 +29,7 @@ def rounds_of(slots: int) -> int:
     return 2 if slots <= 128 else 3
 
 
-def count_and_sketch(
-    documents: Documents, *, kind: int, k: int, key: np.uint64, letters: U8, values: U32, counts: I64
-) -> None:
+def count_and_sketch(documents: Documents, hasher: Hasher, *, values: U32, counts: I64) -> None:
     """Default sketch of a normalised block into ``values[n, slots]`` and its shingle counts into ``counts[n]``.
 
     A count includes repeats and is -1 for a document of fewer than k tokens, whose text is its one shingle.
@@ -38,7 +37,8 @@ def count_and_sketch(
     estimate of the Jaccard similarity, with variance at most J (1 - J) / slots.
     """
     sketching.sketch_block(
-        kind, k, key, documents.data, documents.offsets, letters, rounds_of(values.shape[1]), values, counts
+        *(hasher.kind, hasher.k, hasher.key, documents.data, documents.offsets, hasher.letters),
+        *(rounds_of(values.shape[1]), values, counts),
     )
 
 
