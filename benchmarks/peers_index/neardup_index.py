@@ -54,10 +54,13 @@ def sizes(folder: Path) -> dict[str, int]:
 
 def warm_up(folder: Path) -> None:
     """Compile or load the kernels on a few documents."""
-    index = neardup.Index.create(folder.with_name(folder.name + ".warm"))
-    index.add(["a", "b"], ["a few words to compile with"] * 2)
-    index.query("a few words to compile with")
-    index.close()
+    warm = folder.with_name(folder.name + ".warm")
+    words = "a few words to compile with"
+    warm.mkdir()
+    neardup.Index.build(warm / "built", [("a", words), ("b", words)], threads=1).close()
+    with neardup.Index.create(warm / "made") as index:
+        index.add(["a", "b"], [words, words])
+        index.query(words)
 
 
 def noted(args: argparse.Namespace, program: str) -> Notes:

@@ -76,6 +76,8 @@ def check(
             there = np.array([row[0] for row in rows], dtype=np.int64)
             if there.size < some.size:
                 is_there = np.isin(number[some], there)
+                if not is_there.all():
+                    reading.check_absent(np.unique(number[some[~is_there]]).tolist())
                 gone.append(some[~is_there])
                 some = some[is_there]
             if not rows:
@@ -163,6 +165,8 @@ def _named(
             if unknown:
                 met = names_of(reading.names(unknown), reading.path)
                 names.update((number, (id, kind)) for number, id, kind in met)
+                if len(met) < len(set(unknown)):
+                    reading.check_absent([number for number in set(unknown) if number not in names])
             for place in range(begin, stop):
                 name = names.get(numbers[place])
                 if name is not None:
@@ -183,4 +187,6 @@ def find_ids(reading: Reading, view: View, row: int, ids: Sequence[str]) -> dict
     wanted = set(ids)
     numbers = np.unique(found.numbers).tolist()
     named_so = names_of(reading.names(numbers), reading.path)
+    if len(named_so) < len(numbers):
+        reading.check_absent(sorted(set(numbers) - {number for number, _, _ in named_so}))
     return {id: (number, kind) for number, id, kind in named_so if id in wanted}

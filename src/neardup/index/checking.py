@@ -53,7 +53,7 @@ def _documents(core: Core, reading: Reading) -> list[str]:
     state = reading.state()
     names: list[U64] = []
     count = empty = 0
-    for rows in stored_blocks(reading):
+    for rows in stored_blocks(reading, counted=False):
         try:
             _, _, kinds = documents_of(rows, core.truth.path)
         except FormatError:

@@ -24,18 +24,25 @@ BLOCK = 4096
 """Documents that are read at a time."""
 
 
-def stored_blocks(reading: Reading, size: int = BLOCK) -> Iterator[list[Row]]:
-    """All documents as rows, in order, about 4 MB and at most ``size`` of them at a time."""
+def stored_blocks(reading: Reading, *, counted: bool = True) -> Iterator[list[Row]]:
+    """All documents as rows, in order, about 4 MB and at most BLOCK of them at a time.
+
+    Raises:
+        FormatError: a text is none; or, with ``counted``, there are more or fewer than the index counts.
+    """
     held: list[Row] = []
-    nbytes = 0
+    nbytes = count = 0
     for row in reading.scan(0, reading.state().next):
         if not isinstance(row[4], bytes):
             raise FormatError(f"{reading.path} is damaged: the text of document {row[1]!r} is none. Restore the file.")
         held.append(row)
+        count += 1
         nbytes += len(row[4])
-        if nbytes >= BATCH_BYTES or len(held) >= size:
+        if nbytes >= BATCH_BYTES or len(held) >= BLOCK:
             yield held
             held, nbytes = [], 0
+    if counted and count != reading.state().documents:
+        raise FormatError(f"{reading.path} is damaged: it has {count} documents and counts others. Restore the file.")
     if held:
         yield held
 

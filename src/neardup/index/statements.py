@@ -111,6 +111,7 @@ class Reading:
         return state
 
     def _damaged(self, what: str) -> FormatError:
+        """The error for a value or a row that cannot be right."""
         return FormatError(f"{self.path} is damaged in {what}. Restore the file from a copy.")
 
     def meta(self) -> dict[str, str]:
@@ -171,6 +172,20 @@ class Reading:
             found += rows if len(part) == 1 else sorted(rows)
         return found
 
+    def check_absent(self, numbers: Sequence[int]) -> None:
+        """Raise FormatError when documents that postings name, and that are not there, were never removed.
+
+        Numbers from the next one on are passed over: a view may be later than the transaction.
+        """
+        known = [number for number in numbers if number < self.state().next]
+        gone = 0
+        for start in range(0, len(known), _MANY):
+            part = known[start : start + _MANY]
+            marks = ",".join("?" * len(part))
+            gone += self._execute(f"SELECT count(*) FROM removed WHERE number IN ({marks})", part).fetchone()[0]
+        if gone < len(known):
+            raise self._damaged("its table of documents")
+
     def scan(self, first: int, end: int) -> Iterable[Row]:
         """The documents from number ``first`` to before ``end``, in order, one after the other."""
         return self._execute(
@@ -179,7 +194,10 @@ class Reading:
 
     def ids(self) -> list[Name]:
         """All documents without their texts, in order of addition."""
-        return self._execute("SELECT number, id, kind, sum FROM doc ORDER BY number").fetchall()
+        found = self._execute("SELECT number, id, kind, sum FROM doc ORDER BY number").fetchall()
+        if len(found) != self.state().documents:
+            raise self._damaged("its table of documents")
+        return found
 
     def check(self) -> list[str]:
         """What SQLite finds wrong with the database."""
