@@ -154,6 +154,8 @@ class Asking:
             raise InputError(f"top is {top!r}. Give a whole number of at least 1, or None for all.")
         if not exact and threshold is not None:
             raise InputError("a threshold needs similarities, which exact=False leaves out. Give one of them.")
+        if isinstance(texts, Iterator):
+            texts = list(texts)
         is_one = self._is_one(texts)
         documents = self._core.maker.from_values([texts] if is_one else texts)
         if is_one:

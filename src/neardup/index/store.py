@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,7 +16,7 @@ from neardup.formats.inputs import Reader, open_inputs
 from neardup.index import changes, opening
 from neardup.index.asking import Asking
 from neardup.index.incoming import EMPTY, SHORT, Incoming, checked_ids, given_id, listed, named, of_batches
-from neardup.index.model import Added, Admission
+from neardup.index.model import Added
 from neardup.index.source import check_same
 from neardup.index.views import documents_of
 from neardup.params import (
@@ -241,17 +241,11 @@ class Index(Asking):
             incoming = self._named(documents, texts)
             return _counted(incoming, self._store(incoming, on_duplicate, strict=True))
         reader = self._reader(documents, encoding=encoding, on_bad=on_bad, **reading)
-        return self.add_batches(reader, lambda new: self._store(new, on_duplicate, strict=True), observer)
-
-    def add_batches(
-        self, reader: Reader, store: Callable[[Incoming], list[str]], observer: Observer | None = None
-    ) -> Added:
-        """Read inputs and store each batch of them; the parts of ``add`` for who needs them apart."""
         watching = observer or Silent()
         watching.stage("add", reader.total_bytes, "bytes")
         total = Added()
         for batch, incoming in of_batches(self._core.maker, reader.tasks(), self._core.threads):
-            status = store(incoming) if len(incoming) else []
+            status = self._store(incoming, on_duplicate, strict=True)
             total += _counted(incoming, status) + Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
             watching.advance(batch.consumed)
         return total
@@ -315,14 +309,9 @@ class Index(Asking):
         self._need_writing()
         least = self._threshold(threshold)
         is_one = isinstance(ids, (str, int, np.integer))
-        admissions = self.admit(self._named(ids, texts), least, on_duplicate)
-        return admissions[0] if is_one else admissions
-
-    def admit(self, incoming: Incoming, threshold: float, on_duplicate: str) -> list[Admission]:
-        """``add_if_new`` of documents that are prepared."""
-        admissions = changes.admit(self._core, incoming, threshold, on_duplicate)
+        admissions = changes.admit(self._core, self._named(ids, texts), least, on_duplicate)
         self._upkeep.note_change()
-        return admissions
+        return admissions[0] if is_one else admissions
 
     def merge(self, other: Index | str | os.PathLike[str], *, on_duplicate: str = "error") -> Added:
         """Add all documents of another index, which must have the same spec, and stays as it is.
