@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -116,6 +117,18 @@ class Core:
             except (DamagedError, MissingError) as exc:
                 mended += 1
                 self._mend(exc, mended)
+
+    def overwrite_log(self) -> None:
+        """Settle what a writer that was killed had begun to commit: an empty change, in its place in the log.
+
+        While a reader is connected SQLite does not read such a log again, and takes the commit for undone; when all
+        have closed it would be read again, and the commit would be back.
+        """
+
+        def work(writing: Writing, view: View) -> tuple[None, View]:
+            return None, replace(view, generation=writing.raise_generation())
+
+        self.change(work)
 
     def _mend(self, found: DamagedError | MissingError, times: int) -> None:
         """Mend what was found; whatever that comes to, it ends."""

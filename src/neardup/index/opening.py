@@ -12,7 +12,7 @@ from neardup.index.build import bulk_load
 from neardup.index.core import Core
 from neardup.index.model import Added
 from neardup.index.source import read_spec
-from neardup.index.truth import Truth
+from neardup.index.truth import Truth, log_size
 from neardup.index.upkeep import clean_folder
 from neardup.params import Spec
 from neardup.pipeline.observe import Observer
@@ -59,6 +59,8 @@ def open_folder(folder: Path, *, read_only: bool, threads: int) -> Core:
     try:
         core = _opened(folder, hold, threads)
         try:
+            if log_size(folder) > 0:
+                core.overwrite_log()
             clean_folder(core)
         except BaseException:
             core.close()

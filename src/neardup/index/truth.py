@@ -20,10 +20,18 @@ from urllib.parse import quote
 from neardup.errors import FormatError, IndexNotFound, InputError, NeardupError, OutputError
 from neardup.index.statements import APPLICATION, FORMAT, SCHEMA, Reading, Writing
 
-__all__ = ["DATABASE", "Truth"]
+__all__ = ["DATABASE", "Truth", "log_size"]
 
 DATABASE = "index.sqlite"
 BUSY_SECONDS = 60.0
+
+
+def log_size(folder: Path) -> int:
+    """Bytes of the log beside the database of an index; 0 when there is none."""
+    try:
+        return os.path.getsize(folder / f"{DATABASE}-wal")
+    except OSError:
+        return 0
 
 
 class Truth:
