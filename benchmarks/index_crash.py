@@ -89,14 +89,13 @@ def flips(work: Path, count: int, seed: int) -> None:
         "index.sqlite": collections.Counter(check_flips_in_the_truth(path, whole, count, seed=seed)),
         "segments": collections.Counter(check_flips_in_segments(path, whole, max(1, count // 20), seed=seed)),
     }
-    names = ["named", "told", "told late", "healed", "same"]
+    names = ["named", "told", "healed", "same"]
     print("\n| file | flips | " + " | ".join(names) + " |\n|" + "---|" * (len(names) + 2))
     for file, counts in found.items():
         print(f"| {file} | {counts.total()} | " + " | ".join(str(counts[name]) for name in names) + " |")
     print(
-        "\nnamed: an error names the file when it is met; told: verify names it, all answers were right; told late: "
-        "verify names it, and answers before that were not complete; healed: answers right, file made again; same: a "
-        "byte without a meaning, all answers right."
+        "\nnamed: an error names the file when it is met; told: verify names it, all answers were right; healed: "
+        "answers right, file made again; same: a byte without a meaning, all answers right."
     )
 
 

@@ -46,18 +46,20 @@ def files_of(path: Path) -> dict[str, bytes]:
 def make_index(path: Path) -> Whole:
     """A closed index with several segments, removals, and documents that are in no segment yet."""
     plan = Plan.begin(11)
-    with tiny(), Index.create(path, **OPTIONS) as index:
-        while plan.done < 30 or len(plan.versions) < 5:
-            change = plan.step()
-            if change.kind != "compact":
-                carry_out(index, change)
-        whole = everything(index)
+    Index.create(path, **OPTIONS).close()
+    for _ in range(30):  # when the upkeep comes to its work is its own affair
+        with tiny(), Index.open(path) as index:
+            until = plan.done + (3 if len(plan.versions) > 5 else 30)
+            while plan.done < until:
+                change = plan.step()
+                if change.kind != "compact":
+                    carry_out(index, change)
+        with Index.open(path, read_only=True) as index:
+            whole, info = everything(index), index.info()
         assert whole.ids == list(plan.documents)
-        info = index.info()
-        assert info.segments >= 2
-        assert info.segment_documents > 0
-    assert any(name.startswith("segments/") for name in files_of(path))
-    return whole
+        if info.segments > 2 and info.removed and info.bytes[TRUTH] > 1 << 16:
+            return whole
+    raise AssertionError(f"no such index has come about: {info}")
 
 
 @contextlib.contextmanager
@@ -98,7 +100,7 @@ def check_truth(path: Path, whole: Whole, *, read_only: bool) -> str:
     """Open and ask everything.
 
     Returns:
-        named: an error said so; told: verify did; told late: the same, after answers that differ; or same.
+        named: an error said so; told: verify did, and all answers were right; or same.
     """
     try:
         with Index.open(path, read_only=read_only) as index:
@@ -106,24 +108,24 @@ def check_truth(path: Path, whole: Whole, *, read_only: bool) -> str:
             told = index.verify(repair=not read_only)
     except NeardupError as exc:
         return named(exc, path)
+    assert said == whole, "the answers changed and nobody said so"
     if told.ok:
-        assert said == whole, "the answers changed and nobody said so"
         return "same"
     assert all(TRUTH in fault or "segments/" in fault for fault in told.faults), told
-    return "told" if said == whole else "told late"
+    return "told"
 
 
 def positions(size: int, rng: random.Random, count: int) -> list[int]:
     """Some anywhere, and those where pages and headers begin."""
     heads = [page + at for page in range(0, size, 4096) for at in range(12)]
-    some = [*rng.sample(range(140), count), *rng.sample(heads, count), *rng.choices(range(size), k=count)]
+    some = [*rng.choices(range(140), k=count), *rng.choices(heads, k=count), *rng.choices(range(size), k=count)]
     return sorted({at for at in some if at < size})
 
 
 def check_flips_in_the_truth(path: Path, whole: Whole, count: int, seed: int) -> dict[str, int]:
     rng = random.Random(seed)
     size = (path / TRUTH).stat().st_size
-    outcomes = dict.fromkeys(("named", "told", "told late", "same"), 0)
+    outcomes = dict.fromkeys(("named", "told", "same"), 0)
     for at in positions(size, rng, count):
         bits = rng.choice([0x01, 0x80, 0xFF, 1 << rng.randrange(8)])
         read_only = rng.random() < 0.4
@@ -167,10 +169,12 @@ def check_healing(path: Path, whole: Whole, change: Callable[[Path], None], name
     return "healed"
 
 
-def check_flips_in_segments(path: Path, whole: Whole, count: int, seed: int) -> dict[str, int]:
+def check_flips_in_segments(
+    path: Path, whole: Whole, count: int, seed: int, files: int | None = None
+) -> dict[str, int]:
     rng = random.Random(seed)
     outcomes = {"same": 0, "healed": 0}
-    for name in segments_of(path):
+    for name in segments_of(path)[:files]:
         size = (path / name).stat().st_size
         for at in positions(size, rng, count):
             try:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import random
 from pathlib import Path
 
 import pytest
 from tests.adversarial.command import LIMIT
-from tests.index.crashing import kill_again_and_again, readers, start
-from tests.index.workload import OPTIONS
+from tests.index.crashing import kill_again_and_again, readers, run_and_kill, start
+from tests.index.workload import OPTIONS, Plan
 
 from neardup import Index
 
@@ -31,6 +32,29 @@ def test_killed_writers_lose_nothing_and_readers_never_notice(tmp_path: Path) ->
 @pytest.mark.slow
 def test_many_killed_writers_lose_nothing_and_readers_never_notice(tmp_path: Path) -> None:
     check_kills(tmp_path / "index", 40, seed=2, longest=1.5)
+
+
+@pytest.mark.slow
+def test_what_a_reopened_index_shows_is_settled(tmp_path: Path) -> None:
+    """A batch that was not there when the next writer looked does not come back when all have closed the index.
+
+    SQLite reads its log again when nobody has it open, and may find a batch whose writer died while committing it.
+    """
+    path = tmp_path / "index"
+    Index.create(path, **OPTIONS).close()
+    rng = random.Random(3)
+    plan = Plan.begin(7)
+    for number in range(20):
+        with Index.open(path, read_only=True) as reader:  # keeps SQLite from reading the log again
+            assert list(reader) == list(plan.documents)
+            acknowledged = run_and_kill(path, plan, rng.uniform(0.0, 0.25))
+            with Index.open(path) as index:
+                first = list(index)
+        with Index.open(path) as index:
+            assert list(index) == first, f"kill {number} after batch {acknowledged}"
+        while plan.done < acknowledged or list(plan.documents) != first:
+            plan.step()
+            assert plan.done <= acknowledged + 1
 
 
 def check_points(folder: Path, change: str, *, every: int, first: int) -> None:
