@@ -29,12 +29,12 @@ def test_killed_writers_lose_nothing_and_readers_never_notice(tmp_path: Path) ->
     check_kills(tmp_path / "index", 7, seed=1, longest=0.7)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_many_killed_writers_lose_nothing_and_readers_never_notice(tmp_path: Path) -> None:
     check_kills(tmp_path / "index", 40, seed=2, longest=1.5)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_what_a_reopened_index_shows_is_settled(tmp_path: Path) -> None:
     """A batch that was not there when the next writer looked does not come back when all have closed the index.
 
@@ -72,7 +72,7 @@ def test_a_change_that_dies_at_one_of_its_steps_is_whole_or_was_never(tmp_path: 
     check_points(tmp_path, change, every=15, first=4)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_that_dies_at_any_of_its_steps_is_whole_or_was_never(tmp_path: Path, change: str) -> None:
     check_points(tmp_path, change, every=1, first=1)

@@ -47,7 +47,7 @@ def test_a_flipped_byte_of_the_documents_is_named_or_changed_nothing(original: t
     assert outcomes["named"] + outcomes["told"] > 30, outcomes
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_hundreds_of_flipped_bytes_of_the_documents_are_named_or_changed_nothing(original: tuple[Path, Whole]) -> None:
     check_flips_in_the_truth(*original, 300, seed=2)
 
@@ -57,7 +57,7 @@ def test_a_flipped_byte_of_a_segment_heals(original: tuple[Path, Whole]) -> None
     assert outcomes["healed"] > 2, outcomes
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_hundreds_of_flipped_bytes_of_segments_heal(original: tuple[Path, Whole]) -> None:
     outcomes = check_flips_in_segments(*original, 15, seed=4)
     assert outcomes["healed"] > 2 * outcomes["same"], outcomes

@@ -281,6 +281,6 @@ class TestMachine(Machine.TestCase):  # type: ignore[name-defined]
     settings = settings(SETTINGS, max_examples=60)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 class TestLongMachine(Machine.TestCase):  # type: ignore[name-defined]
     settings = settings(SETTINGS, max_examples=300, stateful_step_count=60)
