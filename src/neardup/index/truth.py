@@ -237,19 +237,26 @@ class _Told:
 class _Transaction:
     """A read transaction. A class of its own: a query is short enough to notice what a generator would cost."""
 
-    __slots__ = ("_connection", "_truth")
+    __slots__ = ("_connection", "_holds_lock", "_truth")
 
     def __init__(self, truth: Truth) -> None:
         self._truth = truth
+        self._holds_lock = False
+
+    def __del__(self) -> None:
+        if self._holds_lock:  # Ctrl-C came between entering and the block
+            self._truth.lock.release()
 
     def __enter__(self) -> Reading:
         truth = self._truth
         if truth.path is None:
             truth.lock.acquire()
+            self._holds_lock = True
             try:
                 truth.need_open()
                 self._connection = truth.writer
             except BaseException:
+                self._holds_lock = False
                 truth.lock.release()
                 raise
             return Reading(self._connection, None)
@@ -267,6 +274,7 @@ class _Transaction:
     ) -> None:
         truth, connection = self._truth, self._connection
         if truth.path is None:
+            self._holds_lock = False
             truth.lock.release()
             return
         try:

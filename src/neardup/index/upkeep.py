@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from queue import SimpleQueue
 
 import numpy as np
 
@@ -40,25 +41,25 @@ class Upkeep:
         self.core = core
         self.trouble: str | None = None
         """Why the last upkeep in the background failed."""
-        self._wake = threading.Condition()
+        # A queue that is made in C: Ctrl-C inside a Condition, or an Event, can leave its lock taken for good.
+        self._orders: SimpleQueue[bool] = SimpleQueue()
+        """True: there is something to do; False: end."""
+        self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._wanted = False
         self._stopping = False
         self._changes = 0
 
     def note_change(self) -> None:
         """Called after each change; wakes the thread when there is something to do."""
         self._changes += 1
-        if self.core.folder is None or not self._is_due():
+        if self.core.folder is None or self._stopping or not self._is_due():
             return
-        with self._wake:
-            if self._stopping:
-                return
-            self._wanted = True
-            if self._thread is None:
+        with self._starting:
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="neardup-upkeep", daemon=True)
                 self._thread.start()
-            self._wake.notify_all()
+        if self._orders.empty():
+            self._orders.put(True)
         if self._waiting() >= BACKLOG * FLUSH_DOCUMENTS:
             with self.core.upkeep:
                 pass  # the upkeep is far behind: wait for a turn of it, so that memory stays bounded
@@ -71,13 +72,7 @@ class Upkeep:
         return sum(run.span for run in self.core.views.current.tail)
 
     def _run(self) -> None:
-        while True:
-            with self._wake:
-                while not (self._wanted or self._stopping):
-                    self._wake.wait()
-                if self._stopping:
-                    return
-                self._wanted = False
+        while self._orders.get() and not self._stopping:
             try:
                 if self._is_due():  # changes that came during the last flush have asked for another one
                     self.flush()
@@ -90,10 +85,9 @@ class Upkeep:
 
     def stop(self) -> None:
         """End the thread, after what it is doing."""
-        with self._wake:
-            self._stopping = True
-            self._wake.notify_all()
-        if self._thread is not None:
+        self._stopping = True
+        self._orders.put(False)
+        if self._thread is not None and self._thread.is_alive():
             self._thread.join()
 
     def flush(self) -> None:

@@ -25,10 +25,10 @@ from neardup.kernels.hashing import M1, mix
 __all__ = ["PAGE", "RUN_FIELDS", "directory", "lookup", "merge", "page_sums"]
 
 PAGE = 4096
-WORDS = PAGE // 8
 RUN_FIELDS = 9
 POSTINGS, STARTS, DIRECTORY, PRINTS, BITS, BASE, PAGES, SUMS, SEEN = range(RUN_FIELDS)
-UNSEEN, GOOD = 0, 1
+GOOD = 1
+"""Flag of a page that was checked; 0 before that."""
 LOW = np.uint64(0xFFFFFFFF)
 S32 = np.uint64(32)
 VACANT = np.int64(-1)

@@ -41,7 +41,6 @@ MOST_ID = 1024
 Id = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | Annotated[str, Meta(min_length=1, max_length=MOST_ID)]
 OutId = int | str
 Mark = tuple[int, int]
-OnDuplicate = Literal["error", "skip", "replace"]
 
 
 class Query(Struct, kw_only=True, forbid_unknown_fields=True):
