@@ -31,6 +31,8 @@ __all__ = [
     "LINK_RULES",
     "MAX_SLOTS",
     "MIN_SLOTS",
+    "ON_DUPLICATE",
+    "ON_MISSING",
     "SKETCH_FAMILIES",
     "SPEC_VERSION",
     "Bands",
@@ -73,6 +75,10 @@ DEFAULT_WEIGHTS = (0.5, 0.5)
 MIN_SLOTS, MAX_SLOTS = 2, 4096
 SKETCH_FAMILIES = ("hybrid", "independent", "one-permutation", "permutation", "universal")
 LINK_RULES = ("star", "connected")
+ON_DUPLICATE = ("error", "skip", "replace")
+"""What a document does whose id an index has."""
+ON_MISSING = ("error", "skip")
+"""What an id does that is to be removed and that an index has not."""
 
 _SHINGLE_DEFAULT_K = {"char": 9, "word": 3, "byte": 9}
 _FORMS = ("none", "nfc", "nfkc")

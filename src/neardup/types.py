@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SLACK", "Batch", "Documents", "Fault", "Pairs", "RoomSets", "ShingleSets", "Signatures"]
+__all__ = ["MOST_FAULTS", "SLACK", "Batch", "Documents", "Fault", "Pairs", "RoomSets", "ShingleSets", "Signatures"]
 
 SLACK = 64
 """Bytes that must follow the last document in ``Documents.data``: kernels load whole words past its end."""
@@ -112,6 +112,10 @@ class Fault:
 
     def __str__(self) -> str:
         return f"{self.source}:{self.row}: {self.reason}"
+
+
+MOST_FAULTS = 1000
+"""Bad records that a result describes one by one; all are counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ def _problem(answer: object, status: int, field: str | None = None) -> str:
     ],
 )
 def test_query_that_cannot_be_used_names_its_field(client: TestClient, body: object, field: str | None) -> None:
-    _problem(client.post("/query", json=body), 422, field)
+    assert _problem(client.post("/query", json=body), 422, field)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_query_that_cannot_be_used_names_its_field(client: TestClient, body: obj
     ],
 )
 def test_document_that_cannot_be_used_names_its_field(client: TestClient, body: object, field: str | None) -> None:
-    _problem(client.post("/documents", json=body), 422, field)
+    assert _problem(client.post("/documents", json=body), 422, field)
 
 
 @pytest.mark.parametrize(
@@ -76,14 +76,14 @@ def test_document_that_cannot_be_used_names_its_field(client: TestClient, body: 
 )
 def test_body_that_is_no_json_is_400(client: TestClient, body: bytes) -> None:
     for path in ("/query", "/documents"):
-        _problem(client.post(path, content=body, headers={"content-type": "application/json"}), 400)
+        assert _problem(client.post(path, content=body, headers={"content-type": "application/json"}), 400)
 
 
 @pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded", "application/jsonx"])
 def test_other_content_type_is_415(client: TestClient, kind: str | None) -> None:
     headers = {} if kind is None else {"content-type": kind}
     for path in ("/query", "/documents"):
-        _problem(client.post(path, content=b'{"text": "a"}', headers=headers), 415, "Content-Type")
+        assert _problem(client.post(path, content=b'{"text": "a"}', headers=headers), 415, "Content-Type")
     _problem(client.post("/query", content=b"", headers={"content-type": "application/x-ndjson"}), 415, "Content-Type")
 
 
@@ -116,7 +116,7 @@ def test_other_method_is_405_and_says_which_there_are(client: TestClient, method
 )
 def test_what_is_not_there_is_404(client: TestClient, path: str) -> None:
     answer = client.get(path)
-    _problem(answer, 404, "id" if path.startswith("/documents/") else None)
+    assert _problem(answer, 404, "id" if path.startswith("/documents/") else None)
 
 
 def test_id_that_is_no_utf8_is_404(client: TestClient, index: neardup.Index) -> None:
@@ -138,7 +138,7 @@ def test_id_that_is_no_utf8_is_404(client: TestClient, index: neardup.Index) -> 
 def test_parameter_that_cannot_be_used_is_named(client: TestClient, parameters: str, field: str) -> None:
     for kind in ("application/json", "application/x-ndjson"):
         answer = client.post(f"/documents?{parameters}", content=b"{}", headers={"content-type": kind})
-        _problem(answer, 422, field)
+        assert _problem(answer, 422, field)
 
 
 def test_limits_on_texts_and_characters(index: neardup.Index, serving: Serving) -> None:

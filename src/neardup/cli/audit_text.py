@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from neardup.auditing import Audit, AuditBin, shown
-from neardup.cli.summary import counted, duration, megabytes, similarity_text
+from neardup.cli.summary import LABEL_WIDTH, counted, duration, labelled, megabytes, similarity_text
 
 __all__ = ["audit_lines"]
-
-LABEL_WIDTH = 14
 
 
 def audit_lines(audit: Audit, *, files: Sequence[str]) -> list[str]:
@@ -24,9 +22,8 @@ def audit_lines(audit: Audit, *, files: Sequence[str]) -> list[str]:
         ("time", _time(audit)),
         *([("written", ", ".join(files))] if files else []),
     ]
-    lines = [f"{label:<{LABEL_WIDTH}}{text}" for label, text in rows]
     table = ["", *_table([each for each in audit.bins if each.pairs], audit.threshold)] if audit.pairs else []
-    return [*lines, *table, "", f"{'verdict':<{LABEL_WIDTH}}{audit.verdict}"]
+    return [*labelled(rows), *table, "", f"{'verdict':<{LABEL_WIDTH}}{audit.verdict}"]
 
 
 def _documents(audit: Audit) -> str:

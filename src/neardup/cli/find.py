@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from neardup.auditing import Audit
     from neardup.runs import Finding, Run
 
-__all__ = ["check_banding", "check_exact", "check_voices", "command", "stdout_errors", "stdout_format"]
+__all__ = ["check_banding", "check_exact", "check_voices", "command", "stdout_errors", "stdout_format", "tell"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +268,7 @@ def _run(
         faults = finding.faults
     if audited is not None:
         summary["audit"] = audited.as_dict()
-    _tell(summary, crowds, faults, outputs, audited, seconds=seconds, json=json, quiet=quiet, verbose=verbose)
+    tell(summary, crowds, faults, outputs.files, audited, seconds=seconds, json=json, quiet=quiet, verbose=verbose)
     return audited
 
 
@@ -325,11 +325,11 @@ def stdout_errors() -> Iterator[None]:
         raise output_error("stdout", exc) from exc
 
 
-def _tell(
+def tell(
     summary: dict[str, Any],
     crowds: list[dict[str, Any]],
     faults: Sequence[object],
-    outputs: Outputs,
+    files: Sequence[str],
     audited: Audit | None,
     *,
     seconds: float,
@@ -337,6 +337,7 @@ def _tell(
     quiet: bool,
     verbose: bool,
 ) -> None:
+    """Say what was found, and what it took with ``seconds`` of writing: as JSON on stdout, else for a person."""
     from neardup.cli.summary import closing_line, summary_lines, with_writing
 
     summary = with_writing(summary, seconds)
@@ -346,7 +347,7 @@ def _tell(
     if quiet:
         return
     if not json:
-        lines = summary_lines(summary, crowds=crowds, faults=faults, files=outputs.files, verbose=verbose)
+        lines = summary_lines(summary, crowds=crowds, faults=faults, files=files, verbose=verbose)
         if audited is not None:
             from neardup.cli.audit_text import audit_lines
 

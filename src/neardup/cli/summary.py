@@ -11,11 +11,13 @@ from typing import Any
 
 __all__ = [
     "ALARM",
+    "LABEL_WIDTH",
     "clean_closing_line",
     "clean_lines",
     "closing_line",
     "counted",
     "duration",
+    "labelled",
     "megabytes",
     "percent",
     "print_pairs",
@@ -34,7 +36,7 @@ SOURCES_SHOWN = 10
 ALARM = "ALARM"
 """How the line of a source that lost too much begins."""
 _PLACES = 4
-_LABEL_WIDTH = 14
+LABEL_WIDTH = 14
 
 
 def similarity_text(value: float, threshold: float) -> str:
@@ -126,7 +128,7 @@ def summary_lines(
         *([("written", ", ".join(files))] if files else []),
         *_spec_rows(summary, verbose),
     ]
-    return _lines(rows) + _fault_lines(summary, faults)
+    return labelled(rows) + _fault_lines(summary, faults)
 
 
 def clean_lines(
@@ -154,7 +156,7 @@ def clean_lines(
         *([("written", ", ".join(files))] if files else []),
         *_spec_rows(summary, verbose),
     ]
-    return _lines(rows) + _fault_lines(summary, faults)
+    return labelled(rows) + _fault_lines(summary, faults)
 
 
 def clean_closing_line(summary: Mapping[str, Any]) -> str:
@@ -193,8 +195,9 @@ def percent(part: int, whole: int) -> str:
     return "> 99.9 %" if share > 99.9 else f"{share:.1f} %"
 
 
-def _lines(rows: Sequence[tuple[str, str]]) -> list[str]:
-    return [f"{label:<{_LABEL_WIDTH}}{text}" for label, text in rows]
+def labelled(rows: Sequence[tuple[str, str]]) -> list[str]:
+    """Lines of a label and what belongs to it."""
+    return [f"{label:<{LABEL_WIDTH}}{text}" for label, text in rows]
 
 
 def _read_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:

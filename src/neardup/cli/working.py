@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from neardup.runs import Run
 
 __all__ = [
+    "READING",
     "STDOUT",
     "Stoppable",
     "check_plot",
@@ -47,7 +48,7 @@ GRACE = 2.0
 _SPEC = (
     "threshold", "recall", "shingle", "normalize", "sketch", "slots", "bands", "seed", "crowd",
 )  # fmt: skip
-_READING = ("text", "id", "glob", "encoding", "on_bad", "input_format")
+READING = ("text", "id", "glob", "encoding", "on_bad", "input_format")
 
 Outcome = TypeVar("Outcome")
 
@@ -95,7 +96,7 @@ def make_spec(options: Mapping[str, Any]) -> Spec:
 
 def reading(options: Mapping[str, Any], spec: Spec) -> dict[str, Any]:
     """How inputs are opened: arguments of ``open_inputs``."""
-    how = {name: options[name] for name in _READING}
+    how = {name: options[name] for name in READING}
     return {**how, "block": options["block_size"], "item": spec.shingle.kind == "item"}
 
 

@@ -15,7 +15,7 @@ from neardup.kernels.hashing import fingerprint
 from neardup.spool import Column, MemoryColumn, MemoryTexts, Sorter, Texts, Workdir
 from neardup.types import I64, U64, Batch, Documents
 
-__all__ = ["Ids"]
+__all__ = ["Ids", "ids_of"]
 
 _TEXT = pa.large_string()
 _MADE, _NUMBERS, _STRINGS = range(3)
@@ -209,6 +209,14 @@ def _hashes(ids: Any, as_text: bool) -> U64:
     out = np.empty((len(ids), 2), dtype=np.uint64)
     fingerprint(texts.data, texts.offsets, out)
     return out[:, 0].copy()
+
+
+def ids_of(batch: Batch) -> list[int | str]:
+    """The ids of a batch one by one: its own, or ``source:row``."""
+    if batch.ids is None:
+        return [f"{batch.source}:{row}" for row in batch.rows.tolist()]
+    ids: list[int | str] = batch.ids.to_pylist()
+    return ids
 
 
 def _as_strings(documents: Documents) -> Any:

@@ -12,9 +12,13 @@ import numpy as np
 
 from neardup.types import Documents
 
-__all__ = ["ITEM_SEPARATOR", "ItemError", "join_items", "split_documents", "split_items"]
+__all__ = ["COLLECTIONS", "ITEM_SEPARATOR", "ItemError", "join_items", "split_documents", "split_items"]
 
 ITEM_SEPARATOR = b"\xff"
+
+
+COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
+"""Types of a set in memory."""
 
 
 class ItemError(ValueError):

@@ -8,12 +8,9 @@ from typing import Any
 from neardup.formats.ids import Ids
 from neardup.formats.places import Places
 from neardup.spool import Workdir
-from neardup.types import I64, Batch, Fault
+from neardup.types import I64, MOST_FAULTS, Batch, Fault
 
-__all__ = ["MOST_FAULTS", "Ledger"]
-
-MOST_FAULTS = 1000
-"""Bad records that a result describes one by one; all are counted."""
+__all__ = ["Ledger"]
 
 
 class Ledger:

@@ -15,13 +15,12 @@ import numpy as np
 
 from neardup.errors import InputError
 from neardup.formats.arrays import numbers, strings
-from neardup.formats.items import ItemError, join_items, split_items
+from neardup.formats.items import COLLECTIONS, ItemError, join_items, split_items
 from neardup.formats.source import BATCH_BYTES, Faults, ReadOptions, Task
 from neardup.types import Batch, Documents
 
 __all__ = ["PythonSource"]
 
-_COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
 _INT64 = range(-(1 << 63), 1 << 63)
 _ITEM_BYTES = 8
 """What an item counts for when batches are cut."""
@@ -93,7 +92,7 @@ def _is_pair(element: Any, item: bool) -> bool:
     """Whether an element is (id, text), or with ``item`` (id, collection): two strings are a set of two."""
     if not isinstance(element, tuple) or len(element) != 2:
         return False
-    return isinstance(element[1], _COLLECTIONS) if item else True
+    return isinstance(element[1], COLLECTIONS) if item else True
 
 
 def _parts(values: Iterable[Any], block: int | None, paired: bool) -> Iterator[list[Any]]:
@@ -112,7 +111,7 @@ def _parts(values: Iterable[Any], block: int | None, paired: bool) -> Iterator[l
 def _rough_size(value: Any) -> int:
     if isinstance(value, str):
         return len(value) + _ITEM_BYTES
-    return _ITEM_BYTES * (1 + len(value)) if isinstance(value, _COLLECTIONS) else _ITEM_BYTES
+    return _ITEM_BYTES * (1 + len(value)) if isinstance(value, COLLECTIONS) else _ITEM_BYTES
 
 
 def _pair(element: Any) -> tuple[Any, Any]:
@@ -132,7 +131,7 @@ def _text(value: Any, paired: bool) -> bytes:
             f"{_shown(value)}, where the first element is a text", "Give every element in the same shape."
         )
     cure = "Decode bytes to str first." if isinstance(value, bytes) else "Give strings, or pairs (id, text)."
-    if isinstance(value, _COLLECTIONS):
+    if isinstance(value, COLLECTIONS):
         cure = "Give strings or pairs (id, text), or compare sets with shingle='item'."
     raise _ElementError(f"{_shown(value)}, not a text", cure)
 
@@ -141,7 +140,7 @@ def _set(value: Any) -> bytes:
     if isinstance(value, str):
         _utf8(value, "the text")
         return split_items(value)
-    if not isinstance(value, _COLLECTIONS):
+    if not isinstance(value, COLLECTIONS):
         raise _ElementError(f"{_shown(value)}, not a set", "Give lists or sets of strings or whole numbers.")
     try:
         return join_items(value)

@@ -54,7 +54,7 @@ def candidates_of(view: View, incoming: Incoming) -> Candidates:
 
 
 def check(
-    reading: Reading, maker: Maker, path: object, incoming: Incoming, candidates: Candidates, threshold: float
+    reading: Reading, maker: Maker, incoming: Incoming, candidates: Candidates, threshold: float
 ) -> tuple[F64, dict[int, tuple[str, int]]]:
     """Exact similarity of each candidate to its query, -1 below the threshold, and the names met on the way.
 
@@ -82,7 +82,7 @@ def check(
                 some = some[is_there]
             if not rows:
                 continue
-            documents, _, _ = documents_of(rows, path)
+            documents, _, _ = documents_of(rows, reading.path)
             for row in rows:
                 names[row[0]] = (row[1], row[2])
             left = np.searchsorted(asked, query[some])

@@ -11,6 +11,7 @@ import numpy as np
 
 from neardup.errors import InputError
 from neardup.formats.inputs import Reader
+from neardup.formats.items import COLLECTIONS
 from neardup.formats.source import ReadOptions
 from neardup.index import checking, folders
 from neardup.index.answers import candidates_of, check, find_ids, hits, unverified
@@ -175,7 +176,7 @@ class Asking:
                 return [[] for _ in range(n)]
             if not exact:
                 return unverified(reading, n, candidates, top)
-            similarity, names = check(reading, core.maker, core.truth.path, incoming, candidates, threshold)
+            similarity, names = check(reading, core.maker, incoming, candidates, threshold)
             return hits(reading, n, candidates, similarity, names, top)
 
         return self._ask(work)
@@ -186,7 +187,7 @@ class Asking:
         if not self._core.maker.is_item:
             return False
         values = listed(texts, "texts")
-        return not any(isinstance(value, (list, tuple, set, frozenset, np.ndarray)) for value in values)
+        return not any(isinstance(value, COLLECTIONS) for value in values)
 
     def get(self, id: int | str) -> Stored | None:
         """The document of an id, or None."""
@@ -226,7 +227,7 @@ class Asking:
         check_link(link)
         workers = self._core.threads if threads is None else check_threads(threads)
         with self._reading() as reading:
-            source = IndexSource(reading, self._core.name, self._core.truth.path)
+            source = IndexSource(reading, self._core.name)
             reader = Reader([source], [source.name], ReadOptions(item=self._core.maker.is_item), self)
             run = Run(reader, self.spec, workers, memory, observer=observer or Silent())
             with run:

@@ -9,7 +9,7 @@ import numpy as np
 from neardup.errors import InputError
 from neardup.formats.inputs import Reader
 from neardup.index.core import Core
-from neardup.index.incoming import EMPTY, SHORT, Incoming, checksums, named, of_batches
+from neardup.index.incoming import EMPTY, SHORT, Incoming, named, of_batches
 from neardup.index.model import Added
 from neardup.index.segments import Keys, fresh_name, write_new
 from neardup.index.statements import State, Writing
@@ -56,12 +56,7 @@ class _Load:
         self._first = 0
 
     def put(self, writing: Writing, incoming: Incoming) -> None:
-        numbers = self.numbers + np.arange(len(incoming))
-        sums = checksums(incoming.text_prints, incoming.id_prints, numbers, incoming.kinds)
-        rows = zip(
-            numbers.tolist(), incoming.ids, incoming.kinds.tolist(), sums.tolist(), incoming.texts(), strict=True
-        )
-        writing.insert(rows)
+        writing.insert(incoming.rows(self.numbers))
         self.numbers += len(incoming)
         self.empty += int(np.count_nonzero(incoming.kinds & EMPTY))
         self.short += int(np.count_nonzero(incoming.kinds & SHORT))

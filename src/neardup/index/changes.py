@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from neardup.errors import InputError
 from neardup.index.answers import candidates_of, check, find_ids, hits
 from neardup.index.core import Core
-from neardup.index.incoming import EMPTY, Incoming, checksums, named, tail_sum
+from neardup.index.incoming import EMPTY, Incoming, named, tail_row
 from neardup.index.model import Admission, Hit
 from neardup.index.statements import State, Writing
 from neardup.index.views import View, with_run
@@ -88,21 +87,17 @@ def _put(
     gone: dict[str, tuple[int, int]],
 ) -> View | None:
     """Write documents (all, or those at ``places``) in place of ``gone``; the view after it."""
-    chosen = _Chosen.of(incoming, places)
-    n = chosen.prints.size
+    chosen = incoming if places is None else incoming.at(places)
+    n = len(chosen)
     if n == 0 and not gone:
         return None
     state = writing.state()
-    numbers = state.next + np.arange(n)
     if gone:
         writing.delete([number for number, _ in gone.values()])
-    sums = checksums(chosen.text_prints, chosen.id_prints, numbers, chosen.kinds)
-    writing.insert(zip(numbers.tolist(), chosen.ids, chosen.kinds.tolist(), sums.tolist(), chosen.texts, strict=True))
+    writing.insert(chosen.rows(state.next))
     is_empty = (chosen.kinds & EMPTY) != 0
     if core.folder is not None:
-        empty = np.flatnonzero(is_empty).astype(np.uint32)
-        check_sum = tail_sum(state.next, chosen.keys.tobytes(), chosen.prints.tobytes(), empty.tobytes())
-        writing.insert_tail(state.next, chosen.keys, chosen.prints, empty, check_sum)
+        writing.insert_tail(tail_row(state.next, chosen.keys, chosen.prints, is_empty))
     lost = sum(1 for _, kind in gone.values() if kind & EMPTY)
     after = State(
         state.generation + 1,
@@ -113,35 +108,6 @@ def _put(
     writing.set_state(after)
     run = stage.make_run(state.next, chosen.keys, chosen.prints, ~is_empty)
     return View(after.generation, view.since, view.segments, with_run(view.tail, run))
-
-
-@dataclass(frozen=True, slots=True)
-class _Chosen:
-    """Some documents of a block."""
-
-    texts: Sequence[memoryview]
-    ids: Sequence[str]
-    kinds: I64
-    text_prints: Any
-    id_prints: Any
-    keys: Any
-    prints: Any
-
-    @classmethod
-    def of(cls, incoming: Incoming, places: I64 | None) -> _Chosen:
-        texts = incoming.texts()
-        if places is None:
-            places = np.arange(len(incoming))
-        each = places.tolist()
-        return cls(
-            [texts[place] for place in each],
-            [incoming.ids[place] for place in each],
-            incoming.kinds[places],
-            incoming.text_prints[places],
-            incoming.id_prints[places],
-            incoming.keys[:, places],
-            incoming.prints[places],
-        )
 
 
 def remove(core: Core, ids: Sequence[str], missing: str) -> int:
@@ -274,7 +240,7 @@ class _Groups:
         candidates = candidates_of(view, distinct)
         if len(candidates) == 0:
             return {}
-        similarity, names = check(writing, core.maker, core.truth.path, distinct, candidates, self._threshold)
+        similarity, names = check(writing, core.maker, distinct, candidates, self._threshold)
         best = hits(writing, len(distinct), candidates, similarity, names, 1)
         return {int(first): found[0] for first, found in zip(self._firsts, best, strict=True) if found}
 

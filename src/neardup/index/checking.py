@@ -10,13 +10,13 @@ import numpy as np
 from neardup.errors import FormatError
 from neardup.index.core import Core
 from neardup.index.folders import LOCK, acknowledged
-from neardup.index.incoming import EMPTY, tail_sum
+from neardup.index.incoming import EMPTY, is_tail_whole
 from neardup.index.model import Verified
 from neardup.index.segments import bad_pages, open_segment
 from neardup.index.source import stored_blocks
 from neardup.index.statements import Reading, Row
 from neardup.index.truth import DATABASE
-from neardup.index.views import documents_of
+from neardup.index.views import documents_of, is_whole
 from neardup.types import U64
 
 __all__ = ["verify"]
@@ -55,9 +55,9 @@ def _documents(core: Core, reading: Reading) -> list[str]:
     count = empty = 0
     for rows in stored_blocks(reading, counted=False):
         try:
-            _, _, kinds = documents_of(rows, core.truth.path)
+            _, _, kinds = documents_of(rows, reading.path)
         except FormatError:
-            bad = [row for row in rows if _is_bad(row)]
+            bad = [row for row in rows if _is_bad(row, reading.path)]
             faults += [f"the document {row[1]!r} (number {row[0]}) is not what was added" for row in bad]
             kinds = np.array([row[2] for row in rows], dtype=np.int64)
         count += len(rows)
@@ -75,12 +75,11 @@ def _documents(core: Core, reading: Reading) -> list[str]:
     return faults
 
 
-def _is_bad(row: Row) -> bool:
+def _is_bad(row: Row, path: object) -> bool:
     try:
-        documents_of([row], "")
+        return not is_whole(row, path)
     except FormatError:
         return True
-    return False
 
 
 def _postings(core: Core, reading: Reading) -> list[str]:
@@ -89,16 +88,15 @@ def _postings(core: Core, reading: Reading) -> list[str]:
         return []
     faults = []
     at = 0
-    for first, span, name in reading.segments():
+    for first, span, _ in reading.segments():
         if first != at:
             faults.append(f"no segment covers the documents from {at} to {first}")
         at = first + span
-        del name
     for row in reading.tail(0):
         if row.first != at:
             faults.append(f"the keys of the documents from {at} to {row.first} are missing")
         at = row.first + row.documents
-        if row.sum != tail_sum(row.first, row.keys, row.prints, row.empty):
+        if not is_tail_whole(row):
             faults.append(f"the keys of the documents from {row.first} to {at} are damaged")
     if at != reading.state().next:
         faults.append(f"the keys of the documents from {at} on are missing")

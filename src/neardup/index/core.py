@@ -175,7 +175,7 @@ class Core:
                 self.unlink(old)
 
     def _keys(self, reading: Reading, first: int, span: int) -> Keys:
-        return keys_of(reading, self.maker, self.truth.path, first, span, threads=self.threads)
+        return keys_of(reading, self.maker, first, span, threads=self.threads)
 
     def _written(self, keys: Keys) -> tuple[int, int, str]:
         """First document, end and name of a segment that is written from keys."""

@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.errors import InputError
-from neardup.formats.items import ItemError, join_items, split_items
+from neardup.formats.ids import ids_of
+from neardup.formats.items import COLLECTIONS, ItemError, join_items, split_items
+from neardup.index.statements import TailRow
 from neardup.params import Spec
 from neardup.pipeline.threads import in_order
 from neardup.stages import bands as band_stage
@@ -35,10 +37,11 @@ __all__ = [
     "checksums",
     "given_id",
     "id_keys",
+    "is_tail_whole",
     "listed",
     "named",
     "of_batches",
-    "tail_sum",
+    "tail_row",
     "whole_documents",
 ]
 
@@ -122,6 +125,12 @@ class Incoming:
         none = Documents.from_bytes([])
         return replace(self, documents=none, normal=none, ids=[])
 
+    def rows(self, first: int) -> Iterator[tuple[int, str, int, int, memoryview]]:
+        """The documents as they are stored, numbered from ``first``."""
+        numbers = first + np.arange(len(self))
+        sums = checksums(self.text_prints, self.id_prints, numbers, self.kinds)
+        return zip(numbers.tolist(), self.ids, self.kinds.tolist(), sums.tolist(), self.texts(), strict=True)
+
     def texts(self) -> list[memoryview]:
         """The bytes of each text as it was given, without a copy."""
         ends = self.documents.offsets.tolist()
@@ -143,9 +152,7 @@ class Maker:
 
     def query(self, documents: Documents) -> Incoming:
         """Documents that are only looked up: they have no names, and none is stored."""
-        normal, values, counts = self._sketched(documents)
-        keys = np.zeros((self.spec.bands.bands + 1, counts.size), dtype=np.uint32)
-        keys[:-1] = band_stage.keys_of(values, self.spec.bands) >> _S32
+        normal, keys, counts = self._sketched(documents)
         nothing = np.empty(0, dtype=np.uint64)
         return Incoming(documents, normal, counts, keys, nothing, [], counts, nothing, nothing)
 
@@ -154,22 +161,22 @@ class Maker:
         names = [name if isinstance(name, str) else str(name) for name in ids]
         kinds = np.fromiter((0 if isinstance(name, str) else NUMBER for name in ids), np.int64, len(names))
         id_prints = _prints(Documents.from_texts(names))
-        normal, values, counts = self._sketched(documents)
+        normal, keys, counts = self._sketched(documents)
         kinds |= np.where(counts == 0, EMPTY, 0) | np.where(counts < 0, SHORT, 0)
-        keys = np.empty((self.spec.bands.bands + 1, counts.size), dtype=np.uint32)
-        keys[:-1] = band_stage.keys_of(values, self.spec.bands) >> _S32
         keys[-1] = id_prints >> _S32
         text_prints = _prints(documents)
         prints = text_prints if normal is documents else _prints(normal)
         return Incoming(documents, normal, np.abs(counts), keys, prints, names, kinds, text_prints, id_prints)
 
     def _sketched(self, documents: Documents) -> tuple[Documents, U32, I64]:
-        """Normalised documents, their signatures and shingle counts (-1: fewer tokens than a shingle has)."""
+        """Normalised documents, their band keys with a row to spare, and shingle counts (-1: fewer tokens than k)."""
         normal, hasher = self.normalized(documents), self.hasher
         values = np.empty((len(documents), self.spec.slots), dtype=np.uint32)
         counts = np.empty(len(documents), dtype=np.int64)
         sketch_stage.count_and_sketch(normal, hasher, values=values, counts=counts)
-        return normal, values, counts
+        keys = np.zeros((self.spec.bands.bands + 1, counts.size), dtype=np.uint32)
+        keys[:-1] = band_stage.keys_of(values, self.spec.bands) >> _S32
+        return normal, keys, counts
 
     def sets(self, normal: Documents) -> RoomSets:
         """Shingle sets of normalised documents."""
@@ -197,7 +204,7 @@ class Maker:
     def _blob(self, value: Any) -> bytes:
         if isinstance(value, str):
             return split_items(value) if self.is_item else value.encode("utf-8")
-        if self.is_item and isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
+        if self.is_item and isinstance(value, COLLECTIONS):
             return join_items(value)
         raise TypeError
 
@@ -294,8 +301,25 @@ def whole_documents(
     return both.slice(0, n) if (checksums(prints[:n], prints[n:], numbers, kinds) == sums).all() else None
 
 
-def tail_sum(first: int, keys: bytes, prints: bytes, empty: bytes) -> int:
-    """Checksum of the keys of a batch."""
+def tail_row(first: int, keys: U32, prints: U64, is_empty: NDArray[np.bool_]) -> TailRow:
+    """The keys of a batch, as they are stored.
+
+    Args:
+        first: number of its first document.
+        keys: uint32[bands + 1, n].
+        prints: uint64[n].
+        is_empty: bool[n]: documents without a shingle.
+    """
+    blobs = keys.tobytes(), prints.tobytes(), np.flatnonzero(is_empty).astype(np.uint32).tobytes()
+    return TailRow(first, keys.shape[1], *blobs, _tail_sum(first, *blobs))
+
+
+def is_tail_whole(row: TailRow) -> bool:
+    """Whether the keys of a batch are what was stored."""
+    return row.sum == _tail_sum(row.first, row.keys, row.prints, row.empty)
+
+
+def _tail_sum(first: int, keys: bytes, prints: bytes, empty: bytes) -> int:
     parts = sketch_stage.fingerprints(Documents.from_bytes([keys, prints, empty]))[:, 0]
     total = (int(parts[0]) + 3 * int(parts[1]) + 5 * int(parts[2]) + 7 * first) & 0xFFFFFFFFFFFFFFFF
     return total - (1 << 64) if total >= 1 << 63 else total
@@ -306,10 +330,6 @@ def of_batches(maker: Maker, tasks: Iterator[Callable[[], Batch]], threads: int)
 
     def work(task: Callable[[], Batch]) -> tuple[Batch, Incoming]:
         batch = task()
-        if batch.ids is None:
-            ids: list[int | str] = [f"{batch.source}:{row}" for row in batch.rows.tolist()]
-        else:
-            ids = batch.ids.to_pylist()
-        return batch, maker.named(batch.documents, ids)
+        return batch, maker.named(batch.documents, ids_of(batch))
 
     yield from in_order(work, tasks, threads=threads, ahead=threads + 2)

@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from neardup.types import Fault
+from neardup.types import MOST_FAULTS, Fault
 
 __all__ = ["Added", "Admission", "Hit", "IndexInfo", "Stored", "Verified"]
-
-MOST_FAULTS = 1000
-"""Bad records that are described one by one; all are counted."""
 
 
 class _Plain:

@@ -72,13 +72,15 @@ def open_folder(folder: Path, *, read_only: bool, threads: int) -> Core:
 
 
 def _opened(folder: Path, hold: folders.Hold | None, threads: int) -> Core:
-    last = folders.acknowledged(folder)
-    with closing(Truth.open(folder, read_only=True)) as truth, truth.reading() as reading:
-        folders.check_log(folder, last or 0, reading.generation())  # before anything is written over
-    truth = Truth.open(folder, read_only=hold is None)
+    last = folders.acknowledged(folder) or 0
+    truth = Truth.open(folder, read_only=True)
     try:
         with truth.reading() as reading:
+            folders.check_log(folder, last, reading.generation())  # before anything is written over
             meta = reading.meta()
+        if hold is not None:
+            truth.close()
+            truth = Truth.open(folder, read_only=False)
         spec = read_spec(meta, truth.path)
         created_by = meta.get("created_by", "")
         core = Core(folder, spec, truth, threads=threads, created_by=created_by, hold=hold)

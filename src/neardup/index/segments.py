@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from neardup.errors import FormatError, OutputError
 from neardup.kernels.postings import page_sums
-from neardup.stages.postings import PAGE, Run, directory_bits, make_run, merged_row, sorted_row, without
+from neardup.stages.postings import PAGE, Run, directory_bits, fill_directory, make_run, merged_row, sorted_row, without
 from neardup.types import I64, U32, U64
 
 __all__ = ["SUFFIX", "Keys", "bad_pages", "fresh_name", "open_segment", "write_merged", "write_new"]
@@ -116,8 +116,7 @@ def _write(path: Path, base: int, prints: U64, rows: int, row: Callable[[int], U
             for number in range(rows):
                 postings = row(number)
                 starts[number + 1] = starts[number] + postings.size
-                prefixes = np.arange((1 << bits) + 1, dtype=np.uint64) << np.uint64(64 - bits) if bits else None
-                directory[number] = _boundaries(postings, prefixes)
+                directory[number] = fill_directory(postings, np.array([0, postings.size]), bits)[0]
                 postings.tofile(file)
             data_pages = directory_pages + prints_pages + _pages(8 * int(starts[-1]))
             _write_zeros(file, -8 * int(starts[-1]) % PAGE)
@@ -146,14 +145,6 @@ def _write(path: Path, base: int, prints: U64, rows: int, row: Callable[[int], U
 def _write_zeros(file: BinaryIO, size: int) -> None:
     for start in range(0, size, 1 << 20):
         file.write(bytes(min(1 << 20, size - start)))
-
-
-def _boundaries(postings: U64, prefixes: U64 | None) -> U32:
-    """Where the keys of each prefix begin; the last entry is the end of the row."""
-    if prefixes is None:
-        return np.array([0, postings.size], dtype=np.uint32)
-    found = np.searchsorted(postings, prefixes[:-1])
-    return np.append(found, postings.size).astype(np.uint32)
 
 
 def sync_folder(folder: Path) -> None:

@@ -50,11 +50,10 @@ def stored_blocks(reading: Reading, *, counted: bool = True) -> Iterator[list[Ro
 class IndexSource:
     """One transaction's documents, for ``Reader``. To be read once, in the thread that holds the transaction."""
 
-    def __init__(self, reading: Reading, name: str, path: object) -> None:
+    def __init__(self, reading: Reading, name: str) -> None:
         self.name = name
         self.total_bytes: int | None = None
         self._reading = reading
-        self._path = path
 
     def tasks(self) -> Iterator[Task]:
         """Yield a task for each block."""
@@ -64,7 +63,7 @@ class IndexSource:
             position += len(rows)
 
     def _batch(self, rows: list[Row], position: int) -> Batch:
-        documents, _, kinds = documents_of(rows, self._path)
+        documents, _, kinds = documents_of(rows, self._reading.path)
         if (kinds & NUMBER).all():
             ids: Any = numbers(np.array([int(row[1]) for row in rows], dtype=np.int64))
         else:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from neardup.errors import FormatError
-from neardup.types import I64, U32, U64
+from neardup.types import I64
 
 __all__ = ["APPLICATION", "FORMAT", "SCHEMA", "Name", "Reading", "Row", "State", "TailRow", "Writing"]
 
@@ -216,10 +216,9 @@ class Writing(Reading):
         """Add documents."""
         self._many_times("INSERT INTO doc VALUES (?, ?, ?, ?, ?)", rows)
 
-    def insert_tail(self, first: int, keys: U32, prints: U64, empty: np.ndarray, sum: int) -> None:
-        """Add the keys of new documents; ``empty`` has the places of those without a shingle."""
-        values = (first, keys.shape[1], keys.tobytes(), prints.tobytes(), empty.astype(np.uint32).tobytes(), sum)
-        self._execute("INSERT INTO tail VALUES (?, ?, ?, ?, ?, ?)", values)
+    def insert_tail(self, row: TailRow) -> None:
+        """Add the keys of new documents."""
+        self._execute("INSERT INTO tail VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def delete(self, numbers: Sequence[int]) -> None:
         """Remove documents; their postings are dropped when segments are merged."""

@@ -25,6 +25,8 @@ from neardup.params import (
     DEFAULT_SEED,
     DEFAULT_SHINGLE,
     DEFAULT_THRESHOLD,
+    ON_DUPLICATE,
+    ON_MISSING,
     Bands,
     Normalize,
     Shingle,
@@ -32,10 +34,7 @@ from neardup.params import (
 from neardup.pipeline.observe import Observer, Silent
 from neardup.runs import check_threads
 
-__all__ = ["ON_DUPLICATE", "ON_MISSING", "Index"]
-
-ON_DUPLICATE = ("error", "skip", "replace")
-ON_MISSING = ("error", "skip")
+__all__ = ["Index"]
 
 
 class Index(Asking):

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import quote
 
-from neardup.errors import FormatError, IndexNotFound, InputError, NeardupError, OutputError
+from neardup.errors import FormatError, InputError, NeardupError, OutputError
 from neardup.index.statements import APPLICATION, FORMAT, SCHEMA, Reading, Writing
 
 __all__ = ["DATABASE", "Truth", "log_size"]
@@ -73,12 +73,9 @@ class Truth:
         """The database of an index that is there.
 
         Raises:
-            IndexNotFound: it is not.
             FormatError: it is no database of an index, damaged, or of a later format.
         """
         path = folder / DATABASE
-        if not path.is_file():
-            raise IndexNotFound(f"there is no index at {folder}. Make one with `neardup index create` (Index.create).")
         truth = cls(folder, read_only=read_only)
         try:
             with truth._told():

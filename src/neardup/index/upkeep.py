@@ -98,10 +98,7 @@ class Upkeep:
             if not view.tail or core.folder is None:
                 return
             self._changes = 0
-            first, end = view.covered, view.tail[-1].end
-            name = fresh_name(first, end)
-            write_merged(core.segment(name), view.tail, removed, core.spec.id)
-            core.put([(first, end, name)], removed)
+            self._replace(view.tail, removed)
 
     def _merge_some(self) -> bool:
         """Merge one group of segments where there is one; whether there was."""
@@ -119,12 +116,16 @@ class Upkeep:
             if bad_pages(run):
                 core.mend(run.base, run.span, run.name or "")
                 return  # the next turn finds the new one
-        first, end = group[0].base, group[-1].end
-        name = fresh_name(first, end)
-        write_merged(core.segment(name), group, removed, core.spec.id)
-        core.put([(first, end, name)], removed)
+        self._replace(group, removed)
         for run in group:
             core.unlink(run.name or "")
+
+    def _replace(self, runs: tuple[Run, ...], removed: np.ndarray) -> None:
+        """Let one new segment stand for runs that follow each other."""
+        core, first, end = self.core, runs[0].base, runs[-1].end
+        name = fresh_name(first, end)
+        write_merged(core.segment(name), runs, removed, core.spec.id)
+        core.put([(first, end, name)], removed)
 
     def compact(self) -> None:
         """Make one segment of everything, without what was removed, and give free room back."""

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.errors import FormatError
-from neardup.index.incoming import EMPTY, Maker, are_named_so, tail_sum, whole_documents
+from neardup.index.folders import SEGMENTS
+from neardup.index.incoming import EMPTY, Maker, are_named_so, is_tail_whole, whole_documents
 from neardup.index.segments import Keys, open_segment
 from neardup.index.statements import Name, Reading, Row, TailRow
 from neardup.kernels.postings import RUN_FIELDS
@@ -34,6 +35,7 @@ __all__ = [
     "View",
     "Views",
     "documents_of",
+    "is_whole",
     "keys_of",
     "names_of",
     "with_run",
@@ -174,7 +176,7 @@ class Views:
         """
         assert self.folder is not None
         try:
-            return open_segment(self.folder / "segments" / name, first, span, self.rows, self.spec.id)
+            return open_segment(self.folder / SEGMENTS / name, first, span, self.rows, self.spec.id)
         except FormatError as exc:
             raise MissingError(first, span, name, str(exc)) from exc
 
@@ -182,7 +184,7 @@ class Views:
         """Batches that follow each other as one run, at most 64k documents each."""
         held: list[TailRow] = []
         for row in rows:
-            if row.sum != tail_sum(row.first, row.keys, row.prints, row.empty):
+            if not is_tail_whole(row):
                 raise MissingError(0, 0, "", f"the keys of the documents from {row.first} on are damaged")
             if held and (row.first != held[-1].first + held[-1].documents or row.first - held[0].first >= 1 << 16):
                 yield self._tail_run(held)
@@ -221,7 +223,7 @@ def documents_of(rows: list[Row], path: object) -> tuple[Documents, I64, I64]:
     numbers, ids, kinds, sums, texts = _columns(rows, path)
     documents = whole_documents(numbers, ids, kinds, sums, texts)
     if documents is None:
-        wrong = next((row for row in rows if not _is_whole(row, path)), rows[0])
+        wrong = next((row for row in rows if not is_whole(row, path)), rows[0])
         raise FormatError(
             f"{path}: the document {wrong[1]!r} is damaged: it is not what was added. Add it again with "
             "on_duplicate='replace' (--on-duplicate replace), or restore the file from a copy."
@@ -254,15 +256,20 @@ def _columns(rows: Sequence[tuple[Any, ...]], path: object) -> Any:
     return arrays[0], ids, arrays[1], arrays[2], *texts
 
 
-def _is_whole(row: Row, path: object) -> bool:
+def is_whole(row: Row, path: object) -> bool:
+    """Whether a stored document is as it was written.
+
+    Raises:
+        FormatError: it is not even of the types that it must have.
+    """
     return whole_documents(*_columns([row], path)) is not None
 
 
-def keys_of(reading: Reading, maker: Maker, path: object, first: int, span: int, *, threads: int) -> Keys:
+def keys_of(reading: Reading, maker: Maker, first: int, span: int, *, threads: int) -> Keys:
     """Keys of documents ``first`` to ``first + span``, made again from their texts. O(bytes of text)."""
 
     def make(rows: list[Row]) -> tuple[U32, U64, I64, I64]:
-        documents, at, kinds = documents_of(rows, path)
+        documents, at, kinds = documents_of(rows, reading.path)
         made = maker.named(documents, [row[1] for row in rows])
         return made.keys, made.prints, at - first, kinds
 

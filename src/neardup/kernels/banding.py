@@ -18,15 +18,20 @@ PART_SHIFT = np.uint64(55)
 EMPTY = np.uint32(0xFFFFFFFF)
 
 
+@part
+def _key(values, row, first, width):
+    """64-bit key of slots ``first`` to ``first + width`` of a row."""
+    x = np.uint64(first + 1) * M1
+    for s in range(first, first + width):
+        x = mix(x + np.uint64(values[row, s]))
+    return x
+
+
 @kernel
 def band_keys(values, rows, first, width, keys):
     """64-bit key of slots ``first`` to ``first + width`` for each of ``rows`` into ``keys``."""
     for i in range(rows.size):
-        row = rows[i]
-        x = np.uint64(first + 1) * M1
-        for s in range(first, first + width):
-            x = mix(x + np.uint64(values[row, s]))
-        keys[i] = x
+        keys[i] = _key(values, rows[i], first, width)
 
 
 @kernel
@@ -34,11 +39,7 @@ def all_keys(values, width, keys):
     """Keys of all rows in all bands, as ``band_keys`` gives them, into ``keys[bands, n]``."""
     for i in range(values.shape[0]):
         for band in range(keys.shape[0]):
-            first = band * width
-            x = np.uint64(first + 1) * M1
-            for s in range(first, first + width):
-                x = mix(x + np.uint64(values[i, s]))
-            keys[band, i] = x
+            keys[band, i] = _key(values, i, band * width, width)
 
 
 @kernel

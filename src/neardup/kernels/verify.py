@@ -115,6 +115,18 @@ def intersection(a, a_end, sets_a, b, b_end, sets_b, needed):
     return common
 
 
+@part
+def _share(a, size_a, sets_a, b, size_b, sets_b, threshold):
+    """Jaccard similarity of the sets that begin at ``a`` and ``b``, or -1 where it is below ``threshold``."""
+    needed = overlap_needed(size_a, size_b, threshold)
+    common = intersection(a, a + size_a, sets_a, b, b + size_b, sets_b, needed)
+    if common >= needed and size_a + size_b > 0:
+        share = common / (size_a + size_b - common)
+        if share >= threshold:
+            return share
+    return -1.0
+
+
 @kernel
 def check_pairs(left, right, starts, sizes, sets, threshold, similarity):
     """Exact Jaccard similarity of each pair of sets into ``similarity``, or -1 where it is below ``threshold``.
@@ -123,14 +135,7 @@ def check_pairs(left, right, starts, sizes, sets, threshold, similarity):
     """
     for p in range(left.size):
         a, b = left[p], right[p]
-        size_a, size_b = sizes[a], sizes[b]
-        needed = overlap_needed(size_a, size_b, threshold)
-        common = intersection(starts[a], starts[a] + size_a, sets, starts[b], starts[b] + size_b, sets, needed)
-        similarity[p] = -1.0
-        if common >= needed and size_a + size_b > 0:
-            share = common / (size_a + size_b - common)
-            if share >= threshold:
-                similarity[p] = share
+        similarity[p] = _share(starts[a], sizes[a], sets, starts[b], sizes[b], sets, threshold)
 
 
 @kernel
@@ -138,13 +143,4 @@ def check_across(left, right, starts_a, sizes_a, sets_a, starts_b, sizes_b, sets
     """As ``check_pairs``, of one set of a first collection and one of a second each."""
     for p in range(left.size):
         a, b = left[p], right[p]
-        size_a, size_b = sizes_a[a], sizes_b[b]
-        needed = overlap_needed(size_a, size_b, threshold)
-        common = intersection(
-            starts_a[a], starts_a[a] + size_a, sets_a, starts_b[b], starts_b[b] + size_b, sets_b, needed
-        )
-        similarity[p] = -1.0
-        if common >= needed and size_a + size_b > 0:
-            share = common / (size_a + size_b - common)
-            if share >= threshold:
-                similarity[p] = share
+        similarity[p] = _share(starts_a[a], sizes_a[a], sets_a, starts_b[b], sizes_b[b], sets_b, threshold)

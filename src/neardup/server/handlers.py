@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, unquote_to_bytes
 
 import msgspec
 
+from neardup.params import ON_DUPLICATE
 from neardup.server import openapi
 from neardup.server.exchange import JSON, Exchange, Headers
 from neardup.server.jobs import Adding, Reading, Removing, Writing, lookup_of
@@ -217,7 +218,7 @@ def _kind(exchange: Exchange) -> bytes:
 
 def _adding(exchange: Exchange) -> Adding:
     """The parameters of ``POST /documents``."""
-    known = {"on_duplicate": ("error", "skip", "replace"), "if_new": ("false", "true")}
+    known = {"on_duplicate": ON_DUPLICATE, "if_new": ("false", "true")}
     given: dict[str, str] = {}
     for name, value in parse_qsl(exchange.query_string.decode("latin-1"), keep_blank_values=True):
         if name not in known:

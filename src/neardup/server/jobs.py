@@ -105,10 +105,9 @@ class Reading:
         if not (query.with_text or query.passages):
             return _answer(hits)
         answer = Answer(hits=[])
-        for hit in hits:
+        for hit, stored in zip(hits, self._index.get_many([hit.id for hit in hits]), strict=True):
             if time.monotonic() > deadline:
                 raise Problem(504, f"the answer took longer than {self._seconds:g} s. Ask for fewer hits with top.")
-            stored = self._index.get(hit.id)
             if stored is None:
                 continue
             found = _found(hit)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from neardup.cli.index.reading import Counts
     from neardup.cli.working import Stoppable
     from neardup.formats import Reader
-    from neardup.params import Spec
 
 __all__ = ["command"]
 
@@ -117,7 +116,7 @@ def _add(
     seconds = time.perf_counter() - begin
     shared.tell(
         {**added.as_dict(), "documents": documents, "seconds": round(seconds, 4), "spec_id": spec.id},
-        [*shared.added_rows(added, documents=documents, seconds=seconds), *_spec_rows(spec, verbose)],
+        [*shared.added_rows(added, documents=documents, seconds=seconds), *shared.id_and_spec(spec, verbose=verbose)],
         shared.added_words(added, documents=documents, seconds=seconds, spec_id=spec.id),
         json=json,
         quiet=quiet,
@@ -165,11 +164,11 @@ def _admit(
     rows = [
         ("added", f"{new:,} of {counted(counts.documents, 'document')}"),
         ("not added", f"{near:,} near to another, {skipped:,} with an id that was there"),
-        ("left out", f"{counted(counts.bad, 'bad record')}, {counted(counts.blank, 'blank line')}"),
+        shared.left_out(counts.bad, counts.blank),
         ("in the index", counted(documents, "document")),
         ("time", duration(seconds)),
         *([("written", ", ".join(files))] if files else []),
-        *_spec_rows(spec, verbose),
+        *shared.id_and_spec(spec, verbose=verbose),
     ]
     summary = {
         "read": counts.documents, "added": new, "near": near, "skipped": skipped, "bad": counts.bad,
@@ -216,10 +215,3 @@ def _admitted(held: Any, reader: Reader, counts: Counts, how: dict[str, Any], st
             "similarity": pa.chunked_array(list(similarities), pa.float64()),
         }
     )
-
-
-def _spec_rows(spec: Spec, verbose: bool) -> list[tuple[str, str]]:
-    """The whole spec, where it is asked for."""
-    if not verbose:
-        return []
-    return [("spec", spec.id), *((f"  {key}", str(value)) for key, value in spec.as_dict().items())]

@@ -230,10 +230,10 @@ def _tell(
         ("documents", f"{counts.documents:,}"),
         ("new", f"{stream.new:,}"),
         ("removed", f"{stream.near:,} near to another, {stream.skipped:,} with an id that was there"),
-        ("left out", f"{counted(counts.bad, 'bad record')}, {counted(counts.blank, 'blank line')}"),
+        shared.left_out(counts.bad, counts.blank),
         ("in the index", counted(documents, "document")),
         ("time", duration(seconds)),
-        *([("spec", spec.id), *((f"  {key}", str(value)) for key, value in spec.as_dict().items())] * verbose),
+        *shared.id_and_spec(spec, verbose=verbose),
     ]
     summary = {
         "read": counts.documents, "new": stream.new, "near": stream.near, "skipped": stream.skipped,

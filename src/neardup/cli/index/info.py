@@ -33,6 +33,7 @@ def command(*, index: Path, json: bool, quiet: bool, verbose: bool) -> None:
     """
     from neardup import Index
     from neardup.cli.find import check_voices, stdout_errors
+    from neardup.cli.summary import labelled
 
     check_voices(quiet=quiet, verbose=verbose)
     with Index.open(index, read_only=True) as held:
@@ -41,7 +42,7 @@ def command(*, index: Path, json: bool, quiet: bool, verbose: bool) -> None:
         if json:
             click.echo(jsonlib.dumps(info.as_dict(), ensure_ascii=False, indent=2))
         else:
-            click.echo("\n".join(f"{label:<14}{text}" for label, text in _rows(info, verbose=verbose)))
+            click.echo("\n".join(labelled(_rows(info, verbose=verbose))))
 
 
 def _rows(info: IndexInfo, *, verbose: bool) -> list[tuple[str, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 import time
 from pathlib import Path
 from typing import Any
@@ -54,9 +53,8 @@ def command(
     """
     from neardup import Index
     from neardup.cli import working
-    from neardup.cli.find import check_voices, stdout_errors
+    from neardup.cli.find import check_voices, tell
     from neardup.cli.progress import observer
-    from neardup.cli.summary import closing_line, summary_lines, with_writing
 
     check_voices(quiet=quiet, verbose=verbose)
     targets = tables.choose_targets(index, (), output, format, json=json, clusters=clusters)
@@ -66,14 +64,14 @@ def command(
     begin = time.perf_counter()
     written = zip([found.pairs, found.clusters], targets, strict=True)
     files = tables.write(ctx, written, spec=found.spec.as_dict(), threshold=found.spec.threshold)
-    summary = with_writing(found.summary.as_dict(), time.perf_counter() - begin)
-    if json:
-        with stdout_errors():
-            click.echo(jsonlib.dumps(summary, ensure_ascii=False, indent=2))
-    if quiet:
-        return
-    if not json:
-        crowds = found.crowds.to_pylist()
-        lines = summary_lines(summary, crowds=crowds, faults=found.faults, files=files, verbose=verbose)
-        click.echo("\n".join(lines), err=True)
-    click.echo(closing_line(summary), err=True)
+    tell(
+        found.summary.as_dict(),
+        found.crowds.to_pylist(),
+        found.faults,
+        files,
+        None,
+        seconds=time.perf_counter() - begin,
+        json=json,
+        quiet=quiet,
+        verbose=verbose,
+    )

@@ -154,11 +154,11 @@ def _tell(
     rows = [
         ("found", f"{counted(table.num_rows, 'hit')} of similarity {facts['threshold']:g} or more"),
         ("queries", f"{counts.documents:,}, {found:,} of them with a hit"),
-        ("left out", f"{counted(counts.bad, 'bad record')}, {counted(counts.blank, 'blank line')}"),
+        shared.left_out(counts.bad, counts.blank),
         ("in the index", in_index),
         ("time", duration(seconds)),
         *([("written", ", ".join(files))] if files else []),
-        *([("spec", spec.id), *((f"  {key}", str(value)) for key, value in spec.as_dict().items())] * verbose),
+        *shared.id_and_spec(spec, verbose=verbose),
     ]
     summary = {
         "queries": counts.documents, "answered": found, "hits": table.num_rows, "bad": counts.bad,

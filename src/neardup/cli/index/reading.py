@@ -11,10 +11,7 @@ if TYPE_CHECKING:
     from neardup.formats import Reader
     from neardup.types import Batch, Documents, Fault
 
-__all__ = ["READING", "Asked", "Counts", "asked", "id_column", "joined", "open_reader", "texts_of"]
-
-READING = ("text", "id", "glob", "encoding", "on_bad", "input_format")
-"""Options of reading, as the library names them."""
+__all__ = ["Asked", "Counts", "asked", "id_column", "joined", "open_reader", "texts_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +34,7 @@ class Counts:
 
     def note(self, batch: Batch) -> None:
         """Count a batch."""
-        from neardup.formats.ledger import MOST_FAULTS
+        from neardup.types import MOST_FAULTS
 
         self.documents += len(batch.documents)
         self.bad += batch.bad
@@ -47,6 +44,7 @@ class Counts:
 
 def open_reader(inputs: Sequence[Path], options: Mapping[str, Any], *, item: bool) -> Reader:
     """Open inputs as ``find`` does; ``item``: documents are sets of items."""
+    from neardup.cli.working import READING
     from neardup.formats import open_inputs
 
     return open_inputs(list(inputs), **{name: options[name] for name in READING}, item=item)
@@ -54,14 +52,12 @@ def open_reader(inputs: Sequence[Path], options: Mapping[str, Any], *, item: boo
 
 def asked(reader: Reader, counts: Counts) -> Iterator[Asked]:
     """Yield the documents of a reader in order, and count them."""
+    from neardup.formats.ids import ids_of
+
     for task in reader.tasks():
         batch = task()
         counts.note(batch)
-        if batch.ids is not None:
-            ids = batch.ids.to_pylist()
-        else:
-            ids = [f"{batch.source}:{row}" for row in batch.rows.tolist()]
-        yield Asked(ids, texts_of(batch.documents, item=reader.options.item), batch.consumed)
+        yield Asked(ids_of(batch), texts_of(batch.documents, item=reader.options.item), batch.consumed)
 
 
 def texts_of(documents: Documents, *, item: bool) -> list[Any]:

@@ -20,13 +20,16 @@ from neardup.errors import InputError
 if TYPE_CHECKING:
     from neardup.cli.progress import Watching
     from neardup.index.model import Added, IndexInfo
+    from neardup.params import Spec
 
 __all__ = [
     "Counting",
     "added_rows",
     "added_words",
+    "id_and_spec",
     "index_path",
     "json_answer",
+    "left_out",
     "making",
     "missing",
     "near",
@@ -35,9 +38,9 @@ __all__ = [
     "spec_rows",
     "tell",
     "top",
+    "whole_spec",
 ]
 
-_LABEL_WIDTH = 14
 
 index_path: options.Decorator[Any] = click.argument("index", metavar="INDEX", type=click.Path(path_type=Path))
 
@@ -54,7 +57,7 @@ making: options.Decorator[Any] = options.together(
 
 on_duplicate: options.Decorator[Any] = click.option(
     "--on-duplicate",
-    type=click.Choice(["error", "skip", "replace"]),
+    type=click.Choice(params.ON_DUPLICATE),
     default="error",
     show_default=True,
     help="What a document does whose id is there already: end the command with a message, be left out, or take the"
@@ -63,7 +66,7 @@ on_duplicate: options.Decorator[Any] = click.option(
 
 missing: options.Decorator[Any] = click.option(
     "--missing",
-    type=click.Choice(["error", "skip"]),
+    type=click.Choice(params.ON_MISSING),
     default="error",
     show_default=True,
     help="What an id does that is not there: end the command with a message before anything is removed, or be left"
@@ -143,7 +146,7 @@ def tell(
 ) -> None:
     """Say what was done: as JSON on stdout when asked for, else as ``rows`` on stderr; the closing line always."""
     from neardup.cli.find import stdout_errors
-    from neardup.cli.summary import FAULTS_SHOWN, printable
+    from neardup.cli.summary import FAULTS_SHOWN, labelled, printable
 
     if json:
         with stdout_errors():
@@ -151,8 +154,8 @@ def tell(
     if quiet:
         return
     if not json:
-        for label, text in rows:
-            click.echo(f"{label:<{_LABEL_WIDTH}}{text}", err=True)
+        for line in labelled(rows):
+            click.echo(line, err=True)
         if faults:
             bad = max(summary.get("bad", 0), len(faults))
             click.echo(f"bad records, left out ({bad:,}):", err=True)
@@ -170,10 +173,27 @@ def added_rows(added: Added, *, documents: int, seconds: float) -> list[tuple[st
     return [
         ("added", f"{added.added:,}, {added.replaced:,} replaced, {added.skipped:,} skipped"),
         ("of these", f"{added.empty:,} empty, {added.short:,} shorter than one shingle"),
-        ("left out", f"{counted(added.bad, 'bad record')}, {counted(added.blank, 'blank line')}"),
+        left_out(added.bad, added.blank),
         ("in the index", counted(documents, "document")),
         ("time", duration(seconds)),
     ]
+
+
+def left_out(bad: int, blank: int) -> tuple[str, str]:
+    """What was left out of inputs, for a person."""
+    from neardup.cli.summary import counted
+
+    return "left out", f"{counted(bad, 'bad record')}, {counted(blank, 'blank line')}"
+
+
+def whole_spec(spec: Mapping[str, Any], *, verbose: bool) -> list[tuple[str, str]]:
+    """Every part of a spec, where that is asked for."""
+    return [(f"  {key}", str(value)) for key, value in spec.items()] if verbose else []
+
+
+def id_and_spec(spec: Spec, *, verbose: bool) -> list[tuple[str, str]]:
+    """The whole spec below its id, where that is asked for."""
+    return [("spec", spec.id), *whole_spec(spec.as_dict(), verbose=verbose)] if verbose else []
 
 
 def added_words(added: Added, *, documents: int, seconds: float, spec_id: str) -> list[str]:
@@ -194,11 +214,10 @@ def spec_rows(info: IndexInfo, *, verbose: bool) -> list[tuple[str, str]]:
     """What an index was made for; with ``verbose`` the whole spec."""
     from neardup.cli.summary import similarity_text
 
-    details = [(f"  {key}", str(value)) for key, value in info.spec.items()] if verbose else []
     return [
         ("threshold", f"{info.threshold:g}"),
         ("recall", f"{similarity_text(info.recall, 0.0)} promised at the threshold ({info.bands} bands)"),
         ("shingles", f"{info.shingle}, normalised by {info.normalize}"),
         ("spec", info.spec_id),
-        *details,
+        *whole_spec(info.spec, verbose=verbose),
     ]

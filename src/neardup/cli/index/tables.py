@@ -11,11 +11,10 @@ from typing import Any
 import click
 
 from neardup.cli import WRITTEN, silence_stdout
+from neardup.cli.working import STDOUT
 from neardup.errors import InputError
 
-__all__ = ["STDOUT", "Target", "check_files", "choose_targets", "write"]
-
-STDOUT = "-"
+__all__ = ["Target", "check_files", "choose_targets", "write"]
 
 
 @dataclass(frozen=True, slots=True)
