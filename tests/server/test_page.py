@@ -17,7 +17,7 @@ from tests.server.browser import Browser
 from tests.server.running import Running
 
 import neardup
-from neardup.index.passages import shared_passages
+from neardup.pipeline.passages import shared_passages
 from neardup.params import Normalize, Shingle
 from neardup.server.security import PAGE_HEADERS
 

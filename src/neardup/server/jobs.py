@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET
 
 from neardup.errors import InputError
-from neardup.index.passages import shared_passages
+from neardup.pipeline.passages import shared_passages
 from neardup.server.limits import Limits
 from neardup.server.problems import Problem
 from neardup.server.wire import Answer, Answers, Document, Found, LineStatus, Match, Query, check_document, read

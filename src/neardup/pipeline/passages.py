@@ -11,7 +11,25 @@ from neardup.stages import text as text_stage
 from neardup.stages.passages import Occurrences, Passages
 from neardup.stages.shingle import Hasher
 
-__all__ = ["Passages", "shared_passages"]
+__all__ = ["Marker", "Occurrences", "Passages", "shared_passages"]
+
+
+class Marker:
+    """Finds shared passages under one spec. A text that is held against many is looked through once."""
+
+    def __init__(self, *, shingle: Shingle, normalize: Normalize, seed: int) -> None:
+        self._normalize = normalize
+        self._hasher = Hasher(shingle, seed)
+
+    def occurrences(self, text: str) -> Occurrences:
+        """Every shingle of a text as it was written, in order. Linear."""
+        traced = offsets.trace(text, self._normalize)
+        assert traced.text == text_stage.normalize_text(text, self._normalize), "offsets follow another normalisation"
+        return passages.find_occurrences(traced.text, traced.starts, traced.ends, self._hasher)
+
+    def shared(self, a: Occurrences, b: Occurrences) -> Passages:
+        """What two texts share: marked are the characters that a shingle of both sets covers, and no others. Linear."""
+        return passages.find_passages(a, b)
 
 
 def shared_passages(a: str, b: str, *, shingle: Shingle, normalize: Normalize, seed: int) -> Passages:
@@ -22,7 +40,7 @@ def shared_passages(a: str, b: str, *, shingle: Shingle, normalize: Normalize, s
 
     Args:
         a, b: texts as they were written; a set is its items with white space between.
-        shingle, normalize: of the index.
+        shingle, normalize: of the run or the index.
         seed: of the shingle hashes.
 
     >>> found = shared_passages(
@@ -31,11 +49,5 @@ def shared_passages(a: str, b: str, *, shingle: Shingle, normalize: Normalize, s
     >>> found.a, found.b, found.links
     ([(1, 16)], [(3, 18)], [0])
     """
-    hasher = Hasher(shingle, seed)
-    return passages.find_passages(_occurrences(a, normalize, hasher), _occurrences(b, normalize, hasher))
-
-
-def _occurrences(text: str, normalize: Normalize, hasher: Hasher) -> Occurrences:
-    traced = offsets.trace(text, normalize)
-    assert traced.text == text_stage.normalize_text(text, normalize), "offsets follow another normalisation"
-    return passages.find_occurrences(traced.text, traced.starts, traced.ends, hasher)
+    marker = Marker(shingle=shingle, normalize=normalize, seed=seed)
+    return marker.shared(marker.occurrences(a), marker.occurrences(b))
