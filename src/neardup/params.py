@@ -17,10 +17,12 @@ from neardup.errors import InputError, did_you_mean
 
 __all__ = [
     "AUTO",
+    "CONTAINMENT",
     "DEFAULT_ALARM",
     "DEFAULT_AUDIT",
     "DEFAULT_CROWD",
     "DEFAULT_KEEP",
+    "DEFAULT_MEASURE",
     "DEFAULT_NORMALIZE",
     "DEFAULT_RECALL",
     "DEFAULT_SEED",
@@ -30,6 +32,7 @@ __all__ = [
     "DEFAULT_WEIGHTS",
     "LINK_RULES",
     "MAX_SLOTS",
+    "MEASURES",
     "MIN_SLOTS",
     "ON_DUPLICATE",
     "ON_MISSING",
@@ -42,6 +45,7 @@ __all__ = [
     "Spec",
     "check_exact",
     "check_link",
+    "check_measure",
     "check_probability",
     "check_share",
     "check_sketch",
@@ -55,6 +59,7 @@ SPEC_VERSION = 1
 
 DEFAULT_THRESHOLD = 0.8
 DEFAULT_RECALL = 0.99
+DEFAULT_MEASURE = "jaccard"
 DEFAULT_SHINGLE = "char:9"
 DEFAULT_NORMALIZE = "nfc"
 DEFAULT_SKETCH = "hybrid"
@@ -75,6 +80,9 @@ DEFAULT_WEIGHTS = (0.5, 0.5)
 MIN_SLOTS, MAX_SLOTS = 2, 4096
 SKETCH_FAMILIES = ("hybrid", "independent", "one-permutation", "permutation", "universal")
 LINK_RULES = ("star", "connected")
+CONTAINMENT = "containment"
+MEASURES = (DEFAULT_MEASURE, CONTAINMENT)
+"""Of two sets: the share of their union that both have, and the share of the smaller one that the other has."""
 ON_DUPLICATE = ("error", "skip", "replace")
 """What a document does whose id an index has."""
 ON_MISSING = ("error", "skip")
@@ -175,6 +183,11 @@ def check_sketch(value: str) -> str:
 def check_link(value: str) -> str:
     """Return the name of a link rule, or raise InputError listing them."""
     return _choice(value, LINK_RULES, "link")
+
+
+def check_measure(value: str) -> str:
+    """Return the name of a measure of similarity, or raise InputError listing them."""
+    return _choice(value, MEASURES, "measure")
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,6 +357,8 @@ class Spec:
     collapse_exact: bool = False
     exact: bool = False
     """Found by the exact join: no signatures (0 slots, no bands, sketch "none"), and no pair is missed."""
+    measure: str = DEFAULT_MEASURE
+    """Of similarity. Pairs of a containment of the threshold are all found, by a join of their own."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the spec as plain JSON values, with its version and id."""
@@ -360,8 +375,10 @@ class Spec:
         return hashlib.sha256(canonical.encode()).hexdigest()[:12]
 
     def _fields(self) -> dict[str, Any]:
-        """All fields; ``exact`` only where it is set, so that specs made before there was one keep their id."""
+        """All fields; ``exact`` and ``measure`` only where set, so that specs made before they were keep their id."""
         plain = asdict(self)
         if not self.exact:
             del plain["exact"]
+        if self.measure == DEFAULT_MEASURE:
+            del plain["measure"]
         return plain

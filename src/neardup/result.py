@@ -36,8 +36,7 @@ class Summary:
     exact_copies: int
     """Documents whose normalised text an earlier document has."""
     candidates: int
-    """Candidate pairs that the bands gave, before the estimate filter; those that shared a rare shingle, in an exact
-    join."""
+    """Candidate pairs that the bands gave, before the estimate filter; those that shared a rare shingle, in a join."""
     checked: int
     """Pairs whose exact similarity was computed."""
     pairs: int
@@ -55,7 +54,7 @@ class Summary:
     link: str
     sketch: str
     method: str
-    """How pairs were found: ``banding`` or ``exact join``."""
+    """How pairs were found: ``banding``, ``exact join`` or ``containment join``."""
     choice: str | None
     """Why, where the plan decided."""
     seconds: dict[str, float]

@@ -24,7 +24,7 @@ from neardup._version import __version__
 from neardup.errors import InputError
 from neardup.formats import Ledger, Reader
 from neardup.formats.arrays import numbers
-from neardup.params import Spec, parse_memory
+from neardup.params import CONTAINMENT, Spec, parse_memory
 from neardup.pipeline import run as pipeline
 from neardup.pipeline.check import TooLargeError
 from neardup.pipeline.observe import Observer, Silent, peak_memory
@@ -36,6 +36,8 @@ __all__ = ["Finding", "Run", "check_threads", "make_summary"]
 
 PIECE = 1 << 16
 """Rows named at a time."""
+CONTAINED = pa.array(["a", "both", "b"])
+"""Which of a pair is part of the other: where the first set is smaller, as large, larger."""
 REST_PIECES = 8
 """Pieces after which memory that was freed is given back."""
 
@@ -169,9 +171,14 @@ class Finding:
         self._pairs = 0
 
     def pairs(self) -> pa.RecordBatchReader:
-        """id_a, id_b, similarity: a stream, so that the pairs need not fit into memory; read it before ``summary``."""
-        ids = self._run.ledger.ids
+        """id_a, id_b, similarity: a stream, so that the pairs need not fit into memory; read it before ``summary``.
+
+        Of containment also contained: which one is part of the other, "a", "b" or, of equally large sets, "both".
+        """
+        ids, sizes = self._run.ledger.ids, self._found.sizes
         schema = pa.schema([("id_a", ids.type), ("id_b", ids.type), ("similarity", pa.float64())])
+        if sizes is not None:
+            schema = schema.append(pa.field("contained", pa.string()))
 
         def batches() -> Iterator[pa.RecordBatch]:
             self._pairs = 0
@@ -180,6 +187,9 @@ class Finding:
                 if number % REST_PIECES == 0:
                     self._run.space.settle()
                 columns = [ids.take(piece.left), ids.take(piece.right), numbers(piece.similarity)]
+                if sizes is not None:
+                    larger = np.sign(sizes.of(piece.left) - sizes.of(piece.right))
+                    columns.append(CONTAINED.take(numbers(larger + 1)))
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
         return pa.RecordBatchReader.from_batches(schema, batches())
@@ -267,7 +277,7 @@ def make_summary(
         bands=str(spec.bands),
         link=link,
         sketch=spec.sketch,
-        method="exact join" if spec.exact else "banding",
+        method=_method(spec),
         choice=run.choice,
         seconds={name: round(value, 4) for name, value in tally.seconds.items()},
         total_seconds=round(seconds, 4),
@@ -280,3 +290,9 @@ def make_summary(
         spec_id=spec.id,
         version=__version__,
     )
+
+
+def _method(spec: Spec) -> str:
+    if spec.measure == CONTAINMENT:
+        return "containment join"
+    return "exact join" if spec.exact else "banding"

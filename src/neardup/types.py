@@ -107,11 +107,11 @@ class Fault:
     source: str
     """The input as the user named it."""
     row: int
-    """1-based line (text formats) or row (columnar formats)."""
+    """1-based line (text formats) or row (columnar formats); 0: the whole file."""
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.source}:{self.row}: {self.reason}"
+        return f"{self.source}:{self.row}: {self.reason}" if self.row else f"{self.source}: {self.reason}"
 
 
 MOST_FAULTS = 1000

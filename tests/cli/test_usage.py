@@ -153,7 +153,7 @@ def test_the_choices_of_the_options_are_those_of_the_library() -> None:
     help_of = {option.name: option.help for option in find.params[1:]}
     assert ", ".join(TEXT_NAMES) in help_of["text"]
     assert ", ".join(ID_NAMES) in help_of["id"]
-    assert " and ".join(DEFAULT_GLOBS) in help_of["glob"]
+    assert f"{', '.join(DEFAULT_GLOBS[:-1])} and {DEFAULT_GLOBS[-1]}" in help_of["glob"]
 
 
 @pytest.mark.parametrize(

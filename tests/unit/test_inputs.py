@@ -81,7 +81,9 @@ def test_a_folder_with_a_format_takes_its_suffixes(here: Path) -> None:
 
 def test_a_folder_without_matches_says_what_it_holds(here: Path) -> None:
     make({"d/one.parquet": "", "d/two.parquet": ""})
-    with pytest.raises(InputError, match=r"d has no file that matches \*\.txt or \*\.md\. .*--glob '\*\.parquet'"):
+    with pytest.raises(
+        InputError, match=r"d has no file that matches \*\.txt, \*\.md, .* or \*\.xhtml\. .*--glob '\*\.parquet'"
+    ):
         open_inputs("d")
     os.mkdir("empty")
     with pytest.raises(InputError, match="It holds no files"):

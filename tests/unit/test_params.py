@@ -15,6 +15,7 @@ from neardup.params import (
     Spec,
     check_exact,
     check_link,
+    check_measure,
     check_probability,
     check_sketch,
     check_slots,
@@ -135,6 +136,8 @@ def test_names_of_choices_are_listed_and_the_near_one_suggested():
         check_sketch("univesal")
     with pytest.raises(InputError, match=r"star, connected.*Did you mean 'star'"):
         check_link("stars")
+    with pytest.raises(InputError, match=r"jaccard, containment.*Did you mean 'containment'"):
+        check_measure("containmnt")
 
 
 def test_each_field_of_a_spec_changes_its_id_and_equal_specs_share_it():
@@ -151,6 +154,7 @@ def test_each_field_of_a_spec_changes_its_id_and_equal_specs_share_it():
         "crowd": 10,
         "collapse_exact": True,
         "exact": True,
+        "measure": "containment",
     }
     assert set(others) == {field.name for field in fields(Spec)}
     ids = {replace(SPEC, **{name: value}).id for name, value in others.items()}

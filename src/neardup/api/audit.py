@@ -46,6 +46,7 @@ def audit(
     id: str | None = None,
     glob: str | None = None,
     encoding: str = "utf-8",
+    boilerplate: str = "keep",
     on_bad: str = "fail",
     input_format: str | None = None,
     threads: int | None = None,
@@ -66,7 +67,7 @@ def audit(
         documents: how many distinct texts to draw; all when there are fewer.
         sample_seed: which ones. The interval holds the recall of the search for about 95 of 100 seeds, or more.
         threshold, recall, shingle, normalize, sketch, slots, bands, seed, exact, crowd: as for ``find``.
-        text, id, glob, encoding, on_bad, input_format, threads, block: as for ``find``.
+        text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
         memory, workdir, resume, observer: as for ``find``.
 
     Returns:
@@ -102,6 +103,7 @@ def audit(
         id=id,
         glob=glob,
         encoding=encoding,
+        boilerplate=boilerplate,
         on_bad=on_bad,
         input_format=input_format,
         item=spec.shingle.kind == "item",

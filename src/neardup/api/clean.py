@@ -59,6 +59,7 @@ def dedup(
     id: str | None = None,
     glob: str | None = None,
     encoding: str = "utf-8",
+    boilerplate: str = "keep",
     on_bad: str = "fail",
     input_format: str | None = None,
     threads: int | None = None,
@@ -87,8 +88,8 @@ def dedup(
         annotate: leave nothing out, and add the columns cluster, keeper and similarity.
         alarm: the summary names sources that lose more than this share.
         exact, threshold, recall, shingle, normalize, sketch, slots, bands, seed, crowd: as for ``find``.
-        text, id, glob, encoding, on_bad, input_format, threads, block: as for ``find``; bad records that are skipped
-            stay in the copies as they are.
+        text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``; bad records that
+            are skipped, and documents that cannot be read, stay in the copies as they are.
         memory, workdir, resume, observer: as for ``find``.
 
     Returns:
@@ -129,6 +130,7 @@ def dedup(
         id=id,
         glob=glob,
         encoding=encoding,
+        boilerplate=boilerplate,
         on_bad=on_bad,
         input_format=input_format,
         item=spec.shingle.kind == "item",

@@ -47,6 +47,7 @@ def figures(
     id: str | None = None,
     glob: str | None = None,
     encoding: str = "utf-8",
+    boilerplate: str = "keep",
     on_bad: str = "fail",
     input_format: str | None = None,
     threads: int | None = None,
@@ -69,7 +70,7 @@ def figures(
             ``scaling``; all when empty.
         formats: ``png``, ``svg`` or ``pdf``, or several.
         threshold, recall, shingle, normalize, sketch, slots, bands, seed, crowd: as for ``find``.
-        text, id, glob, encoding, on_bad, input_format, threads, block: as for ``find``.
+        text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
         memory, workdir, resume, observer: as for ``find``.
 
     Returns:
@@ -105,6 +106,7 @@ def figures(
         id=id,
         glob=glob,
         encoding=encoding,
+        boilerplate=boilerplate,
         on_bad=on_bad,
         input_format=input_format,
         item=spec.shingle.kind == "item",

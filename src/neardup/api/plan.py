@@ -46,6 +46,7 @@ def plan(
     id: str | None = None,
     glob: str | None = None,
     encoding: str = "utf-8",
+    boilerplate: str = "keep",
     on_bad: str = "fail",
     input_format: str | None = None,
     threads: int | None = None,
@@ -67,7 +68,7 @@ def plan(
         rule: the plan is for the bands that a rule takes: ``recall``, ``threshold``, ``divisor``, ``log`` or ``area``.
         weights: of the areas of false positives and false negatives, for the rule ``area``.
         shingle, normalize, sketch, seed, collapse_exact, crowd: as for ``find``.
-        text, id, glob, encoding, on_bad, input_format, threads, block: as for ``find``.
+        text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
         memory: limit of the run that is planned, and of the plan itself.
         observer: told about progress.
 
@@ -112,6 +113,7 @@ def plan(
         id=id,
         glob=glob,
         encoding=encoding,
+        boilerplate=boilerplate,
         on_bad=on_bad,
         input_format=input_format,
         item=spec.shingle.kind == "item",

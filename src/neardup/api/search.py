@@ -11,7 +11,9 @@ from neardup.formats.across import open_across
 from neardup.formats.objects import hold
 from neardup.params import (
     AUTO,
+    CONTAINMENT,
     DEFAULT_CROWD,
+    DEFAULT_MEASURE,
     DEFAULT_NORMALIZE,
     DEFAULT_RECALL,
     DEFAULT_SEED,
@@ -35,6 +37,7 @@ __all__ = ["find"]
 def find(
     inputs: Any,
     *,
+    measure: str = DEFAULT_MEASURE,
     exact: bool | str = False,
     against: Any = None,
     threshold: float = DEFAULT_THRESHOLD,
@@ -52,6 +55,7 @@ def find(
     id: str | None = None,
     glob: str | None = None,
     encoding: str = "utf-8",
+    boilerplate: str = "keep",
     on_bad: str = "fail",
     input_format: str | None = None,
     threads: int | None = None,
@@ -63,19 +67,23 @@ def find(
 ) -> Result:
     """Find the near-duplicates of a collection: verified pairs, clusters, a summary.
 
-    Every pair reported has exact Jaccard similarity of at least ``threshold`` on its shingle sets (sets of 64-bit
-    hashes). A pair at the threshold is found with probability ``recall`` at least, a more similar one with more. The
-    answer is the same for any ``threads`` and ``block``; the order of the input decides the order of rows only.
+    Every pair reported has exact similarity of at least ``threshold`` on its shingle sets (sets of 64-bit hashes). A
+    pair at the threshold is found with probability ``recall`` at least, a more similar one with more. The answer is
+    the same for any ``threads`` and ``block``; the order of the input decides the order of rows only.
 
     Args:
         inputs: a path (file, folder, glob) or a list of ``pathlib.Path``; a list of str (the documents); an iterable
             or mapping of (id, text); any object with the Arrow PyCapsule interface (a data frame, a table, a column).
             With ``shingle="item"`` a document may be a list or set of str or int.
+        measure: ``jaccard``, the share of the shingles of both that both have, or ``containment``, the share of the
+            smaller set that the larger one has: for texts that are part of others. Pairs of a containment are all
+            found, by a join of its own that takes no slots, bands or sketch, and have the column contained: which is
+            part of the other, "a", "b" or, of equally large sets, "both".
         exact: find all pairs by the exact join, none missed, instead of those that banding finds. ``"auto"``: when the
             plan predicts it to be no slower; the inputs are then read twice.
         against: a second collection, given as ``inputs`` may be: then only pairs of one of its documents (id_b) with
             one of the inputs (id_a) are found, by the exact join, and no clusters are made.
-        threshold: least Jaccard similarity, 0 < t <= 1.
+        threshold: least similarity, 0 < t <= 1.
         recall: least probability of finding a pair at the threshold.
         shingle: ``char:K``, ``word:K``, ``byte:K`` or ``item``.
         normalize: comma list of ``none|nfc|nfkc``, ``casefold``, ``punct``, ``space``, ``strip``.
@@ -90,6 +98,7 @@ def find(
         text, id: columns; guessed by the usual names when None.
         glob: pattern of the files of a folder.
         encoding: of text files.
+        boilerplate: of web pages: ``keep``, or ``remove`` menus, headers and footers.
         on_bad: ``fail`` at the first record that cannot be used, or ``skip`` and count.
         input_format: when the name of a file does not tell.
         threads: how many; all processors when None.
@@ -125,10 +134,13 @@ def find(
         crowd=crowd,
         collapse_exact=collapse_exact,
         exact=check_exact(exact) or against is not None,
+        measure=measure,
     )
     check_link(link)
     if against is not None and collapse_exact:
         raise InputError("collapse_exact is for one collection; against compares two. Give one of them.")
+    if exact == AUTO and spec.measure == CONTAINMENT:
+        raise InputError(f"exact is {AUTO!r}, and containment is always exact. Leave exact out.")
     auto = exact == AUTO and against is None
     reader = open_across(
         hold(inputs) if auto else inputs,
@@ -137,6 +149,7 @@ def find(
         id=id,
         glob=glob,
         encoding=encoding,
+        boilerplate=boilerplate,
         on_bad=on_bad,
         input_format=input_format,
         item=spec.shingle.kind == "item",

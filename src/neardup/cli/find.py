@@ -21,13 +21,22 @@ import click
 from neardup.cli import WRITTEN, options, silence_stdout, working
 from neardup.cli.working import STDOUT
 from neardup.errors import InputError
-from neardup.params import DEFAULT_SKETCH, Bands
+from neardup.params import CONTAINMENT, DEFAULT_SKETCH, Bands
 
 if TYPE_CHECKING:
     from neardup.auditing import Audit
     from neardup.runs import Finding, Run
 
-__all__ = ["check_banding", "check_exact", "check_voices", "command", "stdout_errors", "stdout_format", "tell"]
+__all__ = [
+    "check_banding",
+    "check_exact",
+    "check_measure",
+    "check_voices",
+    "command",
+    "stdout_errors",
+    "stdout_format",
+    "tell",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +72,7 @@ def _documents(value: Any) -> int:
     "  neardup find train.parquet --against test.jsonl --shingle word:5 -t 0.5",
 )
 @options.inputs
+@options.measure
 @options.threshold
 @options.recall
 @options.exact
@@ -116,9 +126,9 @@ def command(
     INPUT is any mix of folders (one document a file), JSONL, CSV, TSV, Parquet and Arrow files, text files
     (one document each), each also compressed as .gz or .zst, glob patterns, and - for stdin.
 
-    Pairs (id_a, id_b, similarity) go to stdout or to the file that -o names; everything else goes to
-    stderr. What does not fit into --memory is worked on in files beside the output, and a run that was
-    stopped goes on from there with --resume.
+    Pairs (id_a, id_b, similarity) go to stdout or to the file that -o names; everything else goes to stderr. With
+    --measure containment they say too which one is part of the other (contained: a, b or both). What does not fit
+    into --memory is worked on in files beside the output, and a run that was stopped goes on from there with --resume.
 
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C; a run that fails or is stopped leaves
     no half-written output.
@@ -126,6 +136,7 @@ def command(
     check_voices(quiet=quiet, verbose=verbose)
     check_banding(search["slots"], search["bands"])
     check_exact(search, against)
+    check_measure(search, audit=audit, dry_run=dry_run)
     if against and clusters is not None:
         raise click.UsageError("between two collections there are pairs and no clusters. Leave --clusters out.")
     if dry_run:
@@ -163,15 +174,30 @@ def check_banding(slots: int | None, bands: Bands | None) -> None:
 
 def check_exact(search: dict[str, Any], against: tuple[Path, ...] = ()) -> None:
     """Raise UsageError when options of banding are given for the exact join, which has none."""
-    asked = "--against" if against else "--exact"
-    if search["exact"] == options.EXACT_YES or against:
+    asked, how = "--against" if against else "--exact", "the exact join"
+    is_containment = search.get("measure") == CONTAINMENT
+    if is_containment:
+        asked, how = "--measure containment", "a join of its own"
+    if search["exact"] == options.EXACT_YES or against or is_containment:
         for name in ("slots", "bands"):
             if search[name] is not None:
-                raise click.UsageError(f"{asked} takes the exact join, which has no {name}. Leave --{name} out.")
+                raise click.UsageError(f"{asked} takes {how}, which has no {name}. Leave --{name} out.")
         if search["sketch"] != DEFAULT_SKETCH:
-            raise click.UsageError(f"{asked} takes the exact join, which has no sketch. Leave --sketch out.")
+            raise click.UsageError(f"{asked} takes {how}, which has no sketch. Leave --sketch out.")
     if against and search["collapse_exact"]:
         raise click.UsageError("--collapse-exact is for one collection, --against compares two. Give one of them.")
+
+
+def check_measure(search: dict[str, Any], *, audit: int | None = None, dry_run: bool = False) -> None:
+    """Raise UsageError for what is of Jaccard similarity only, where containment is asked for."""
+    if search["measure"] != CONTAINMENT:
+        return
+    if search["exact"] == options.EXACT_AUTO:
+        raise click.UsageError("--measure containment is always exact: nothing is to be decided. Leave --exact out.")
+    if audit is not None:
+        raise click.UsageError("--measure containment misses no pair: there is nothing to measure. Leave --audit out.")
+    if dry_run:
+        raise click.UsageError("--dry-run plans for Jaccard similarity only. Leave --measure containment out.")
 
 
 def _outputs(

@@ -26,6 +26,7 @@ __all__ = [
     "against",
     "bands",
     "block_size",
+    "boilerplate",
     "clusters",
     "collapse_exact",
     "crowd",
@@ -37,6 +38,7 @@ __all__ = [
     "inputs",
     "json_summary",
     "link",
+    "measure",
     "memory",
     "normalize",
     "on_bad",
@@ -134,9 +136,18 @@ threshold: Decorator[Any] = click.option(
     metavar="T",
     default=params.DEFAULT_THRESHOLD,
     show_default=True,
-    help="Jaccard similarity from which two documents are near-duplicates; above 0, at most 1. A pair at"
-    " exactly"
-    " this value is in.",
+    help="Similarity from which two documents are near-duplicates; above 0, at most 1. A pair at exactly this value"
+    " is in.",
+)
+
+measure: Decorator[Any] = click.option(
+    "--measure",
+    type=click.Choice(params.MEASURES),
+    default=params.DEFAULT_MEASURE,
+    show_default=True,
+    help="What the threshold is of. jaccard: the share of the shingles of both that both have. containment: the share"
+    " of the smaller one's that the larger has, for texts that are part of others; all pairs are found, by a join of"
+    " its own.",
 )
 
 recall: Decorator[Any] = click.option(
@@ -291,7 +302,8 @@ id_column: Decorator[Any] = click.option(
 glob: Decorator[Any] = click.option(
     "--glob",
     metavar="PATTERN",
-    help="Which files of a folder are read.  [default: *.txt and *.md, at any depth]",
+    help="Which files of a folder are read.  [default: texts and documents, *.txt, *.md, *.docx, *.odt, *.pdf, *.epub,"
+    " *.html, *.htm and *.xhtml, at any depth]",
 )
 
 encoding: Decorator[Any] = click.option(
@@ -315,6 +327,14 @@ input_format: Decorator[Any] = click.option(
     "--input-format",
     type=click.Choice(INPUT_FORMATS),
     help="Format of the inputs, where their names do not tell.  [default: by suffix]",
+)
+
+boilerplate: Decorator[Any] = click.option(
+    "--boilerplate",
+    type=click.Choice(["keep", "remove"]),
+    default="keep",
+    show_default=True,
+    help="What is done with menus, headers, footers and lists of links of HTML files.",
 )
 
 block_size: Decorator[Any] = click.option(
@@ -411,7 +431,7 @@ def together(*given: Decorator[Any]) -> Decorator[Any]:
     return decorate
 
 
-reading: Decorator[Any] = together(text_column, id_column, glob, encoding, on_bad, input_format)
+reading: Decorator[Any] = together(text_column, id_column, glob, encoding, boilerplate, on_bad, input_format)
 """How inputs are read."""
 signatures: Decorator[Any] = together(slots, bands, sketch, seed)
 """How signatures are made and cut."""

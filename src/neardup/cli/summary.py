@@ -1,13 +1,14 @@
 """What a run says when it is over: the summary, its closing line, and the table of pairs on a terminal.
 
-Everything here turns figures into text and decides nothing. A rounded similarity never tells a falsehood:
-it does not show 1 for less than 1, nor a value on the wrong side of the threshold.
+Everything here turns figures into text and decides nothing; how a figure is written is in ``neardup.reports.wording``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from neardup.reports.wording import counted, duration, megabytes, percent, similarity_text
 
 __all__ = [
     "ALARM",
@@ -35,53 +36,7 @@ SOURCES_SHOWN = 10
 """Sources that the summary of a clean-up tells of: those that lost most."""
 ALARM = "ALARM"
 """How the line of a source that lost too much begins."""
-_PLACES = 4
 LABEL_WIDTH = 14
-
-
-def similarity_text(value: float, threshold: float) -> str:
-    """Return ``value`` with four decimal places, or as many more as it takes to be true.
-
-    Rounding may not move it to 1 nor across ``threshold``.
-
-    Example:
-        >>> similarity_text(0.99996, 0.8), similarity_text(1.0, 0.8), similarity_text(2 / 3, 2 / 3)
-        ('0.99996', '1.0000', '0.6667')
-    """
-    for places in range(_PLACES, 17):
-        text = f"{value:.{places}f}"
-        shown = float(text)
-        if (shown >= threshold) == (value >= threshold) and (shown == 1.0) == (value == 1.0):
-            return text
-    return repr(value)
-
-
-def megabytes(count: float) -> str:
-    """Return a number of bytes as B, kB, MB, GB or TB, powers of 1000."""
-    if count < 1000:
-        return f"{count:.0f} B"
-    for unit in ("kB", "MB", "GB"):
-        count /= 1000
-        if count < 999.95:
-            return f"{count:.1f} {unit}"
-    return f"{count / 1000:.1f} TB"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return ``1 pair``, ``2 pairs``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def duration(seconds: float) -> str:
-    """Return a time as ``0.41 s``, ``12 s``, ``3 min 05 s`` or ``2 h 10 min``."""
-    if seconds < 9.995:
-        return f"{seconds:.2f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
 def printable(value: object) -> str:
@@ -121,7 +76,7 @@ def summary_lines(
     """Return the summary for a person, a line an item; ``summary`` is ``Summary.as_dict()``."""
     rows = [
         *_read_rows(summary),
-        ("pairs", f"{summary['pairs']:,} of similarity {summary['threshold']:g} or more"),
+        ("pairs", f"{summary['pairs']:,} of {_measure(summary)} {summary['threshold']:g} or more"),
         ("clusters", f"{summary['clusters']:,}, linked as {summary['link']}"),
         *_crowd_rows(summary, crowds),
         *_cost_rows(summary),
@@ -156,7 +111,7 @@ def clean_lines(
         *([("written", ", ".join(files))] if files else []),
         *_spec_rows(summary, verbose),
     ]
-    return labelled(rows) + _fault_lines(summary, faults)
+    return labelled(rows) + _fault_lines(summary, faults, fate="not compared, and kept as they are")
 
 
 def clean_closing_line(summary: Mapping[str, Any]) -> str:
@@ -178,21 +133,6 @@ def clean_closing_line(summary: Mapping[str, Any]) -> str:
 def _is_spared(summary: Mapping[str, Any]) -> bool:
     """Whether nothing was removed in truth."""
     return bool(summary["dry_run"] or summary["annotated"])
-
-
-def percent(part: int, whole: int) -> str:
-    """Return a share in percent; 0 % and 100 % stand for themselves only.
-
-    Example:
-        >>> percent(1, 4), percent(1, 100_000), percent(99_999, 100_000)
-        ('25.0 %', '< 0.1 %', '> 99.9 %')
-    """
-    if part in (0, whole):
-        return f"{100 if part else 0} %"
-    share = 100 * part / whole
-    if share < 0.1:
-        return "< 0.1 %"
-    return "> 99.9 %" if share > 99.9 else f"{share:.1f} %"
 
 
 def labelled(rows: Sequence[tuple[str, str]]) -> list[str]:
@@ -280,12 +220,16 @@ def _left_out(summary: Mapping[str, Any]) -> str:
 
 
 def _recall(summary: Mapping[str, Any]) -> str:
-    if summary["method"] == "exact join":
-        return "1: the exact join misses no pair"
+    if summary["method"] != "banding":
+        return f"1: the {summary['method']} misses no pair"
     return (
         f"{similarity_text(summary['recall'], 0.0)} promised for a pair at {summary['threshold']:g}"
         f" ({summary['bands']} bands, {summary['slots']} slots, {summary['sketch']})"
     )
+
+
+def _measure(summary: Mapping[str, Any]) -> str:
+    return "containment" if "measure" in summary["spec"] else "similarity"
 
 
 def _time(summary: Mapping[str, Any]) -> str:
@@ -321,13 +265,13 @@ def _crowd_rows(summary: Mapping[str, Any], crowds: Sequence[Mapping[str, Any]])
     return rows
 
 
-def _fault_lines(summary: Mapping[str, Any], faults: Sequence[object]) -> list[str]:
+def _fault_lines(summary: Mapping[str, Any], faults: Sequence[object], *, fate: str = "left out") -> list[str]:
     bad = summary["bad"]
     if not bad:
         return []
     shown = [f"  {printable(fault)}" for fault in faults[:FAULTS_SHOWN]]
     more = [f"  and {bad - len(shown):,} more"] if bad > len(shown) else []
-    return [f"bad records, left out ({bad:,}):", *shown, *more]
+    return [f"bad records, {fate} ({bad:,}):", *shown, *more]
 
 
 def print_pairs(batches: Iterable[Any], *, threshold: float) -> None:
@@ -340,8 +284,10 @@ def print_pairs(batches: Iterable[Any], *, threshold: float) -> None:
     count = 0
     for batch in batches:
         if not table.columns:
+            is_contained = "contained" in batch.schema.names
             for name in batch.schema.names:
-                table.add_column(name, **({"no_wrap": True} if name == "similarity" else {"overflow": "fold"}))
+                shown = "containment" if is_contained and name == "similarity" else name
+                table.add_column(shown, **({"no_wrap": True} if name == "similarity" else {"overflow": "fold"}))
         for row in batch.slice(0, max(0, TABLE_ROWS - count)).to_pylist():
             table.add_row(*(Text(_cell(value, threshold)) for value in row.values()))
         count += batch.num_rows

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from neardup.errors import InputError
-from neardup.formats.walk import DEFAULT_GLOBS, glob_files, walk_folder
+from neardup.formats.walk import glob_files, walk_folder
 from neardup.formats.write import SPEC_SUFFIX
 
 __all__ = ["check_collisions"]
@@ -33,7 +33,7 @@ def _reads(source: Path, path: str, glob: str | None) -> bool:
     if source.is_dir():
         if not path.startswith(os.path.join(os.path.realpath(source), "")):
             return False  # saves a walk; a link that leads out of the folder is not followed here
-        found = walk_folder(str(source), (glob,) if glob else DEFAULT_GLOBS)
+        found = walk_folder(str(source), (glob,) if glob else None)
         return any(file.real == path for file in found)
     if source.exists():
         return os.path.samefile(source, path)

@@ -18,6 +18,7 @@ import click
 
 from neardup.cli import WORK, interrupted, stop_now
 from neardup.errors import InputError
+from neardup.params import DEFAULT_MEASURE
 
 if TYPE_CHECKING:
     from neardup.cli.progress import Watching
@@ -48,7 +49,7 @@ GRACE = 2.0
 _SPEC = (
     "threshold", "recall", "shingle", "normalize", "sketch", "slots", "bands", "seed", "crowd",
 )  # fmt: skip
-READING = ("text", "id", "glob", "encoding", "on_bad", "input_format")
+READING = ("text", "id", "glob", "encoding", "boilerplate", "on_bad", "input_format")
 
 Outcome = TypeVar("Outcome")
 
@@ -91,6 +92,7 @@ def make_spec(options: Mapping[str, Any]) -> Spec:
         **{name: options[name] for name in _SPEC},
         collapse_exact=options.get("collapse_exact", False),
         exact=options.get("exact") == "yes" or bool(options.get("against")),
+        measure=options.get("measure", DEFAULT_MEASURE),
     )
 
 

@@ -1,7 +1,10 @@
-"""Text files, one document each; the id of a document is the path of its file.
+"""Files that are one document each: texts, and people's documents; the id of a document is the path of its file.
 
-Finding the files is in ``inputs``. Files are read inside the tasks, so that many small ones are read in
-parallel.
+Finding the files is in ``inputs``, and what is inside a document that is no plain text in ``documents``. Files are read
+inside the tasks, so that many small ones are read in parallel.
+
+A document of people's that cannot be read is noted and left out whatever ``on_bad`` says: in a folder of such files
+some are protected, damaged or scanned, and that is no mistake in the data. A bad text file is one.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import numpy as np
 from neardup.errors import InputError
 from neardup.formats.arrays import strings
 from neardup.formats.batches import undecodable
+from neardup.formats.documents import Unreadable, read_document
 from neardup.formats.items import split_items
 from neardup.formats.source import BATCH_BYTES, Faults, ReadOptions, Task
 from neardup.formats.streams import ByteStream, read_all
@@ -37,10 +41,12 @@ class TextFile:
     """Why it is known already that it cannot be read."""
     stream: ByteStream | None = None
     """Open standard input, for "-"."""
+    is_document: bool = False
+    """It is no plain text: its suffix says how to read it."""
 
 
 class FilesSource:
-    """Text files in the order given."""
+    """Files in the order given."""
 
     format = "text"
 
@@ -65,7 +71,7 @@ class FilesSource:
         rows: list[int] = []
         ids: list[str] = []
         for row, file in enumerate(self.files[start:stop], start=start + 1):
-            text = self._text(file, faults)
+            text = self._document(file, faults) if file.is_document else self._text(file, faults)
             if text is not None:
                 blobs.append(text)
                 rows.append(row)
@@ -80,8 +86,23 @@ class FilesSource:
             consumed=sum(file.size for file in self.files[start:stop]),
         )
 
+    def _document(self, file: TextFile, faults: Faults) -> bytes | None:
+        """The text of a document, or None when it cannot be read, which is a fault and never an error."""
+        path = shown_path(file.path)
+        options = self._options
+        try:
+            if file.error is not None:
+                raise Unreadable(shown_path(file.error).removeprefix(f"{path} ").rstrip("."), "")
+            text = read_document(
+                file.path, stream=file.stream, encoding=options.encoding, boilerplate=options.boilerplate
+            )
+        except Unreadable as exc:
+            faults.note(0, str(exc), source=path)
+            return None
+        return split_items(text) if options.item else text.encode("utf-8")
+
     def _text(self, file: TextFile, faults: Faults) -> bytes | None:
-        """The text of a file, or None when it is a fault."""
+        """The text of a text file, or None when it is a fault."""
         path = shown_path(file.path)
         try:
             if file.error is not None:

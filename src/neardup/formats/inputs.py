@@ -14,6 +14,7 @@ from typing import Any
 
 from neardup.errors import InputError, did_you_mean
 from neardup.formats.arrow_objects import ObjectSource, is_arrow_object
+from neardup.formats.documents import BOILERPLATE
 from neardup.formats.folder import FilesSource, shown_path
 from neardup.formats.hf import DatasetSource
 from neardup.formats.python import PythonSource
@@ -76,7 +77,7 @@ class Reader:
         return all(files is not None for files in map(files_of, self.parts))
 
     def identity(self) -> dict[str, str]:
-        """Name, size and time of last change of each file; of many text files, a digest of theirs."""
+        """Name, size and time of last change of each file; of many files, a digest of theirs."""
         found: dict[str, str] = {}
         for source in self.parts:
             files = files_of(source)
@@ -123,6 +124,7 @@ def open_inputs(
     on_bad: str = "fail",
     input_format: str | None = None,
     item: bool = False,
+    boilerplate: str = "keep",
     block: int | None = None,
     name: str = "input",
 ) -> Reader:
@@ -136,7 +138,8 @@ def open_inputs(
             position in a value. glob: pattern or patterns of the files of a folder. encoding: of text
             files; JSON, CSV and lines too. on_bad: "fail" or "skip", for records that cannot be used.
             input_format: one of INPUT_FORMATS, in place of the suffix. item: documents are sets of items.
-            block: documents a batch, at most. name: what values in memory are called.
+            boilerplate: of web pages, "keep" or "remove". block: documents a batch, at most. name: what values
+            in memory are called.
 
     Raises:
         InputError: an input is missing, unknown, unreadable, given twice, or not of a kind that can be read.
@@ -146,8 +149,10 @@ def open_inputs(
         _check_choice(input_format, INPUT_FORMATS, "input_format")
     if block is not None and block < 1:
         raise InputError(f"block is {block}. Give a number of documents of at least 1.")
+    _check_choice(boilerplate, BOILERPLATE, "boilerplate")
     text_codec(encoding)
-    options = ReadOptions(text, id, encoding, on_bad, item, min(block or BATCH_DOCUMENTS, BATCH_DOCUMENTS))
+    most = min(block or BATCH_DOCUMENTS, BATCH_DOCUMENTS)
+    options = ReadOptions(text, id, encoding, on_bad, item, most, boilerplate)
     paths = _paths(inputs)
     if paths is None:
         value: Source = (

@@ -2,8 +2,8 @@
 
     file      by its suffix, or ``input_format``; ``.gz`` and ``.zst`` behind it are unpacked
     folder    of ``datasets`` (``hf``), without ``glob`` and ``input_format``: each split one source
-    folder    its text files (``*.txt``, ``*.md``, or ``glob``), one document each; record files that ``glob``
-              names, by suffix
+    folder    its text files and documents (``*.txt``, ``*.md``, ``*.docx``, ``*.pdf`` …, or ``glob``), one document
+              each; record files that ``glob`` names, by suffix
     pattern   ``data/*.jsonl``, ``**/*.parquet``: the files it names, sorted by path
     -         standard input (or a pipe by name): ``input_format``, else JSON Lines when it begins with
               ``{``; sets: lines
@@ -26,17 +26,21 @@ import pyarrow as pa
 from neardup.errors import InputError, did_you_mean
 from neardup.formats.arrow import IpcSource, OpenFile, ParquetSource
 from neardup.formats.delimited import DelimitedSource
+from neardup.formats.documents import DOCUMENT_SUFFIXES
 from neardup.formats.folder import FilesSource, TextFile, shown_path
 from neardup.formats.hf import DATASET, DatasetSource, dataset_folders, open_dataset
 from neardup.formats.jsonl import JsonlSource
 from neardup.formats.lines import LinesSource
 from neardup.formats.source import ReadOptions, Source
 from neardup.formats.streams import ByteStream, open_bytes, read_all
-from neardup.formats.walk import DEFAULT_GLOBS, Found, common_suffix, glob_files, look_at, walk_folder
+from neardup.formats.walk import DEFAULT_GLOBS, TEXT_GLOBS, Found, common_suffix, glob_files, look_at, walk_folder
 
-__all__ = ["INPUT_FORMATS", "Resolver", "suffix_format"]
+__all__ = ["DOCUMENT", "INPUT_FORMATS", "Resolver", "suffix_format"]
 
 INPUT_FORMATS = ("jsonl", "csv", "tsv", "parquet", "arrow", "text", "lines")
+
+DOCUMENT = "document"
+"""Format of people's documents, each kind by its suffix; not one of INPUT_FORMATS, since it cannot be asked for."""
 
 _SUFFIXES = {
     ".jsonl": "jsonl",
@@ -52,6 +56,7 @@ _SUFFIXES = {
     ".ipc": "arrow",
     ".txt": "text",
     ".md": "text",
+    **dict.fromkeys(DOCUMENT_SUFFIXES, DOCUMENT),
 }
 _COMPRESSIONS = ("", ".gz", ".zst")
 _GLOB_CHARACTERS = frozenset("*?[")
@@ -69,7 +74,7 @@ class _Input:
 
 
 class Resolver:
-    """Turns paths into sources. Text files that follow each other become one source."""
+    """Turns paths into sources. Text files and documents that follow each other become one source."""
 
     def __init__(self, options: ReadOptions, patterns: tuple[str, ...] | None, input_format: str | None) -> None:
         self._options = options
@@ -86,9 +91,9 @@ class Resolver:
         """
         inputs = [each for path in paths for each in self._resolve(path)]
         sources: list[Source] = []
-        for is_text, group in groupby(inputs, key=lambda each: each.format == "text"):
-            if is_text:
-                files = [TextFile(each.found.path, each.found.size, each.found.error, each.stream) for each in group]
+        for is_one_each, group in groupby(inputs, key=lambda each: each.format in ("text", DOCUMENT)):
+            if is_one_each:
+                files = [_file(each) for each in group]
                 sources.append(FilesSource(shown_path(files[0].path), files, self._options))
             else:
                 sources.extend(self._source(each) for each in group)
@@ -123,21 +128,23 @@ class Resolver:
         patterns = self._patterns or self._format_globs()
         files = walk_folder(folder, patterns)
         if not files:
-            raise InputError(
-                f"{shown_path(folder)} has no file that matches {' or '.join(patterns)}.{_other_glob(folder)}"
-            )
+            *others, last = patterns or DEFAULT_GLOBS
+            named = f"{', '.join(others)} or {last}" if others else last
+            raise InputError(f"{shown_path(folder)} has no file that matches {named}.{_other_glob(folder)}")
         if self._options.on_bad == "fail":
             for file in files:
-                if file.error is not None:
+                if file.error is not None and self._folder_format(file) != DOCUMENT:
                     raise InputError(
                         f"{shown_path(file.error)} Mend it, or leave it out with --on-bad skip (on_bad='skip')."
                     )
         return [_Input(file, self._folder_format(file)) for file in self._once(files, folder)]
 
-    def _format_globs(self) -> tuple[str, ...]:
-        """What to look for in a folder when no pattern is given."""
-        if self._format in (None, "text", "lines"):
-            return DEFAULT_GLOBS
+    def _format_globs(self) -> tuple[str, ...] | None:
+        """What to look for in a folder when no pattern is given; None: what is read by default."""
+        if self._format is None:
+            return None
+        if self._format in ("text", "lines"):
+            return TEXT_GLOBS
         return tuple(
             f"*{suffix}{compression}"
             for suffix, format in _SUFFIXES.items()
@@ -147,9 +154,10 @@ class Resolver:
 
     def _folder_format(self, file: Found) -> str:
         """As for a file by itself, but a file of unknown suffix that was asked for is a text."""
+        format = self._format or suffix_format(file.path) or "text"
         if file.error is not None:
-            return "text"
-        return self._settled(self._format or suffix_format(file.path) or "text")
+            return DOCUMENT if format == DOCUMENT else "text"
+        return self._settled(format)
 
     def _format_of(self, path: str) -> str:
         format = self._format or suffix_format(path)
@@ -207,6 +215,11 @@ class Resolver:
         open_file = _in_memory(stream or name) if stream is not None or _is_compressed(name) else None
         columnar = ParquetSource if each.format == "parquet" else IpcSource
         return columnar(name, options, total_bytes=size, open_file=open_file)
+
+
+def _file(each: _Input) -> TextFile:
+    found = each.found
+    return TextFile(found.path, found.size, found.error, each.stream, each.format == DOCUMENT)
 
 
 def _in_memory(source: str | ByteStream) -> OpenFile:

@@ -37,6 +37,7 @@ class ReadOptions:
     on_bad: str = "fail"
     item: bool = False
     block: int | None = None
+    boilerplate: str = "keep"
 
 
 class Source(Protocol):
@@ -77,10 +78,14 @@ class Faults:
         Raises:
             InputError: bad records are to fail the run.
         """
-        fault = Fault(source if source is not None else self.source, int(row), reason)
         if self.on_bad != "skip":
+            fault = Fault(source if source is not None else self.source, int(row), reason)
             cure = f"{cure} Or" if cure else "Mend it, or"
             raise InputError(f"{fault}. {cure} leave out bad records with --on-bad skip (on_bad='skip').")
+        self.note(row, reason, source=source)
+
+    def note(self, row: int, reason: str, *, source: str | None = None) -> None:
+        """Note a record that is left out whatever ``on_bad`` says; the arguments are those of ``add``."""
         self.count += 1
         if len(self.first) < MAX_FAULTS:
-            self.first.append(fault)
+            self.first.append(Fault(source if source is not None else self.source, int(row), reason))

@@ -1,8 +1,8 @@
 """Finding files: folders with patterns, and glob patterns. Nothing is opened here.
 
-Hidden files and folders (a leading dot) are passed over unless the pattern itself names them. Links are
-followed; a folder is entered once and a file found once, by whatever name comes first, so a loop of links
-ends.
+Hidden files and folders (a leading dot) are passed over unless the pattern itself names them, and so are the locks
+that Word lays beside an open document (``~$report.docx``). Links are followed; a folder is entered once and a file
+found once, by whatever name comes first, so a loop of links ends.
 """
 
 from __future__ import annotations
@@ -16,10 +16,15 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-__all__ = ["DEFAULT_GLOBS", "Found", "common_suffix", "glob_files", "look_at", "walk_folder"]
+from neardup.formats.documents import DOCUMENT_SUFFIXES
 
-DEFAULT_GLOBS = ("*.txt", "*.md")
+__all__ = ["DEFAULT_GLOBS", "TEXT_GLOBS", "Found", "common_suffix", "glob_files", "look_at", "walk_folder"]
+
+TEXT_GLOBS = ("*.txt", "*.md")
+"""Text files of a folder that are read when no pattern is given."""
+DEFAULT_GLOBS = (*TEXT_GLOBS, *(f"*{suffix}" for suffix in DOCUMENT_SUFFIXES))
 """Files of a folder that are read when no pattern is given."""
+_LOCK = "~$"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +40,18 @@ class Found:
     """Why it cannot be read, as a sentence."""
 
 
-def walk_folder(folder: str, patterns: Sequence[str]) -> list[Found]:
+def walk_folder(folder: str, patterns: Sequence[str] | None = None) -> list[Found]:
     """Find the files of a folder and of those in it, sorted by path, and what kept us from finding them.
 
     A pattern without a slash is matched against the file's name, one with a slash against its path in the
-    folder, where ``**`` stands for any folders or none.
+    folder, where ``**`` stands for any folders or none. Without patterns, those of DEFAULT_GLOBS are meant, in
+    capitals too (``REPORT.PDF``).
     """
+    if patterns is None:
+        found = [file for parts, file in _files(folder, False) if parts is None or _has_default_suffix(parts[-1])]
+        return _once(found)
     matches = [_matcher(pattern) for pattern in patterns]
-    hidden = any(part.startswith(".") for pattern in patterns for part in pattern.split("/"))
+    hidden = any(part.startswith((".", _LOCK)) for pattern in patterns for part in pattern.split("/"))
     found = [file for parts, file in _files(folder, hidden) if parts is None or any(match(parts) for match in matches)]
     return _once(found)
 
@@ -94,7 +103,7 @@ def _files(folder: str, hidden: bool) -> Iterator[tuple[list[str] | None, Found]
             continue
         folders = []
         for entry in entries:
-            if entry.name.startswith(".") and not hidden:
+            if entry.name.startswith((".", _LOCK)) and not hidden:
                 continue
             inner_real = os.path.realpath(entry.path) if entry.is_symlink() else os.path.join(real, entry.name)
             if entry.is_dir():
@@ -102,6 +111,10 @@ def _files(folder: str, hidden: bool) -> Iterator[tuple[list[str] | None, Found]
             else:
                 yield [*parts, entry.name], look_at(entry.path, inner_real)
         pending.extend(reversed(folders))
+
+
+def _has_default_suffix(name: str) -> bool:
+    return any(fnmatchcase(name.lower(), pattern) for pattern in DEFAULT_GLOBS)
 
 
 def _matcher(pattern: str) -> Callable[[list[str]], bool]:

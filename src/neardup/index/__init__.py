@@ -7,6 +7,7 @@
     views      what a process knows at one moment
     core       one transaction, on a view, mended if need be
     answers    keys → candidates → verified hits
+    containing texts that are part of stored ones, or hold them: a pass over all of them
     changes    documents stored, removed, admitted if new
     build      a whole collection at once
     upkeep     the tail becomes segments, segments are merged
@@ -25,10 +26,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from neardup.index.model import Added, Admission, Hit, IndexInfo, Stored, Verified
+    from neardup.index.model import Added, Admission, ContainedHit, Hit, IndexInfo, Stored, Verified
     from neardup.index.store import Index
 
-__all__ = ["Added", "Admission", "Hit", "Index", "IndexInfo", "Stored", "Verified"]
+__all__ = ["Added", "Admission", "ContainedHit", "Hit", "Index", "IndexInfo", "Stored", "Verified"]
 
 
 def __getattr__(name: str) -> Any:

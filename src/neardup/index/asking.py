@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -15,14 +15,15 @@ from neardup.formats.items import COLLECTIONS
 from neardup.formats.source import ReadOptions
 from neardup.index import checking, folders
 from neardup.index.answers import candidates_of, check, find_ids, hits, unverified
+from neardup.index.containing import find_contained
 from neardup.index.core import Core
 from neardup.index.incoming import Incoming, given_id, listed, named
-from neardup.index.model import Hit, IndexInfo, Stored, Verified
+from neardup.index.model import ContainedHit, Hit, IndexInfo, Stored, Verified
 from neardup.index.source import IndexSource, stored_blocks
 from neardup.index.statements import FORMAT, Reading, Row
 from neardup.index.upkeep import Upkeep
 from neardup.index.views import View, documents_of, names_of
-from neardup.params import Spec, check_link, check_threshold
+from neardup.params import CONTAINMENT, DEFAULT_MEASURE, Spec, check_link, check_measure, check_threshold
 from neardup.pipeline.observe import Observer, Silent
 from neardup.result import Result
 from neardup.runs import Run, check_threads
@@ -131,9 +132,21 @@ class Asking:
         self, texts: str, *, top: int | None = ..., threshold: float | None = ..., exact: bool = ...
     ) -> list[Hit]: ...
     @overload
-    def query(self, texts: Any, *, top: int | None = ..., threshold: float | None = ..., exact: bool = ...) -> Any: ...
     def query(
-        self, texts: Any, *, top: int | None = DEFAULT_TOP, threshold: float | None = None, exact: bool = True
+        self, texts: str, *, top: int | None = ..., threshold: float | None = ..., measure: Literal["containment"]
+    ) -> list[ContainedHit]: ...
+    @overload
+    def query(
+        self, texts: Any, *, top: int | None = ..., threshold: float | None = ..., exact: bool = ..., measure: str = ...
+    ) -> Any: ...
+    def query(
+        self,
+        texts: Any,
+        *,
+        top: int | None = DEFAULT_TOP,
+        threshold: float | None = None,
+        exact: bool = True,
+        measure: str = DEFAULT_MEASURE,
     ) -> Any:
         """Documents that are like a text, or like each of several.
 
@@ -141,24 +154,34 @@ class Asking:
             texts: a text, or a list of texts. Where the index holds sets: a set, or a list of sets; there a list of
                 strings or numbers is one set, and a text is the set of its words.
             top: most hits for each; None: all.
-            threshold: least similarity; the index's when None, and no less than that.
+            threshold: least similarity; the index's when None, and no less than that. Of containment any.
             exact: verify; False: only look up which documents share a band, without similarities.
+            measure: ``jaccard``, or ``containment`` for the documents that contain a text or are part of it. Bands do
+                not find those, so all stored texts are read, once for all queries together: ask with many at a time.
 
         Returns:
-            list[Hit], most similar first, of equals the one added first; a list of these for several texts.
+            list[Hit], most similar first, of equals the one added first; a list of these for several texts. Of
+            containment list[ContainedHit], which say which one is part of the other.
 
         Raises:
             InputError: an argument is out of range, or a text is none.
         """
-        least = self._threshold(threshold)
+        is_containment = check_measure(measure) == CONTAINMENT
+        least = self._threshold(threshold, is_containment=is_containment)
         if top is not None and (not isinstance(top, int) or isinstance(top, bool) or top < 1):
             raise InputError(f"top is {top!r}. Give a whole number of at least 1, or None for all.")
         if not exact and threshold is not None:
             raise InputError("a threshold needs similarities, which exact=False leaves out. Give one of them.")
+        if not exact and is_containment:
+            raise InputError("containment is always exact. Leave exact=False out.")
         if isinstance(texts, Iterator):
             texts = list(texts)
         is_one = self._is_one(texts)
         documents = self._core.maker.from_values([texts] if is_one else texts)
+        if is_containment:
+            with self._reading() as reading:
+                contained = find_contained(self._core, reading, documents, top=top, threshold=least)
+            return contained[0] if is_one else contained
         if is_one:
             return self._answer(self._core.maker.query(documents), top, least, exact=exact)[0]
         found: list[list[Hit]] = []
@@ -248,11 +271,11 @@ class Asking:
 
     # parts
 
-    def _threshold(self, threshold: float | None) -> float:
+    def _threshold(self, threshold: float | None, *, is_containment: bool = False) -> float:
         if threshold is None:
             return self.spec.threshold
         value = check_threshold(threshold)
-        if value < self.spec.threshold:
+        if value < self.spec.threshold and not is_containment:
             raise InputError(
                 f"threshold is {value}, and the index finds documents from {self.spec.threshold} on. Give at least "
                 "that, or build an index with a lower threshold."

@@ -7,7 +7,7 @@ from typing import Any
 
 from neardup.types import MOST_FAULTS, Fault
 
-__all__ = ["Added", "Admission", "Hit", "IndexInfo", "Stored", "Verified"]
+__all__ = ["Added", "Admission", "ContainedHit", "Hit", "IndexInfo", "Stored", "Verified"]
 
 
 class _Plain:
@@ -27,6 +27,17 @@ class Hit(_Plain):
     """Exact Jaccard similarity; None for a candidate that was not checked."""
     bands: int
     """Bands of the index in which the two agree."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContainedHit(_Plain):
+    """A document of the index that contains the one asked about, or is contained in it."""
+
+    id: int | str
+    similarity: float
+    """Exact containment: the share of the shingles of the smaller one that the larger one has."""
+    contained: str
+    """Which is part of the other: ``query``, ``document`` or, of equally large sets, ``both``."""
 
 
 @dataclass(frozen=True, slots=True)

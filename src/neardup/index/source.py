@@ -16,7 +16,7 @@ from neardup.index.incoming import NUMBER
 from neardup.index.statements import Reading, Row
 from neardup.index.views import documents_of
 from neardup.params import SPEC_VERSION, Bands, Normalize, Shingle, Spec
-from neardup.types import Batch
+from neardup.types import I64, Batch
 
 __all__ = ["IndexSource", "check_same", "read_spec", "stored_blocks"]
 
@@ -60,7 +60,11 @@ class IndexSource:
         position = 0
         for rows in stored_blocks(self._reading):
             yield partial(self._batch, rows, position)
+            self._seen(np.fromiter((row[0] for row in rows), np.int64, len(rows)))
             position += len(rows)
+
+    def _seen(self, numbers: I64) -> None:
+        """Told the numbers of the documents as they pass."""
 
     def _batch(self, rows: list[Row], position: int) -> Batch:
         documents, _, kinds = documents_of(rows, self._reading.path)

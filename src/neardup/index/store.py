@@ -132,6 +132,7 @@ class Index(Asking):
         id: str | None = None,
         glob: str | None = None,
         encoding: str = "utf-8",
+        boilerplate: str = "keep",
         on_bad: str = "fail",
         input_format: str | None = None,
         on_duplicate: str = "error",
@@ -144,7 +145,8 @@ class Index(Asking):
 
         Args:
             path: a folder that is not there yet.
-            inputs: as of ``find``; ``text``, ``id``, ``glob``, ``encoding``, ``on_bad`` and ``input_format`` too.
+            inputs: as of ``find``; ``text``, ``id``, ``glob``, ``encoding``, ``boilerplate``, ``on_bad`` and
+                ``input_format`` too.
             threshold, recall, shingle, normalize, slots, bands, seed: see ``create``.
             on_duplicate: what an id that comes back does: ``error``, ``skip`` (the first stays) or ``replace``.
             threads: how many; all processors when None.
@@ -170,6 +172,7 @@ class Index(Asking):
             id=id,
             glob=glob,
             encoding=encoding,
+            boilerplate=boilerplate,
             on_bad=on_bad,
             input_format=input_format,
             item=spec.shingle.kind == "item",
@@ -211,6 +214,7 @@ class Index(Asking):
         id: str | None = None,
         glob: str | None = None,
         encoding: str = "utf-8",
+        boilerplate: str = "keep",
         on_bad: str = "fail",
         input_format: str | None = None,
         observer: Observer | None = None,
@@ -219,7 +223,8 @@ class Index(Asking):
 
         Args:
             documents: ids, when ``texts`` are given, as many; or one id. Else inputs as of ``find``: a path, a frame,
-                pairs (id, text) and so on, with ``text``, ``id``, ``glob``, ``encoding``, ``on_bad``, ``input_format``.
+                pairs (id, text) and so on, with ``text``, ``id``, ``glob``, ``encoding``, ``boilerplate``, ``on_bad``,
+                ``input_format``.
             texts: of the ids: one transaction. Inputs are added in one transaction for every some thousand documents.
             on_duplicate: what a document does whose id is there: ``error``, ``skip`` (the first stays) or ``replace``.
             observer: told about progress.
@@ -239,7 +244,7 @@ class Index(Asking):
                     )
             incoming = self._named(documents, texts)
             return _counted(incoming, self._store(incoming, on_duplicate, strict=True))
-        reader = self._reader(documents, encoding=encoding, on_bad=on_bad, **reading)
+        reader = self._reader(documents, encoding=encoding, boilerplate=boilerplate, on_bad=on_bad, **reading)
         watching = observer or Silent()
         watching.stage("add", reader.total_bytes, "bytes")
         total = Added()

@@ -9,8 +9,10 @@ never hits the cache. Threads come from the caller, over blocks of documents.
     signatures ── banding ──► band keys ──► buckets ──► candidate pairs
     verified pairs ── graph ──► clusters; ── spelling ──► pairs of all copies
 
-``postings`` is the lookup of the index; ``_bits`` has the machine words that numba lacks; ``jsonl``, ``delimited`` and
-``utf8`` serve the readers, ``normal`` the normalisation; ``classical`` has the sketches of the literature.
+``joining``, ``containing`` and ``scanning`` find pairs by their rarest shingles; ``occurring`` finds what two texts
+share; ``postings`` is the lookup of the index; ``_bits`` has the machine words that numba lacks; ``jsonl``,
+``delimited`` and ``utf8`` serve the readers, ``normal`` the normalisation; ``classical`` has the sketches of the
+literature.
 """
 
 from neardup.kernels._jit import is_compiled

@@ -1,4 +1,5 @@
-"""Where shingles occur: the hashes of one document in order, repeats and all, and the partners of each in another.
+"""Where shingles occur: the hashes of one document in order, repeats and all, the partners of each in another, and the
+runs that shared ones make.
 
 Sets, which lose the order, are built in ``verify``.
 """
@@ -10,7 +11,7 @@ import numpy as np
 from neardup.kernels._jit import kernel, part
 from neardup.kernels.hashing import CHUNK, STATE, fill
 
-__all__ = ["hashes_in_order", "match"]
+__all__ = ["hashes_in_order", "match", "runs"]
 
 
 @kernel
@@ -106,3 +107,27 @@ def match(a, b, partners_a, partners_b, counts_a, counts_b):
     _pair(groups_a, heads_b, following_b, partners_a)
     _pair(groups_b, heads_a, following_a, partners_b)
     return size_a, size_b, size_a + size_b - total
+
+
+@kernel
+def runs(starts, ends, hashes, partners, counts, spans, chosen, run_of):
+    """Put shared occurrences that touch or overlap together to runs; returns how many there are. Linear, one pass.
+
+    Run i goes from ``spans[i, 0]`` to ``spans[i, 1]``; ``chosen[i]`` is the partner of its rarest occurrence (least
+    count, of these the first of least hash); ``run_of`` tells the run of each occurrence that is shared.
+    """
+    n, last, rarest = 0, -1, -1
+    for i in range(partners.size):
+        if partners[i] < 0:
+            continue
+        if last < 0 or starts[i] > ends[last]:
+            spans[n, 0] = starts[i]
+            rarest = i
+            n += 1
+        elif counts[i] < counts[rarest] or (counts[i] == counts[rarest] and hashes[i] < hashes[rarest]):
+            rarest = i
+        spans[n - 1, 1] = ends[i]
+        chosen[n - 1] = partners[rarest]
+        run_of[i] = n - 1
+        last = i
+    return n

@@ -14,7 +14,7 @@ import numpy as np
 from neardup.kernels._jit import inlined, kernel, part
 from neardup.kernels.hashing import CHUNK, STATE, fill
 
-__all__ = ["COARSE", "choose", "index", "rarity", "scan"]
+__all__ = ["COARSE", "choose", "index", "is_marked", "marks", "rarity", "scan"]
 
 VACANT = np.uint64(0xFFFFFFFFFFFFFFFF)
 COARSE = 13
@@ -33,9 +33,15 @@ FACE = np.uint64(64 - SEEN)
 
 
 @inlined
-def _marks(value):
+def marks(value):
     """Two bits of a word of the bitmap, so that one load tells: at 8 bits a key one stranger in twenty passes."""
     return (ONE << ((value >> S40) & SIX)) | (ONE << ((value >> S46) & SIX))
+
+
+@inlined
+def is_marked(word, value):
+    """Whether both bits of ``value`` are set in its word: 1 or 0."""
+    return (word >> ((value >> S40) & SIX)) & (word >> ((value >> S46) & SIX)) & ONE
 
 
 @inlined
@@ -142,7 +148,7 @@ def index(kept, owners, n, plain, coarse, bits, slots, starts, middles, posts):
     for i in range(kept.size):
         value = kept[i]
         coarse[np.int64(value >> LEAD)] = 1
-        bits[np.int64(value & in_bits)] |= _marks(value)
+        bits[np.int64(value & in_bits)] |= marks(value)
         cell = _place(value, in_cells)
         while slots[cell, 0] != VACANT and slots[cell, 0] != value:
             cell = (cell + 1) & np.int64(in_cells)
@@ -237,7 +243,7 @@ def scan(
                 value = min(hashes[j], VACANT - ONE)
                 word = bits[np.int64(value & in_bits)]
                 hashes[near] = value
-                near += np.int64((word >> ((value >> S40) & SIX)) & (word >> ((value >> S46) & SIX)) & ONE)
+                near += np.int64(is_marked(word, value))
             count = near
             near = 0
             for j in range(count):

@@ -12,7 +12,7 @@ import numpy as np
 from neardup.kernels._jit import kernel, part
 from neardup.kernels.hashing import CHUNK, STATE, fill
 
-__all__ = ["build_sets", "check_across", "check_pairs"]
+__all__ = ["build_sets", "check_across", "check_contained", "check_pairs"]
 
 VACANT = np.uint64(0xFFFFFFFFFFFFFFFF)
 TAIL = 64
@@ -92,6 +92,15 @@ def overlap_needed(size_a, size_b, threshold):
 
 
 @part
+def least_held(size, threshold):
+    """Fewest shingles of a set of ``size`` whose share of it, as a float64, is at least ``threshold``."""
+    least = max(0, np.int64(threshold * size) - 1)
+    while least < size and least / size < threshold:
+        least += 1
+    return least
+
+
+@part
 def intersection(a, a_end, sets_a, b, b_end, sets_b, needed):
     """Size of the intersection of two rising runs, or -1 as soon as it cannot reach ``needed``."""
     spare_a = (a_end - a) - needed
@@ -144,3 +153,17 @@ def check_across(left, right, starts_a, sizes_a, sets_a, starts_b, sizes_b, sets
     for p in range(left.size):
         a, b = left[p], right[p]
         similarity[p] = _share(starts_a[a], sizes_a[a], sets_a, starts_b[b], sizes_b[b], sets_b, threshold)
+
+
+@kernel
+def check_contained(left, right, starts, sizes, sets, threshold, similarity):
+    """As ``check_pairs``, the share of the smaller set that the larger one holds: their containment."""
+    for p in range(left.size):
+        a, b = left[p], right[p]
+        size = min(sizes[a], sizes[b])
+        needed = least_held(size, threshold)
+        a_end, b_end = starts[a] + sizes[a], starts[b] + sizes[b]
+        common = intersection(starts[a], a_end, sets, starts[b], b_end, sets, needed)
+        similarity[p] = -1.0
+        if size > 0 and common >= needed and common / size >= threshold:
+            similarity[p] = common / size

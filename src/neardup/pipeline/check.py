@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from neardup.params import CONTAINMENT
 from neardup.pipeline.collection import Collection
 from neardup.pipeline.observe import Observer
 from neardup.pipeline.threads import in_order
@@ -51,7 +52,7 @@ class Checker:
         self._rooms: list[U64] = []
 
     def __call__(self, left: I64, right: I64, threshold: float) -> F64:
-        """Exact Jaccard similarity of each pair, or -1 where it is below the threshold.
+        """Exact similarity of each pair by the measure of the spec, or -1 where it is below the threshold.
 
         ``checked`` counts pairs held against a threshold; similarities of pairs known already (0.0) are not counted.
 
@@ -89,7 +90,10 @@ class Checker:
         for documents, local, part in self.collection.texts.parts(chunk.docs):
             rooms = starts[part.start : part.stop + 1]
             shingle_stage.build_rows(documents, local, counts[part], self.hasher, rooms, sizes[part], sets)
-        similarity = verify_stage.check_pairs(chunk, starts, sizes, sets, threshold=threshold)
+        is_containment = self.collection.spec.measure == CONTAINMENT
+        similarity = verify_stage.check_pairs(
+            chunk, starts, sizes, sets, threshold=threshold, is_containment=is_containment
+        )
         self._rooms.append(sets)
         return similarity
 

@@ -54,9 +54,14 @@ class Sieve:
         self._threads, self._observer = threads, observer
         self._rooms: list[U32] = []
 
-    def survivors(self, rows: I64, sides: U8) -> tuple[Rarity, I64, U8]:
-        """How rare shingles are among the documents that could have a partner, and these documents."""
-        for _ in range(ROUNDS):
+    def survivors(self, rows: I64, sides: U8, *, rounds: int = ROUNDS) -> tuple[Rarity, I64, U8]:
+        """How rare shingles are among the documents that could have a partner, and these documents.
+
+        More than one of the ``rounds`` is only for pairs of which both documents survive: those of Jaccard similarity.
+        After one, the first that are given are all counted, and what survives could be part of any of them: what a
+        document may lack of itself is the same for both measures.
+        """
+        for _ in range(rounds):
             counts = self._collection.counts.take(rows)
             total = int(counts.sum())
             rarity = self._rarity(rows, sides, counts, total)

@@ -1,7 +1,8 @@
 """A whole run: batches in, verified pairs of rows, then clusters.
 
 search ── collect ── find_copies ──┬── find_candidates ── check   verified pairs of representatives
-                                   └── join                       the same by the exact join
+                                   ├── exact.join                 the same by the exact join
+                                   └── containment.join           documents that are part of others
 find ── search ── link ── spell_pairs, spell_clusters             pairs and clusters of all rows
 """
 
@@ -13,14 +14,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from neardup.kernels import is_compiled
-from neardup.params import Spec
+from neardup.params import CONTAINMENT, Spec
+from neardup.pipeline import containment, exact
 from neardup.pipeline.candidates import Candidates, find_candidates
 from neardup.pipeline.check import Checker
 from neardup.pipeline.collect import Ledger, collect
 from neardup.pipeline.collection import SCAN, Collection, content_order
+from neardup.pipeline.containment import Sizes, sizes_of
 from neardup.pipeline.copies import Copies, find_copies
 from neardup.pipeline.crowds import Crowds
-from neardup.pipeline.exact import join
 from neardup.pipeline.expand import Members, Speakers, spell_across, spell_clusters, spell_pairs
 from neardup.pipeline.link import involved_rows, link
 from neardup.pipeline.observe import Observer, Silent, Stopwatch
@@ -29,7 +31,7 @@ from neardup.pipeline.space import Space
 from neardup.stages.shingle import Hasher
 from neardup.types import I32, I64, Batch
 
-__all__ = ["Found", "Search", "Tally", "find", "search"]
+__all__ = ["Found", "Search", "Tally", "find", "keeping_order", "search"]
 
 DOCUMENT_BYTES = 24
 """Memory for each document that no limit can spare: weights, crowds, parents, ranks."""
@@ -107,6 +109,8 @@ class Found:
     crowd_documents: I64
     """Documents of each crowd, leader included."""
     tally: Tally
+    sizes: Sizes | None = None
+    """Of the rows that have pairs, where the measure is containment: they say which one is part of the other."""
 
 
 def search(
@@ -131,7 +135,7 @@ def search(
         observer: told about progress.
         space: memory budget and workdir; the answer does not depend on it.
         cut: tells, when all is read, from which row on a second collection begins, if only pairs across are wanted.
-            For the exact join.
+            For the joins.
     """
     watch = Stopwatch()
     threads = space.budget.threads(threads)
@@ -163,6 +167,7 @@ def search(
         with watch.measure("join"):
             rows = np.flatnonzero(weight)
             sides = None if first is None else copies.sides(rows, first)
+            join = containment.join if spec.measure == CONTAINMENT else exact.join
             joined = join(collection, rows, check.hasher, sides=sides, threads=threads, observer=observer)
         pairs, crowd = joined.pairs, np.full(len(collection), -1, dtype=np.int32)
         tally.candidates, tally.checked = joined.met, joined.counted
@@ -258,6 +263,16 @@ def _ordered(met: I64, collection: Collection) -> list[tuple[int, int]]:
     return ordered
 
 
+def keeping_order(found: Search) -> I64:
+    """Representatives that have pairs in the order in which they may keep: leaders of crowds first, then by content."""
+    involved = involved_rows(found.pairs, len(found.collection))
+    found.need_memory(involved)
+    order = content_order(found.collection, involved)
+    del involved
+    is_lead = found.crowd[order] == order
+    return np.concatenate((order[is_lead], order[~is_lead]))
+
+
 def find(found: Search, *, rule: str) -> Found:
     """Clusters of representatives, then everything spelled out for all rows.
 
@@ -274,16 +289,11 @@ def find(found: Search, *, rule: str) -> Found:
         with found.watch.measure("cluster"):
             pairs = spell_across(found.pairs, copies, found.cut, spec, space)
         nothing = np.empty(0, dtype=np.int64)
-        return Found(pairs, Members.none(), nothing, nothing, found.tally)
+        return Found(pairs, Members.none(), nothing, nothing, found.tally, _sizes(found, pairs))
     with found.watch.measure("cluster"):
-        involved = involved_rows(found.pairs, n)
-        found.need_memory(involved)
-        order = content_order(collection, involved)
-        del involved
-        is_lead = found.crowd[order] == order
-        order = np.concatenate((order[is_lead], order[~is_lead]))
+        order = keeping_order(found)
         links = link(found.pairs, order, n, space, rule=rule, check=found.check)
-        del order, is_lead
+        del order
         space.settle()
         speakers = Speakers(leads, copies, found.ledger.first_of)
         members = spell_clusters(links, copies, speakers)
@@ -293,4 +303,15 @@ def find(found: Search, *, rule: str) -> Found:
     if leads.size:
         inside = np.flatnonzero(found.crowd >= 0)
         np.add.at(sizes, found.crowd[inside], found.weight[inside])
-    return Found(pairs, members, speakers.of(leads), sizes[leads], found.tally)
+    return Found(pairs, members, speakers.of(leads), sizes[leads], found.tally, _sizes(found, pairs))
+
+
+def _sizes(found: Search, pairs: PairStore) -> Sizes | None:
+    """Sizes of the sets of the rows that have pairs, where they are asked for."""
+    if found.collection.spec.measure != CONTAINMENT:
+        return None
+    with found.watch.measure("sizes"):
+        rows = involved_rows(pairs, len(found.collection))
+        sizes = sizes_of(found.collection, rows, found.check.hasher, threads=found.tally.threads)
+    found.space.settle()
+    return sizes

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neardup.params import CONTAINMENT
 from neardup.reports.style import (
     BLACK,
     BLUE,
@@ -122,7 +123,8 @@ def _draw_similarities(main: Axes, side: Axes, bins: SimilarityBins, about: Abou
         main.yaxis.set_major_formatter(lambda number, _: f"{number:,.6g}")
     main.set_ylabel(name)
     main.set_xlim(bins.edges[0], 1.0)
-    main.set_xlabel(f"exact Jaccard similarity of a pair, in bins of {width[0]:.2g}")
+    measure = "containment" if about.spec.measure == CONTAINMENT else "Jaccard similarity"
+    main.set_xlabel(f"exact {measure} of a pair, in bins of {width[0]:.2g}")
     if not some.size:
         note_inside(main, "no pair below similarity 1")
     elif bins.dropped is not None:

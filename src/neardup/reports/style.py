@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from neardup._version import __version__
 from neardup.errors import InputError, MissingDependency, did_you_mean
 from neardup.formats.atomic import AtomicFiles
-from neardup.params import Spec
+from neardup.params import CONTAINMENT, Spec
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,7 +117,8 @@ class About:
         what = [] if self.documents is None else [counted(self.documents, "document")]
         if self.source is not None:
             what.append(_drawable(self.source if len(self.source) <= 60 else "…" + self.source[-59:]))
-        search = "exact join" if spec.exact else f"sketch {spec.sketch} of {spec.slots} slots, bands {spec.bands}"
+        exact = "containment join" if spec.measure == CONTAINMENT else "exact join"
+        search = exact if spec.exact else f"sketch {spec.sketch} of {spec.slots} slots, bands {spec.bands}"
         how = (
             f"neardup {__version__}, spec {spec.id}: t = {spec.threshold:g}, shingle {spec.shingle}, normalize "
             f"{spec.normalize}, {search}, seed {spec.seed}"

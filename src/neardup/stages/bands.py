@@ -57,7 +57,8 @@ def keys_at(values: U32, rows: I64, band: int, bands: Bands) -> U64:
 def keys_of(values: U32, bands: Bands) -> U64:
     """uint64[bands, n], the keys of all rows in all bands."""
     keys = np.empty((bands.bands, values.shape[0]), dtype=np.uint64)
-    banding.all_keys(values, bands.rows, keys)
+    if bands.bands:  # the joins have none, nor signatures of which a row could be taken
+        banding.all_keys(values, bands.rows, keys)
     return keys
 
 

@@ -53,6 +53,14 @@ class Rarity:
     """uint8[2**bits]: 0 or 1 where no other document can share the shingle, else rising with the times it was met."""
     bits: int
 
+    @property
+    def often(self) -> F64:
+        """float64[256]: about how many documents hold a shingle of each class, seldom fewer."""
+        counts = np.arange(256, dtype=np.float64)
+        if self.bits <= SMALL_BITS:
+            counts[128:] = 128 * 2.0 ** ((counts[128:] - 128) / 14)
+        return np.maximum(counts, 1.0)
+
 
 def _part_bits(bits: int) -> int:
     return max(0, bits - PART_CELLS)

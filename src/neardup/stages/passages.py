@@ -107,57 +107,23 @@ def find_passages(a: Occurrences, b: Occurrences) -> Passages:
     partners_a, counts_a = (np.empty(a.hashes.size, dtype=np.int32) for _ in range(2))
     partners_b, counts_b = (np.empty(b.hashes.size, dtype=np.int32) for _ in range(2))
     size_a, size_b, common = occurring.match(a.hashes, b.hashes, partners_a, partners_b, counts_a, counts_b)
-    runs_a, runs_b = _Runs.of(a, partners_a, counts_a), _Runs.of(b, partners_b, counts_b)
+    spans_a, chosen_a, run_of_a = _runs(a, partners_a, counts_a)
+    spans_b, chosen_b, run_of_b = _runs(b, partners_b, counts_b)
     return Passages(
-        a=runs_a.spans(),
-        b=runs_b.spans(),
-        links=runs_b.run_of(runs_a.partners),
-        back=runs_a.run_of(runs_b.partners),
+        a=[(start, end) for start, end in spans_a.tolist()],
+        b=[(start, end) for start, end in spans_b.tolist()],
+        links=run_of_b[chosen_a].tolist(),
+        back=run_of_a[chosen_b].tolist(),
         common=common,
         size_a=size_a,
         size_b=size_b,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Runs:
-    """Runs of the shared occurrences of one text."""
-
-    starts: I64
-    ends: I64
-    partners: I32
-    """Occurrence in the other text that each run is linked to."""
-    firsts: I64
-    """The first shared occurrence of each."""
-
-    @classmethod
-    def of(cls, own: Occurrences, partners: I32, counts: I32) -> _Runs:
-        shared = np.flatnonzero(partners >= 0)
-        starts, ends = own.starts[shared], own.ends[shared]
-        is_first = np.ones(shared.size, dtype=np.bool_)
-        np.greater(starts[1:], ends[:-1], out=is_first[1:])
-        begins = np.flatnonzero(is_first)
-        lasts = np.append(begins[1:], shared.size) - 1 if shared.size else begins
-        chosen = shared[_least(counts[shared], own.hashes[shared], begins)]
-        return cls(starts[begins], ends[lasts], partners[chosen], shared[begins])
-
-    def spans(self) -> list[Span]:
-        return list(zip(self.starts.tolist(), self.ends.tolist(), strict=True))
-
-    def run_of(self, occurrences: I32) -> list[int]:
-        """The run that each of these shared occurrences lies in."""
-        runs: list[int] = (np.searchsorted(self.firsts, occurrences, side="right") - 1).tolist()
-        return runs
-
-
-def _least(counts: I32, hashes: U64, begins: I64) -> I64:
-    """In each run the occurrence of least count, of those the first one of least hash."""
-    if begins.size == 0:
-        return begins
-    sizes = np.diff(begins, append=counts.size)
-    rarest = np.flatnonzero(counts == np.repeat(np.minimum.reduceat(counts, begins), sizes))
-    begins = np.searchsorted(rarest, begins)
-    sizes = np.diff(begins, append=rarest.size)
-    hashes = hashes[rarest]
-    least = np.flatnonzero(hashes == np.repeat(np.minimum.reduceat(hashes, begins), sizes))
-    return rarest[least[np.searchsorted(least, begins)]]
+def _runs(own: Occurrences, partners: I32, counts: I32) -> tuple[I64, I32, I32]:
+    """Runs of the shared occurrences of one text: int64[r, 2] spans, the occurrence in the other text that each is
+    linked to, and for each shared occurrence of this text its run."""
+    n = partners.size
+    spans, chosen, run_of = np.empty((n, 2), np.int64), np.empty(n, np.int32), np.empty(n, np.int32)
+    count = occurring.runs(own.starts, own.ends, own.hashes, partners, counts, spans, chosen, run_of)
+    return spans[:count], chosen[:count], run_of

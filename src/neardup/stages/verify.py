@@ -1,4 +1,4 @@
-"""The exact check: Jaccard similarity of candidate pairs on their shingle sets.
+"""The exact check: Jaccard similarity, or containment, of candidate pairs on their shingle sets.
 
 Here: the order in which pairs are checked (so that each document's set is built once and dropped soon) and the check
 of one chunk of them. Building the sets is in ``shingle``; who fetches the texts is ``pipeline``.
@@ -65,14 +65,18 @@ def chunks(left: I64, right: I64, counts: Callable[[I64], I64], *, budget: int) 
         begin = end
 
 
-def check_pairs(chunk: Chunk, starts: I64, sizes: I64, sets: U64, *, threshold: float) -> F64:
+def check_pairs(
+    chunk: Chunk, starts: I64, sizes: I64, sets: U64, *, threshold: float, is_containment: bool = False
+) -> F64:
     """Exact similarity of each pair of a chunk, or -1 where it is below the threshold.
 
-    intersection / union is compared as a float64, correctly rounded, with the threshold as typed: a pair at exactly
-    7/10 passes 0.7. O(shingles of both) a pair, less where the threshold is out of reach early.
+    intersection / union, or for containment intersection / smaller set, is compared as a float64, correctly rounded,
+    with the threshold as typed: a pair at exactly 7/10 passes 0.7. O(shingles of both) a pair, less where the
+    threshold is out of reach early.
     """
     similarity = np.empty(chunk.pairs.size, dtype=np.float64)
-    kernels.check_pairs(chunk.left, chunk.right, starts, sizes, sets, threshold, similarity)
+    check = kernels.check_contained if is_containment else kernels.check_pairs
+    check(chunk.left, chunk.right, starts, sizes, sets, threshold, similarity)
     return similarity
 
 

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from neardup.errors import InputError
 from neardup.params import (
+    CONTAINMENT,
     DEFAULT_CROWD,
+    DEFAULT_MEASURE,
     DEFAULT_NORMALIZE,
     DEFAULT_RECALL,
     DEFAULT_SEED,
@@ -17,6 +19,7 @@ from neardup.params import (
     Normalize,
     Shingle,
     Spec,
+    check_measure,
     check_probability,
     check_sketch,
     check_slots,
@@ -41,11 +44,12 @@ def make_spec(
     crowd: int = DEFAULT_CROWD,
     collapse_exact: bool = False,
     exact: bool = False,
+    measure: str = DEFAULT_MEASURE,
 ) -> Spec:
     """Check the options of a run and choose what was left open; the arguments are those of ``find``.
 
     ``recall`` of the result is the one that the chosen slots, bands and filter give at the threshold, and 1 for the
-    exact join.
+    exact join, by which containment is always found.
 
     Raises:
         InputError: an option is out of range, or two contradict each other.
@@ -56,9 +60,11 @@ def make_spec(
         raise InputError(f"seed is {seed!r}. Give a whole number from 0 to 2**63 - 1.")
     if not isinstance(crowd, int) or isinstance(crowd, bool) or crowd < 2:
         raise InputError(f"crowd is {crowd!r}. Give a whole number of at least 2, such as {DEFAULT_CROWD}.")
-    if exact:
+    is_contained = check_measure(measure) == CONTAINMENT
+    if exact or is_contained:
         if slots is not None or bands is not None or sketch != DEFAULT_SKETCH:
-            raise InputError("the exact join has no signatures. Give no slots, bands or sketch with it, or no exact.")
+            who, other = ("containment", "another measure") if is_contained else ("the exact join", "no exact")
+            raise InputError(f"{who} has no signatures. Give no slots, bands or sketch with it, or {other}.")
         slots, bands = DEFAULT_SLOTS, Bands(1, 1)  # of which nothing stays
     if slots is not None:
         check_slots(slots)
@@ -93,7 +99,9 @@ def make_spec(
         crowd=crowd,
         collapse_exact=collapse_exact,
     )
-    return as_exact(spec) if exact else spec
+    if is_contained:
+        spec = replace(spec, measure=measure)
+    return as_exact(spec) if exact or is_contained else spec
 
 
 def as_exact(spec: Spec) -> Spec:

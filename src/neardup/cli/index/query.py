@@ -11,6 +11,7 @@ import click
 
 from neardup.cli import options
 from neardup.cli.index import shared, tables
+from neardup.params import CONTAINMENT
 
 if TYPE_CHECKING:
     from neardup.cli.index.reading import Asked, Counts
@@ -31,6 +32,7 @@ STRING = "string"
 @shared.index_path
 @click.argument("inputs", nargs=-1, metavar="[INPUT…]", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--string", metavar="TEXT", help="Ask about this text, in place of INPUT.  [default: none]")
+@options.measure
 @shared.near
 @shared.top
 @click.option("--output", "-o", metavar="FILE", help="File for the documents found; - is stdout.  [default: stdout]")
@@ -47,6 +49,7 @@ def command(
     index: Path,
     inputs: tuple[Path, ...],
     string: str | None,
+    measure: str,
     threshold: float | None,
     top: int | None,
     output: str | None,
@@ -64,6 +67,10 @@ def command(
     as the threshold, the most similar first. Similarities are exact. A document that is in the index finds itself.
     Works beside a command that is changing the index.
 
+    With --measure containment: the documents that contain the one asked about, or are part of it; the answer has
+    the column contained, which is the part: query, document or both. The threshold may be below that of the index.
+    For this all stored texts are read, once for all of INPUT, which is held in memory.
+
     Exit codes: 0 done, also when nothing is found, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
     from neardup import Index
@@ -75,7 +82,7 @@ def command(
     (target, _) = tables.choose_targets(index, inputs, output, format, json=json, glob=reading["glob"])
     begin = time.perf_counter()
     with Index.open(index, read_only=True, threads=threads) as held:
-        from neardup.cli.index.reading import Asked, Counts, asked, open_reader
+        from neardup.cli.index.reading import Asked, Counts, asked, open_reader, together
 
         counts = Counts()
         item = held.spec.shingle.kind == "item"
@@ -86,7 +93,10 @@ def command(
             total, batches = reader.total_bytes, asked(reader, counts)
         else:
             counts.documents, batches = 1, [Asked([STRING], [string.split() if item else string], 0)]
-        table = _found(ctx, held, batches, total, {"top": top, "threshold": threshold}, quiet=quiet)
+        how: dict[str, Any] = {"top": top, "threshold": threshold}
+        if measure == CONTAINMENT:
+            batches, how["measure"] = together(batches), measure
+        table = _found(ctx, held, batches, total, how, quiet=quiet)
         spec, documents = held.spec, len(held)
     least = threshold if threshold is not None else spec.threshold
     files = tables.write(ctx, [(table, target)], spec=spec.as_dict(), threshold=least)
@@ -94,7 +104,13 @@ def command(
         table,
         counts,
         files,
-        {"documents": documents, "threshold": least, "seconds": time.perf_counter() - begin, "spec": spec},
+        {
+            "documents": documents,
+            "threshold": least,
+            "measure": measure,
+            "seconds": time.perf_counter() - begin,
+            "spec": spec,
+        },
         json=json,
         quiet=quiet,
         verbose=verbose,
@@ -125,14 +141,18 @@ def _ask(held: Any, batches: Iterable[Asked], how: dict[str, Any], stoppable: St
 
     from neardup.cli.index.reading import id_column, joined
 
-    queries, ids, similarities = [], [], []
+    queries, ids, similarities, contained = [], [], [], []
     for batch in batches:
         found = held.query(batch.texts, **how)
         queries.append(id_column([name for name, hits in zip(batch.ids, found, strict=True) for _ in hits]))
         ids.append(id_column([hit.id for hits in found for hit in hits]))
         similarities.append(pa.array([hit.similarity for hits in found for hit in hits], pa.float64()))
+        if "measure" in how:
+            contained.append(pa.array([hit.contained for hits in found for hit in hits], pa.string()))
         stoppable.advance(batch.consumed)
     columns = {"query": joined(queries), "id": joined(ids), "similarity": pa.chunked_array(similarities, pa.float64())}
+    if "measure" in how:
+        columns["contained"] = pa.chunked_array(contained, pa.string())
     return pa.table(columns)
 
 
@@ -149,10 +169,11 @@ def _tell(
     from neardup.cli.summary import counted, duration
 
     found = len(table["query"].unique())
+    word = facts["measure"] if facts["measure"] == CONTAINMENT else "similarity"
     seconds, spec, in_index = facts["seconds"], facts["spec"], counted(facts["documents"], "document")
     answered = f"{found:,} of {counted(counts.documents, 'query').replace('querys', 'queries')}"
     rows = [
-        ("found", f"{counted(table.num_rows, 'hit')} of similarity {facts['threshold']:g} or more"),
+        ("found", f"{counted(table.num_rows, 'hit')} of {word} {facts['threshold']:g} or more"),
         ("queries", f"{counts.documents:,}, {found:,} of them with a hit"),
         shared.left_out(counts.bad, counts.blank),
         ("in the index", in_index),
@@ -165,5 +186,7 @@ def _tell(
         "blank": counts.blank, "threshold": facts["threshold"], "documents": facts["documents"],
         "seconds": round(seconds, 4), "spec_id": spec.id,
     }  # fmt: skip
+    if facts["measure"] == CONTAINMENT:
+        summary["measure"] = CONTAINMENT
     closing = [counted(table.num_rows, "hit"), f"{answered} with one", in_index, duration(seconds), f"spec {spec.id}"]
     shared.tell(summary, rows, closing, json=json, quiet=quiet, faults=counts.faults)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from neardup.formats import Reader
     from neardup.types import Batch, Documents, Fault
 
-__all__ = ["Asked", "Counts", "asked", "id_column", "joined", "open_reader", "texts_of"]
+__all__ = ["Asked", "Counts", "asked", "id_column", "joined", "open_reader", "texts_of", "together"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,18 @@ def asked(reader: Reader, counts: Counts) -> Iterator[Asked]:
         batch = task()
         counts.note(batch)
         yield Asked(ids_of(batch), texts_of(batch.documents, item=reader.options.item), batch.consumed)
+
+
+def together(batches: Iterable[Asked]) -> Iterator[Asked]:
+    """All documents in one batch, for what is asked once about all of them."""
+    ids: list[Any] = []
+    texts: list[Any] = []
+    consumed = 0
+    for batch in batches:
+        ids += batch.ids
+        texts += batch.texts
+        consumed += batch.consumed
+    yield Asked(ids, texts, consumed)
 
 
 def texts_of(documents: Documents, *, item: bool) -> list[Any]:

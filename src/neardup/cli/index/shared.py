@@ -78,7 +78,7 @@ near: options.Decorator[Any] = click.option(
     "-t",
     type=options.Checked("number", params.check_threshold),
     metavar="T",
-    help="Jaccard similarity from which two documents are near-duplicates; not below that of the index."
+    help="Similarity from which two documents are near-duplicates; not below that of the index."
     "  [default: that of the index]",
 )
 

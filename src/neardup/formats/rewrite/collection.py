@@ -13,6 +13,7 @@ import numpy as np
 from neardup.errors import InputError
 from neardup.formats.folder import FilesSource, shown_path
 from neardup.formats.hf import DatasetSource, rewrite_dataset, rewrite_dataset_dict
+from neardup.formats.resolve import DOCUMENT
 from neardup.formats.rewrite.files import check_annotatable
 from neardup.formats.rewrite.model import I64, Annotation
 from neardup.formats.rewrite.outputs import OutputSet
@@ -131,7 +132,7 @@ def _files(parts: Sequence[Source]) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for part in parts:
         if isinstance(part, FilesSource):
-            found += [(file.path, "text") for file in part.files]
+            found += [(file.path, DOCUMENT if file.is_document else "text") for file in part.files]
         else:
             found.append((part.name, str(getattr(part, "format", ""))))
     return found

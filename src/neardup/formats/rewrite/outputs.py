@@ -17,7 +17,7 @@ from pathlib import Path
 from neardup.errors import InputError
 from neardup.formats.atomic import check_target, output_error
 from neardup.formats.folder import shown_path
-from neardup.formats.resolve import suffix_format
+from neardup.formats.resolve import DOCUMENT, suffix_format
 from neardup.formats.rewrite.blocks import read_code
 from neardup.formats.rewrite.feed import records_of
 from neardup.formats.rewrite.files import check_lasting
@@ -38,7 +38,7 @@ class Target:
     source: str
     """The input file as it is opened."""
     format: str
-    """One of ``resolve.INPUT_FORMATS``; "text": a document, kept or dropped as a whole."""
+    """One of ``resolve.INPUT_FORMATS``, or "document"; that and "text": a document, kept or dropped as a whole."""
     path: str | None
     """The copy; None: it goes to the stream. A string, since a folder of texts may have millions."""
 
@@ -176,10 +176,11 @@ def _check_same_kind(source: str, format: str, output: str) -> None:
         )
     if format == "text":
         return  # whatever a text is called, it is one
-    if _bare_suffix(output) != _bare_suffix(source) and suffix_format(output) not in (format, None):
+    other = suffix_format(output)
+    if _bare_suffix(output) != _bare_suffix(source) and other is not None and (other != format or format == DOCUMENT):
         raise InputError(
-            f"the output {shown_path(output)} is named as {suffix_format(output)}, and a clean copy of "
-            f"{shown_path(source)} is {format} as the input is. Give it the suffix of the input, or give a folder."
+            f"the output {shown_path(output)} is named as {other}, and a clean copy of {shown_path(source)} is "
+            f"{format} as the input is. Give it the suffix of the input, or give a folder."
         )
 
 
