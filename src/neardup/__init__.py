@@ -18,12 +18,15 @@ from neardup._version import __version__
 if TYPE_CHECKING:
     from neardup.api.audit import audit
     from neardup.api.clean import dedup
+    from neardup.api.compare import compare
     from neardup.api.explain import explain
     from neardup.api.figures import figures
     from neardup.api.measures import SketchSet, estimate, jaccard, shingle, sketch
     from neardup.api.plan import plan
+    from neardup.api.report import report
     from neardup.api.search import find
     from neardup.auditing import Audit, AuditBin
+    from neardup.comparing import Comparison
     from neardup.errors import (
         FormatError,
         IndexLocked,
@@ -36,9 +39,10 @@ if TYPE_CHECKING:
         SpoolError,
     )
     from neardup.explaining.model import Explanation
-    from neardup.index import Added, Admission, Hit, Index, IndexInfo, Stored, Verified
+    from neardup.index import Added, Admission, ContainedHit, Hit, Index, IndexInfo, Stored, Verified
     from neardup.params import Bands, Keep, Normalize, Shingle, Spec
     from neardup.planning import Plan
+    from neardup.reporting import Reported
     from neardup.result import Cleaned, CleanSummary, Result, SourceShare, Summary
     from neardup.stages.sketch import minhash
     from neardup.tuning import choose_bands, s_curve
@@ -51,6 +55,8 @@ __all__ = [
     "Bands",
     "CleanSummary",
     "Cleaned",
+    "Comparison",
+    "ContainedHit",
     "Explanation",
     "FormatError",
     "Hit",
@@ -65,6 +71,7 @@ __all__ = [
     "Normalize",
     "OutputError",
     "Plan",
+    "Reported",
     "Result",
     "Shingle",
     "SketchSet",
@@ -78,6 +85,7 @@ __all__ = [
     "__version__",
     "audit",
     "choose_bands",
+    "compare",
     "dedup",
     "estimate",
     "explain",
@@ -86,6 +94,7 @@ __all__ = [
     "jaccard",
     "minhash",
     "plan",
+    "report",
     "s_curve",
     "shingle",
     "sketch",
@@ -94,12 +103,15 @@ __all__ = [
 _HOME = {
     "api.audit": ("audit",),
     "api.clean": ("dedup",),
+    "api.compare": ("compare",),
     "api.explain": ("explain",),
     "api.figures": ("figures",),
     "api.measures": ("SketchSet", "estimate", "jaccard", "shingle", "sketch"),
     "api.plan": ("plan",),
+    "api.report": ("report",),
     "api.search": ("find",),
     "auditing": ("Audit", "AuditBin"),
+    "comparing": ("Comparison",),
     "errors": (
         "FormatError",
         "IndexLocked",
@@ -112,10 +124,11 @@ _HOME = {
         "SpoolError",
     ),
     "explaining.model": ("Explanation",),
-    "index": ("Added", "Admission", "Hit", "Index", "IndexInfo", "Stored", "Verified"),
+    "index": ("Added", "Admission", "ContainedHit", "Hit", "Index", "IndexInfo", "Stored", "Verified"),
     "params": ("Bands", "Keep", "Normalize", "Shingle", "Spec"),
     "tuning": ("choose_bands", "s_curve"),
     "planning": ("Plan",),
+    "reporting": ("Reported",),
     "result": ("CleanSummary", "Cleaned", "Result", "SourceShare", "Summary"),
     "stages.sketch": ("minhash",),
 }

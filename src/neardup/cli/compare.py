@@ -1,0 +1,259 @@
+"""``neardup compare``: two documents held against each other.
+
+Here: the options, where the two documents come from, and where the comparison goes. The comparison itself is in
+``neardup.comparing``, what a terminal shows of it in ``compare_text``; the same from Python is ``neardup.compare``.
+"""
+
+from __future__ import annotations
+
+import json as jsonlib
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+from neardup.cli import WRITTEN, options
+from neardup.errors import InputError
+
+if TYPE_CHECKING:
+    from neardup.comparing import Comparison
+    from neardup.comparing.documents import Document
+    from neardup.params import Spec
+
+__all__ = ["command"]
+
+STDIN = "-"
+_SPEC = ("shingle", "normalize", "threshold", "recall", "sketch", "slots", "bands", "seed")
+_READING = ("text", "id", "glob", "encoding", "boilerplate", "input_format")
+
+
+@click.command(
+    "compare",
+    epilog="\b\nExamples:\n"
+    "  neardup compare essay.txt source.txt --shingle word:3\n"
+    "  neardup compare 2107.00001 2107.00002 --in papers.jsonl --html pair.html",
+)
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+@click.option(
+    "--in",
+    "collection",
+    multiple=True,
+    metavar="INPUT",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Collection in which A and B are ids: what neardup find reads, or the folder of an index. May be given several"
+    " times.  [default: A and B are files]",
+)
+@options.shingle
+@options.normalize
+@options.threshold
+@options.recall
+@options.signatures
+@options.text_column
+@options.id_column
+@options.glob
+@options.encoding
+@options.boilerplate
+@options.input_format
+@click.option("--json", is_flag=True, help="Print the comparison on stdout as one JSON object, without the texts.")
+@click.option(
+    "--html",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Also write a page that shows both texts side by side, for any browser.  [default: none]",
+)
+@click.option("--full", is_flag=True, help="Show all of both texts.  [default: 4,000 characters of each, at most]")
+@options.voices
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    *,
+    a: str,
+    b: str,
+    collection: tuple[Path, ...],
+    json: bool,
+    html: Path | None,
+    full: bool,
+    quiet: bool,
+    verbose: bool,
+    **choices: Any,
+) -> None:
+    """Hold two documents against each other: how alike they are, and what they share.
+
+    A and B are files, each one document, in any format that neardup find reads; - is stdin. With --in they are ids of a
+    collection or of an index; an index brings its own settings.
+
+    To stdout go the exact similarity and containment, what the signatures and bands of a search make of the pair, and
+    both texts with the shared passages marked: exactly those characters that a shingle of both texts covers. Linked
+    passages have one number. In small gaps between them the words that changed are marked too. Characters that are not
+    seen, or that steer a terminal, are shown by name.
+
+    Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
+    """
+    from neardup.cli.find import check_banding, check_voices, stdout_errors
+
+    check_voices(quiet=quiet, verbose=verbose)
+    check_banding(choices["slots"], choices["bands"])
+    if json and full:
+        raise click.UsageError("--json prints no texts. Leave --full out.")
+    if html is not None:
+        _check_page(html, collection or (Path(a), Path(b)), choices["glob"])
+    begin = time.perf_counter()
+    spec, documents = _fetch(ctx, (a, b), collection, choices)
+    found = _compare(documents, spec)
+    names = documents[0].name, documents[1].name
+    if html is not None:
+        _write_page(html, found, names)
+        ctx.meta[WRITTEN] = [str(html)]
+    with stdout_errors():
+        if json:
+            click.echo(_as_json({"a": names[0], "b": names[1], **found.as_dict()}))
+        else:
+            from neardup.cli.compare_text import facts, print_texts
+
+            click.echo("\n".join(facts(found, names)))
+            print_texts(found, names, is_full=full)
+    if not quiet:
+        _tell(found, html, seconds=time.perf_counter() - begin, verbose=verbose)
+
+
+def _fetch(
+    ctx: click.Context, names: tuple[str, str], collection: Sequence[Path], choices: dict[str, Any]
+) -> tuple[Spec, list[Document]]:
+    """The spec and the two documents."""
+    indexes = [path for path in collection if _is_index(path)]
+    if indexes:
+        if len(collection) > 1:
+            raise click.UsageError(f"{indexes[0]} is an index, which can be the only --in. Give it alone.")
+        return _from_index(ctx, indexes[0], names, choices)
+    from neardup import tuning
+    from neardup.comparing.documents import pick_documents
+
+    spec = tuning.make_spec(**{name: choices[name] for name in _SPEC})
+    how = {**{name: choices[name] for name in _READING}, "item": spec.shingle.kind == "item"}
+    if collection:
+        return spec, pick_documents(collection, names, **how)
+    if names == (STDIN, STDIN):
+        raise click.UsageError("A and B are both -, and stdin is one document. Give a file for the other.")
+    if choices["glob"] is not None:
+        raise click.UsageError("--glob is for the folders of a collection. Leave it out, or give --in.")
+    return spec, [_read(name, how) for name in names]
+
+
+def _read(name: str, how: dict[str, Any]) -> Document:
+    """A file; what looks like an id is told how to be one."""
+    from neardup.comparing.documents import read_document
+
+    if name != STDIN and not Path(name).exists():
+        raise InputError(
+            f"there is no file {name!r}. Check the path; if it is an id, name its collection with --in INPUT."
+        )
+    return read_document(name, **how)
+
+
+def _is_index(path: Path) -> bool:
+    if str(path) == STDIN or not path.is_dir():
+        return False
+    from neardup.errors import IndexNotFound
+    from neardup.index.folders import check_there
+
+    try:
+        check_there(path)
+    except IndexNotFound:
+        return False
+    return True
+
+
+def _from_index(
+    ctx: click.Context, path: Path, names: tuple[str, str], choices: dict[str, Any]
+) -> tuple[Spec, list[Document]]:
+    """The spec of an index and two of its documents."""
+    from itertools import islice
+
+    from neardup.comparing.documents import Document, no_document
+    from neardup.index import Index
+
+    for name in _READING:
+        if _is_given(ctx, name):
+            raise click.UsageError(f"{path} is an index, which is not read by --{_dashed(name)}. Leave it out.")
+    with Index.open(path, read_only=True) as held:
+        spec = held.spec
+        for name in _SPEC:
+            made = getattr(spec, name)
+            if _is_given(ctx, name) and choices[name] != made:
+                raise click.UsageError(
+                    f"--{name} is {choices[name]}, and {path} was made with {made}. Leave it out: an index brings its"
+                    " own settings."
+                )
+        stored = held.get_many(list(names))
+        for name, document in zip(names, stored, strict=True):
+            if document is None:
+                raise no_document(name, [str(id) for id in islice(held, 10_000)], documents=len(held))
+    contents = [document.text for document in stored if document is not None]
+    is_item = spec.shingle.kind == "item"
+    return spec, [Document(name, text.split() if is_item else text) for name, text in zip(names, contents, strict=True)]
+
+
+def _is_given(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) not in (ParameterSource.DEFAULT, None)
+
+
+def _dashed(name: str) -> str:
+    return name.replace("_", "-")
+
+
+def _compare(documents: Sequence[Document], spec: Spec) -> Comparison:
+    """Compare two texts; or as sets, when one of them is one already."""
+    from neardup.comparing import compare_sets, compare_texts
+
+    first, second = (document.content for document in documents)
+    if isinstance(first, str) and isinstance(second, str):
+        return compare_texts(first, second, spec)
+    sets = [each.split() if isinstance(each, str) else each for each in (first, second)]
+    return compare_sets(sets[0], sets[1], spec)
+
+
+def _as_json(answer: dict[str, Any]) -> str:
+    """One line a field: a number a line would make the passages endless."""
+    lines = (f"  {jsonlib.dumps(name)}: {jsonlib.dumps(value, ensure_ascii=False)}" for name, value in answer.items())
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _check_page(html: Path, inputs: Sequence[Path], glob: str | None) -> None:
+    """Raise before any work what would keep the page from being written."""
+    from neardup.cli.targets import check_collisions
+    from neardup.reports.site import check_file
+
+    try:
+        check_collisions(inputs, [str(html)], glob=glob)
+    except InputError as exc:
+        raise click.UsageError(str(exc)) from exc
+    check_file(html)
+
+
+def _write_page(html: Path, found: Comparison, names: tuple[str, str]) -> None:
+    from neardup.comparing.page import pair_page
+    from neardup.reports.site import write_pair
+
+    write_pair(html, *pair_page(found, names))
+
+
+def _tell(found: Comparison, html: Path | None, *, seconds: float, verbose: bool) -> None:
+    """The closing lines, on stderr."""
+    from neardup.cli.index.shared import whole_spec
+    from neardup.cli.summary import counted, duration, labelled, similarity_text
+
+    rows = [("written", str(html))] if html is not None else []
+    for line in labelled([*rows, *whole_spec(found.spec.as_dict(), verbose=verbose)]):
+        click.echo(line, err=True)
+    parts = [
+        f"similarity {similarity_text(found.jaccard, found.spec.threshold)}",
+        f"{counted(len(found.passages.a), 'passage')} in A, {len(found.passages.b):,} in B",
+        duration(seconds),
+        f"spec {found.spec.id}",
+    ]
+    click.echo(f"neardup: {', '.join(parts)}", err=True)

@@ -1,0 +1,158 @@
+// A cluster: its members, how they hang together as a graph and as numbers, and its pairs.
+(function (n) {
+  "use strict";
+
+  const { heading, note, similarity, figures } = n.parts;
+  const PAIRS = 50; // of the list that are drawn at once
+  const BESIDE = 9; // members whose matrix has room beside the graph
+
+  async function clusterView(number) {
+    const found = await n.cluster(number);
+    if (!found) return null;
+    const { row, cluster } = found;
+    const name = n.plain(row.keeper, 60);
+    const view = n.make("article", { class: "cluster" },
+      heading(`Cluster ${n.count(number + 1)}`),
+      n.make("p", { class: "lede" }, `${n.many(row.size, "document")}. The keeper is `, n.named(n.plain(row.keeper, 200)), "."),
+      figures([["Documents", n.count(row.size)], ["Least similarity to the keeper", n.cut(row.least)], ["Mean similarity to the keeper", n.cut(row.mean)]]));
+    const crumbs = [["#/clusters", "Clusters"], [null, `Cluster ${n.count(number + 1)}`]];
+    const title = `Cluster ${n.count(number + 1)}: ${name}`;
+    if (!cluster) {
+      view.append(
+        n.make("p", { class: "soft" }, n.appendText(n.make("bdi"), row.opening)),
+        note("The members of this cluster are not in the report: it lists them for the largest clusters only. The summary says what was left out."));
+      return { title, crumbs, view };
+    }
+    n.pairAddress = (k) => `#/pair/${number}/${k}`;
+    const places = new Map(cluster.pairs.map((pair, k) => [key(pair.a, pair.b), k]));
+    const pairOf = (i, j) => places.get(key(i, j)) ?? null;
+    const shared = { members: cluster.members, similarities: cluster.similarities, threshold: n.meta.threshold, pairOf };
+    view.append(
+      section("Members", membersTable(cluster)),
+      n.make("div", { class: cluster.members.length <= BESIDE ? "beside" : "" },
+        ...graphSection(cluster, shared),
+        cluster.members.length > 2 ? section("Similarities", n.matrix(shared), matrixNote(cluster)) : ""),
+      section("Pairs", pairsTable(cluster)));
+    return { title, crumbs, view };
+  }
+
+  const key = (i, j) => `${Math.min(i, j)}-${Math.max(i, j)}`;
+
+  function section(title, ...children) {
+    const id = `h-${title.toLowerCase()}`;
+    return n.make("section", { class: "block", "aria-labelledby": id }, n.make("h2", { id }, title), ...children);
+  }
+
+  function table(label, names, rows) {
+    return n.make("table", { class: "rows", role: "table", "aria-label": label },
+      n.make("thead", { role: "rowgroup" }, n.make("tr", { role: "row" }, ...names.map(([kind, name]) =>
+        n.make("th", { scope: "col", role: "columnheader", class: `c-${kind}` }, name)))),
+      n.make("tbody", { role: "rowgroup" }, ...rows.map((cells) => n.make("tr", { role: "row" }, ...cells.map((value, k) =>
+        n.make("td", { role: "cell", class: `c-${names[k][0]}`, "data-label": names[k][1] }, value))))));
+  }
+
+  function membersTable(cluster) {
+    const withSource = cluster.members.some((member) => n.sourceName(member.source));
+    const names = [["number", "No."], ["id", "Document"], ["similarity", "To the keeper"], ["size", "Characters"],
+      ...(withSource ? [["source", "Source"]] : []), ...(cluster.left_out ? [["kind", "Shown as"]] : [])];
+    const pairsWithKeeper = new Map();
+    cluster.pairs.forEach((pair, k) => {
+      if (pair.a === cluster.keeper) pairsWithKeeper.set(pair.b, k);
+      if (pair.b === cluster.keeper) pairsWithKeeper.set(pair.a, k);
+    });
+    const rows = cluster.members.map((member, i) => {
+      const k = pairsWithKeeper.get(i);
+      const id = n.named(n.plain(member.id, 300));
+      return [n.make("span", { class: "no" }, String(i + 1)), k === undefined ? id : n.make("a", { href: n.pairAddress(k), title: "See it beside the keeper" }, id),
+        i === cluster.keeper ? n.make("strong", { class: "keeper" }, "keeper") : similarity(member.similarity), n.count(member.characters),
+        ...(withSource ? [n.appendText(n.make("bdi"), n.sourceName(member.source))] : []),
+        ...(cluster.left_out ? [member.kind] : [])];
+    });
+    const box = document.createDocumentFragment();
+    if (cluster.left_out) {
+      box.append(note(`${n.many(cluster.members.length, "member")} of ${n.count(cluster.size)} ${cluster.members.length === 1 ? "is" : "are"} shown: the keeper, those nearest to it (near), those least like it (far), and some drawn from the rest (random). ${n.count(cluster.left_out)} ${cluster.left_out === 1 ? "is" : "are"} left out.`));
+    }
+    box.append(table("Members", names, rows));
+    return box;
+  }
+
+  function graphSection(cluster, shared) {
+    if (cluster.members.length < 3) return [];
+    const told = n.make("p", { class: "graph-told", "aria-hidden": "true" });
+    const rest = "Point at a member or a line, or walk with the arrow keys.";
+    told.textContent = rest;
+    const made = n.graph({ ...shared, keeper: cluster.keeper, tell: (message) => { told.textContent = message || rest; } });
+    const legend = `Numbers are those of the table above. A line ties two members of similarity ${n.exact(n.meta.threshold)} and more, thicker the more alike they are; ` +
+      `faint lines are below it. ${n.many(made.tied, "tie")} of ${n.many(cluster.similarities.length, "pair")} computed.` +
+      (made.leftOut ? ` ${n.count(made.leftOut)} faint lines are not drawn.` : "");
+    return [section("Graph", n.make("figure", { class: "card graph-box" }, made.picture, told, n.make("figcaption", { class: "soft" }, legend)))];
+  }
+
+  function matrixNote(cluster) {
+    const legend = `Bold: similarity ${n.exact(n.meta.threshold)} and more. Numbers are cut, not rounded; a cell leads to both texts.`;
+    return n.make("p", { class: "soft" }, [legend, cluster.matrix_note].filter(Boolean).join(" "));
+  }
+
+  function pairsTable(cluster) {
+    if (!cluster.pairs.length) return note("No pair of this cluster is in the report.");
+    const order = ordered(cluster.pairs);
+    const id = (i) => n.make("span", {}, n.make("span", { class: "no" }, String(i + 1)), " ", n.brief(cluster.members[i].id));
+    const names = [["pair", "Pair"], ["similarity", "Similarity"], ["share", "Of the first"], ["share", "Of the second"], ["size", "Longest passage"]];
+    const rowOf = (k) => {
+      const pair = cluster.pairs[k];
+      return [n.make("a", { href: n.pairAddress(k) }, id(pair.a), n.make("span", { class: "soft" }, " and "), id(pair.b)), similarity(pair.similarity),
+        n.share(pair.covered[0]), n.share(pair.covered[1]), n.count(pair.longest[0])];
+    };
+    const box = n.make("div");
+    let shown = 0;
+    const more = () => {
+      shown += PAIRS;
+      const made = table("Pairs", names, order.slice(0, shown).map(rowOf));
+      const button = n.make("button", { type: "button", onclick: () => { more(); box.querySelector("tbody").rows[shown - PAIRS]?.querySelector("a")?.focus(); } },
+        `Show ${n.count(Math.min(PAIRS, order.length - shown))} more of ${n.many(order.length, "pair")}`);
+      box.replaceChildren(made, ...(shown < order.length ? [button] : []));
+    };
+    more();
+    return box;
+  }
+
+  // By similarity, falling.
+  function ordered(pairs) {
+    return pairs.map((_, k) => k).sort((x, y) => pairs[y].similarity - pairs[x].similarity || x - y);
+  }
+
+  // A pair by its number in a cluster, or the first or the last of those that are shown in order.
+  async function pairPage(number, which) {
+    const found = await n.cluster(number);
+    const cluster = found?.cluster;
+    if (found && !cluster) return clusterView(number);
+    const order = ordered(cluster?.pairs ?? []);
+    const k = which === "first" ? order[0] : which === "last" ? order.at(-1) : Number(which);
+    const pair = cluster?.pairs[k];
+    if (!pair) return null;
+    const member = (i) => ({ ...cluster.members[i], source: n.sourceName(cluster.members[i].source) });
+    const [a, b] = [member(pair.a), member(pair.b)];
+    const at = order.indexOf(k);
+    const before = at > 0 ? `#/pair/${number}/${order[at - 1]}` : number > 0 ? `#/pair/${number - 1}/last` : null;
+    const after = at + 1 < order.length ? `#/pair/${number}/${order[at + 1]}` : number + 1 < n.meta.clusters.listed ? `#/pair/${number + 1}/first` : null;
+    const step = (to, letter, sign) => {
+      if (!to) return n.make("span", { class: "button is-off", "aria-disabled": "true" }, sign);
+      return n.make("a", { class: "button", href: to, "aria-keyshortcuts": letter, title: `Key: ${letter}` }, sign);
+    };
+    const crossing = n.make("nav", { class: "crossing", "aria-label": "Pairs" },
+      step(before, "p", "‹ Previous pair"),
+      n.make("span", { class: "soft" }, `${n.count(at + 1)} of ${n.count(order.length)} in cluster ${n.count(number + 1)}`),
+      step(after, "n", "Next pair ›"));
+    const crumbs = [["#/clusters", "Clusters"], [`#/cluster/${number}`, `Cluster ${n.count(number + 1)}`], [null, `Pair ${n.count(at + 1)}`]];
+    const title = `${n.plain(a.id, 40)} and ${n.plain(b.id, 40)}`;
+    const keys = { n: () => after && n.go(after), p: () => before && n.go(before) };
+    if (a.text < 0 || b.text < 0) {
+      return { title, crumbs, keys, view: n.make("article", {}, heading(n.brief(a.id), " and ", n.brief(b.id)), crossing,
+        note("The texts of this pair are not in the report: the summary says what was left out.")) };
+    }
+    const view = n.pairView({ measure: n.meta.measure, a, b, texts: [found.texts[a.text], found.texts[b.text]], pair, crossing });
+    return { title, crumbs, keys, view };
+  }
+
+  Object.assign(n, { clusterView, pairPage });
+})(window.neardup);

@@ -1,0 +1,108 @@
+// Which view an address names: title, focus, breadcrumbs, and the place where one was when one goes back.
+(function (n) {
+  "use strict";
+
+  const ROUTES = [
+    [/^#\/$/, () => ({ title: "" })],
+    [/^#\/histogram$/, () => ({ title: "Similarities", crumbs: [[null, "Similarities"]], view: n.histogramView() })],
+    [/^#\/clusters$/, () => ({ title: "Clusters", crumbs: [[null, "Clusters"]], view: n.clustersView() })],
+    [/^#\/cluster\/(\d{1,9})$/, (number) => n.clusterView(Number(number))],
+    [/^#\/pair\/(\d{1,9})\/(\d{1,9}|first|last)$/, (number, which) => n.pairPage(Number(number), which)],
+    [/^#\/sources$/, () => ({ title: "Sources", crumbs: [[null, "Sources"]], view: n.sourcesView() })],
+  ];
+  const TABS = { cluster: "clusters", pair: "clusters" };
+
+  const scrolled = new Map(); // how far down each address was when it was left
+  let here = null;
+  let isFollowed = false;
+  let keys = {};
+  let asked = 0;
+
+  const address = () => (location.hash.startsWith("#/") ? location.hash : "#/");
+
+  // Before the page is drawn: what another address than the summary's names must not flash up as the summary.
+  if (address() !== "#/") document.documentElement.classList.add("is-elsewhere");
+
+  function lost(what) {
+    const view = n.make("article", {}, n.parts.heading("There is no such view"),
+      n.parts.note(what), n.make("p", {}, n.make("a", { href: "#/" }, "Go to the summary")));
+    return { title: "No such view", crumbs: [[null, "No such view"]], view };
+  }
+
+  async function find(hash) {
+    for (const [pattern, show] of ROUTES) {
+      const found = pattern.exec(hash);
+      if (!found) continue;
+      const parts = found.slice(1);
+      return (await show(...parts)) ?? lost(`The report has no ${parts.length > 1 ? "pair" : "cluster"} at ${hash}. It may have been made anew since this address was noted.`);
+    }
+    return lost(`Nothing in this report is at ${n.plain(hash, 80)}.`);
+  }
+
+  async function show({ isFirst = false } = {}) {
+    const hash = address();
+    if (hash === here) return;
+    const mine = ++asked;
+    if (here !== null) scrolled.set(here, window.scrollY);
+    const isBack = !isFollowed && !isFirst;
+    isFollowed = false;
+    here = hash;
+    let found;
+    try {
+      found = await find(hash);
+    } catch (error) {
+      found = { ...lost(error.message), title: "Not to be read" };
+      found.view.querySelector("h1").textContent = "This part of the report cannot be shown";
+    }
+    if (mine !== asked) return; // another view was asked for in the meantime
+    place(found, hash);
+    window.scrollTo(0, isBack ? scrolled.get(hash) ?? 0 : 0);
+    if (!isFirst || hash !== "#/") {
+      const heading = (found.view ?? n.byId("summary")).querySelector("h1");
+      heading.focus({ preventScroll: true });
+    }
+  }
+
+  function place(found, hash) {
+    const { meta } = n;
+    const isSummary = !found.view;
+    document.documentElement.classList.remove("is-elsewhere");
+    n.byId("summary").hidden = !isSummary;
+    n.byId("view").hidden = isSummary;
+    n.byId("view").replaceChildren(...(isSummary ? [] : [found.view]));
+    document.title = [found.title, n.plain(meta.title)].filter(Boolean).join(" · ");
+    keys = found.keys ?? {};
+    const crumbs = n.byId("crumbs");
+    crumbs.hidden = isSummary;
+    crumbs.replaceChildren(n.make("ol", {}, ...[["#/", "Summary"], ...(found.crumbs ?? [])].map(([to, name]) =>
+      n.make("li", {}, to ? n.make("a", { href: to }, name) : n.make("span", { "aria-current": "page" }, name)))));
+    const part = hash.split("/")[1];
+    for (const link of n.byId("nav").querySelectorAll("a")) {
+      const isThis = link.getAttribute("href") === `#/${TABS[part] ?? part}`;
+      if (isThis) link.setAttribute("aria-current", TABS[part] ? "true" : "page");
+      else link.removeAttribute("aria-current");
+    }
+  }
+
+  // Go to a view as a link does.
+  n.go = (to) => {
+    isFollowed = true;
+    location.hash = to;
+  };
+
+  document.addEventListener("click", (event) => {
+    if (event.target.closest?.('a[href^="#/"]')) isFollowed = true;
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest?.("input, textarea, select")) return;
+    if (!Object.hasOwn(keys, event.key)) return;
+    keys[event.key]();
+  });
+  window.addEventListener("hashchange", () => show());
+  document.addEventListener("DOMContentLoaded", () => {
+    n.meta = n.parse("meta");
+    history.scrollRestoration = "manual";
+    show({ isFirst: true });
+    n.firstClusters().catch(() => {}); // the table of clusters says what is wrong with the data
+  });
+})(window.neardup);

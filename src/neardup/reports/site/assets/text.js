@@ -1,0 +1,112 @@
+// Texts as they are: characters that are not seen shown by name, and code points against UTF-16 units.
+//
+// Places in the data count code points; a string of JavaScript counts UTF-16 units: `toUnits` is the one place where
+// the two meet.
+(function (n) {
+  "use strict";
+
+  const NEAR = 24; // units within which a cut looks for a space
+  const LONG_PATH = 32; // characters of a path from which on its last part stands for it
+
+  const UNSEEN =
+    /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}]|\p{Cs}/u;
+  const UNSEEN_RUNS = new RegExp(`(${UNSEEN.source})\\1*`, "gu");
+  const C0 =
+    "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US";
+  const NAMES = {
+    ...Object.fromEntries(C0.split(" ").entries()),
+    0x7f: "DEL", 0x85: "NEL", 0xad: "SHY", 0x34f: "CGJ", 0x61c: "ALM", 0x200b: "ZWSP", 0x200c: "ZWNJ", 0x200d: "ZWJ",
+    0x200e: "LRM", 0x200f: "RLM", 0x2028: "LS", 0x2029: "PS", 0x202a: "LRE", 0x202b: "RLE", 0x202c: "PDF", 0x202d: "LRO",
+    0x202e: "RLO", 0x2060: "WJ", 0x2066: "LRI", 0x2067: "RLI", 0x2068: "FSI", 0x2069: "PDI", 0xfeff: "BOM",
+  };
+  // Behind these a joiner shapes what is seen: emoji of several parts, Indic conjuncts, Persian.
+  // Anchored at both ends: V8 does not find a class with characters beyond U+FFFF when only the end is.
+  const SHAPED =
+    /^[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f\p{Mn}\p{Mc}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}]$/u;
+
+  function codeOf(point) {
+    return `U+${point.toString(16).toUpperCase().padStart(4, "0")}`;
+  }
+
+  function charBefore(whole, place) {
+    return Array.from(whole.slice(Math.max(0, place - 2), place)).at(-1) ?? "";
+  }
+
+  // A stand-in for characters that are not seen. `data-code` has the character and `data-times` how often it stands
+  // there, so that the page still holds all of the text.
+  function hidden(char, times, isLineEnd) {
+    const point = char.codePointAt(0);
+    const code = { "data-code": point.toString(16), "data-times": times > 1 ? times : undefined };
+    if (isLineEnd) return n.make("span", { class: "line-end", ...code });
+    const name = (NAMES[point] ?? codeOf(point)) + (times > 1 ? ` ×${n.count(times)}` : "");
+    return n.make("span", {
+      class: "hidden", title: `${codeOf(point)}, not seen by itself`, "data-name": name, role: "img", "aria-label": name, ...code,
+    });
+  }
+
+  // Append whole[start:end] to a parent, with what is not seen by name.
+  function appendText(parent, whole, start = 0, end = whole.length) {
+    const part = whole.slice(start, end);
+    let from = 0;
+    for (const found of part.matchAll(UNSEEN_RUNS)) {
+      const [run, char] = found;
+      const at = start + found.index;
+      const isJoiner = char === "\u200c" || char === "\u200d";
+      if (isJoiner && run === char && SHAPED.test(charBefore(whole, at))) continue;
+      const isLineEnd = run === "\r" && whole[at + 1] === "\n";
+      parent.append(part.slice(from, found.index));
+      from = found.index + run.length;
+      parent.append(hidden(char, run.length / char.length, isLineEnd));
+    }
+    parent.append(part.slice(from));
+    return parent;
+  }
+
+  // A name that anybody may have chosen: isolated, so that its direction stays its own.
+  function named(value, tag = "bdi") {
+    return appendText(n.make(tag, { class: "id" }), String(value));
+  }
+
+  // What tells a long path from others of its kind: its last part. The whole stands in the title.
+  function brief(value, most = 60) {
+    const whole = String(value);
+    const last = whole.split(/[/\\]/).findLast(Boolean) ?? whole;
+    const isPath = whole.length > LONG_PATH && last.length < whole.length;
+    const made = named(plain(isPath ? last : whole, most));
+    if (isPath || whole.length > most) made.setAttribute("title", plain(whole, 1000));
+    return made;
+  }
+
+  // The same where only plain text may stand, such as a title.
+  function plain(value, most = 120) {
+    const chars = Array.from(String(value)).map((char) => (UNSEEN.test(char) ? `[${codeOf(char.codePointAt(0))}]` : char));
+    return chars.length > most ? `${chars.slice(0, most - 1).join("")}…` : chars.join("");
+  }
+
+  // Rising places in code points, counted from `first`, as places in UTF-16 units of a text. One pass.
+  function toUnits(whole, places, first = 0) {
+    let point = first;
+    let unit = 0;
+    return places.map((target) => {
+      for (; point < target && unit < whole.length; point++) unit += whole.codePointAt(unit) > 0xffff ? 2 : 1;
+      return unit;
+    });
+  }
+
+  // The code points between two places in units. A half of a pair without its other counts as one.
+  function points(whole, start = 0, end = whole.length) {
+    let number = 0;
+    for (let unit = start; unit < end; number++) unit += whole.codePointAt(unit) > 0xffff ? 2 : 1;
+    return number;
+  }
+
+  // The next place where a text may be cut in two: behind a space if one is near, and never inside a character.
+  function snap(whole, place) {
+    const space = whole.slice(place, place + NEAR).search(/\s/);
+    if (space >= 0) place += space + 1;
+    while (place < whole.length && /^(?:[\udc00-\udfff]|\p{M}|\u200d|\ufe0f)/u.test(whole.slice(place, place + 2))) place++;
+    return place;
+  }
+
+  Object.assign(n, { appendText, named, brief, plain, toUnits, points, snap });
+})(window.neardup);
