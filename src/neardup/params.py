@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -365,6 +366,24 @@ class Spec:
         plain = self._fields()
         plain.update(shingle=str(self.shingle), normalize=str(self.normalize), bands=str(self.bands))
         return {"version": SPEC_VERSION, "id": self.id, **plain}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Spec:
+        """The spec whose ``as_dict`` this is.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is none, or its id is another spec's.
+        """
+        plain = {name: value for name, value in stored.items() if name not in ("version", "id")}
+        plain.update(
+            shingle=Shingle.parse(plain["shingle"]),
+            normalize=Normalize.parse(plain["normalize"]),
+            bands=Bands(0, 0) if plain["bands"] == str(Bands(0, 0)) else Bands.parse(plain["bands"]),
+        )
+        spec = cls(**plain)
+        if spec.id != stored["id"]:
+            raise ValueError("its id is another spec's")
+        return spec
 
     @property
     def id(self) -> str:

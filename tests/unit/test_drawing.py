@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -212,13 +210,6 @@ def test_a_failed_run_is_told(tmp_path: Path) -> None:
         pytest.raises(NeardupError, match=r"timing lsh over 9 documents failed: .*nothing\.arrow does not exist"),
     ):
         timing._run("lsh", timing.Part(tmp_path / "nothing.arrow", 9), search.collection, 1)
-
-
-def test_the_task_of_a_child_gives_the_spec_back() -> None:
-    spec = replace(SPEC, collapse_exact=True)
-    plain = {**json.loads(json.dumps(spec.as_dict()))}
-    del plain["version"], plain["id"]
-    assert child._spec({**plain, "exact": False}) == spec
 
 
 def test_wrong_names_and_formats_are_told(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 
 import pytest
 
+from neardup import tuning
 from neardup.errors import InputError
 from neardup.params import (
     Bands,
@@ -177,6 +178,24 @@ def test_a_spec_without_the_exact_join_is_told_as_before_there_was_one():
     assert "exact" not in SPEC.as_dict()
     assert replace(SPEC, exact=True).as_dict()["exact"] is True
     assert str(Bands(0, 0)) == "none"
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        SPEC,
+        replace(SPEC, collapse_exact=True, crowd=7),
+        tuning.make_spec(exact=True),
+        tuning.make_spec(measure="containment", shingle="word:3", normalize="nfkc,casefold"),
+    ],
+)
+def test_a_spec_comes_back_from_its_plain_values(spec: Spec):
+    stored = json.loads(json.dumps(spec.as_dict()))
+    assert Spec.from_dict(stored) == spec
+    with pytest.raises(ValueError, match="another spec"):
+        Spec.from_dict({**stored, "seed": spec.seed + 1})
+    with pytest.raises(KeyError):
+        Spec.from_dict({name: value for name, value in stored.items() if name != "shingle"})
 
 
 def test_exact_is_yes_no_or_auto():

@@ -15,7 +15,7 @@ import numpy as np
 from neardup import tuning
 from neardup.errors import NeardupError
 from neardup.formats import Ledger, Reader, open_inputs
-from neardup.params import Bands, Normalize, Shingle, Spec
+from neardup.params import Spec
 from neardup.pipeline.check import Checker
 from neardup.pipeline.collect import collect
 from neardup.pipeline.observe import Silent, peak_memory
@@ -37,7 +37,7 @@ WARM_SETS = [["a", "rose"], ["a", "rose", "is"], ["tulips"]]
 def main() -> None:
     """Run the task of stdin: kernels are loaded first, then the clock starts."""
     task = json.load(sys.stdin)
-    spec = _spec(task["spec"])
+    spec = Spec.from_dict(task["spec"])
     warm = WARM_SETS if spec.shingle.kind == "item" else WARM
     _one(task["method"], _open(warm, spec), spec, task["threads"])
     program = peak_memory()
@@ -48,17 +48,6 @@ def main() -> None:
         runs.append(time.perf_counter() - begin)
     answer = {"seconds": min(runs), "spent": sum(runs), "memory": peak_memory(), "program": program}
     json.dump(answer, sys.stdout)
-
-
-def _spec(plain: dict[str, Any]) -> Spec:
-    return Spec(
-        **{
-            **plain,
-            "shingle": Shingle.parse(plain["shingle"]),
-            "normalize": Normalize.parse(plain["normalize"]),
-            "bands": Bands.parse(plain["bands"]),
-        }
-    )
 
 
 def _open(inputs: Any, spec: Spec) -> Reader:

@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -134,8 +134,7 @@ def _next(seconds: list[float]) -> float:
 def _run(method: str, part: Part, collection: Collection, threads: int) -> dict[str, float]:
     """One run in a process of its own."""
     spec = collection.spec
-    plain = {**asdict(spec), "shingle": str(spec.shingle), "normalize": str(spec.normalize), "bands": str(spec.bands)}
-    task = {"method": method, "path": os.fspath(part.path), "spec": plain, "threads": threads}
+    task = {"method": method, "path": os.fspath(part.path), "spec": spec.as_dict(), "threads": threads}
     here = os.fspath(Path(__file__).resolve().parents[2])
     paths = [here, *filter(None, [os.environ.get("PYTHONPATH")])]
     done = subprocess.run(

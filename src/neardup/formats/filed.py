@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,9 +17,9 @@ import pyarrow.parquet as pq
 from neardup.errors import FormatError, InputError
 from neardup.formats.arrow import explained
 from neardup.formats.write import SPEC_SUFFIX, output_format
-from neardup.params import SPEC_VERSION, Bands, Normalize, Shingle, Spec
+from neardup.params import SPEC_VERSION, Spec
 
-__all__ = ["FiledPairs", "parse_spec", "read_pairs"]
+__all__ = ["FiledPairs", "read_pairs"]
 
 COLUMNS = ("id_a", "id_b", "similarity")
 
@@ -52,28 +51,6 @@ def read_pairs(path: str | os.PathLike[str]) -> FiledPairs:
     return FiledPairs(name, table, spec)
 
 
-def parse_spec(stored: Mapping[str, Any]) -> Spec:
-    """A spec from its plain values, as ``Spec.as_dict`` gives them.
-
-    Raises:
-        KeyError, TypeError, ValueError: they are no spec, or its id is another's.
-    """
-    known = {name: value for name, value in stored.items() if name not in ("version", "id")}
-    parsed: dict[str, Any] = {
-        "shingle": Shingle.parse(known.pop("shingle")),
-        "normalize": Normalize.parse(known.pop("normalize")),
-        "bands": _bands(known.pop("bands")),
-    }
-    spec = Spec(**known, **parsed)
-    if spec.id != stored["id"]:
-        raise ValueError("its id is another spec's")
-    return spec
-
-
-def _bands(text: str) -> Bands:
-    return Bands(0, 0) if text == "none" else Bands.parse(text)  # the exact join has none
-
-
 def _spec_of(name: str, format: str) -> Spec:
     """The spec that was written with a file of pairs."""
     cure = "Run neardup find -o FILE again, which writes both."
@@ -95,7 +72,7 @@ def _spec_of(name: str, format: str) -> Spec:
         stored = json.loads(text)
         version = stored["version"]
         if version == SPEC_VERSION:
-            return parse_spec(stored)
+            return Spec.from_dict(stored)
     except (KeyError, TypeError, ValueError) as exc:
         raise FormatError(f"{place}: the spec is damaged ({exc}). {cure}") from exc
     raise FormatError(f"{place}: the spec has version {version}, and this neardup knows {SPEC_VERSION}. {cure}")

@@ -15,7 +15,7 @@ from neardup.formats.source import BATCH_BYTES, Task
 from neardup.index.incoming import NUMBER
 from neardup.index.statements import Reading, Row
 from neardup.index.views import documents_of
-from neardup.params import SPEC_VERSION, Bands, Normalize, Shingle, Spec
+from neardup.params import SPEC_VERSION, Spec
 from neardup.types import I64, Batch
 
 __all__ = ["IndexSource", "check_same", "read_spec", "stored_blocks"]
@@ -89,20 +89,11 @@ def read_spec(meta: dict[str, str], path: object) -> Spec:
                 f"{path}: its spec has version {stored['version']}, this neardup knows {SPEC_VERSION}. Use the neardup "
                 f"that wrote it ({meta.get('created_by')}), or build the index again."
             )
-        known = {name: value for name, value in stored.items() if name not in ("version", "id")}
-        parsed: dict[str, Any] = {
-            "shingle": Shingle.parse(known.pop("shingle")),
-            "normalize": Normalize.parse(known.pop("normalize")),
-            "bands": Bands.parse(known.pop("bands")),
-        }
-        spec = Spec(**known, **parsed)
+        return Spec.from_dict(stored)
     except FormatError:
         raise
     except (KeyError, TypeError, ValueError) as exc:
         raise FormatError(f"{path}: the spec of the index is damaged ({exc}). Restore the file from a copy.") from exc
-    if spec.id != stored["id"]:
-        raise FormatError(f"{path}: the spec of the index is damaged. Restore the file from a copy.")
-    return spec
 
 
 def check_same(mine: Spec, theirs: Spec, other: object) -> None:

@@ -160,7 +160,7 @@ def _packed(pages: Pages) -> Iterator[tuple[str, bytes]]:
 
 
 def _about(ground: Ground, summary: Summary, title: str | None) -> dict[str, Any]:
-    names = ", ".join(ground.run.reader.sources)
+    names = ", ".join(os.path.basename(name.rstrip("/\\")) or name for name in ground.run.reader.sources)
     return {
         "title": title if title is not None else f"Near-duplicates in {names}",
         "version": f"neardup {summary.version}",

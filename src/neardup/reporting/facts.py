@@ -113,7 +113,7 @@ def curve_note(ground: Ground, count: Count, most: int) -> str:
         f"Of the pairs found at {spec.threshold:g}, those that reach each threshold; clusters are made of these anew, "
         f"by the rule {ground.rule}. Removed are all documents of each cluster but one."
     )
-    if not spec.exact:
+    if not spec.exact and spec.threshold < 1.0:
         note += (
             f" A search with a higher threshold may find a few pairs more, since it misses others than one at "
             f"{spec.threshold:g}."
