@@ -67,6 +67,18 @@ def test_the_pairs_of_find_make_the_same_pages(folder: Path) -> None:
     assert two.facts["pairs"].endswith(", read from pairs.csv")
 
 
+def test_files_of_one_folder_are_named_from_that_folder_on(folder: Path) -> None:
+    (folder / "essays" / "b").mkdir(parents=True)
+    for name in ("a.txt", "b/c.txt"):
+        (folder / "essays" / name).write_text("one text of some words, and it is here twice")
+    assert run(str(folder / "essays") + "/", "-o", "pages", "--quiet")[0] == 0
+    read = read_report(folder / "pages" / "index.html")
+    assert read.chunks["clusters-0000"]["keeper"] == ["a.txt"]
+    members = read.chunks["pages-0000"]["clusters"]["0"]["members"]
+    assert [member["id"] for member in members] == ["a.txt", "b/c.txt"]
+    assert read.meta["title"] == "Near-duplicates in essays"
+
+
 def test_a_single_file(folder: Path) -> None:
     code, _, err = run("a.jsonl", "-o", "page.html", "--single-file", "--sources", "[0-9]$")
     assert code == 0, err

@@ -7,6 +7,7 @@ leaders that have as many pairs as a crowd has members.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ import pyarrow.compute as pc
 from neardup import tuning
 from neardup.errors import InputError
 from neardup.formats.filed import FiledPairs
+from neardup.formats.folder import shown_path
 from neardup.pipeline import run as pipeline
 from neardup.pipeline.check import Checker
 from neardup.pipeline.collect import collect
@@ -49,6 +51,15 @@ class Ground:
     """How pairs make clusters."""
     pairs_from: str | None = None
     """The file that the pairs were read from; None: they were searched."""
+
+    def names(self, rows: I64) -> list[str]:
+        """The ids of documents as the pages show them: files of the one folder that was given from that folder on."""
+        names = map(str, self.run.ledger.ids.take(rows).to_pylist())
+        base = self.run.reader.base
+        if base is None:
+            return list(names)
+        folder = os.path.join(shown_path(base), "")
+        return [name.removeprefix(folder) for name in names]
 
     def summary(self, pairs: int) -> Summary:
         """What was read and found, ``pairs`` pairs of documents."""

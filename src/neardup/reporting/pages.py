@@ -165,7 +165,7 @@ class _Maker:
         shown = [self._chosen.shown[number] for number in numbers]
         rows = np.concatenate([each.rows for each in shown])
         lengths = self._originals.lengths(rows)
-        names = list(map(str, self._ground.run.ledger.ids.take(rows).to_pylist()))
+        names = self._ground.names(rows)
         sources = self._origins.of[rows].tolist() if self._origins is not None else [-1] * rows.size
         compared = self._compared(numbers)
         jobs, first = [], 0
@@ -245,7 +245,7 @@ def list_clusters(
             f"clusters-{chunk:04d}",
             {
                 "first": first,
-                "keeper": list(map(str, ground.run.ledger.ids.take(keeper).to_pylist())),
+                "keeper": ground.names(keeper),
                 "size": groups.size[part].tolist(),
                 "least": groups.least[part].tolist(),
                 "mean": groups.mean[part].tolist(),
