@@ -79,6 +79,16 @@ def test_files_of_one_folder_are_named_from_that_folder_on(folder: Path) -> None
     assert read.meta["title"] == "Near-duplicates in essays"
 
 
+def test_a_report_inside_the_folder_is_no_document_of_it(folder: Path) -> None:
+    (folder / "essays").mkdir()
+    for name in ("a.txt", "b.html"):
+        (folder / "essays" / name).write_text("one text of some words, and it is here twice")
+    for _ in range(2):
+        code, _, err = run("essays", "-o", "essays/report")
+        assert code == 0, err
+        assert "neardup: 2 documents, 1 pair, " in err
+
+
 def test_a_single_file(folder: Path) -> None:
     code, _, err = run("a.jsonl", "-o", "page.html", "--single-file", "--sources", "[0-9]$")
     assert code == 0, err

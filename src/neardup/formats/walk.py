@@ -1,8 +1,9 @@
 """Finding files: folders with patterns, and glob patterns. Nothing is opened here.
 
 Hidden files and folders (a leading dot) are passed over unless the pattern itself names them, and so are the locks
-that Word lays beside an open document (``~$report.docx``). Links are followed; a folder is entered once and a file
-found once, by whatever name comes first, so a loop of links ends.
+that Word lays beside an open document (``~$report.docx``). A folder that holds a report of ours is always passed over.
+Links are followed; a folder is entered once and a file found once, by whatever name comes first, so a loop of links
+ends.
 """
 
 from __future__ import annotations
@@ -18,12 +19,23 @@ from pathlib import Path
 
 from neardup.formats.documents import DOCUMENT_SUFFIXES
 
-__all__ = ["DEFAULT_GLOBS", "TEXT_GLOBS", "Found", "common_suffix", "glob_files", "look_at", "walk_folder"]
+__all__ = [
+    "DEFAULT_GLOBS",
+    "REPORT_MARKER",
+    "TEXT_GLOBS",
+    "Found",
+    "common_suffix",
+    "glob_files",
+    "look_at",
+    "walk_folder",
+]
 
 TEXT_GLOBS = ("*.txt", "*.md")
 """Text files of a folder that are read when no pattern is given."""
 DEFAULT_GLOBS = (*TEXT_GLOBS, *(f"*{suffix}" for suffix in DOCUMENT_SUFFIXES))
 """Files of a folder that are read when no pattern is given."""
+REPORT_MARKER = "neardup-report.json"
+"""A file that says that its folder is a report, which is about documents and holds none."""
 _LOCK = "~$"
 
 
@@ -100,6 +112,8 @@ def _files(folder: str, hidden: bool) -> Iterator[tuple[list[str] | None, Found]
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as exc:
             yield None, Found(path, 0, real, f"{path} cannot be listed: {exc.strerror}.")
+            continue
+        if any(entry.name == REPORT_MARKER for entry in entries):
             continue
         folders = []
         for entry in entries:

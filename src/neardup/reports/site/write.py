@@ -17,11 +17,11 @@ from typing import Any
 
 from neardup.errors import OutputError
 from neardup.formats.atomic import AtomicFiles, output_error, remove_parts, temporary_name
+from neardup.formats.walk import REPORT_MARKER
 from neardup.reports.site.render import CHUNKS, json_bytes, pair_page, report_page
 
 __all__ = ["Written", "check_file", "check_site", "write_pair", "write_site"]
 
-_MARKER = "neardup-report.json"
 _MARK = {"kind": "neardup report", "format": 1}
 _NAME = re.compile(r"[a-z]+-[0-9]{4,}")
 _GENERATOR = b'<meta name="generator" content="neardup '
@@ -137,7 +137,7 @@ def _refuse_foreign_folder(target: str | Path, final: Path) -> None:
     if not final.exists():
         return
     names = {entry.name for entry in final.iterdir()}
-    foreign = sorted(names - {_MARKER, "index.html", "data"})
+    foreign = sorted(names - {REPORT_MARKER, "index.html", "data"})
     if (final / "data").is_dir():
         kept = re.compile(_NAME.pattern + r"\.js")
         foreign += sorted(f"data/{e.name}" for e in (final / "data").iterdir() if not kept.fullmatch(e.name))
@@ -146,7 +146,7 @@ def _refuse_foreign_folder(target: str | Path, final: Path) -> None:
             f"cannot write {target}: the folder holds {foreign[0]!r}, which no report has. Give a new or an empty "
             "folder."
         )
-    if names and _MARKER not in names:
+    if names and REPORT_MARKER not in names:
         raise OutputError(
             f"cannot write {target}: the folder is not empty and not a report that neardup made. Give a new or an "
             "empty folder."
@@ -170,7 +170,7 @@ def _fill(folder: Path, target: str | Path, index: bytes, chunks: Iterable[tuple
     for name, value in chunks:  # outside of any `with`: what goes wrong in their making is not about the target
         put(f"data/{_checked(name)}.js", b'neardup.take("%s", %s);\n' % (name.encode("ascii"), _packed(value)))
     put("index.html", index)
-    put(_MARKER, json_bytes(_MARK) + b"\n")
+    put(REPORT_MARKER, json_bytes(_MARK) + b"\n")
     return files, size
 
 
