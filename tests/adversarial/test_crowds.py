@@ -88,7 +88,7 @@ def checked_of_a_hot_core(number: int, threshold: float) -> int:
     return result.summary.checked
 
 
-@pytest.mark.parametrize("threshold", [0.5, 0.8])
+@pytest.mark.parametrize("threshold", [pytest.param(0.5, marks=pytest.mark.soak), 0.8])
 def test_hot_buckets_of_documents_that_are_no_pairs_cost_no_square(threshold):
     """Checks for each document stay under what the budget of a hot bucket buys; all pairs would be 8,000 each."""
     number, most = 16_000, 1_500

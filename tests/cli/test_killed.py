@@ -18,8 +18,8 @@ from tests.cli.crashing import contents, finish, start, write_collection
 
 from neardup.spool.manifest import MANIFEST
 
-KILLS = 10
-"""Of each command: twenty in all."""
+KILLS = (4, pytest.param(10, marks=pytest.mark.soak))
+"""Of each command; ten take two minutes."""
 COMMANDS = {
     "dedup": ("dedup", "../a.jsonl", "../b.jsonl", "-o", "clean", "--removed", "removed.csv", "--keep", "max:stars"),
     "find": ("find", "../a.jsonl", "../b.jsonl", "-o", "pairs.parquet", "--clusters", "clusters.csv"),
@@ -49,14 +49,15 @@ def kill_after(folder: Path, seconds: float, *args: str) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("kills", KILLS)
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_run_killed_at_random_moments_ends_in_the_same_bytes(collection: Path, name: str) -> None:
+def test_a_run_killed_at_random_moments_ends_in_the_same_bytes(collection: Path, name: str, kills: int) -> None:
     command = COMMANDS[name]
-    plain = collection / f"{name}-plain"
+    plain = collection / f"{name}-{kills}-plain"
     plain.mkdir()
     finish(plain, *command, "-t", "0.7", "-q")
     expected = contents(plain)
-    once = collection / f"{name}-once"
+    once = collection / f"{name}-{kills}-once"
     once.mkdir()
     began = time.monotonic()
     finish(once, *command, *HOW)
@@ -64,8 +65,8 @@ def test_a_run_killed_at_random_moments_ends_in_the_same_bytes(collection: Path,
     assert contents(once) == expected
     rng = random.Random(20261121)
     resumed = 0
-    for number in range(KILLS):
-        folder = collection / f"{name}-{number}"
+    for number in range(kills):
+        folder = collection / f"{name}-{kills}-{number}"
         folder.mkdir()
         moment = rng.uniform(0.4, whole)  # before that there is nothing to lose
         while not kill_after(folder, moment, *command, *HOW):
@@ -78,7 +79,7 @@ def test_a_run_killed_at_random_moments_ends_in_the_same_bytes(collection: Path,
         resumed += has_work
         assert contents(folder) == expected, f"kill {number} of {name}"
         assert not (folder / "work").exists()
-    assert resumed >= KILLS // 3
+    assert resumed >= kills // 3
 
 
 @pytest.mark.slow

@@ -52,7 +52,7 @@ def test_pairs_at_exactly_the_threshold_are_found_as_promised(threshold, size, b
     check_promise(share, promised)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_pairs_of_twenty_thousand_shingles_are_found_as_promised():
     share, promised = found_share(Fraction(4, 5), 20_000, balanced=True, first=0)
     check_promise(share, promised)
