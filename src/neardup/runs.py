@@ -38,8 +38,6 @@ PIECE = 1 << 16
 """Rows named at a time."""
 CONTAINED = pa.array(["a", "both", "b"])
 """Which of a pair is part of the other: where the first set is smaller, as large, larger."""
-REST_PIECES = 8
-"""Pieces after which memory that was freed is given back."""
 
 
 def check_threads(threads: int | None) -> int:
@@ -182,10 +180,9 @@ class Finding:
 
         def batches() -> Iterator[pa.RecordBatch]:
             self._pairs = 0
-            for number, piece in enumerate(self._found.pairs.pieces()):
+            for piece in self._found.pairs.pieces():
                 self._pairs += len(piece)
-                if number % REST_PIECES == 0:
-                    self._run.space.settle()
+                self._run.space.settle()  # what the last piece took, up to 100 MB where ids are long
                 columns = [ids.take(piece.left), ids.take(piece.right), numbers(piece.similarity)]
                 if sizes is not None:
                     larger = np.sign(sizes.of(piece.left) - sizes.of(piece.right))
