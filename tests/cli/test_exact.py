@@ -99,7 +99,7 @@ def test_against_gives_pairs_across_only(run: Run) -> None:
         (("--against", "more.jsonl", "--clusters", "c.csv"), "between two collections there are pairs and no clusters"),
         (("--against", "more.jsonl", "--dry-run"), "--dry-run plans for one collection"),
         (("--exact=often",), "'often' is not one of"),
-        (("--audit", "0"), "audit is 0. Give a number of documents of 1 or more."),
+        (("--audit", "0"), "audit is 0. Give a whole number of 1 or more."),
         (("--plot", "p.doc"), "figures are png, svg or pdf"),
         (("--plot", "-"), "a figure cannot go to stdout"),
     ],

@@ -106,7 +106,7 @@ def test_a_single_file(folder: Path) -> None:
         (("a.jsonl", "-o", "out", "--size", "1MB"), "size is 1000000. Give 2MB or more"),
         (("a.jsonl", "-o", "out", "--size", "big"), "size is 'big'. Give a size"),
         (("a.jsonl", "-o", "out", "--sources", "["), "which is no regular expression"),
-        (("a.jsonl", "-o", "out", "--audit", "0"), "Give a number of documents of 1 or more"),
+        (("a.jsonl", "-o", "out", "--audit", "0"), "Give a whole number of 1 or more"),
         (("a.jsonl", "-o", "out", "--pairs", "p.csv", "-t", "0.5"), "Leave --threshold out"),
         (("a.jsonl", "-o", "out", "--pairs", "p.csv", "--audit", "9"), "Leave --audit out"),
         (("a.jsonl", "-o", "out", "--pairs", "p.csv", "--collapse-exact"), "Leave --collapse-exact out"),

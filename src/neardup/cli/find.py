@@ -56,13 +56,6 @@ class Outputs:
         return [name for name in (self.pairs, self.clusters, self.plot) if name not in (None, STDOUT)]
 
 
-def _documents(value: Any) -> int:
-    text = str(value).strip()
-    if not text.isdecimal() or int(text) < 1:
-        raise InputError(f"audit is {value}. Give a number of documents of 1 or more.")
-    return int(text)
-
-
 @click.command(
     "find",
     cls=options.ExactCommand,
@@ -85,7 +78,7 @@ def _documents(value: Any) -> int:
 @options.json_summary
 @click.option(
     "--audit",
-    type=options.Checked("number", _documents),
+    type=options.whole("audit", 1),
     metavar="N",
     help="Then measure recall and precision: draw N documents, find all their near-duplicates exactly, and hold the"
     " pairs against them, as neardup audit does. Exit code 1 when the promise is broken.  [default: no audit]",

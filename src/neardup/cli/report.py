@@ -38,13 +38,6 @@ SEARCHED = (
 """Options that pairs of an earlier run have decided."""
 
 
-def _documents(value: Any) -> int:
-    text = str(value).strip()
-    if not text.isdecimal() or int(text) < 1:
-        raise InputError(f"audit is {value}. Give a number of documents of 1 or more.")
-    return int(text)
-
-
 def _size(value: Any) -> int | None:
     try:
         return params.parse_memory(value)
@@ -83,7 +76,7 @@ def _size(value: Any) -> int | None:
 )
 @click.option(
     "--audit",
-    type=options.Checked("number", _documents),
+    type=options.whole("audit", 1),
     metavar="N",
     help="Measure the recall too: draw N documents and find all their near-duplicates exactly, as neardup audit does."
     " Exit code 1 when the promise is broken.  [default: no audit]",

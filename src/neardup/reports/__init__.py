@@ -11,6 +11,6 @@
     scaling     time and memory over the number of documents
 
 Nothing here reads a collection or runs a search: what is drawn is gathered in ``neardup.drawing``, what stands in the
-pages in ``neardup.reporting`` and ``neardup.comparing``. matplotlib and Jinja2 are imported inside functions only;
+pages in ``neardup.reporting`` and ``neardup.comparing``. matplotlib is imported inside functions only;
 ``pyplot``, which keeps state and looks for a screen, is never imported.
 """
