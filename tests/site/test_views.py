@@ -240,10 +240,9 @@ def test_pages_of_the_table_turn(look: Look, large: Path) -> None:
     until(page, "document.querySelector('.told')?.textContent === '19,951–20,000 of 20,000'")
 
 
-def test_twenty_thousand_clusters_open_in_under_a_second(look: Look, large: Path) -> None:
+def test_twenty_thousand_clusters_draw_few_elements(look: Look, large: Path) -> None:
+    """What makes the views open at once; their seconds are measured in benchmarks/report_opening.py."""
     page = look(large, "#/")
-    loaded = page.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd")
-    assert loaded < 1000
     assert len(large.read_bytes()) > 1_000_000
     parts = {
         "#/clusters": ".clusters tbody tr",
@@ -252,16 +251,8 @@ def test_twenty_thousand_clusters_open_in_under_a_second(look: Look, large: Path
         "#/": "#summary:not([hidden])",
     }
     for address, part in parts.items():
-        took = page.evaluate(
-            """async ([address, part]) => {
-              const begun = performance.now();
-              location.hash = address;
-              while (!document.querySelector(part)) await new Promise(done => setTimeout(done, 5));
-              return performance.now() - begun;
-            }""",
-            [address, part],
-        )
-        assert took < 1000
+        page.evaluate("address => { location.hash = address; }", address)
+        page.locator(part).first.wait_for()
         assert page.evaluate("document.querySelectorAll('#view *').length") < 3500
 
 
@@ -354,3 +345,4 @@ def test_a_report_without_pairs_is_calm(look: Look, tmp_path: Path) -> None:
     ):
         page.evaluate("address => { location.hash = address; }", address)
         page.locator("main", has_text=said).wait_for()
+        assert page.locator(".is-warning").count() == 0, address
