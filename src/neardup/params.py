@@ -18,6 +18,7 @@ from neardup.errors import InputError, did_you_mean
 
 __all__ = [
     "AUTO",
+    "BOILERPLATE",
     "CONTAINMENT",
     "DEFAULT_ALARM",
     "DEFAULT_AUDIT",
@@ -66,6 +67,8 @@ DEFAULT_NORMALIZE = "nfc"
 DEFAULT_SKETCH = "hybrid"
 DEFAULT_SEED = 1
 DEFAULT_KEEP = "longest"
+BOILERPLATE = ("keep", "remove")
+"""What can be done with the menus, headers and footers of web pages."""
 DEFAULT_ALARM = 0.5
 """Share of a source's documents whose removal raises an alarm."""
 DEFAULT_AUDIT = 1000
@@ -105,7 +108,7 @@ def check_share(value: float, name: str) -> float:
     return float(value)
 
 
-def parse_memory(value: int | str | None) -> int | None:
+def parse_memory(value: int | str | None, name: str = "memory") -> int | None:
     """Bytes of a size such as ``2GB``, ``500 MB`` or ``1.5GiB`` (GB: 10**9, GiB: 2**30), or of a number of bytes.
 
     Raises:
@@ -124,15 +127,17 @@ def parse_memory(value: int | str | None) -> int | None:
         if found and float(found[1]) > 0:
             base = 1024 if found[3] else 1000
             return int(float(found[1]) * base ** " kmgt".index(found[2].lower() or " "))
-    raise InputError(f"memory is {value!r}. Give a size such as 2GB, 500MB or 1.5GiB.")
+    raise InputError(f"{name} is {value!r}. Give a size such as 2GB, 500MB or 1.5GiB.")
 
 
-def check_exact(value: bool | str) -> bool:
+def check_exact(value: bool | str, measure: str = DEFAULT_MEASURE) -> bool:
     """Return whether the exact join is asked for outright; ``auto`` leaves it to the plan.
 
     Raises:
-        InputError: neither True nor False nor ``auto``.
+        InputError: neither True nor False nor ``auto``; or ``auto`` for containment, which is always exact.
     """
+    if value == AUTO and measure == CONTAINMENT:
+        raise InputError(f"exact is {AUTO!r}, and containment is always exact. Leave exact out.")
     if value != AUTO and not isinstance(value, bool):
         raise InputError(f"exact is {value!r}. Give True, False, or {AUTO!r} to let the plan decide.")
     return value is True

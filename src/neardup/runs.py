@@ -185,8 +185,7 @@ class Finding:
                 self._run.space.settle()  # what the last piece took, up to 100 MB where ids are long
                 columns = [ids.take(piece.left), ids.take(piece.right), numbers(piece.similarity)]
                 if sizes is not None:
-                    larger = np.sign(sizes.of(piece.left) - sizes.of(piece.right))
-                    columns.append(CONTAINED.take(numbers(larger + 1)))
+                    columns.append(CONTAINED.take(numbers(sizes.sides(piece.left, piece.right))))
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
         return pa.RecordBatchReader.from_batches(schema, batches())

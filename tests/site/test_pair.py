@@ -453,6 +453,7 @@ def test_the_pairs_of_all_clusters_follow_each_other(look: Look, folder: Path, a
     last = abstracts[0]["clusters"]["listed"]
     page = look(folder, f"#/pair/{last - 1}/last")
     page.locator(".crossing .is-off", has_text="Next pair").wait_for()
+    assert page.locator(".crossing .is-off").count() == 1
 
 
 def test_long_paths_are_told_by_their_last_part(pair: Callable[..., Page], look: Look, tmp_path: Path) -> None:

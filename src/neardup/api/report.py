@@ -28,7 +28,6 @@ from neardup.params import (
     Bands,
     Normalize,
     Shingle,
-    Spec,
     check_exact,
     check_link,
 )
@@ -141,8 +140,9 @@ def report(
         _check_no_search({**searched, "exact": exact, "audit": audit, "resume": resume})
         spec = filed.spec
     else:
-        spec = tuning.make_spec(**{**searched, "exact": check_exact(exact)})  # type: ignore[arg-type]
-        _check_measure(spec, exact, audit)
+        spec = tuning.make_spec(**{**searched, "exact": check_exact(exact, measure)})  # type: ignore[arg-type]
+        if spec.measure == CONTAINMENT and audit is not None:
+            raise InputError("containment misses no pair, so there is nothing to measure. Leave audit out.")
     check_site(os.fspath(output), single_file=single_file)
     reader = open_inputs(
         hold(inputs),
@@ -173,14 +173,6 @@ def report(
             audited = audit_search(run, search, documents=audit).as_dict() if audit is not None else None
             ground = from_search(run, search, link)
         return build(ground, output, title=title, single_file=single_file, sources=sources, size=size, audit=audited)
-
-
-def _check_measure(spec: Spec, exact: bool | str, audit: int | None) -> None:
-    """Raise for what is of Jaccard similarity only, where containment is asked for."""
-    if spec.measure == CONTAINMENT and exact == AUTO:
-        raise InputError(f"exact is {AUTO!r}, and containment is always exact. Leave exact out.")
-    if spec.measure == CONTAINMENT and audit is not None:
-        raise InputError("containment misses no pair, so there is nothing to measure. Leave audit out.")
 
 
 def _check_no_search(given: Mapping[str, Any]) -> None:

@@ -11,7 +11,6 @@ from neardup.formats.across import open_across
 from neardup.formats.objects import hold
 from neardup.params import (
     AUTO,
-    CONTAINMENT,
     DEFAULT_CROWD,
     DEFAULT_MEASURE,
     DEFAULT_NORMALIZE,
@@ -133,14 +132,12 @@ def find(
         seed=seed,
         crowd=crowd,
         collapse_exact=collapse_exact,
-        exact=check_exact(exact) or against is not None,
+        exact=check_exact(exact, measure) or against is not None,
         measure=measure,
     )
     check_link(link)
     if against is not None and collapse_exact:
         raise InputError("collapse_exact is for one collection; against compares two. Give one of them.")
-    if exact == AUTO and spec.measure == CONTAINMENT:
-        raise InputError(f"exact is {AUTO!r}, and containment is always exact. Leave exact out.")
     auto = exact == AUTO and against is None
     reader = open_across(
         hold(inputs) if auto else inputs,

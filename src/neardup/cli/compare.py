@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from neardup.cli import WRITTEN, options
+from neardup.cli import WRITTEN, options, working
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ __all__ = ["command"]
 
 STDIN = "-"
 _SPEC = ("shingle", "normalize", "threshold", "recall", "sketch", "slots", "bands", "seed")
-_READING = ("text", "id", "glob", "encoding", "boilerplate", "input_format")
+_READING = tuple(name for name in working.READING if name != "on_bad")
 
 
 @click.command(

@@ -331,7 +331,7 @@ input_format: Decorator[Any] = click.option(
 
 boilerplate: Decorator[Any] = click.option(
     "--boilerplate",
-    type=click.Choice(["keep", "remove"]),
+    type=click.Choice(params.BOILERPLATE),
     default="keep",
     show_default=True,
     help="What is done with menus, headers, footers and lists of links of HTML files.",

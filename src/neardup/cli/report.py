@@ -39,10 +39,7 @@ SEARCHED = (
 
 
 def _size(value: Any) -> int | None:
-    try:
-        return params.parse_memory(value)
-    except InputError as exc:
-        raise InputError(str(exc).replace("memory is", "size is", 1)) from exc
+    return params.parse_memory(value, "size")
 
 
 @click.command(

@@ -14,13 +14,13 @@ from typing import Any
 
 from neardup.errors import InputError, did_you_mean
 from neardup.formats.arrow_objects import ObjectSource, is_arrow_object
-from neardup.formats.documents import BOILERPLATE
 from neardup.formats.folder import FilesSource, shown_path
 from neardup.formats.hf import DatasetSource
 from neardup.formats.python import PythonSource
 from neardup.formats.resolve import INPUT_FORMATS, Resolver, suffix_format
 from neardup.formats.source import BATCH_DOCUMENTS, ReadOptions, Source, Task
 from neardup.formats.streams import text_codec
+from neardup.params import BOILERPLATE
 
 __all__ = ["INPUT_FORMATS", "Reader", "open_inputs"]
 

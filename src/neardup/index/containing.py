@@ -106,7 +106,7 @@ def _pairs(found: pipeline.Found, cut: int, top: int | None) -> tuple[I64, I64, 
     columns = [(nothing, nothing, np.empty(0), nothing)]
     assert found.sizes is not None
     for piece in found.pairs.pieces():
-        side = np.sign(found.sizes.of(piece.left) - found.sizes.of(piece.right)) + 1
+        side = found.sizes.sides(piece.left, piece.right)
         columns.append((piece.left, piece.right - cut, piece.similarity, side))
     query, place, similarity, side = (np.concatenate(column) for column in zip(*columns, strict=True))
     order = np.lexsort((place, -similarity, query))

@@ -234,6 +234,11 @@ class Sizes:
         some: I64 = self.sizes[np.searchsorted(self.rows, rows)]
         return some
 
+    def sides(self, left: I64, right: I64) -> I64:
+        """Which of two documents is part of the other: 0 where the left one is, 2 the right one, 1 equally large."""
+        sides: I64 = np.sign(self.of(left) - self.of(right)) + 1
+        return sides
+
 
 def sizes_of(collection: Collection, rows: I64, hasher: Hasher, *, threads: int) -> Sizes:
     """Count the distinct shingles of rising rows. O(shingles); memory: 16 bytes a row."""

@@ -61,10 +61,7 @@ def check_size(size: int | str | None, *, single_file: bool) -> int:
     """
     if size is None:
         return SINGLE_SIZE if single_file else DEFAULT_SIZE
-    try:
-        number = parse_memory(size)
-    except InputError as exc:
-        raise InputError(str(exc).replace("memory is", "size is", 1)) from exc
+    number = parse_memory(size, "size")
     assert number is not None
     if number < LEAST_SIZE:
         raise InputError(

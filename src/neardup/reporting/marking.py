@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from neardup.errors import InputError
@@ -11,7 +12,7 @@ from neardup.params import Spec
 from neardup.pipeline.passages import Marker, Occurrences, Passages
 from neardup.reporting.chosen import LONG
 from neardup.reporting.groups import KINDS
-from neardup.reports.pairs import Span, pair_data, text_data
+from neardup.reports.pairs import Span, pair_data, text_data, union
 
 __all__ = ["Job", "Marked", "mark"]
 
@@ -123,18 +124,7 @@ def _other_similarity(job: Job, a: int, b: int, told: float, true: float, pairs_
 
 
 def _text_data(each: _Text) -> dict[str, Any]:
-    return text_data(each.text, _joined(each.spans), most=LONG)
-
-
-def _joined(lists: Sequence[Sequence[Span]]) -> list[Span]:
-    """The union of several lists of spans, rising and apart."""
-    joined: list[Span] = []
-    for start, end in sorted(span for spans in lists for span in spans):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
-        else:
-            joined.append((start, end))
-    return joined
+    return text_data(each.text, union(chain.from_iterable(each.spans)), most=LONG)
 
 
 def _cluster(job: Job, of: list[int], pairs: list[dict[str, Any]]) -> dict[str, Any]:

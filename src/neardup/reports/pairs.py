@@ -8,13 +8,13 @@ them (``neardup.reports.site``).
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from neardup.errors import InputError
 from neardup.pipeline.passages import Passages
 
-__all__ = ["LISTED", "Span", "containments", "covered", "longest", "pair_data", "text_data", "windows"]
+__all__ = ["LISTED", "Span", "containments", "covered", "longest", "pair_data", "text_data", "union", "windows"]
 
 Span = tuple[int, int]
 
@@ -142,8 +142,9 @@ def windows(text: str, spans: Sequence[Span], *, most: int) -> list[Span]:
 
 
 def _parts(text: str, spans: Sequence[Span], context: int, shown: int) -> list[Span]:
-    parts = _joined(_wanted(len(text), spans, context, shown))
-    return _joined([(_snapped(text, start, -1), _snapped(text, end, 1)) for start, end in parts])
+    """Windows round spans; a gap smaller than a note about it is shown."""
+    parts = union(_wanted(len(text), spans, context, shown), gap=SNAP)
+    return union(((_snapped(text, start, -1), _snapped(text, end, 1)) for start, end in parts), gap=SNAP)
 
 
 def _longest(spans: Sequence[Span], most: int, context: int, shown: int) -> list[Span]:
@@ -170,11 +171,11 @@ def _wanted(length: int, spans: Sequence[Span], context: int, shown: int) -> lis
     return out
 
 
-def _joined(parts: list[Span]) -> list[Span]:
-    """Spans made into ones that rise and are apart; a gap smaller than a note about it is shown."""
+def union(spans: Iterable[Span], *, gap: int = 0) -> list[Span]:
+    """Spans made into ones that rise and are apart by more than ``gap``. O(spans log spans)."""
     out: list[Span] = []
-    for start, end in sorted(parts):
-        if out and start <= out[-1][1] + SNAP:
+    for start, end in sorted(spans):
+        if out and start <= out[-1][1] + gap:
             out[-1] = (out[-1][0], max(out[-1][1], end))
         else:
             out.append((start, end))

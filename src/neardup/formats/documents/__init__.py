@@ -22,10 +22,7 @@ from neardup.errors import InputError
 from neardup.formats.documents.unreadable import Unreadable
 from neardup.formats.streams import ByteStream, stored_codec
 
-__all__ = ["BOILERPLATE", "DOCUMENT_SUFFIXES", "Unreadable", "document_kind", "read_document"]
-
-BOILERPLATE = ("keep", "remove")
-"""What can be done with the menus, headers and footers of web pages."""
+__all__ = ["DOCUMENT_SUFFIXES", "Unreadable", "document_kind", "read_document"]
 
 _MODULES = {
     ".docx": "docx",

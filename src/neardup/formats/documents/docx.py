@@ -11,7 +11,7 @@ import posixpath
 from neardup.formats.documents.package import Package
 from neardup.formats.documents.paragraphs import Paragraphs
 from neardup.formats.documents.unreadable import damaged
-from neardup.formats.documents.xml import feed
+from neardup.formats.documents.xml import Starts, feed
 from neardup.formats.streams import ByteStream
 
 __all__ = ["load"]
@@ -90,7 +90,7 @@ def _relations(package: Package, part: str) -> list[tuple[str, str]]:
     return relations.found
 
 
-class _Relations:
+class _Relations(Starts):
     """Takes the events of a list of relationships."""
 
     def __init__(self, folder: str) -> None:
@@ -101,15 +101,6 @@ class _Relations:
         if tag == _RELATION and attrib.get("TargetMode") != "External":
             path = posixpath.normpath(posixpath.join("/", self._folder, attrib.get("Target", "")))
             self.found.append((posixpath.basename(attrib.get("Type", "")), path.lstrip("/")))
-
-    def end(self, tag: str) -> None:
-        """Relationships hold nothing."""
-
-    def data(self, data: str) -> None:
-        """Nor have they text."""
-
-    def close(self) -> None:
-        """All was taken as it came."""
 
 
 class _Body:

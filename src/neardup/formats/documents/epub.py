@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 from neardup.formats.documents.package import Package
 from neardup.formats.documents.unreadable import Unreadable, damaged
 from neardup.formats.documents.webpage import decoded, page_text
-from neardup.formats.documents.xml import feed
+from neardup.formats.documents.xml import Starts, feed
 from neardup.formats.streams import ByteStream
 
 __all__ = ["load"]
@@ -85,7 +85,7 @@ def _path(folder: str, reference: str) -> str:
     return posixpath.normpath(path).lstrip("/")
 
 
-class _Elements:
+class _Elements(Starts):
     """Takes the events of an XML part and keeps the attributes of elements by name."""
 
     def __init__(self, *names: str) -> None:
@@ -96,12 +96,3 @@ class _Elements:
         name = tag.rpartition("}")[2]
         if name in self._names:
             self.found.append((name, dict(attrib)))
-
-    def end(self, tag: str) -> None:
-        """Attributes are all at the beginning."""
-
-    def data(self, data: str) -> None:
-        """Text is not asked for."""
-
-    def close(self) -> None:
-        """All was taken as it came."""

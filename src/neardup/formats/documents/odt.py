@@ -11,7 +11,7 @@ import re
 from neardup.formats.documents.package import Package
 from neardup.formats.documents.paragraphs import Paragraphs
 from neardup.formats.documents.unreadable import protected
-from neardup.formats.documents.xml import feed
+from neardup.formats.documents.xml import Starts, feed
 from neardup.formats.streams import ByteStream
 
 __all__ = ["load"]
@@ -69,21 +69,12 @@ def load(source: str | ByteStream) -> str:
     return body.paragraphs.text()
 
 
-class _Manifest:
+class _Manifest(Starts):
     """Takes the events of the list of parts: one with its encryption means a password."""
 
     def start(self, tag: str, attrib: dict[str, str]) -> None:
         if tag == _ENCRYPTION:
             raise protected()
-
-    def end(self, tag: str) -> None:
-        """Only beginnings tell."""
-
-    def data(self, data: str) -> None:
-        """It has no text."""
-
-    def close(self) -> None:
-        """Nothing was found."""
 
 
 class _Body:

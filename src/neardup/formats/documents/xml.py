@@ -12,7 +12,7 @@ from lxml import etree
 
 from neardup.formats.documents.unreadable import damaged
 
-__all__ = ["Events", "feed", "feed_html"]
+__all__ = ["Events", "Starts", "feed", "feed_html"]
 
 
 class Events(Protocol):
@@ -22,6 +22,19 @@ class Events(Protocol):
     def end(self, tag: str) -> None: ...
     def data(self, data: str) -> None: ...
     def close(self) -> object: ...
+
+
+class Starts:
+    """What takes the beginnings of elements, which say all, and passes over the rest."""
+
+    def end(self, tag: str) -> None:
+        """An element ends."""
+
+    def data(self, data: str) -> None:
+        """Text between elements."""
+
+    def close(self) -> None:
+        """The document ends; all was taken as it came."""
 
 
 def feed(pieces: Iterable[bytes], target: Events, *, encoding: str | None = None) -> None:
