@@ -89,6 +89,19 @@ def test_a_report_inside_the_folder_is_no_document_of_it(folder: Path) -> None:
         assert "neardup: 2 documents, 1 pair, " in err
 
 
+def test_what_cannot_be_read_in_a_folder_is_told_and_the_rest_is_shown(folder: Path) -> None:
+    essays = folder / "essays"
+    essays.mkdir()
+    for name in ("a.txt", "b.txt"):
+        (essays / name).write_text("one text of some words, and it is here twice")
+    (essays / "gone.txt").symlink_to(folder / "nowhere")
+    (essays / "empty.docx").write_bytes(b"")
+    code, _, err = run("essays", "-o", "pages", "--on-bad", "skip")
+    assert code == 0, err
+    assert "bad records, left out (2)" in err
+    assert len(read_report(folder / "pages" / "index.html").meta["faults"]) == 2
+
+
 def test_a_single_file(folder: Path) -> None:
     code, _, err = run("a.jsonl", "-o", "page.html", "--single-file", "--sources", "[0-9]$")
     assert code == 0, err

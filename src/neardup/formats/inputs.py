@@ -102,8 +102,11 @@ def files_of(source: Source) -> list[str] | None:
         return None
     if isinstance(source, DatasetSource):
         return source.files
-    files = [file.path for file in source.files] if isinstance(source, FilesSource) else [source.name]
-    return files if all(os.path.isfile(path) for path in files) else None
+    if isinstance(source, FilesSource):
+        # what is known to be unreadable, such as a broken link, is not read, now or later
+        is_regular = all(file.error is not None or os.path.isfile(file.path) for file in source.files)
+        return [file.path for file in source.files] if is_regular else None
+    return [source.name] if os.path.isfile(source.name) else None
 
 
 def _stamp(path: str) -> str:
