@@ -31,6 +31,7 @@ __all__ = [
     "DEFAULT_SHINGLE",
     "DEFAULT_SKETCH",
     "DEFAULT_THRESHOLD",
+    "DEFAULT_VERIFY",
     "DEFAULT_WEIGHTS",
     "LINK_RULES",
     "MAX_SLOTS",
@@ -40,6 +41,8 @@ __all__ = [
     "ON_MISSING",
     "SKETCH_FAMILIES",
     "SPEC_VERSION",
+    "TEXT",
+    "VERIFY",
     "Bands",
     "Keep",
     "Normalize",
@@ -53,6 +56,7 @@ __all__ = [
     "check_sketch",
     "check_slots",
     "check_threshold",
+    "check_verify",
     "parse_memory",
 ]
 
@@ -87,6 +91,10 @@ LINK_RULES = ("star", "connected")
 CONTAINMENT = "containment"
 MEASURES = (DEFAULT_MEASURE, CONTAINMENT)
 """Of two sets: the share of their union that both have, and the share of the smaller one that the other has."""
+DEFAULT_VERIFY = "hash"
+TEXT = "text"
+VERIFY = (DEFAULT_VERIFY, TEXT)
+"""What the shingles of a pair are compared by before it is given: their hashes, or themselves."""
 ON_DUPLICATE = ("error", "skip", "replace")
 """What a document does whose id an index has."""
 ON_MISSING = ("error", "skip")
@@ -194,6 +202,11 @@ def check_link(value: str) -> str:
 def check_measure(value: str) -> str:
     """Return the name of a measure of similarity, or raise InputError listing them."""
     return _choice(value, MEASURES, "measure")
+
+
+def check_verify(value: str) -> str:
+    """Return what shingles are compared by, or raise InputError listing what they can be compared by."""
+    return _choice(value, VERIFY, "verify")
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,6 +378,8 @@ class Spec:
     """Found by the exact join: no signatures (0 slots, no bands, sketch "none"), and no pair is missed."""
     measure: str = DEFAULT_MEASURE
     """Of similarity. Pairs of a containment of the threshold are all found, by a join of their own."""
+    verify: str = DEFAULT_VERIFY
+    """``text``: the shingles of each pair that is given were compared themselves, not only their hashes."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the spec as plain JSON values, with its version and id."""
@@ -399,10 +414,12 @@ class Spec:
         return hashlib.sha256(canonical.encode()).hexdigest()[:12]
 
     def _fields(self) -> dict[str, Any]:
-        """All fields; ``exact`` and ``measure`` only where set, so that specs made before they were keep their id."""
+        """All fields; those that came later only where set, so that specs made before keep their id."""
         plain = asdict(self)
         if not self.exact:
             del plain["exact"]
         if self.measure == DEFAULT_MEASURE:
             del plain["measure"]
+        if self.verify == DEFAULT_VERIFY:
+            del plain["verify"]
         return plain

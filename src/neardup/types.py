@@ -27,6 +27,7 @@ U64 = NDArray[np.uint64]
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 F64 = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 
 def _need(condition: bool, message: str) -> None:

@@ -28,6 +28,7 @@ from neardup.kernels import utf8 as fast_utf8
 from neardup.kernels import verify as fast_verify
 from neardup.params import Bands
 from neardup.stages.bands import Leading, all_pairs, first_bands, in_part, nearest_leaders
+from neardup.stages.salt import SALT
 from neardup.stages.text import INERT_RANGES
 
 EXAMPLES = settings(max_examples=60)
@@ -47,7 +48,7 @@ EMPTY = 0xFFFFFFFF
 def test_the_hashes_of_a_document_are_those_of_its_shingles_in_order(blobs, shingle, seed, poison):
     hasher, block = hasher_of(shingle, seed), packed(blobs, poison)
     for i, blob in enumerate(blobs):
-        expected = hashing.shingle_hashes(hasher.kind, hasher.k, int(hasher.key), blob, hasher.letters)
+        expected = hashing.shingle_hashes(hasher.kind, hasher.k, hasher.key, blob, hasher.letters)
         assert filled(hasher, block, i) == expected
 
 
@@ -56,7 +57,7 @@ def test_the_hashes_of_a_document_are_those_of_its_shingles_in_order(blobs, shin
 def test_the_hashes_of_a_set_are_those_of_its_items_in_order(blobs, seed, poison):
     hasher, block = hasher_of("item", seed), packed(blobs, poison)
     for i, blob in enumerate(blobs):
-        assert filled(hasher, block, i) == [hashing.hash_bytes(x, int(hasher.key)) for x in blob.split(b"\xff") if x]
+        assert filled(hasher, block, i) == [hashing.hash_bytes(x, hasher.key) for x in blob.split(b"\xff") if x]
 
 
 @EXAMPLES
@@ -66,7 +67,7 @@ def test_damaged_utf8_ends_stays_inside_and_does_not_see_its_neighbours(blob, sh
     results = [filled(hasher, packed([b"x", blob], poison), 1) for poison in POISONS]
     assert all(result == results[0] for result in results)
     if hasher.kind == hashing.BYTE:
-        assert results[0] == hashing.shingle_hashes(hasher.kind, hasher.k, int(hasher.key), blob, hasher.letters)
+        assert results[0] == hashing.shingle_hashes(hasher.kind, hasher.k, hasher.key, blob, hasher.letters)
 
 
 @EXAMPLES
@@ -148,7 +149,7 @@ def test_sets_are_the_sorted_distinct_hashes(blobs, shingle, random, poison):
 def test_sets_of_chosen_hashes_are_sorted_and_distinct_whatever_their_bits(values, repeats):
     """Items of eight bytes whose hashes are the numbers drawn; a few preimages hold the separator and are left out."""
     hasher = hasher_of("item")
-    made = [hashing.bytes_with_hash(value, int(hasher.key)) for value in values * repeats]
+    made = [hashing.bytes_with_hash(value, hasher.key) for value in values * repeats]
     block = packed([b"\xff".join(item for item in made if b"\xff" not in item)])
     assert built(hasher, block, [0], fast_verify.build_sets) == built(hasher, block, [0], verify.build_sets)
 
@@ -210,7 +211,7 @@ def test_buckets_are_the_groups_of_a_dict(n, distinct, shift, seed):
     skew = (draw.random(n) ** 3 * distinct).astype(np.uint64)
     keys = skew << np.uint64(shift) if shift else skew * np.uint64(hashing.M1)
     rows = draw.permutation(2 * n + 1)[:n].astype(np.int64)
-    members, starts = fast_banding.buckets(keys, rows)
+    members, starts = fast_banding.buckets(keys, rows, SALT)
     found = [tuple(members[a:b].tolist()) for a, b in itertools.pairwise(starts.tolist())]
     assert set(found) == banding.buckets(keys, rows)
     assert len(found) == len(set(found))

@@ -49,8 +49,8 @@ def two_texts(draw: st.DrawFn) -> tuple[str, str]:
     return a, b
 
 
-def found(a: str, b: str, shingle: str = "char:9", how: str = "nfc", seed: int = 1) -> Passages:
-    return shared_passages(a, b, shingle=Shingle.parse(shingle), normalize=Normalize.parse(how), seed=seed)
+def found(a: str, b: str, shingle: str = "char:9", how: str = "nfc") -> Passages:
+    return shared_passages(a, b, shingle=Shingle.parse(shingle), normalize=Normalize.parse(how))
 
 
 def marked(text: str, spans: list[tuple[int, int]]) -> list[str]:
@@ -143,14 +143,13 @@ def test_a_run_is_linked_to_a_run_with_a_shingle_that_is_rare_in_both(texts, shi
             assert any(f.shingle in rarest and low <= f.start < f.end <= high for f in other)
 
 
-@given(two_texts(), st.sampled_from(SHINGLES), st.sampled_from(HOWS), st.integers(0, 2**63 - 1))
+@given(two_texts(), st.sampled_from(SHINGLES), st.sampled_from(HOWS))
 @settings(max_examples=100)
-def test_the_two_texts_may_change_places_and_the_seed_marks_nothing_else(texts, shingle, how, seed):
+def test_the_two_texts_may_change_places_and_the_key_of_each_call_marks_nothing_else(texts, shingle, how):
     a, b = texts
     got, swapped = found(a, b, shingle, how), found(b, a, shingle, how)
     assert (got.a, got.b, got.links, got.back) == (swapped.b, swapped.a, swapped.back, swapped.links)
-    seeded = found(a, b, shingle, how, seed)
-    assert (seeded.a, seeded.b) == (got.a, got.b)
+    assert found(a, b, shingle, how) == got
 
 
 @given(two_texts(), st.sampled_from(SHINGLES))
@@ -173,7 +172,7 @@ def test_the_kernel_writes_every_hash_in_order_and_no_more_than_there_is_room_fo
     for count in (0, 1, 2, 900, 2047, 2048, 2049, 4100):
         blob = glue.join(b"w%d" % (i * i % 97) for i in range(count))
         block = packed([blob], poison)
-        expected = twin.shingle_hashes(hasher.kind, hasher.k, int(hasher.key), blob, hasher.letters)
+        expected = twin.shingle_hashes(hasher.kind, hasher.k, hasher.key, blob, hasher.letters)
         for room in {len(expected), len(expected) // 2}:
             out = np.zeros(room + 1, dtype=np.uint64)
             where = (block.data, int(block.offsets[0]), int(block.offsets[1]))

@@ -19,7 +19,7 @@ Document = tuple[str, int, str]
 
 
 def marker() -> Marker:
-    return Marker(shingle=SHINGLE, normalize=NORMALIZE, seed=SEED)
+    return Marker(shingle=SHINGLE, normalize=NORMALIZE)
 
 
 def abstracts(repository: Path, *, most: int = 160) -> list[Document]:

@@ -33,7 +33,7 @@ def hasher_of(shingle: str, seed: int = 1) -> Hasher:
 
 
 @kernel
-def _drain(kind, k, seed, data, begin, stop, letters, out):
+def _drain(kind, k, key, data, begin, stop, letters, out):
     """All hashes that ``fill`` writes for one document; -1 when more than ``out`` holds, -2 when out of its arrays."""
     guard = np.uint64(0xDEADBEEF)
     hash_room = np.full(CHUNK + 64, guard)
@@ -43,7 +43,7 @@ def _drain(kind, k, seed, data, begin, stop, letters, out):
     state[0] = state[1] = begin
     n = 0
     while True:
-        count = fill(kind, k, seed, data, stop, letters, words, state, hashes)
+        count = fill(kind, k, key, data, stop, letters, words, state, hashes)
         if np.any(hash_room[CHUNK:] != guard) or np.any(word_room[CHUNK + k :] != guard):
             return -2
         if count == 0:

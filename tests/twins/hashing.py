@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -33,35 +34,39 @@ def _word(blob: bytes, at: int = 0) -> int:
     return int.from_bytes(blob[at : at + 8], "little")
 
 
-def _start(seed: int, length: int) -> int:
-    return seed ^ (length * M2 & ALL)
+Key = Sequence[int]
+"""Start and three multipliers."""
 
 
-def hash_bytes(blob: bytes, seed: int) -> int:
+def _start(key: Key, length: int) -> int:
+    return int(key[0]) ^ (length * int(key[2]) & ALL)
+
+
+def hash_bytes(blob: bytes, key: Key) -> int:
     """Hash of one byte string of at least one byte."""
-    start = _start(seed, len(blob))
+    start, first_by, last_by = _start(key, len(blob)), int(key[1]), int(key[3])
     if len(blob) <= 8:
-        return mix((_word(blob) ^ start) * M1 & ALL)
+        return mix((_word(blob) ^ start) * first_by & ALL)
     folded, at = start, 0
     while at + 8 < len(blob) - 8:
-        folded = (folded ^ _word(blob, at)) * M1 & ALL
+        folded = (folded ^ _word(blob, at)) * first_by & ALL
         folded ^= folded >> 32
         at += 8
     first = _word(blob, at) ^ folded if len(blob) > 16 else _word(blob)
-    x = (first ^ start) * M1 & ALL
-    return mix(((x ^ (x >> 29)) + _word(blob, len(blob) - 8) * M3) & ALL)
+    x = (first ^ start) * first_by & ALL
+    return mix(((x ^ (x >> 29)) + _word(blob, len(blob) - 8) * last_by) & ALL)
 
 
-def bytes_with_hash(value: int, seed: int) -> bytes:
+def bytes_with_hash(value: int, key: Key) -> bytes:
     """The one string of eight bytes with this hash."""
-    return (unmix(value) * pow(M1, -1, 1 << 64) & ALL ^ _start(seed, 8)).to_bytes(8, "little")
+    return (unmix(value) * pow(int(key[1]), -1, 1 << 64) & ALL ^ _start(key, 8)).to_bytes(8, "little")
 
 
-def join(hashes: list[int], seed: int) -> int:
+def join(hashes: list[int], key: Key) -> int:
     """Hash of a run of words from the hashes of the words."""
-    x = _start(seed ^ M3, len(hashes))
+    x = _start(key, len(hashes)) ^ int(key[3])
     for value in hashes:
-        x = (x ^ value) * M1 & ALL
+        x = (x ^ value) * int(key[1]) & ALL
         x ^= x >> 32
     return mix(x)
 
@@ -93,26 +98,25 @@ def is_short(kind: int, k: int, blob: bytes, letters: np.ndarray) -> bool:
     return kind != ITEM and len(blob) > 0 and len(tokens_of(kind, blob, letters)) < k
 
 
-def shingle_hashes(kind: int, k: int, seed: int, blob: bytes, letters: np.ndarray) -> list[int]:
+def shingle_hashes(kind: int, k: int, key: Key, blob: bytes, letters: np.ndarray) -> list[int]:
     """Hash of each shingle of a document, in order, with repeats: all that ``fill`` writes, call after call."""
-    seed = int(seed)
     tokens = tokens_of(kind, blob, letters)
     if kind == ITEM:
-        return [hash_bytes(token, seed) for token in tokens]
+        return [hash_bytes(token, key) for token in tokens]
     if not tokens:
-        return [hash_bytes(blob, seed)] if blob else []
+        return [hash_bytes(blob, key)] if blob else []
     runs = [tokens[i : i + k] for i in range(len(tokens) - k + 1)] or [tokens]
     if kind == WORD:
-        hash_of = {token: hash_bytes(token, seed) for token in set(tokens)}
-        return [join([hash_of[token] for token in run], seed) for run in runs]
-    return [hash_bytes(b"".join(run), seed) for run in runs]
+        hash_of = {token: hash_bytes(token, key) for token in set(tokens)}
+        return [join([hash_of[token] for token in run], key) for run in runs]
+    return [hash_bytes(b"".join(run), key) for run in runs]
 
 
 def fingerprint(data: np.ndarray, offsets: np.ndarray, out: np.ndarray) -> None:
     """128-bit hash of each document: two lanes over its 16-byte pieces, the last one padded with zeros."""
     for d in range(offsets.size - 1):
         blob = data[offsets[d] : offsets[d + 1]].tobytes()
-        x, y = _start(M1, len(blob)), _start(M2, len(blob))
+        x, y = M1 ^ (len(blob) * M2 & ALL), M2 ^ (len(blob) * M2 & ALL)
         for at in range(0, len(blob), 16):
             x = (x ^ _word(blob, at)) * M1 & ALL
             y = (y ^ _word(blob, at + 8)) * M3 & ALL

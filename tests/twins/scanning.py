@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from tests.twins.hashing import ALL, shingle_hashes
+from tests.twins.hashing import ALL, Key, shingle_hashes
 
 
 def rarity(
-    kind: int, k: int, seed: int, texts: list[bytes], letters: np.ndarray, bound: int, cells: int
+    kind: int, k: int, key: Key, texts: list[bytes], letters: np.ndarray, bound: int, cells: int
 ) -> Counter[int]:
     """How many shingles of the texts, with repeats, fall into each cell."""
-    hashes = (h for text in texts for h in shingle_hashes(kind, k, seed, text, letters))
+    hashes = (h for text in texts for h in shingle_hashes(kind, k, key, text, letters))
     return Counter(cell_of(h, cells) for h in hashes if h < bound)
 
 
@@ -47,7 +47,7 @@ def choose(
 def scan(
     kind: int,
     k: int,
-    seed: int,
+    key: Key,
     texts: list[bytes],
     letters: np.ndarray,
     threshold: float,
@@ -62,7 +62,7 @@ def scan(
     pair."""
     found = set()
     for text, row, inside in zip(texts, rows, crowded, strict=True):
-        hashes = {min(h, ALL - 1) for h in shingle_hashes(kind, k, seed, text, letters)}
+        hashes = {min(h, ALL - 1) for h in shingle_hashes(kind, k, key, text, letters)}
         for s, (kept, needed, least) in enumerate(sets):
             if own[s] == row or len(hashes) < least or (inside and s >= plain):
                 continue

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from tests.twins.hashing import ALL, shingle_hashes
+from tests.twins.hashing import ALL, Key, shingle_hashes
 
 
 def build_sets(
     kind: int,
     k: int,
-    seed: int,
+    key: Key,
     data: np.ndarray,
     offsets: np.ndarray,
     letters: np.ndarray,
@@ -21,7 +21,7 @@ def build_sets(
     """Sorted unique shingle hashes of each of ``docs`` into its room; the largest hash is kept as the one below."""
     for i, doc in enumerate(docs.tolist()):
         blob = data[offsets[doc] : offsets[doc + 1]].tobytes()
-        hashes = sorted({min(h, ALL - 1) for h in shingle_hashes(kind, k, seed, blob, letters)})
+        hashes = sorted({min(h, ALL - 1) for h in shingle_hashes(kind, k, key, blob, letters)})
         sizes[i] = len(hashes)
         out[starts[i] : starts[i] + len(hashes)] = hashes
 

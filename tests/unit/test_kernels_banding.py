@@ -11,6 +11,7 @@ from tests.twins import banding as twin
 from neardup.kernels import banding
 from neardup.params import Bands
 from neardup.stages.bands import band_buckets, nearest_leaders, pair_up
+from neardup.stages.salt import SALT
 
 TOP = 2**64 - 1
 
@@ -18,7 +19,7 @@ TOP = 2**64 - 1
 def found_buckets(keys: list[int], rows: list[int] | None = None) -> set[tuple[int, ...]]:
     array = np.array(keys, dtype=np.uint64)
     chosen = np.arange(len(keys), dtype=np.int64) if rows is None else np.array(rows, dtype=np.int64)
-    members, starts = banding.buckets(array, chosen)
+    members, starts = banding.buckets(array, chosen, SALT)
     groups = [tuple(members[a:b].tolist()) for a, b in pairwise(starts.tolist())]
     assert len(set(groups)) == len(groups)
     assert set(groups) == twin.buckets(array, chosen)

@@ -12,6 +12,7 @@ from tests.twins.blocks import hasher_of, packed
 from neardup.kernels import scanning
 from neardup.stages import partners
 from neardup.stages.partners import Block, Rarity, Scratch
+from neardup.stages.salt import SALT
 from neardup.stages.shingle import build_sets
 from neardup.types import Documents
 
@@ -49,7 +50,7 @@ def test_the_shingles_kept_are_those_of_the_twin(shingle, blobs, threshold, spar
     common = np.zeros(64, dtype=np.uint32)
     args = hasher.kind, hasher.k, hasher.key, documents.data, documents.offsets, hasher.letters
     scanning.rarity(*args, docs, np.uint64(bound), common)
-    counted = twin.rarity(hasher.kind, hasher.k, int(hasher.key), blobs, hasher.letters, bound, 64)
+    counted = twin.rarity(hasher.kind, hasher.k, hasher.key, blobs, hasher.letters, bound, 64)
     assert common.tolist() == [counted[cell] for cell in range(64)]
     sets = sets_of(documents, hasher, docs.tolist())
     kept = np.empty(sets.hashes.size, dtype=np.uint64)
@@ -80,7 +81,7 @@ def test_the_pass_gives_what_counting_gives(shingle, blobs, threshold, data):
     )
     numbers = rarity.seen, threshold, partners.SHARE, partners.SPARE
     kept = twin.choose(sets.offsets, sets.hashes, int(rarity.bound), rarity.common.tolist(), *numbers)
-    args = hasher.kind, hasher.k, int(hasher.key), blobs, hasher.letters
+    args = hasher.kind, hasher.k, hasher.key, blobs, hasher.letters
     sizes = np.diff(sets.offsets).tolist()
     found = twin.scan(*args, threshold, sizes, kept, plain, rows.tolist(), drawn, crowded)
     got = set(zip(left.tolist(), np.searchsorted(drawn, right).tolist(), strict=True))
@@ -143,7 +144,7 @@ def test_equally_rare_shingles_of_small_hash_do_not_crowd_the_table():
     coarse, bits = np.zeros(1 << scanning.COARSE, dtype=np.uint8), np.zeros(1 << 13, dtype=np.uint64)
     starts, middles = np.zeros(25_002, np.int64), np.zeros(25_000, np.int64)
     posts = np.empty(hashes.size, np.int32)
-    assert scanning.index(hashes, owners, 1, 1, coarse, bits, slots, starts, middles, posts) == 0
+    assert scanning.index(hashes, owners, 1, 1, SALT, coarse, bits, slots, starts, middles, posts) == 0
     used = np.flatnonzero(slots[:, 0] != scanning.VACANT)
     assert np.array_equal(np.sort(slots[used, 0]), hashes)
     runs = np.diff(np.flatnonzero(np.diff(np.concatenate(([-2], used))) > 1))

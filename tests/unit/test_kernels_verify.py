@@ -112,7 +112,7 @@ def item_sets(*sets: list[int]) -> list[list[int]]:
     hasher = hasher_of("item")
     blobs = []
     for one in sets:
-        items = [hashing.bytes_with_hash(value, int(hasher.key)) for value in one]
+        items = [hashing.bytes_with_hash(value, hasher.key) for value in one]
         blobs.append(b"\xff".join(item for item in items if b"\xff" not in item))
     block = packed(blobs)
     docs = [*range(len(sets)), 0, 0]
@@ -143,7 +143,7 @@ def test_repeats_cost_no_room_and_change_nothing():
 
 def test_the_hash_that_marks_a_vacant_cell_is_kept_as_the_one_below():
     hasher = hasher_of("byte:8")
-    blobs = [hashing.bytes_with_hash(value, int(hasher.key)) for value in (ALL, ALL - 1, ALL - 2)]
+    blobs = [hashing.bytes_with_hash(value, hasher.key) for value in (ALL, ALL - 1, ALL - 2)]
     sets = built(hasher, packed([b"", *blobs]), [0, 1, 2, 3], build_sets)
     assert sets == [[], [ALL - 1], [ALL - 1], [ALL - 2]]
 

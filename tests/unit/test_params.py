@@ -156,6 +156,7 @@ def test_each_field_of_a_spec_changes_its_id_and_equal_specs_share_it():
         "collapse_exact": True,
         "exact": True,
         "measure": "containment",
+        "verify": "text",
     }
     assert set(others) == {field.name for field in fields(Spec)}
     ids = {replace(SPEC, **{name: value}).id for name, value in others.items()}

@@ -21,6 +21,7 @@ from neardup.params import (
     DEFAULT_SHINGLE,
     DEFAULT_SKETCH,
     DEFAULT_THRESHOLD,
+    DEFAULT_VERIFY,
     Bands,
     Keep,
     Normalize,
@@ -54,6 +55,7 @@ def dedup(
     slots: int | None = None,
     bands: str | Bands | None = None,
     seed: int = DEFAULT_SEED,
+    verify: str = DEFAULT_VERIFY,
     crowd: int = DEFAULT_CROWD,
     text: str | None = None,
     id: str | None = None,
@@ -87,7 +89,7 @@ def dedup(
             that is among the inputs too is written whole.
         annotate: leave nothing out, and add the columns cluster, keeper and similarity.
         alarm: the summary names sources that lose more than this share.
-        exact, threshold, recall, shingle, normalize, sketch, slots, bands, seed, crowd: as for ``find``.
+        exact, threshold, recall, shingle, normalize, sketch, slots, bands, seed, verify, crowd: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``; bad records that
             are skipped, and documents that cannot be read, stay in the copies as they are.
         memory, workdir, resume, observer: as for ``find``.
@@ -119,6 +121,7 @@ def dedup(
         seed=seed,
         crowd=crowd,
         exact=check_exact(exact),
+        verify=verify,
     )
     policy_keep = Keep.parse(keep)
     check_share(alarm, "alarm")

@@ -25,6 +25,7 @@ from neardup.params import (
     DEFAULT_SHINGLE,
     DEFAULT_SKETCH,
     DEFAULT_THRESHOLD,
+    DEFAULT_VERIFY,
     Bands,
     Normalize,
     Shingle,
@@ -61,6 +62,7 @@ def report(
     slots: int | None = None,
     bands: str | Bands | None = None,
     seed: int = DEFAULT_SEED,
+    verify: str = DEFAULT_VERIFY,
     link: str = "star",
     collapse_exact: bool = False,
     crowd: int = DEFAULT_CROWD,
@@ -97,7 +99,8 @@ def report(
             document. None: the input file, and in a folder the sub-folder.
         audit: measure the recall too, on so many documents; see ``audit``.
         size: how many bytes the report may have, about, such as "50MB"; 200 MB when None, 20 MB for a single file.
-        exact, measure, threshold, recall, shingle, normalize, sketch, slots, bands, seed, collapse_exact, crowd: as
+        exact, measure, threshold, recall, shingle, normalize, sketch, slots, bands, seed, verify, collapse_exact,
+            crowd: as
             for ``find``; not with ``pairs``, which have their own.
         link: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
@@ -135,6 +138,7 @@ def report(
         "crowd": crowd,
         "collapse_exact": collapse_exact,
         "measure": measure,
+        "verify": verify,
     }
     if filed is not None:
         _check_no_search({**searched, "exact": exact, "audit": audit, "resume": resume})

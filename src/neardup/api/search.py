@@ -19,6 +19,7 @@ from neardup.params import (
     DEFAULT_SHINGLE,
     DEFAULT_SKETCH,
     DEFAULT_THRESHOLD,
+    DEFAULT_VERIFY,
     Bands,
     Normalize,
     Shingle,
@@ -47,6 +48,7 @@ def find(
     slots: int | None = None,
     bands: str | Bands | None = None,
     seed: int = DEFAULT_SEED,
+    verify: str = DEFAULT_VERIFY,
     link: str = "star",
     collapse_exact: bool = False,
     crowd: int = DEFAULT_CROWD,
@@ -66,7 +68,7 @@ def find(
 ) -> Result:
     """Find the near-duplicates of a collection: verified pairs, clusters, a summary.
 
-    Every pair reported has exact similarity of at least ``threshold`` on its shingle sets (sets of 64-bit hashes). A
+    Every pair reported has exact similarity of at least ``threshold`` on its shingle sets . A
     pair at the threshold is found with probability ``recall`` at least, a more similar one with more. The answer is
     the same for any ``threads`` and ``block``; the order of the input decides the order of rows only.
 
@@ -90,7 +92,9 @@ def find(
             ``one-permutation``.
         slots: length of a signature; chosen when None.
         bands: ``BxR`` by hand; chosen from threshold and recall when None.
-        seed: of all hashing.
+        seed: seed of the hash functions of signatures, bands and joins.
+        verify: ``hash`` compares the shingles of a pair by 64-bit hashes with a key that each run draws at random;
+            ``text`` by themselves too, so that no reported similarity rests on a hash.
         link: how pairs become clusters: ``star`` or ``connected``.
         collapse_exact: list no pairs among exact copies; the first stands for them.
         crowd: above so many documents copies or near-copies are listed as a star.
@@ -134,6 +138,7 @@ def find(
         collapse_exact=collapse_exact,
         exact=check_exact(exact, measure) or against is not None,
         measure=measure,
+        verify=verify,
     )
     check_link(link)
     if against is not None and collapse_exact:

@@ -16,7 +16,6 @@ from neardup.pipeline.observe import Silent
 from neardup.pipeline.run import Search
 from neardup.pipeline.truth import Truth, draw, find_truth
 from neardup.runs import Run
-from neardup.stages.shingle import Hasher
 from neardup.types import I64, Pairs
 
 __all__ = ["audit_search", "check_sample"]
@@ -145,7 +144,7 @@ def _found_pairs(search: Search, drawn: I64) -> Pairs:
 def _count_false(search: Search, found: Pairs) -> int:
     """Found pairs whose exact similarity, computed anew, is below the threshold or another."""
     spec = search.collection.spec
-    check = Checker(search.collection, Hasher(spec.shingle, spec.seed), threads=search.tally.threads, observer=Silent())
+    check = Checker(search.collection, threads=search.tally.threads, observer=Silent())
     return int(np.count_nonzero(check(found.left, found.right, spec.threshold) != found.similarity))
 
 

@@ -124,6 +124,7 @@ def _alarm(value: Any) -> float:
 @options.json_summary
 @options.recall
 @options.exact
+@options.verify
 @options.shingle
 @options.normalize
 @options.crowd

@@ -69,6 +69,7 @@ class Outputs:
 @options.threshold
 @options.recall
 @options.exact
+@options.verify
 @options.against
 @options.shingle
 @options.normalize

@@ -59,6 +59,7 @@ __all__ = [
     "threshold",
     "together",
     "verbose",
+    "verify",
     "voices",
     "whole",
     "workdir",
@@ -148,6 +149,15 @@ measure: Decorator[Any] = click.option(
     help="What the threshold is of. jaccard: the share of the shingles of both that both have. containment: the share"
     " of the smaller one's that the larger has, for texts that are part of others; all pairs are found, by a join of"
     " its own.",
+)
+
+verify: Decorator[Any] = click.option(
+    "--verify",
+    type=click.Choice(params.VERIFY),
+    default=params.DEFAULT_VERIFY,
+    show_default=True,
+    help="What the shingles of a pair are compared by before it is reported. hash: by 64-bit hashes with a key that"
+    " each run draws at random. text: by themselves too, so that nothing rests on a hash; takes longer.",
 )
 
 recall: Decorator[Any] = click.option(

@@ -33,7 +33,7 @@ __all__ = ["command"]
 
 SEARCHED = (
     "threshold", "recall", "exact", "measure", "shingle", "normalize", "collapse_exact", "crowd", "slots", "bands",
-    "sketch", "seed", "resume",
+    "sketch", "seed", "verify", "resume",
 )  # fmt: skip
 """Options that pairs of an earlier run have decided."""
 
@@ -88,6 +88,7 @@ def _size(value: Any) -> int | None:
 @options.threshold
 @options.recall
 @options.exact
+@options.verify
 @options.measure
 @options.shingle
 @options.normalize

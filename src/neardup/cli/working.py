@@ -18,7 +18,7 @@ import click
 
 from neardup.cli import WORK, interrupted, stop_now
 from neardup.errors import InputError
-from neardup.params import DEFAULT_MEASURE
+from neardup.params import DEFAULT_MEASURE, DEFAULT_VERIFY
 
 if TYPE_CHECKING:
     from neardup.cli.progress import Watching
@@ -93,6 +93,7 @@ def make_spec(options: Mapping[str, Any]) -> Spec:
         collapse_exact=options.get("collapse_exact", False),
         exact=options.get("exact") == "yes" or bool(options.get("against")),
         measure=options.get("measure", DEFAULT_MEASURE),
+        verify=options.get("verify", DEFAULT_VERIFY),
     )
 
 

@@ -42,7 +42,7 @@ def compare_texts(a: str, b: str, spec: Spec) -> Comparison:
     """
     for name, text in (("a", a), ("b", b)):
         _check_unicode(name, text)
-    marker = Marker(shingle=spec.shingle, normalize=spec.normalize, seed=spec.seed)
+    marker = Marker(shingle=spec.shingle, normalize=spec.normalize)
     passages = marker.shared(marker.occurrences(a), marker.occurrences(b))
     if spec.shingle.kind == "item":
         sets = [normalize_text(text, spec.normalize).split() for text in (a, b)]

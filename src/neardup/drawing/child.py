@@ -21,7 +21,6 @@ from neardup.pipeline.collect import collect
 from neardup.pipeline.observe import Silent, peak_memory
 from neardup.pipeline.space import Budget, Space
 from neardup.runs import Run
-from neardup.stages.shingle import Hasher
 
 __all__ = ["compare_all", "main"]
 
@@ -77,7 +76,7 @@ def compare_all(reader: Reader, spec: Spec, threads: int) -> int:
         observer=Silent(),
         space=space,
     )
-    check = Checker(collection, Hasher(spec.shingle, spec.seed), threads=threads, observer=Silent())
+    check = Checker(collection, threads=threads, observer=Silent())
     rows = np.concatenate([counts for _, counts in collection.counts.scan(1 << 16)] or [np.empty(0, np.int64)])
     rows = np.flatnonzero(rows)
     found = 0

@@ -43,11 +43,11 @@ def all_keys(values, width, keys):
 
 
 @kernel
-def buckets(keys, rows):
+def buckets(keys, rows, salt):
     """Group ``rows`` by key; return (members, starts) of the groups of two and more.
 
     Bucket g is ``members[starts[g] : starts[g + 1]]``, in the order of ``rows``. Loop: count, scatter, then a table a
-    partition. Memory: 20 bytes a row beside the input.
+    partition, in which ``salt`` (odd, random) scatters the keys. Memory: 20 bytes a row beside the input.
     """
     n = keys.size
     counts = np.zeros(PARTS + 1, np.int64)
@@ -78,14 +78,14 @@ def buckets(keys, rows):
         begin, end = counts[p], counts[p + 1]
         if end - begin < 2:
             continue
-        mask = 3
+        mask, shift = 3, np.uint64(62)
         while mask + 1 < 2 * (end - begin):
-            mask = 2 * mask + 1
+            mask, shift = 2 * mask + 1, shift - np.uint64(1)
         table[: mask + 1] = -1
         groups = 0
         for j in range(begin, end):
             key = keys[item[j]]
-            cell = np.int64(key) & mask
+            cell = np.int64((key * salt) >> shift)
             while table[cell] >= 0 and keys[item[begin + table[cell]]] != key:
                 cell = (cell + 1) & mask
             if table[cell] < 0:

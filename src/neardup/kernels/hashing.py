@@ -1,9 +1,13 @@
 """Shingle hashes of one document, chunk by chunk, straight from its bytes.
 
-The hash of a shingle is a seeded 64-bit hash of its bytes. Windows are hashed independently (two overlapping 8-byte
-loads, multiply and fold): a rolling hash waits for its own last result and is 2-3 times slower. A shingle of up to
-eight bytes is mapped one to one, so no two of them collide; beyond that a collision of two given shingles has
-probability 2**-64.
+The hash of a shingle is a keyed 64-bit hash of its bytes. Windows are hashed independently (two overlapping 8-byte
+loads, multiply and fold): a rolling hash waits for its own last result and is 2-3 times slower. Shingles of one length
+of up to eight bytes are mapped one to one. Of other shingles, as they occur, two share a hash with probability 2**-64.
+
+A key is four numbers: (start, three odd multipliers). A sketch needs a key that is the same tomorrow, so it takes the
+public multipliers below and only its start is seeded; whoever knows the seed can then solve for shingles that share a
+hash, and there are pairs that do for half of all seeds. The exact check has no such need: its key is drawn at random
+by each run, multipliers too, after the texts were written (``stages.shingle.Hasher.private``).
 
 ``fill`` is the one entry: it writes the next chunk of hashes of a document and remembers where it stands, so that a
 document of any size needs one chunk of scratch. Its twin in plain Python is in ``tests/twins``.
@@ -45,41 +49,41 @@ def mix(x):
 
 
 @inlined
-def _start(seed, length):
-    return seed ^ (np.uint64(length) * M2)
+def _start(key, length):
+    return key[0] ^ (np.uint64(length) * key[2])
 
 
 @inlined
-def _hash_short(word, start):
+def _hash_short(word, start, first_by):
     """At most eight bytes, already masked; one to one."""
-    return mix((word ^ start) * M1)
+    return mix((word ^ start) * first_by)
 
 
 @inlined
-def _hash_two(first, last, start):
+def _hash_two(first, last, start, first_by, last_by):
     """Nine to sixteen bytes as two overlapping words.
 
     The shift differs from the first one of ``mix``: two equal shifts by half a word would undo each other.
     """
-    x = (first ^ start) * M1
-    return mix((x ^ (x >> S29)) + last * M3)
+    x = (first ^ start) * first_by
+    return mix((x ^ (x >> S29)) + last * last_by)
 
 
 @part
-def hash_bytes(data, begin, length, seed):
+def hash_bytes(data, begin, length, key):
     """Hash ``length`` >= 1 bytes; loads up to eight bytes past them."""
-    start = _start(seed, length)
+    start = _start(key, length)
     if length <= 8:
-        return _hash_short(load64(data, begin) & (ALL >> np.uint64(64 - 8 * length)), start)
+        return _hash_short(load64(data, begin) & (ALL >> np.uint64(64 - 8 * length)), start, key[1])
     if length <= 16:
-        return _hash_two(load64(data, begin), load64(data, begin + length - 8), start)
+        return _hash_two(load64(data, begin), load64(data, begin + length - 8), start, key[1], key[3])
     x = start
     position = begin
     while position + 8 < begin + length - 8:
-        x = (x ^ load64(data, position)) * M1
+        x = (x ^ load64(data, position)) * key[1]
         x ^= x >> S32
         position += 8
-    return _hash_two(load64(data, position) ^ x, load64(data, begin + length - 8), start)
+    return _hash_two(load64(data, position) ^ x, load64(data, begin + length - 8), start, key[1], key[3])
 
 
 @inlined
@@ -89,22 +93,22 @@ def _cut(low, high, shift):
 
 
 @part
-def _windows(data, begin, count, k, seed, out):
+def _windows(data, begin, count, k, key, out):
     """Hash ``count`` windows of k bytes that begin at successive bytes.
 
     Eight windows are cut from four loads by shifts, which LLVM turns into vectors; eight loads of their own would
     become a gather, which takes twice as long.
     """
-    start = _start(seed, k)
+    start, first_by, last_by = _start(key, k), key[1], key[3]
     whole = count & ~7
     if k <= 8:
         mask = ALL >> np.uint64(64 - 8 * k)
         for i in range(0, whole, 8):
             low, high = load64(data, begin + i), load64(data, begin + i + 8)
             for j in range(8):
-                out[i + j] = _hash_short(_cut(low, high, np.uint64(8 * j)) & mask, start)
+                out[i + j] = _hash_short(_cut(low, high, np.uint64(8 * j)) & mask, start, first_by)
         for i in range(whole, count):
-            out[i] = _hash_short(load64(data, begin + i) & mask, start)
+            out[i] = _hash_short(load64(data, begin + i) & mask, start, first_by)
     elif k <= 16:
         tail = begin + k - 8
         for i in range(0, whole, 8):
@@ -112,12 +116,14 @@ def _windows(data, begin, count, k, seed, out):
             last_low, last_high = load64(data, tail + i), load64(data, tail + i + 8)
             for j in range(8):
                 shift = np.uint64(8 * j)
-                out[i + j] = _hash_two(_cut(low, high, shift), _cut(last_low, last_high, shift), start)
+                out[i + j] = _hash_two(
+                    _cut(low, high, shift), _cut(last_low, last_high, shift), start, first_by, last_by
+                )
         for i in range(whole, count):
-            out[i] = _hash_two(load64(data, begin + i), load64(data, tail + i), start)
+            out[i] = _hash_two(load64(data, begin + i), load64(data, tail + i), start, first_by, last_by)
     else:
         for i in range(count):
-            out[i] = hash_bytes(data, begin + i, k, seed)
+            out[i] = hash_bytes(data, begin + i, k, key)
 
 
 @inlined
@@ -146,7 +152,7 @@ def _ascii_run(data, position, stop, most):
 
 
 @part
-def _fill_bytes(data, stop, k, seed, state, out):
+def _fill_bytes(data, stop, k, key, state, out):
     begin = state[0]
     if state[3] == 0:
         state[3] = 1
@@ -156,18 +162,18 @@ def _fill_bytes(data, stop, k, seed, state, out):
             if length == 0:
                 return 0
             state[2] = SHORT
-            out[0] = hash_bytes(data, begin, length, seed)
+            out[0] = hash_bytes(data, begin, length, key)
             return 1
     count = min(stop - begin - k + 1, out.size)
     if count <= 0:
         return 0
-    _windows(data, begin, count, k, seed, out)
+    _windows(data, begin, count, k, key, out)
     state[0] = begin + count
     return count
 
 
 @part
-def _fill_chars(data, stop, k, seed, state, out):
+def _fill_chars(data, stop, k, key, state, out):
     """Windows of k code points. ASCII runs take the byte path; the test is a run's, not a document's.
 
     Between calls [state[0], state[1]) is the next window; state[3] is 0 before the first and 2 after the last.
@@ -187,19 +193,19 @@ def _fill_chars(data, stop, k, seed, state, out):
             if tokens == 0:
                 return 0
             state[2] = SHORT
-            out[0] = hash_bytes(data, begin, stop - begin, seed)
+            out[0] = hash_bytes(data, begin, stop - begin, key)
             return 1
     n = 0
     while n < out.size:
         run = _ascii_run(data, begin, stop, out.size - n + k) if end - begin == k else 0
         if run >= k:
             count = min(run - k + 1, out.size - n)
-            _windows(data, begin, count, k, seed, out[n:])
+            _windows(data, begin, count, k, key, out[n:])
             n += count
             begin += count
             end = begin - 1 + k
         else:
-            out[n] = hash_bytes(data, begin, end - begin, seed)
+            out[n] = hash_bytes(data, begin, end - begin, key)
             n += 1
             begin = _next(data, begin, stop)
         if end >= stop:
@@ -232,17 +238,17 @@ def _in_word(data, position, stop, letters):
 
 
 @inlined
-def _join(words, begin, count, seed):
+def _join(words, begin, count, key):
     """Hash of ``count`` word hashes in order."""
-    x = _start(seed ^ M3, count)
+    x = _start(key, count) ^ key[3]
     for j in range(count):
-        x = (x ^ words[begin + j]) * M1
+        x = (x ^ words[begin + j]) * key[1]
         x ^= x >> S32
     return mix(x)
 
 
 @part
-def _fill_words(data, stop, k, seed, letters, words, state, out):
+def _fill_words(data, stop, k, key, letters, words, state, out):
     """Windows of k words. ``words`` carries the last k - 1 word hashes from chunk to chunk (state[2] of them)."""
     if state[3] == 2:
         return 0
@@ -258,7 +264,7 @@ def _fill_words(data, stop, k, seed, letters, words, state, out):
             position = _next(data, position, stop)
         if position == begin:
             break
-        words[held] = hash_bytes(data, begin, position - begin, seed)
+        words[held] = hash_bytes(data, begin, position - begin, key)
         held += 1
     state[3] = 1 if held == room else 2
     state[0] = position
@@ -266,15 +272,15 @@ def _fill_words(data, stop, k, seed, letters, words, state, out):
         state[3] = 2
         state[2] = SHORT
         if held > 0:
-            out[0] = _join(words, 0, held, seed)
+            out[0] = _join(words, 0, held, key)
             return 1
         if stop > origin:
-            out[0] = hash_bytes(data, origin, stop - origin, seed)
+            out[0] = hash_bytes(data, origin, stop - origin, key)
             return 1
         return 0
     count = held - k + 1
     for i in range(count):
-        out[i] = _join(words, i, k, seed)
+        out[i] = _join(words, i, k, key)
     for j in range(k - 1):
         words[j] = words[count + j]
     state[2] = k - 1
@@ -282,7 +288,7 @@ def _fill_words(data, stop, k, seed, letters, words, state, out):
 
 
 @part
-def _fill_items(data, stop, seed, state, out):
+def _fill_items(data, stop, key, state, out):
     """One hash an item; items are separated by the byte 0xFF, which UTF-8 never has. Empty items are none."""
     position = state[0]
     n = 0
@@ -291,7 +297,7 @@ def _fill_items(data, stop, seed, state, out):
         while position < stop and data[position] != SEPARATOR:
             position += 1
         if position > begin:
-            out[n] = hash_bytes(data, begin, position - begin, seed)
+            out[n] = hash_bytes(data, begin, position - begin, key)
             n += 1
         position += 1
     state[0] = position
@@ -299,29 +305,33 @@ def _fill_items(data, stop, seed, state, out):
 
 
 @part
-def fill(kind, k, seed, data, stop, letters, words, state, out):
+def fill(kind, k, key, data, stop, letters, words, state, out):
     """Write the next shingle hashes of a document to ``out`` and return how many; 0 when there are no more.
 
     Before the first call ``state`` is (begin, begin, 0, 0). ``letters`` is the bitmap of word characters, ``words``
     scratch of CHUNK + k uint64; both are used for words only. Repeated shingles are repeated in the output.
     """
     if kind == BYTE:
-        return _fill_bytes(data, stop, k, seed, state, out)
+        return _fill_bytes(data, stop, k, key, state, out)
     if kind == CHAR:
-        return _fill_chars(data, stop, k, seed, state, out)
+        return _fill_chars(data, stop, k, key, state, out)
     if kind == WORD:
-        return _fill_words(data, stop, k, seed, letters, words, state, out)
-    return _fill_items(data, stop, seed, state, out)
+        return _fill_words(data, stop, k, key, letters, words, state, out)
+    return _fill_items(data, stop, key, state, out)
 
 
 @kernel
 def fingerprint(data, offsets, out):
-    """128-bit hash of each document's bytes into ``out[n, 2]``, to find exact copies; about 5 GB/s."""
+    """128 bits of each document's bytes into ``out[n, 2]``; about 5 GB/s.
+
+    Equal texts have equal prints. Different ones may share theirs: it is not keyed, and texts that differ in three
+    well chosen characters do in one case of five. So it orders texts and says which of them to compare, no more.
+    """
     for d in range(offsets.size - 1):
         begin, stop = offsets[d], offsets[d + 1]
         length = stop - begin
-        x = _start(M1, length)
-        y = _start(M2, length)
+        x = M1 ^ (np.uint64(length) * M2)
+        y = M2 ^ (np.uint64(length) * M2)
         position = begin
         while position + 16 <= stop:
             x = (x ^ load64(data, position)) * M1

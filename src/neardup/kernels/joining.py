@@ -35,7 +35,7 @@ OWN = 1
 
 
 @kernel
-def cells_of(kind, k, seed, data, offsets, letters, docs, bits, part_bits, raw, starts, out):
+def cells_of(kind, k, key, data, offsets, letters, docs, bits, part_bits, raw, starts, out):
     """Cells of all shingles of ``docs``, sorted by part of the table.
 
     ``raw`` (uint32) and ``out`` (uint32) have room for all shingles with repeats. Part p, which is named by the leading
@@ -52,7 +52,7 @@ def cells_of(kind, k, seed, data, offsets, letters, docs, bits, part_bits, raw, 
         begin, stop = offsets[docs[i]], offsets[docs[i] + 1]
         state[0], state[1], state[2], state[3] = begin, begin, 0, 0
         while True:
-            count = fill(kind, k, seed, data, stop, letters, words, state, hashes)
+            count = fill(kind, k, key, data, stop, letters, words, state, hashes)
             if count == 0:
                 break
             for j in range(count):
@@ -110,7 +110,7 @@ def prefix_lengths(sizes, threshold, probing, indexed):
 
 
 @kernel
-def survivors(kind, k, seed, data, offsets, letters, docs, counts, classes, bits, threshold, alive):
+def survivors(kind, k, key, data, offsets, letters, docs, counts, classes, bits, threshold, alive):
     """Write whether each document could have a partner.
 
     It has none when more of its shingles are its own than a partner may lack. Those were met once, so they are
@@ -128,7 +128,7 @@ def survivors(kind, k, seed, data, offsets, letters, docs, counts, classes, bits
         state[0], state[1], state[2], state[3] = begin, begin, 0, 0
         own = 0
         while own <= spare:
-            count = fill(kind, k, seed, data, stop, letters, words, state, hashes)
+            count = fill(kind, k, key, data, stop, letters, words, state, hashes)
             if count == 0:
                 break
             for j in range(count):

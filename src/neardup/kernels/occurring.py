@@ -15,7 +15,7 @@ __all__ = ["hashes_in_order", "match", "runs"]
 
 
 @kernel
-def hashes_in_order(kind, k, seed, data, begin, stop, letters, out):
+def hashes_in_order(kind, k, key, data, begin, stop, letters, out):
     """Write the hashes of the document ``data[begin:stop]`` to ``out`` and return how many it has.
 
     What does not fit is counted and not written. The hash 2**64 - 1 is given as 2**64 - 2, as in the sets.
@@ -27,7 +27,7 @@ def hashes_in_order(kind, k, seed, data, begin, stop, letters, out):
     state[0], state[1], state[2], state[3] = begin, begin, 0, 0
     n = 0
     while True:
-        count = fill(kind, k, seed, data, stop, letters, words, state, hashes)
+        count = fill(kind, k, key, data, stop, letters, words, state, hashes)
         if count == 0:
             return n
         for j in range(min(count, out.size - n)):
@@ -80,7 +80,8 @@ def match(a, b, partners_a, partners_b, counts_a, counts_b):
     """Partners of the shingle occurrences of two documents, by hash, in time and memory linear in both.
 
     ``partners_a[i]`` is the occurrence in ``b`` that belongs to occurrence i of ``a``, or -1 where there is none;
-    ``counts_a[i]`` is how often its hash occurs in both together. The same for ``b``.
+    ``counts_a[i]`` is how often its hash occurs in both together. The same for ``b``. Linear if the hashes are
+    of a private key: with those of a public one texts can be made for which it is not.
 
     Returns:
         Distinct hashes of a, of b, of both.
@@ -110,11 +111,11 @@ def match(a, b, partners_a, partners_b, counts_a, counts_b):
 
 
 @kernel
-def runs(starts, ends, hashes, partners, counts, spans, chosen, run_of):
+def runs(starts, ends, partners, counts, spans, chosen, run_of):
     """Put shared occurrences that touch or overlap together to runs; returns how many there are. Linear, one pass.
 
     Run i goes from ``spans[i, 0]`` to ``spans[i, 1]``; ``chosen[i]`` is the partner of its rarest occurrence (least
-    count, of these the first of least hash); ``run_of`` tells the run of each occurrence that is shared.
+    count, of these the first); ``run_of`` tells the run of each occurrence that is shared.
     """
     n, last, rarest = 0, -1, -1
     for i in range(partners.size):
@@ -124,7 +125,7 @@ def runs(starts, ends, hashes, partners, counts, spans, chosen, run_of):
             spans[n, 0] = starts[i]
             rarest = i
             n += 1
-        elif counts[i] < counts[rarest] or (counts[i] == counts[rarest] and hashes[i] < hashes[rarest]):
+        elif counts[i] < counts[rarest]:
             rarest = i
         spans[n - 1, 1] = ends[i]
         chosen[n - 1] = partners[rarest]

@@ -51,12 +51,27 @@ def _place(value, mask):
 
 
 @inlined
+def _cell(value, salt, shift):
+    """Where a hash belongs in a table of which nobody may know the places."""
+    return np.int64((value * salt) >> shift)
+
+
+@part
+def _shift_of(cells):
+    """The shift that leaves a number below ``cells``, a power of two from 2 up."""
+    shift = np.uint64(64)
+    while (np.int64(1) << np.int64(np.uint64(64) - shift)) < cells:
+        shift -= np.uint64(1)
+    return shift
+
+
+@inlined
 def _begin(state, begin):
     state[0], state[1], state[2], state[3] = begin, begin, 0, 0
 
 
 @kernel
-def rarity(kind, k, seed, data, offsets, letters, docs, bound, common):
+def rarity(kind, k, key, data, offsets, letters, docs, bound, common):
     """Add to ``common`` (uint32, a power of two of cells) how many hashes below ``bound`` fall into each cell.
 
     Of the shingles of ``docs``, with repeats: an upper bound of how many documents hold a shingle, enough to tell rare
@@ -69,7 +84,7 @@ def rarity(kind, k, seed, data, offsets, letters, docs, bound, common):
     for i in range(docs.size):
         _begin(state, offsets[docs[i]])
         while True:
-            count = fill(kind, k, seed, data, offsets[docs[i] + 1], letters, words, state, hashes)
+            count = fill(kind, k, key, data, offsets[docs[i] + 1], letters, words, state, hashes)
             if count == 0:
                 break
             below = 0
@@ -132,7 +147,7 @@ def choose(offsets, hashes, bound, common, seen, threshold, share, spare, kept, 
 
 
 @kernel
-def index(kept, owners, n, plain, coarse, bits, slots, starts, middles, posts):
+def index(kept, owners, n, plain, salt, coarse, bits, slots, starts, middles, posts):
     """Build the table hash -> sets that keep it; returns how many hashes are kept by several sets.
 
     ``owners[i]``, rising, is the set of the ``n`` that keeps hash ``kept[i]``; the sets below ``plain`` are in no
@@ -142,16 +157,16 @@ def index(kept, owners, n, plain, coarse, bits, slots, starts, middles, posts):
     two) tell which hashes are not in it; both are zeroed, as are ``starts`` and ``middles``, which have room for a list
     of every two hashes, and ``starts`` for two more.
     """
-    in_bits, in_cells = np.uint64(bits.size - 1), np.uint64(slots.shape[0] - 1)
+    in_bits, in_cells, shift = np.uint64(bits.size - 1), slots.shape[0] - 1, _shift_of(slots.shape[0])
     lists = 0
     places = np.empty(kept.size, np.int64)
     for i in range(kept.size):
         value = kept[i]
         coarse[np.int64(value >> LEAD)] = 1
         bits[np.int64(value & in_bits)] |= marks(value)
-        cell = _place(value, in_cells)
+        cell = _cell(value, salt, shift)
         while slots[cell, 0] != VACANT and slots[cell, 0] != value:
-            cell = (cell + 1) & np.int64(in_cells)
+            cell = (cell + 1) & in_cells
         places[i] = cell
         if slots[cell, 0] == VACANT:
             slots[cell, 0] = value
@@ -178,13 +193,13 @@ def index(kept, owners, n, plain, coarse, bits, slots, starts, middles, posts):
 
 
 @part
-def _distinct(kind, k, seed, data, begin, stop, letters, words, state, hashes, seen, enough):
+def _distinct(kind, k, key, data, begin, stop, letters, words, state, hashes, seen, enough):
     """Distinct shingles of a document or, where leading bits are equal, fewer; no longer counted above ``enough``."""
     seen[:] = 0
     found = 0
     _begin(state, begin)
     while found <= enough:
-        count = fill(kind, k, seed, data, stop, letters, words, state, hashes)
+        count = fill(kind, k, key, data, stop, letters, words, state, hashes)
         if count == 0:
             break
         for j in range(count):
@@ -196,8 +211,8 @@ def _distinct(kind, k, seed, data, begin, stop, letters, words, state, hashes, s
 
 @kernel
 def scan(
-    kind, k, seed, data, offsets, letters, docs, rows, counts, crowded, first,
-    coarse, bits, slots, starts, middles, posts, own, sizes, plain, needed, least, threshold,
+    kind, k, key, data, offsets, letters, docs, rows, counts, crowded, first,
+    salt, coarse, bits, slots, starts, middles, posts, own, sizes, plain, needed, least, threshold,
     stamps, hits, touched, left, right,
 ):  # fmt: skip
     """Candidates of ``docs[first:]``: the row of the document into ``left``, the number of the set into ``right``.
@@ -212,7 +227,7 @@ def scan(
     The common case is a hash and a load or two; time grows with the shingles, and beside that with the kept
     shingles that each document shares with each set.
     """
-    in_bits, in_cells = np.uint64(bits.size - 1), np.uint64(slots.shape[0] - 1)
+    in_bits, in_cells, shift = np.uint64(bits.size - 1), slots.shape[0] - 1, _shift_of(slots.shape[0])
     n = hits.size
     hashes = np.empty(CHUNK, np.uint64)
     words = np.empty(CHUNK + k, np.uint64)
@@ -228,7 +243,7 @@ def scan(
         stamp = np.int32(rows[i] + 1)
         met = 0
         while True:
-            count = fill(kind, k, seed, data, stop, letters, words, state, hashes)
+            count = fill(kind, k, key, data, stop, letters, words, state, hashes)
             if count == 0:
                 break
             # without a branch: loads that miss the cache overlap
@@ -248,15 +263,15 @@ def scan(
             near = 0
             for j in range(count):
                 value = hashes[j]
-                cell = _place(value, in_cells)
-                key = slots[cell, 0]
+                cell = _cell(value, salt, shift)
+                there = slots[cell, 0]
                 hashes[near] = value
-                near += (key != VACANT) & ((key != value) | (stamps[cell] != stamp))
+                near += (there != VACANT) & ((there != value) | (stamps[cell] != stamp))
             for j in range(near):
                 value = hashes[j]
-                cell = _place(value, in_cells)
+                cell = _cell(value, salt, shift)
                 while slots[cell, 0] != VACANT and slots[cell, 0] != value:
-                    cell = (cell + 1) & np.int64(in_cells)
+                    cell = (cell + 1) & in_cells
                 if slots[cell, 0] == VACANT or stamps[cell] == stamp:
                     continue
                 stamps[cell] = stamp
@@ -290,7 +305,7 @@ def scan(
             hits[s] = 0
         if near == 0:
             continue
-        size = _distinct(kind, k, seed, data, begin, stop, letters, words, state, hashes, seen, farthest)
+        size = _distinct(kind, k, key, data, begin, stop, letters, words, state, hashes, seen, farthest)
         last = written + near
         for m in range(near):
             left[written], right[written] = rows[i], right[last - near + m]

@@ -74,7 +74,7 @@ def _fill_empty(hashes, count, rounds, slots, row, empty, n_empty):
 
 
 @kernel
-def sketch_block(kind, k, seed, data, offsets, letters, rounds, values, tokens):
+def sketch_block(kind, k, key, data, offsets, letters, rounds, values, tokens):
     """Signatures of documents into ``values[n, slots]`` (uint32) and the number of shingles into ``tokens[n]``.
 
     The number counts repeats, is 0 for an empty document and -1 for one of fewer than k tokens, whose text is its one
@@ -97,7 +97,7 @@ def sketch_block(kind, k, seed, data, offsets, letters, rounds, values, tokens):
         limit = EMPTY
         state[0], state[1], state[2], state[3] = begin, begin, 0, 0
         while True:
-            count = fill(kind, k, seed, data, stop, letters, words, state, hashes)
+            count = fill(kind, k, key, data, stop, letters, words, state, hashes)
             if count == 0:
                 break
             if total == 0:
@@ -126,7 +126,7 @@ def sketch_block(kind, k, seed, data, offsets, letters, rounds, values, tokens):
                 continue
             state[0], state[1], state[2], state[3] = begin, begin, 0, 0
             while True:
-                count = fill(kind, k, seed, data, stop, letters, words, state, hashes)
+                count = fill(kind, k, key, data, stop, letters, words, state, hashes)
                 if count == 0:
                     break
                 if turn < rounds:

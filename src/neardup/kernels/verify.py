@@ -16,23 +16,91 @@ __all__ = ["build_sets", "check_across", "check_contained", "check_pairs"]
 
 VACANT = np.uint64(0xFFFFFFFFFFFFFFFF)
 TAIL = 64
+STEPS = 8
+"""Steps an insertion, on average, up to which a table is filled; at half its cells chance makes about 1.5 of them."""
+SPARE_STEPS = 1 << 16
+"""Steps that are allowed beside."""
+BYTE = np.uint64(255)
 
 
 @part
-def _insert(table, index, value):
-    """Put ``value`` in its place at or after ``index``; larger values move up. True when it was not there."""
+def _insert(table, home, value):
+    """Put ``value`` in its place at or after ``home``; larger values move up.
+
+    Returns:
+        1 when it was not there, else 0; the steps from ``home``.
+    """
+    index = home
     while table[index] < value:
         index += 1
     if table[index] == value:
-        return False
+        return 0, index - home
     while value != VACANT:
         value, table[index] = table[index], value
         index += 1
-    return True
+    return 1, index - home
+
+
+@part
+def _fill_table(kind, k, key, data, begin, stop, letters, words, state, hashes, shift, table):
+    """Insert the shingles of one document; returns how many are distinct, or -1 when they take too many steps."""
+    state[0], state[1], state[2], state[3] = begin, begin, 0, 0
+    n, total, steps = 0, 0, 0
+    while True:
+        count = fill(kind, k, key, data, stop, letters, words, state, hashes)
+        if count == 0:
+            return n
+        for j in range(count):
+            value = min(hashes[j], VACANT - np.uint64(1))
+            fresh, more = _insert(table, np.int64(value >> shift), value)
+            n += fresh
+            steps += more
+        total += count
+        if steps > STEPS * total + SPARE_STEPS:
+            return -1
+
+
+@part
+def _sort(values, n, room):
+    """Sort ``values[:n]`` by its bytes, lowest first, with ``room`` for as many beside; linear for any values."""
+    ends = np.empty(257, np.int64)
+    for turn in range(8):
+        shift = np.uint64(8 * turn)
+        ends[:] = 0
+        for i in range(n):
+            ends[np.int64((values[i] >> shift) & BYTE) + 1] += 1
+        for b in range(256):
+            ends[b + 1] += ends[b]
+        for i in range(n):
+            b = np.int64((values[i] >> shift) & BYTE)
+            room[ends[b]] = values[i]
+            ends[b] += 1
+        values[:n] = room[:n]
+
+
+@part
+def _sort_all(kind, k, key, data, begin, stop, letters, words, state, hashes, room, table, out):
+    """Write the shingles of one document, at most ``room``, to ``out``, sorted, each once; returns how many."""
+    state[0], state[1], state[2], state[3] = begin, begin, 0, 0
+    total = 0
+    while True:
+        count = fill(kind, k, key, data, stop, letters, words, state, hashes)
+        if count == 0:
+            break
+        for j in range(count):
+            table[total + j] = min(hashes[j], VACANT - np.uint64(1))
+        total += count
+    _sort(table, total, table[room:])
+    n = 0
+    for i in range(total):
+        if i == 0 or table[i] != table[i - 1]:
+            out[n] = table[i]
+            n += 1
+    return n
 
 
 @kernel
-def build_sets(kind, k, seed, data, offsets, letters, docs, starts, sizes, out):
+def build_sets(kind, k, key, data, offsets, letters, docs, starts, sizes, out):
     """Sorted unique shingle hashes of ``docs`` (indices into ``offsets``).
 
     Set i goes to ``out[starts[i] : starts[i] + sizes[i]]``; the room to ``starts[i + 1]`` must hold all its shingles
@@ -58,17 +126,12 @@ def build_sets(kind, k, seed, data, offsets, letters, docs, starts, sizes, out):
         end = (1 << bits) + room + TAIL
         table[:end] = VACANT
         begin, stop = offsets[docs[i]], offsets[docs[i] + 1]
-        state[0], state[1], state[2], state[3] = begin, begin, 0, 0
-        n = 0
-        while True:
-            count = fill(kind, k, seed, data, stop, letters, words, state, hashes)
-            if count == 0:
-                break
-            for j in range(count):
-                value = min(hashes[j], VACANT - np.uint64(1))
-                n += _insert(table, np.int64(value >> shift), value)
-        sizes[i] = n
+        n = _fill_table(kind, k, key, data, begin, stop, letters, words, state, hashes, shift, table)
         at = starts[i]
+        if n < 0:
+            sizes[i] = _sort_all(kind, k, key, data, begin, stop, letters, words, state, hashes, room, table, out[at:])
+            continue
+        sizes[i] = n
         limit = at + n
         j = 0
         while at < limit:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from neardup.params import CONTAINMENT
+from neardup.params import CONTAINMENT, TEXT
 from neardup.pipeline.collection import Collection
 from neardup.pipeline.observe import Observer
 from neardup.pipeline.threads import in_order
@@ -14,7 +14,7 @@ from neardup.stages import shingle as shingle_stage
 from neardup.stages import verify as verify_stage
 from neardup.stages.shingle import Hasher
 from neardup.stages.verify import Chunk
-from neardup.types import F64, I64, U64
+from neardup.types import F64, I64, U64, Documents
 
 __all__ = ["CHUNK_SHINGLES", "Checker", "TooLargeError"]
 
@@ -26,6 +26,8 @@ SHINGLE_BYTES = 20
 
 FEW = 256
 """Pairs that are checked in the calling thread: starting others would take longer."""
+COMPARED_BYTES = 50
+"""Memory for each byte of the two longest documents while shingles themselves are compared."""
 TABLE_BYTES = 32
 """Memory for each shingle of the largest document while its set is built."""
 
@@ -40,11 +42,16 @@ class TooLargeError(Exception):
 
 
 class Checker:
-    """Knows a collection's texts and gives the exact similarity of pairs of its rows."""
+    """Knows a collection's texts and gives the exact similarity of pairs of its rows.
 
-    def __init__(self, collection: Collection, hasher: Hasher, *, threads: int, observer: Observer) -> None:
+    Shingles are compared by hashes of a private key, so that no texts can be written for which they lie: two shingles
+    that differ share a hash with a probability of about 2**-64, whoever wrote them. ``Spec.verify`` "text" leaves
+    nothing to chance: the shingles of each pair that is given are compared themselves.
+    """
+
+    def __init__(self, collection: Collection, *, threads: int, observer: Observer) -> None:
         self.collection = collection
-        self.hasher = hasher
+        self.hasher = Hasher.private(collection.spec.shingle)
         self.threads = threads
         self.observer = observer
         self.checked = 0
@@ -95,7 +102,30 @@ class Checker:
             chunk, starts, sizes, sets, threshold=threshold, is_containment=is_containment
         )
         self._rooms.append(sets)
+        if self.collection.spec.verify == TEXT:
+            self._compare_shingles(chunk, counts, similarity, threshold)
         return similarity
+
+    def _compare_shingles(self, chunk: Chunk, counts: I64, similarity: F64, threshold: float) -> None:
+        """Hold the pairs that reach the threshold against their texts."""
+        near = np.flatnonzero(similarity >= 0)
+        used, place = np.unique(np.concatenate((chunk.left[near], chunk.right[near])), return_inverse=True)
+        rows = chunk.docs[used]
+        lengths = np.sort(self.collection.texts.lengths(rows))
+        need = int(lengths.sum()) + COMPARED_BYTES * int(lengths[-2:].sum())
+        if need > self.collection.space.budget.work:
+            raise TooLargeError(chunk.docs[np.argsort(counts)[-2:]], need)
+        found: list[bytes] = []
+        for documents, local, _ in self.collection.texts.parts(rows):
+            found += [documents.blob(at) for at in local.tolist()]
+        checked = similarity[near]
+        verify_stage.compare_shingles(
+            Documents.from_bytes(found),
+            *(place[: near.size], place[near.size :], self.hasher, checked),
+            threshold=threshold,
+            is_containment=self.collection.spec.measure == CONTAINMENT,
+        )
+        similarity[near] = checked
 
     def _room(self, size: int) -> U64:
         """Memory for sets, used again where it is large enough: fresh pages cost more than filling them."""

@@ -1,7 +1,12 @@
-"""Exact copies: documents of one normalised text become one representative with a weight."""
+"""Exact copies: documents of one normalised text become one representative with a weight.
+
+A print of each text says which may be copies; that they are is decided by comparing the texts, byte for byte.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,7 +67,10 @@ class Copies:
 
 
 def find_copies(collection: Collection) -> Copies:
-    """Group documents by the 128-bit hash of their normalised text. O(n), in parts that fit the budget."""
+    """Group documents by their normalised text. O(n), in parts that fit the budget.
+
+    Each document that shares its print with another is read once more, in the order of the rows.
+    """
     n = len(collection)
     weight = np.ones(n, dtype=np.int32)
     empty = 0
@@ -76,11 +84,62 @@ def find_copies(collection: Collection) -> Copies:
     of = np.concatenate([part[0] for part in found])
     members = np.concatenate([part[1] for part in found])
     order = np.lexsort((members, of))
-    of, members = of[order], members[order]
+    of, members = _verified(collection, of[order], members[order])
     several, starts, sizes = np.unique(of, return_index=True, return_counts=True)
     weight[members] = 0
     weight[several] = sizes
     return Copies(weight, several, np.append(starts, members.size).astype(np.int64), members, empty)
+
+
+def _verified(collection: Collection, of: I64, members: I64) -> tuple[I64, I64]:
+    """Groups of equal texts from groups of equal prints: (first row of the group of each, rows), in order.
+
+    Who is not equal to the first of the group is put together with others by a second print, keyed by a secret of this
+    call, and held against the first of these. So texts made to share their public print cost two readings, not one
+    for each pair of them.
+    """
+    room = max(1 << 16, collection.space.budget.share(0.15))
+    kept: list[tuple[I64, I64]] = []
+    while members.size:
+        others = members != of
+        equal = ~others
+        equal[others] = collection.texts.same(of[others], members[others], room)
+        if equal.all() and not kept:
+            return of, members
+        kept.append((of[equal], members[equal]))
+        of, members = _regrouped(collection, of[~equal], members[~equal], room)
+    if not kept:
+        return of, members
+    of, members = (np.concatenate(columns) for columns in zip(*kept, strict=True))
+    order = np.lexsort((members, of))
+    of, members = of[order], members[order]
+    _, group, sizes = np.unique(of, return_inverse=True, return_counts=True)
+    several = sizes[group] > 1  # the first of a group may have been left alone
+    return of[several], members[several]
+
+
+def _regrouped(collection: Collection, of: I64, members: I64, room: int) -> tuple[I64, I64]:
+    """Groups of rows of one group and one secret print, the single ones left out."""
+    secret = os.urandom(32)
+    digests = np.empty((members.size, 2), dtype=np.uint64)
+    order = np.argsort(members)
+    lengths = collection.texts.lengths(members[order])
+    begin = 0
+    while begin < order.size:
+        end = max(begin + 1, begin + int(np.searchsorted(np.cumsum(lengths[begin : begin + SCAN]), room)))
+        mine = order[begin:end]
+        for documents, local, part in collection.texts.parts(members[mine]):
+            for place, row in zip(local.tolist(), mine[part].tolist(), strict=True):
+                digest = hashlib.blake2b(documents.blob(place), digest_size=16, key=secret).digest()
+                digests[row] = np.frombuffer(digest, dtype=np.uint64)
+        begin = end
+    order = np.lexsort((members, digests[:, 1], digests[:, 0], of))
+    of, members, digests = of[order], members[order], digests[order]
+    fresh = np.ones(members.size, dtype=np.bool_)
+    fresh[1:] = (of[1:] != of[:-1]) | np.any(digests[1:] != digests[:-1], axis=1)
+    group = np.cumsum(fresh) - 1
+    repeated = np.bincount(group)[group] > 1
+    return members[fresh][group[repeated]], members[repeated]
 
 
 def _copies_in(collection: Collection, weight: I32, part: int, parts: int) -> tuple[I64, I64]:

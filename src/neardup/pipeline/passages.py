@@ -17,9 +17,9 @@ __all__ = ["Marker", "Occurrences", "Passages", "shared_passages"]
 class Marker:
     """Finds shared passages under one spec. A text that is held against many is looked through once."""
 
-    def __init__(self, *, shingle: Shingle, normalize: Normalize, seed: int) -> None:
+    def __init__(self, *, shingle: Shingle, normalize: Normalize) -> None:
         self._normalize = normalize
-        self._hasher = Hasher(shingle, seed)
+        self._hasher = Hasher.private(shingle)
 
     def occurrences(self, text: str) -> Occurrences:
         """Every shingle of a text as it was written, in order. Linear."""
@@ -32,7 +32,7 @@ class Marker:
         return passages.find_passages(a, b)
 
 
-def shared_passages(a: str, b: str, *, shingle: Shingle, normalize: Normalize, seed: int) -> Passages:
+def shared_passages(a: str, b: str, *, shingle: Shingle, normalize: Normalize) -> Passages:
     """The passages that two texts share: marked are the characters that a shingle of both sets covers, and no others.
 
     Linear but for one sort; two texts of a megabyte take about half a second. ``.jaccard`` of the answer is
@@ -41,13 +41,12 @@ def shared_passages(a: str, b: str, *, shingle: Shingle, normalize: Normalize, s
     Args:
         a, b: texts as they were written; a set is its items with white space between.
         shingle, normalize: of the run or the index.
-        seed: of the shingle hashes.
 
     >>> found = shared_passages(
-    ...     "I love chocolate.", "You love chocolate!", shingle=Shingle("char", 9), normalize=Normalize("nfc"), seed=1
+    ...     "I love chocolate.", "You love chocolate!", shingle=Shingle("char", 9), normalize=Normalize("nfc")
     ... )
     >>> found.a, found.b, found.links
     ([(1, 16)], [(3, 18)], [0])
     """
-    marker = Marker(shingle=shingle, normalize=normalize, seed=seed)
+    marker = Marker(shingle=shingle, normalize=normalize)
     return marker.shared(marker.occurrences(a), marker.occurrences(b))

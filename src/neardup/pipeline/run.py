@@ -152,7 +152,7 @@ def search(
         copies = find_copies(collection)
     space.settle()
     weight = np.minimum(copies.weight, 1) if spec.collapse_exact else copies.weight
-    check = Checker(collection, Hasher(spec.shingle, spec.seed), threads=threads, observer=Silent())
+    check = Checker(collection, threads=threads, observer=Silent())
     tally = Tally(
         documents=len(collection),
         read_bytes=collection.read_bytes,
@@ -168,8 +168,10 @@ def search(
             rows = np.flatnonzero(weight)
             sides = None if first is None else copies.sides(rows, first)
             join = containment.join if spec.measure == CONTAINMENT else exact.join
-            joined = join(collection, rows, check.hasher, sides=sides, threads=threads, observer=observer)
-        pairs, crowd = joined.pairs, np.full(len(collection), -1, dtype=np.int32)
+            hasher = Hasher(spec.shingle, spec.seed)
+            joined = join(collection, rows, hasher, sides=sides, threads=threads, observer=observer)
+            pairs = _confirmed(joined.pairs, collection, check)
+        crowd = np.full(len(collection), -1, dtype=np.int32)
         tally.candidates, tally.checked = joined.met, joined.counted
     else:
         pairs, crowd = _banded(collection, copies, weight, check, tally, watch, observer)
@@ -178,6 +180,26 @@ def search(
         alone = np.flatnonzero((weight > spec.crowd) & (crowd < 0))
         crowd[alone] = alone
     return Search(collection, copies, weight, pairs, crowd, check, tally, watch, space, ledger, first)
+
+
+def _confirmed(joined: PairStore, collection: Collection, check: Checker) -> PairStore:
+    """What a join found, with similarities as the check has them.
+
+    A join goes by hashes of a public key, since what it has met of a collection must be the same tomorrow, and texts
+    can be made for which such hashes lie.
+    """
+    space = collection.space
+    pairs = PairStore("confirmed", len(collection), space, part=0.15, may_spill=True)
+    if "confirmed" not in space.state:
+        for piece in joined.pieces():
+            similarity = check(piece.left, piece.right, collection.spec.threshold)
+            near = similarity >= 0
+            pairs.add(piece.left[near], piece.right[near], similarity[near])
+        check.rest()
+        pairs.flush()
+        space.checkpoint(confirmed=True)
+    joined.drop()
+    return pairs
 
 
 def _banded(

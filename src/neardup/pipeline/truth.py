@@ -100,7 +100,7 @@ def find_truth(
     """
     spec = collection.spec
     hasher = Hasher(spec.shingle, spec.seed)
-    check = Checker(collection, hasher, threads=threads, observer=Silent())
+    check = Checker(collection, threads=threads, observer=Silent())
     # plain documents first: where the documents of crowds begin the index can leave them out
     drawn = drawn[np.argsort(crowd[drawn] >= 0, kind="stable")]
     parts = list(_parts(drawn, collection))

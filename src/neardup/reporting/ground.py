@@ -29,7 +29,6 @@ from neardup.pipeline.pairs import PairStore
 from neardup.pipeline.run import Found, Search, Tally
 from neardup.result import Summary
 from neardup.runs import Run, make_summary
-from neardup.stages.shingle import Hasher
 from neardup.types import F64, I32, I64
 
 __all__ = ["Ground", "from_pairs", "from_search"]
@@ -116,7 +115,7 @@ def from_pairs(run: Run, filed: FiledPairs, rule: str) -> Ground:
     store.add(leaders[0][kept], leaders[1][kept], similarity[kept])
     crowd = _crowds(leaders, kept, copies, spec.crowd, n)
     weight = np.minimum(copies.weight, 1) if spec.collapse_exact else copies.weight
-    check = Checker(collection, Hasher(spec.shingle, spec.seed), threads=threads, observer=Silent())
+    check = Checker(collection, threads=threads, observer=Silent())
     tally = Tally(
         documents=n,
         read_bytes=collection.read_bytes,

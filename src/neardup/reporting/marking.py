@@ -75,7 +75,7 @@ def mark(job: Job, spec: Spec, pairs_from: str | None) -> Marked:
     Raises:
         InputError: the similarity of a pair is not what the pairs say.
     """
-    marker = Marker(shingle=spec.shingle, normalize=spec.normalize, seed=spec.seed)
+    marker = Marker(shingle=spec.shingle, normalize=spec.normalize)
     numbers: dict[str, int] = {}
     of = [-1 if text is None else numbers.setdefault(text, len(numbers)) for text in job.texts]
     texts = [_Text(text) for text in numbers]

@@ -116,9 +116,7 @@ class Reading:
             if query.passages:
                 assert isinstance(query.text, str)
                 spec = self._index.spec
-                shared = shared_passages(
-                    query.text, stored.text, shingle=spec.shingle, normalize=spec.normalize, seed=spec.seed
-                )
+                shared = shared_passages(query.text, stored.text, shingle=spec.shingle, normalize=spec.normalize)
                 found.query_marks, found.marks = shared.a, shared.b
                 found.links, found.back_links = shared.links, shared.back
             answer.hits.append(found)
@@ -232,7 +230,7 @@ def warm_up(index: Index) -> None:
         small.query(texts)
         small.query(texts[0], exact=False)
         small.remove([1])
-    shared_passages(texts[0], texts[0], shingle=spec.shingle, normalize=spec.normalize, seed=spec.seed)
+    shared_passages(texts[0], texts[0], shingle=spec.shingle, normalize=spec.normalize)
     index.query(texts)
 
 

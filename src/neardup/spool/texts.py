@@ -11,14 +11,19 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.kernels.equal import equal_bytes
 from neardup.spool.columns import FileColumn, MemoryColumn
 from neardup.spool.files import STAGE, SpoolFile
-from neardup.types import I64, SLACK, U8, Documents
+from neardup.types import I64, SLACK, U8, Documents, Mask
 
 __all__ = ["FileTexts", "MemoryTexts", "Texts"]
 
 GAP = 16 << 10
 """Bytes between two texts that are cheaper to read than to jump over."""
+PIECE = 1 << 18
+"""Pairs compared at a time."""
+_PAIR = 64
+"""Bytes of memory that a document takes beside its text while it is compared."""
 LONG = 128 << 10
 """Bytes from which a piece is read straight to its place: one copy saved is worth a system call."""
 
@@ -47,6 +52,14 @@ class Texts(Protocol):
 
         Yields:
             A block; int64: the place in that block of each row found there; the slice of ``rows`` that these are.
+        """
+
+    def same(self, left: I64, right: I64, room: int) -> Mask:
+        """Whether pairs of documents are equal, byte for byte.
+
+        Args:
+            left, right: int64[m], rows; pairs of one left document best follow each other.
+            room: bytes of texts to hold beside those in memory.
         """
 
 
@@ -92,6 +105,31 @@ class MemoryTexts:
             block = int(block_of[begin])
             yield self.blocks[block], rows[begin:end] - firsts[block], slice(begin, end)
 
+    def same(self, left: I64, right: I64, room: int) -> Mask:
+        """Whether pairs of documents are equal, byte for byte. Nothing is copied."""
+        equal = np.empty(left.size, dtype=np.bool_)
+        for start in range(0, left.size, PIECE):
+            part = slice(start, start + PIECE)
+            lengths = self._lengths.take(left[part])
+            alike = lengths == self._lengths.take(right[part])
+            a, b = left[part][alike], right[part][alike]
+            alike[alike] = _equal(self._addresses(a), self._addresses(b), lengths[alike])
+            equal[part] = alike
+        return equal
+
+    def _addresses(self, rows: I64) -> I64:
+        """int64[m]: where in memory the bytes of some documents begin."""
+        firsts = self._firsts.array
+        block_of = np.searchsorted(firsts, rows, side="right") - 1
+        order = np.argsort(block_of, kind="stable")
+        cuts = np.flatnonzero(np.diff(block_of[order])) + 1
+        found = np.empty(rows.size, dtype=np.int64)
+        for at in np.split(order, cuts) if rows.size else []:
+            block = int(block_of[at[0]])
+            documents = self.blocks[block]
+            found[at] = documents.data.ctypes.data + documents.offsets[rows[at] - firsts[block]]
+        return found
+
 
 class FileTexts:
     """Documents in two spool files, made by ``Workdir.texts``: the bytes end to end, and where each document ends."""
@@ -132,6 +170,49 @@ class FileTexts:
         data[-SLACK:] = 0
         _read(self._data.file, starts, stops, data)
         yield Documents(data, offsets), np.arange(rows.size), slice(0, rows.size)
+
+    def same(self, left: I64, right: I64, room: int) -> Mask:
+        """Whether pairs of documents are equal, byte for byte.
+
+        As many pairs at a time as ``room`` has space for are read in the order of the file, each document once. Two
+        documents that do not fit are read piece by piece, side by side.
+        """
+        equal = np.empty(left.size, dtype=np.bool_)
+        for start in range(0, left.size, PIECE):
+            part = slice(start, start + PIECE)
+            lengths = self.lengths_of(left[part])
+            alike = lengths == self.lengths_of(right[part])
+            at = np.flatnonzero(alike)
+            for some in _runs(left[part][at], lengths[at], room):
+                mine = at[some]
+                alike[mine] = self._compared(left[part][mine], right[part][mine], lengths[mine], room)
+            equal[part] = alike
+        return equal
+
+    def lengths_of(self, rows: I64) -> I64:
+        """int64[m]: as ``lengths``, where many rows are the same or out of order."""
+        distinct, place = np.unique(rows, return_inverse=True)
+        return self.lengths(distinct)[place]
+
+    def _compared(self, left: I64, right: I64, lengths: I64, room: int) -> Mask:
+        if left.size == 1 and 2 * int(lengths[0]) > room:
+            return np.array([self._same_pieces(int(left[0]), int(right[0]), room // 2)])
+        rows, place = np.unique(np.concatenate((left, right)), return_inverse=True)
+        ((documents, _, _),) = self.parts(rows)
+        begins = documents.data.ctypes.data + documents.offsets[place]
+        return _equal(begins[: left.size], begins[left.size :], lengths)
+
+    def _same_pieces(self, left: int, right: int, room: int) -> bool:
+        starts, stops = self._bounds(np.array([left, right]))
+        step = max(room, GAP)
+        for at in range(0, int(stops[0] - starts[0]), step):
+            size = min(step, int(stops[0] - starts[0]) - at)
+            first, second = np.empty(size, dtype=np.uint8), np.empty(size, dtype=np.uint8)
+            self._data.file.read(int(starts[0]) + at, first.data)
+            self._data.file.read(int(starts[1]) + at, second.data)
+            if not np.array_equal(first, second):
+                return False
+        return True
 
     def _bounds(self, rows: I64) -> tuple[I64, I64]:
         """First byte, and the one after the last, of some documents."""
@@ -187,6 +268,26 @@ def _read_short(file: SpoolFile, begins: I64, sizes: I64, places: I64, raw: memo
         offsets = (begins[head:tail] - first).tolist()
         for offset, size, place in zip(offsets, sizes[head:tail].tolist(), places[head:tail].tolist(), strict=True):
             raw[place : place + size] = stage[offset : offset + size]
+
+
+def _runs(left: I64, lengths: I64, room: int) -> Iterator[slice]:
+    """Cut pairs of documents of some lengths into runs that fit ``room``, one pair at least."""
+    held = np.full(left.size, 2, dtype=np.int64)
+    held[1:] -= left[1:] == left[:-1]  # then the left document is there already
+    ends = np.cumsum((lengths + _PAIR) * held)
+    begin = 0
+    while begin < left.size:
+        spent = int(ends[begin - 1]) if begin else 0
+        end = max(begin + 1, int(np.searchsorted(ends, spent + room, side="right")))
+        yield slice(begin, end)
+        begin = end
+
+
+def _equal(first: I64, second: I64, lengths: I64) -> Mask:
+    """Whether the bytes at pairs of addresses are the same; the caller keeps what lies there."""
+    equal = np.empty(lengths.size, dtype=np.bool_)
+    equal_bytes(first, second, lengths, equal)
+    return equal
 
 
 def _owner(array: NDArray[Any]) -> NDArray[Any]:

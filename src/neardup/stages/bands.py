@@ -14,6 +14,7 @@ import numpy as np
 
 from neardup.kernels import banding
 from neardup.params import Bands
+from neardup.stages.salt import SALT
 from neardup.types import I32, I64, U32, U64
 
 __all__ = [
@@ -81,7 +82,7 @@ def group(keys: U64, rows: I64, weight: I32, *, limit: int) -> BandBuckets:
         weight: int32[n], documents that each row stands for.
         limit: largest number of documents of a bucket that is paired up.
     """
-    members, starts = banding.buckets(keys, rows)
+    members, starts = banding.buckets(keys, rows, SALT)
     if members.size == 0:
         return BandBuckets(members, starts, [])
     load = np.add.reduceat(weight[members], starts[:-1], dtype=np.int64)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels import scanning
+from neardup.stages.salt import SALT
 from neardup.stages.shingle import Hasher
 from neardup.types import I32, I64, U8, U32, U64, Documents, ShingleSets
 
@@ -163,7 +164,7 @@ def build_index(sets: ShingleSets, rows: I64, plain: int, *, rarity: Rarity, thr
     starts = np.zeros(total // 2 + 2, dtype=np.int64)
     middles = np.zeros(total // 2, dtype=np.int64)
     posts = np.empty(total, dtype=np.int32)
-    lists = int(scanning.index(kept, owners, n, plain, coarse, bits, slots, starts, middles, posts))
+    lists = int(scanning.index(kept, owners, n, plain, SALT, coarse, bits, slots, starts, middles, posts))
     return Index(
         rows,
         np.diff(sets.offsets),
@@ -200,6 +201,7 @@ def find_candidates(block: Block, index: Index, scratch: Scratch, hasher: Hasher
             block.counts,
             block.crowded,
             first,
+            SALT,
             index.coarse,
             index.bits,
             index.slots,

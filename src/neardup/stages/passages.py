@@ -101,7 +101,7 @@ def find_passages(a: Occurrences, b: Occurrences) -> Passages:
     """The runs of shared shingles of two texts. Linear.
 
     The partner of a run is the run of the other text with the shingle that is rarest in both together (of several the
-    one of least hash): what is everywhere says least about where a passage went. Where that shingle is repeated, its
+    first): what is everywhere says least about where a passage went. Where that shingle is repeated, its
     j-th occurrence belongs to the j-th of the other text, or to the last there.
     """
     partners_a, counts_a = (np.empty(a.hashes.size, dtype=np.int32) for _ in range(2))
@@ -125,5 +125,5 @@ def _runs(own: Occurrences, partners: I32, counts: I32) -> tuple[I64, I32, I32]:
     linked to, and for each shared occurrence of this text its run."""
     n = partners.size
     spans, chosen, run_of = np.empty((n, 2), np.int64), np.empty(n, np.int32), np.empty(n, np.int32)
-    count = occurring.runs(own.starts, own.ends, own.hashes, partners, counts, spans, chosen, run_of)
+    count = occurring.runs(own.starts, own.ends, partners, counts, spans, chosen, run_of)
     return spans[:count], chosen[:count], run_of

@@ -6,9 +6,11 @@ Here: ``shingles`` of one text as strings, ``Hasher`` (the parameters that every
 
 from __future__ import annotations
 
+import secrets
 import unicodedata
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,7 +18,10 @@ from neardup.kernels import hashing, verify
 from neardup.params import Shingle
 from neardup.types import I64, U8, U64, Documents, RoomSets, ShingleSets
 
-__all__ = ["Hasher", "build_rooms", "build_rows", "build_sets", "shingles", "tokens"]
+__all__ = ["Hasher", "build_rooms", "build_rows", "build_sets", "shingle_set", "shingles", "tokens"]
+
+Key: TypeAlias = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
+"""Start and three odd multipliers of the hash of a shingle."""
 
 _KINDS = {"byte": hashing.BYTE, "char": hashing.CHAR, "word": hashing.WORD, "item": hashing.ITEM}
 
@@ -31,24 +36,40 @@ def _letters() -> U8:
     return np.packbits(inside, bitorder="little")
 
 
+def _public_key(seed: int) -> Key:
+    start = (seed * 0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019) & 0xFFFFFFFFFFFFFFFF
+    return np.uint64(start), hashing.M1, hashing.M2, hashing.M3
+
+
+def _private_key() -> Key:
+    start, *multipliers = (secrets.randbits(64) for _ in range(4))
+    first, second, third = (np.uint64(number | 1) for number in multipliers)
+    return np.uint64(start), first, second, third
+
+
 @dataclass(frozen=True, slots=True)
 class Hasher:
-    """What the hashing kernels need to know: kind and length of a shingle, seed, word characters."""
+    """What the hashing kernels need to know: kind and length of a shingle, key of the hash, word characters."""
 
     shingle: Shingle
-    seed: int
+    seed: int | None
+    """None: the key is drawn at random and belongs to this object alone."""
     kind: int = field(init=False)
     k: int = field(init=False)
-    key: np.uint64 = field(init=False)
-    """The seed, spread over 64 bits."""
+    key: Key = field(init=False)
+    """The seed, spread over 64 bits, with the public multipliers; or four random numbers."""
     letters: U8 = field(init=False)
+
+    @classmethod
+    def private(cls, shingle: Shingle) -> Hasher:
+        """One whose hashes nobody can know who wrote the texts: for sets that are compared and then forgotten."""
+        return cls(shingle, None)
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__
         set_field(self, "kind", _KINDS[self.shingle.kind])
         set_field(self, "k", self.shingle.k)
-        key = (self.seed * 0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019) & 0xFFFFFFFFFFFFFFFF
-        set_field(self, "key", np.uint64(key))
+        set_field(self, "key", _public_key(self.seed) if self.seed is not None else _private_key())
         letters = _letters() if self.shingle.kind == "word" else np.zeros(1, dtype=np.uint8)
         set_field(self, "letters", letters)
 
@@ -88,6 +109,13 @@ def shingles(text: str, shingle: Shingle) -> list[str]:
         return [glue.join(parts)]
     runs = (glue.join(parts[i : i + shingle.k]) for i in range(len(parts) - shingle.k + 1))
     return list(dict.fromkeys(runs))
+
+
+def shingle_set(blob: bytes, shingle: Shingle) -> set[bytes] | set[str]:
+    """The shingles themselves of one normalised document as it lies in ``Documents``: items are separated by 0xFF."""
+    if shingle.kind == "item":
+        return {item for item in blob.split(b"\xff") if item}
+    return set(shingles(blob.decode("utf-8"), shingle))
 
 
 def build_rows(documents: Documents, docs: I64, counts: I64, hasher: Hasher, starts: I64, sizes: I64, out: U64) -> None:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.kernels import graph
+from neardup.kernels import equal, graph
 from neardup.kernels import verify as kernels
-from neardup.types import F64, I64, U64, RoomSets
+from neardup.stages.shingle import Hasher, shingle_set
+from neardup.types import F64, I64, U64, Documents, RoomSets
 
-__all__ = ["Chunk", "check_across", "check_pairs", "chunks"]
+__all__ = ["Chunk", "check_across", "check_pairs", "chunks", "compare_shingles"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +89,38 @@ def check_across(left: I64, right: I64, first: RoomSets, second: RoomSets, *, th
         *(threshold, similarity),
     )
     return similarity
+
+
+def compare_shingles(
+    documents: Documents,
+    left: I64,
+    right: I64,
+    hasher: Hasher,
+    similarity: F64,
+    *,
+    threshold: float,
+    is_containment: bool = False,
+) -> None:
+    """Correct similarities that were computed from hashes by comparing the shingles themselves.
+
+    Where no two different shingles of a pair share a hash, which is all but always, its similarity is right. Else it
+    is computed anew from the shingles, and is -1 where it is below the threshold.
+
+    Args:
+        documents: normalised.
+        left, right: int64[p], documents of each pair; pairs of one left document best follow each other.
+        hasher: by whose hashes they were compared.
+        similarity: float64[p], written to.
+        threshold: what a pair must reach.
+        is_containment: similarity is the share of the smaller set, not of the union.
+    """
+    colliding = np.empty(left.size, dtype=np.bool_)
+    equal.colliding(
+        *(hasher.kind, hasher.k, hasher.key, documents.data, documents.offsets, hasher.letters),
+        *(left, right, colliding),
+    )
+    for p in np.flatnonzero(colliding).tolist():
+        a, b = (shingle_set(documents.blob(int(side[p])), hasher.shingle) for side in (left, right))
+        whole = min(len(a), len(b)) if is_containment else len(a | b)
+        share = len(a & b) / whole
+        similarity[p] = share if share >= threshold else -1.0

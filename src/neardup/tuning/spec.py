@@ -15,6 +15,7 @@ from neardup.params import (
     DEFAULT_SHINGLE,
     DEFAULT_SKETCH,
     DEFAULT_THRESHOLD,
+    DEFAULT_VERIFY,
     Bands,
     Normalize,
     Shingle,
@@ -24,6 +25,7 @@ from neardup.params import (
     check_sketch,
     check_slots,
     check_threshold,
+    check_verify,
 )
 from neardup.tuning.choice import DEFAULT_SLOTS, choose_bands, choose_min_matches, choose_slots, recall_for_bands
 from neardup.tuning.curves import promised_recall, s_curve
@@ -45,6 +47,7 @@ def make_spec(
     collapse_exact: bool = False,
     exact: bool = False,
     measure: str = DEFAULT_MEASURE,
+    verify: str = DEFAULT_VERIFY,
 ) -> Spec:
     """Check the options of a run and choose what was left open; the arguments are those of ``find``.
 
@@ -98,6 +101,7 @@ def make_spec(
         min_matches=matches,
         crowd=crowd,
         collapse_exact=collapse_exact,
+        verify=check_verify(verify),
     )
     if is_contained:
         spec = replace(spec, measure=measure)
