@@ -99,7 +99,7 @@ def spell_pairs(
     """
     if spec.collapse_exact or not copies.several.size:
         return pairs
-    spelled = PairStore("spelled", copies.weight.size, space, part=0.15, may_spill=True)
+    spelled = PairStore("spelled", copies.weight.size, space, part=0.15)
     for piece in pairs.pieces():
         _spell(piece, spelled, copies, crowd, speakers, spec)
     plain = copies.several[crowd[copies.several] < 0]
@@ -123,7 +123,7 @@ def spell_across(pairs: PairStore, copies: Copies, cut: int, spec: Spec, space: 
     """
     if not copies.several.size:
         return pairs
-    spelled = PairStore("spelled", copies.weight.size, space, part=0.15, may_spill=True)
+    spelled = PairStore("spelled", copies.weight.size, space, part=0.15)
     for piece in pairs.pieces():
         single = (copies.weight[piece.left] == 1) & (copies.weight[piece.right] == 1)
         spelled.add(piece.left[single], piece.right[single], piece.similarity[single])
