@@ -116,6 +116,27 @@ def test_pairs_in_files_are_those_of_brute_force(monkeypatch: pytest.MonkeyPatch
         assert len(pairs) >= (len(true) if exact else 0.99 * len(true))
 
 
+@pytest.mark.parametrize("options", [{}, {"collapse_exact": True}, {"crowd": 30}], ids=str)
+def test_pairs_of_many_copies_are_the_same_however_many_are_spelled_at_a_time(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two groups of copies that are near make as many pairs as the product of their sizes."""
+    one, other, third = "a b c d e f g h", "a b c d e f g x", "q r s t u v w"
+    documents = [one] * 60 + [other] * 45 + [third] * 50 + [f"{third} y"]
+    random.Random(2).shuffle(documents)
+    options = {**OPTIONS, "threshold": 0.7, **options}
+    whole = neardup.find(documents, **options)
+    across = neardup.find(documents[:80], against=documents[80:], shingle="item", threshold=0.7, crowd=1000)
+    if options["crowd"] > 1000 and "collapse_exact" not in options:
+        assert len(whole.pairs) == 105 * 104 // 2 + 51 * 50 // 2
+    for most in (1, 7, 100):
+        monkeypatch.setattr("neardup.pipeline.expand.MOST_SPELLED", most)
+        assert told(neardup.find(documents, **options)) == told(whole)
+        again = neardup.find(documents[:80], against=documents[80:], shingle="item", threshold=0.7, crowd=1000)
+        assert again.pairs == across.pairs
+    assert len(across.pairs) > 1000
+
+
 def test_a_clean_copy_an_audit_and_a_report_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = tmp_path / "baskets.txt"
     source.write_text("\n".join(texts(baskets(400))), encoding="utf-8")
