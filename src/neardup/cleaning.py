@@ -342,7 +342,7 @@ class Cleaning:
                 annotation_of=self.annotations() if annotate else None,
                 token=run.token,
                 group_bytes=min(64 << 20, run.space.budget.share(0.1)),
-                keep_parts=run.space.workdir is not None,
+                keep_parts=run.space.is_lasting,
                 done=done,
                 on_file_done=keep,
                 on_source_done=lambda: run.observer.advance(1),

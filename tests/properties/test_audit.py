@@ -109,7 +109,7 @@ def test_a_sample_that_is_cut_to_fit_has_the_same_truth(parts, monkeypatch):
     if parts == "many":
         monkeypatch.setattr(truth, "SHINGLE_BYTES", 1 << 40)
     monkeypatch.setattr(truth, "BLOCK_BYTES", 300)
-    monkeypatch.setattr(truth, "SLAB", 50)
+    monkeypatch.setattr(truth, "pairs_at_once", lambda space: 50)
     cut, again = truth_of(documents, spec, drawn=60, seed=1, threads=3, block=11)
     assert len(whole) > 1000
     assert (cut, again) == (whole, sample)

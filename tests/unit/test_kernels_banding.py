@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from tests.twins import banding as twin
 
 from neardup.kernels import banding
 from neardup.params import Bands
-from neardup.stages.bands import band_buckets, nearest_leaders, pair_up
+from neardup.stages.bands import PIECE, band_buckets, nearest_leaders, pair_up
 from neardup.stages.salt import SALT
 
 TOP = 2**64 - 1
@@ -58,6 +59,14 @@ def random_signatures(seed: int, n: int, slots: int, values: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, values, (n, slots)).astype(np.uint32)
 
 
+def paired_up(*args: Any, **options: Any) -> tuple[np.ndarray, np.ndarray, int]:
+    """All pieces of ``pair_up`` as one."""
+    pieces = list(pair_up(*args, **options))
+    assert max(left.size for left, _, _ in pieces) <= PIECE
+    left, right = (np.concatenate([piece[side] for piece in pieces]) for side in (0, 1))
+    return left, right, sum(met for _, _, met in pieces)
+
+
 @pytest.mark.parametrize("shape", [Bands(8, 2), Bands(5, 3), Bands(16, 1), Bands(1, 16), Bands(2, 8)])
 def test_over_all_bands_each_pair_that_agrees_in_one_is_met_exactly_once(shape):
     n, slots = 60, 16
@@ -68,7 +77,7 @@ def test_over_all_bands_each_pair_that_agrees_in_one_is_met_exactly_once(shape):
     for band in range(shape.bands):
         groups = band_buckets(values, rows, weight, band, shape, limit=n)
         assert groups.hot == []
-        left, right, _ = pair_up(groups, values, none, band=band, rows=shape.rows, min_matches=0)
+        left, right, _ = paired_up(groups, values, none, band=band, rows=shape.rows, min_matches=0)
         met.extend(zip(left.tolist(), right.tolist(), strict=True))
     agreeing = {
         (a, b)
@@ -92,11 +101,11 @@ def test_hot_buckets_are_handed_back_whole_and_their_documents_counted_by_weight
     assert band_buckets(values, np.arange(7), weight, 0, shape, limit=11).hot == []
 
 
-def test_more_pairs_than_the_first_room_holds_are_all_returned():
-    n = 120  # 7,140 pairs, room for 1,024 at first
+@pytest.mark.parametrize("n", [120, 700])  # 7,140 pairs, room for 1,024 at first; 244,650, four of the largest pieces
+def test_more_pairs_than_a_piece_holds_are_all_given(n):
     values = np.zeros((n, 4), dtype=np.uint32)
     groups = band_buckets(values, np.arange(n), np.ones(n, dtype=np.int64), 0, Bands(2, 2), limit=n)
-    left, right, met = pair_up(groups, values, np.full(n, -1), band=0, rows=2, min_matches=4)
+    left, right, met = paired_up(groups, values, np.full(n, -1), band=0, rows=2, min_matches=4)
     assert list(zip(left.tolist(), right.tolist(), strict=True)) == list(combinations(range(n), 2))
     assert met == n * (n - 1) // 2
 
@@ -105,7 +114,7 @@ def test_pairs_inside_one_crowd_are_passed_over_and_those_between_crowds_are_not
     values = np.zeros((6, 4), dtype=np.uint32)
     crowd = np.array([0, 0, 2, 2, -1, -1], dtype=np.int64)
     groups = band_buckets(values, np.arange(6), np.ones(6, dtype=np.int64), 0, Bands(2, 2), limit=6)
-    left, right, met = pair_up(groups, values, crowd, band=0, rows=2, min_matches=0)
+    left, right, met = paired_up(groups, values, crowd, band=0, rows=2, min_matches=0)
     pairs = set(zip(left.tolist(), right.tolist(), strict=True))
     assert pairs == set(combinations(range(6), 2)) - {(0, 1), (2, 3)}
     assert met == 13
@@ -114,7 +123,7 @@ def test_pairs_inside_one_crowd_are_passed_over_and_those_between_crowds_are_not
 def test_no_bucket_means_no_pair_and_an_end():
     values = np.arange(12, dtype=np.uint32).reshape(3, 4)
     groups = band_buckets(values, np.arange(3), np.ones(3, dtype=np.int64), 0, Bands(2, 2), limit=3)
-    left, right, met = pair_up(groups, values, np.full(3, -1), band=0, rows=2, min_matches=0)
+    left, right, met = paired_up(groups, values, np.full(3, -1), band=0, rows=2, min_matches=0)
     assert (left.size, right.size, met) == (0, 0, 0)
     nobody = band_buckets(values, np.arange(0), np.ones(3, dtype=np.int64), 0, Bands(2, 2), limit=3)
     assert nobody.members.size == 0

@@ -111,6 +111,36 @@ def test_dropped_records_are_gone_with_their_files(workdir):
     assert _gathered(sorter, 10, False)[1].tolist() == [0.5]
 
 
+@pytest.mark.parametrize("payload", [None, np.uint64])
+@pytest.mark.parametrize("count", [0, 100, 2999, 3001, 40_000])
+def test_a_sorter_in_memory_goes_to_files_when_its_records_outgrow_the_budget(workdir, payload, count):
+    opened = []
+
+    def spill() -> Workdir:
+        opened.append(len(sorter))
+        return workdir
+
+    size = 8 if payload is None else 16
+    sorter = Sorter("s", payload=payload, budget=2 * size * 3000, workdir=None, spill=spill)
+    keys = np.random.default_rng(3).integers(0, 5000, count).astype(np.uint64)
+    arrival = np.arange(count, dtype=np.uint64)
+    for start in range(0, count, 100):
+        part = slice(start, start + 100)
+        sorter.add(keys[part], None if payload is None else arrival[part])
+    assert len(opened) == (count > 3000)
+    assert all(3000 < held <= 3100 for held in opened)
+    assert bool(workdir.names("s.")) == (count > 3000)
+    assert len(sorter) == count
+    for unique in (False, True):
+        found, data = _gathered(sorter, 700, unique)
+        wanted, first = _expected(keys, arrival, unique)
+        np.testing.assert_array_equal(found, wanted)
+        if payload is not None:
+            np.testing.assert_array_equal(data, first)
+    sorter.drop()
+    assert workdir.names("s.") == []
+
+
 def test_a_payload_must_come_with_each_key_and_only_where_there_is_one(workdir):
     with pytest.raises(ValueError, match="each key needs its payload"):
         Sorter("s", payload=np.float64, budget=1, workdir=None).add(np.zeros(2, np.uint64))

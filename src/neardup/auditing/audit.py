@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -11,7 +13,7 @@ from neardup.auditing.outcome import Audit, judge
 from neardup.errors import InputError
 from neardup.formats.arrays import numbers
 from neardup.params import DEFAULT_AUDIT, DEFAULT_SEED, Spec
-from neardup.pipeline.check import Checker, TooLargeError
+from neardup.pipeline.check import Checker, TooLargeError, pairs_at_once
 from neardup.pipeline.observe import Silent
 from neardup.pipeline.run import Search
 from neardup.pipeline.truth import Truth, draw, find_truth
@@ -54,10 +56,9 @@ def audit_search(
     with search.watch.measure("audit"):
         drawn = draw(search.collection, search.weight, documents=documents, seed=sample_seed)
         truth = _truth(run, search, drawn)
-        found = _found_pairs(search, drawn)
-        false_pairs = _count_false(search, found)
+        listed, false_pairs, hit = _held_against(search, drawn, truth.pairs)
+        run.space.settle()
         population = int(np.count_nonzero(search.weight))
-        hit = _hits(truth.pairs, found, len(search.collection))
         measured = Measured.of(truth.pairs, hit, drawn, population, promise or run.spec)
         recall_low, recall_high, effect = measured.interval()
         chance = measured.chance()
@@ -78,9 +79,9 @@ def audit_search(
         design_effect=effect,
         theory=theory,
         chance=chance,
-        listed=len(found),
+        listed=listed,
         false_pairs=false_pairs,
-        precision=1 - false_pairs / len(found) if len(found) else None,
+        precision=1 - false_pairs / listed if listed else None,
         crowd_documents=int(np.count_nonzero(search.crowd[drawn] >= 0)),
         overfull=search.tally.overfull,
         bins=measured.bins(effect),
@@ -130,24 +131,44 @@ def _named(run: Run, pairs: Pairs, which: Mask) -> pa.Table:
     return pa.table(dict(zip(("id_a", "id_b", "similarity"), columns, strict=True)))
 
 
-def _found_pairs(search: Search, drawn: I64) -> Pairs:
-    """The pairs of a search that have a document of the sample."""
+def _held_against(search: Search, drawn: I64, true: Pairs) -> tuple[int, int, Mask]:
+    """The found pairs that have a document of the sample: how many, how many of them are false, and which are true.
+
+    False are those whose exact similarity, computed anew, is below the threshold or another. The mask is bool[true]:
+    whether each of the true pairs was found.
+    """
+    collection, n = search.collection, len(search.collection)
+    spec = collection.spec
+    check = Checker(collection, threads=search.tally.threads, observer=Silent())
+    listed = false = 0
+    keys = true.left * n + true.right
+    hit = np.zeros(keys.size, dtype=np.bool_)
+    for found in _found_pairs(search, drawn):
+        listed += len(found)
+        false += int(np.count_nonzero(check(found.left, found.right, spec.threshold) != found.similarity))
+        wanted = found.left * n + found.right
+        place = np.searchsorted(keys, wanted)
+        inside = place < keys.size
+        hit[place[inside][keys[place[inside]] == wanted[inside]]] = True
+    return listed, false, hit
+
+
+def _found_pairs(search: Search, drawn: I64) -> Iterator[Pairs]:
+    """The pairs of a search that have a document of the sample, as many at a time as can be checked together."""
     inside = np.zeros(len(search.collection), dtype=np.bool_)
     inside[drawn] = True
-    kept = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
+    kept: list[Pairs] = []
+    most = pairs_at_once(search.space)
     for piece in search.pairs.pieces():
         touching = inside[piece.left] | inside[piece.right]
-        kept.append((piece.left[touching], piece.right[touching], piece.similarity[touching]))
-    return Pairs(*(np.concatenate(column) for column in zip(*kept, strict=True)))
+        kept.append(Pairs(piece.left[touching], piece.right[touching], piece.similarity[touching]))
+        if sum(map(len, kept)) >= most:
+            yield _joined(kept)
+            kept = []
+    if kept:
+        yield _joined(kept)
 
 
-def _count_false(search: Search, found: Pairs) -> int:
-    """Found pairs whose exact similarity, computed anew, is below the threshold or another."""
-    spec = search.collection.spec
-    check = Checker(search.collection, threads=search.tally.threads, observer=Silent())
-    return int(np.count_nonzero(check(found.left, found.right, spec.threshold) != found.similarity))
-
-
-def _hits(true: Pairs, found: Pairs, n: int) -> Mask:
-    """For each true pair whether it was found."""
-    return np.isin(true.left * n + true.right, found.left * n + found.right, assume_unique=True)
+def _joined(pieces: list[Pairs]) -> Pairs:
+    columns = zip(*((piece.left, piece.right, piece.similarity) for piece in pieces), strict=True)
+    return Pairs(*(np.concatenate(column) for column in columns))

@@ -16,7 +16,7 @@ from neardup.params import Spec
 from neardup.stages.cluster import Components
 from neardup.tuning import filter_loss, s_curve
 from neardup.tuning.intervals import binomial_tail, blended_effect, design_effect, wilson
-from neardup.types import F64, I64, Pairs
+from neardup.types import F64, I32, I64, Pairs
 
 __all__ = ["Measured", "expected_recall"]
 
@@ -41,8 +41,9 @@ def expected_recall(similarity: F64, spec: Spec) -> F64:
         return np.ones(similarity.size)
     grid = np.linspace(spec.threshold, 1.0, GRID)
     lost = np.interp(similarity, grid, [filter_loss(s, spec.slots, spec.min_matches) for s in grid.tolist()])
-    curve = np.array([s_curve(s, spec.bands.bands, spec.bands.rows) for s in similarity.tolist()])
-    return np.maximum(0.0, curve - lost)
+    distinct, place = np.unique(similarity, return_inverse=True)
+    curve = np.array([s_curve(s, spec.bands.bands, spec.bands.rows) for s in distinct.tolist()])
+    return np.maximum(0.0, curve[place] - lost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,8 @@ class Measured:
     """bool[m]: whether each was found."""
     theory: F64
     """float64[m]: probability with which each is promised to be found."""
-    groups: I64
-    """int64[m]: the connected group of each."""
+    groups: I32
+    """int32[m]: the connected group of each."""
     drawn: I64
     """Rows of the sample."""
     population: int
@@ -133,22 +134,38 @@ class Measured:
         at = np.searchsorted(edges, self.true.similarity, side="right") - 1
         return [at == number for number in range(len(edges))]
 
+    def _place(self, rows: I64) -> I32:
+        """int32: which document of the sample each row is, -1 for none."""
+        if not self.drawn.size:
+            return np.full(rows.size, -1, dtype=np.int32)
+        place = np.searchsorted(self.drawn, rows).astype(np.int32)
+        np.minimum(place, self.drawn.size - 1, out=place)
+        place[self.drawn[place] != rows] = -1
+        return place
+
     def _effect(self, errors: NDArray[Any]) -> float:
         """The design effect of errors of single pairs."""
-        ends = np.concatenate((self.true.left, self.true.right))
-        drawn = np.isin(ends, self.drawn)
-        both = drawn[: errors.size].astype(np.float64) + drawn[errors.size :]
-        pair = np.flatnonzero(drawn) % max(1, errors.size)
-        ends = ends[drawn]
-        by_document = design_effect(errors[pair], ends, 1.0 / both[pair])
+        left, right = self._place(self.true.left), self._place(self.true.right)
+        is_left, is_right = left >= 0, right >= 0
+        share = 1.0 / (is_left.astype(np.float64) + is_right)
+        ends = np.concatenate((left[is_left], right[is_right]))
+        del left, right
+        errors_of = np.concatenate((errors[is_left], errors[is_right]))
+        by_document = design_effect(errors_of, ends, np.concatenate((share[is_left], share[is_right])))
+        del share, errors_of
         by_group = design_effect(errors, self.groups)
-        sizes = np.unique(ends, return_counts=True)[1]
+        sizes = np.bincount(ends)
+        sizes = sizes[sizes > 0]
         return blended_effect(max(by_document, by_group), int(np.count_nonzero(~self.hit)), sizes)
 
 
-def _components(pairs: Pairs) -> I64:
-    """The connected group of each pair."""
-    rows, place = np.unique(np.concatenate((pairs.left, pairs.right)), return_inverse=True)
-    groups = Components(rows.size)
-    groups.join(place[: len(pairs)].astype(np.int64), place[len(pairs) :].astype(np.int64))
-    return groups.labels()[place[: len(pairs)]].astype(np.int64)
+def _components(pairs: Pairs) -> I32:
+    """The number of the connected group of each pair."""
+    last = max(int(pairs.left.max(initial=-1)), int(pairs.right.max(initial=-1)))
+    groups = Components(last + 1)
+    groups.join(pairs.left, pairs.right)
+    labels = groups.labels()[pairs.left]
+    is_label = np.zeros(last + 1, dtype=np.bool_)
+    is_label[labels] = True
+    number: I32 = np.cumsum(is_label, dtype=np.int32)[labels] - np.int32(1)
+    return number

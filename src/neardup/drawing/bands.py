@@ -20,7 +20,7 @@ __all__ = ["Banding", "Sampled", "count_bands"]
 SAMPLED = 1_000_000
 """Candidates whose similarity is looked at, about; more are sampled by their content."""
 PIECE = 1 << 14
-"""Rows of buckets that are paired up at a time: at most eight million pairs of them."""
+"""Rows of buckets whose signatures are looked at together."""
 ROW_BYTES = 56
 """Memory for each row that is being grouped."""
 
@@ -61,11 +61,11 @@ def count_bands(search: Search, observer: Observer) -> Banding:
     for band in range(bands):
         for members, starts, over in _pieces(search, band):
             hot += over
-            left, right, number = pair_members(collection, members, starts, everyone, band=band)
-            met[band] += number
-            passed[band] += left.size
-            chosen = _sample(collection, left, right, share)
-            kept.append((left[chosen], right[chosen]))
+            for left, right, number in pair_members(collection, members, starts, everyone, band=band):
+                met[band] += number
+                passed[band] += left.size
+                chosen = _sample(collection, left, right, share)
+                kept.append((left[chosen], right[chosen]))
         observer.advance(1)
     true, expected = _true_pairs(search)
     counts = BandCounts(np.cumsum(met), np.cumsum(passed), np.cumsum(true), expected)

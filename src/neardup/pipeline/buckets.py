@@ -105,8 +105,8 @@ class Buckets:
 
 def pair_members(
     collection: Collection, members: I64, starts: I64, crowd: I32 | None, *, band: int, by_crowd: bool = False
-) -> tuple[I64, I64, int]:
-    """Candidate pairs of buckets that pass the estimate filter; see ``stages.bands.pair_up``.
+) -> Iterator[tuple[I64, I64, int]]:
+    """Candidate pairs of buckets that pass the estimate filter, in pieces; see ``stages.bands.pair_up``.
 
     ``crowd`` is int32[n], or None when pairs inside crowds are wanted too.
     """
@@ -118,7 +118,7 @@ def pair_members(
         crowd = np.full(rows.size, -1, dtype=np.int32) if crowd is None else crowd[rows]
     elif crowd is None:
         crowd = np.full(len(collection), -1, dtype=np.int32)
-    left, right, met = band_stage.pair_up(
+    pieces = band_stage.pair_up(
         BandBuckets(members, starts, []),
         values,
         crowd,
@@ -127,7 +127,8 @@ def pair_members(
         min_matches=spec.min_matches,
         by_crowd=by_crowd,
     )
-    if collection.resident is None:
-        left, right = rows[left], rows[right]
-        left, right = np.minimum(left, right), np.maximum(left, right)
-    return left, right, met
+    for left, right, met in pieces:
+        if collection.resident is None:
+            left, right = rows[left], rows[right]
+            left, right = np.minimum(left, right), np.maximum(left, right)
+        yield left, right, met

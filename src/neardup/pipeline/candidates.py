@@ -122,18 +122,15 @@ def _group_resident(
     rows = np.flatnonzero(weight)
     none = np.full(len(collection), -1, dtype=np.int32)
 
-    def one(band: int) -> tuple[BandBuckets, I64, I64, int]:
+    def one(band: int) -> tuple[BandBuckets, int]:
         found = band_stage.band_buckets(values, rows, weight, band, spec.bands, limit=spec.crowd)
         if found.hot:
-            return found, rows[:0], rows[:0], 0
-        left, right, met = band_stage.pair_up(
-            found, values, none, band=band, rows=spec.bands.rows, min_matches=spec.min_matches
-        )
-        return found, left, right, met
+            return found, 0
+        pieces = band_stage.pair_up(found, values, none, band=band, rows=spec.bands.rows, min_matches=spec.min_matches)
+        return found, pending.add_all(pieces)
 
-    for band, (found, left, right, met) in enumerate(in_order(one, range(spec.bands.bands), threads=threads)):
+    for band, (found, met) in enumerate(in_order(one, range(spec.bands.bands), threads=threads)):
         bands.met += met
-        pending.add(left, right)
         for members in found.hot:
             bands.hot.add(band, members)
         if found.hot:
@@ -181,12 +178,8 @@ def _pair_waiting(bands: _Bands, pending: Pending, collection: Collection, crowd
     room = max(1024, collection.space.budget.share(0.1) // (threads * 4 * collection.spec.slots))
     jobs = ((band, *part) for band in bands.waiting.bands() for part in bands.waiting.pieces(band, room))
 
-    def one(job: tuple[int, I64, I64]) -> tuple[I64, I64, int]:
+    def one(job: tuple[int, I64, I64]) -> int:
         band, members, starts = job
-        return pair_members(collection, members, starts, crowd if band in hot else None, band=band)
+        return pending.add_all(pair_members(collection, members, starts, crowd if band in hot else None, band=band))
 
-    met = 0
-    for left, right, more in in_order(one, jobs, threads=threads):
-        pending.add(left, right)
-        met += more
-    return met
+    return sum(in_order(one, jobs, threads=threads))

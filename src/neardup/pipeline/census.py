@@ -132,11 +132,11 @@ def _met(values: U32, bands: Bands, cut: int, threads: int) -> tuple[I64, I64]:
     rows, weight = np.arange(n), np.ones(n, dtype=np.int32)
     none: I32 = np.full(n, -1, dtype=np.int32)
 
-    def one(band: int) -> tuple[I64, I64, int]:
+    def one(band: int) -> list[tuple[I64, I64, int]]:
         found = band_stage.band_buckets(values, rows, weight, band, bands, limit=n)
-        return band_stage.pair_up(found, values, none, band=band, rows=bands.rows, min_matches=cut)
+        return list(band_stage.pair_up(found, values, none, band=band, rows=bands.rows, min_matches=cut))
 
-    found = list(in_order(one, range(bands.bands), threads=threads))
+    found = [piece for pieces in in_order(one, range(bands.bands), threads=threads) for piece in pieces]
     return np.concatenate([each[0] for each in found]), np.concatenate([each[1] for each in found])
 
 

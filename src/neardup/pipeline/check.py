@@ -9,6 +9,7 @@ import numpy as np
 from neardup.params import CONTAINMENT, TEXT
 from neardup.pipeline.collection import Collection
 from neardup.pipeline.observe import Observer
+from neardup.pipeline.space import Space
 from neardup.pipeline.threads import in_order
 from neardup.stages import shingle as shingle_stage
 from neardup.stages import verify as verify_stage
@@ -16,7 +17,7 @@ from neardup.stages.shingle import Hasher
 from neardup.stages.verify import Chunk
 from neardup.types import F64, I64, U64, Documents
 
-__all__ = ["CHUNK_SHINGLES", "Checker", "TooLargeError"]
+__all__ = ["CHUNK_SHINGLES", "Checker", "TooLargeError", "pairs_at_once"]
 
 CHUNK_SHINGLES = 8_000_000
 """Shingles held at a time by a thread, unless the budget has room for fewer: 64 MB of sets."""
@@ -30,6 +31,15 @@ COMPARED_BYTES = 50
 """Memory for each byte of the two longest documents while shingles themselves are compared."""
 TABLE_BYTES = 32
 """Memory for each shingle of the largest document while its set is built."""
+
+
+PAIR_BYTES = 200
+"""Memory for each pair that is being checked, beside the texts."""
+
+
+def pairs_at_once(space: Space) -> int:
+    """Pairs that the memory has room for while they are checked."""
+    return max(1_000, space.budget.share(0.15) // PAIR_BYTES)
 
 
 class TooLargeError(Exception):
@@ -67,9 +77,12 @@ class Checker:
         """
         self.checked += left.size if threshold > 0 else 0
         similarity = np.full(left.size, -1.0)
-        for chunk, found in self._checked(left, right, threshold):
-            similarity[chunk.pairs] = found
-            self.observer.advance(chunk.pairs.size)
+        step = pairs_at_once(self.collection.space)
+        for i in range(0, left.size, step):
+            part = similarity[i : i + step]
+            for chunk, found in self._checked(left[i : i + step], right[i : i + step], threshold):
+                part[chunk.pairs] = found
+                self.observer.advance(chunk.pairs.size)
         return similarity
 
     def rest(self) -> None:

@@ -70,7 +70,7 @@ def join(
         TooLargeError: two documents do not fit into memory together.
     """
     space = collection.space
-    found = Join(PairStore("verified", len(collection), space, part=0.25, may_spill=True))
+    found = Join(PairStore("verified", len(collection), space, part=0.25, is_lasting=True))
     found.met, found.counted = space.state.get("joined", (0, 0))
     if "verified" in space.state:
         return found
@@ -80,7 +80,7 @@ def join(
     rarity, parts, of_parts = sieve.survivors(rows, sides, rounds=1)
     if parts.size:
         _Work(collection, hasher, rarity, rows, sides, threads, observer).join(parts, of_parts, found)
-    if space.workdir is not None:
+    if space.is_lasting:
         found.pairs.flush()
         space.checkpoint(verified=True, joined=[found.met, found.counted])
     return found

@@ -57,7 +57,7 @@ class Crowds:
 
     def keep(self, space: Space) -> None:
         """Write down what ``restored`` needs, in a workdir."""
-        if space.workdir is not None and len(self):
+        if space.is_lasting and space.workdir is not None and len(self):
             space.workdir.column("crowds", np.int32).append(self.crowd)
 
     @classmethod

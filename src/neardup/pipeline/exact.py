@@ -68,7 +68,7 @@ def join(
         observer: told about progress.
     """
     space = collection.space
-    found = Join(PairStore("verified", len(collection), space, part=0.25, may_spill=True))
+    found = Join(PairStore("verified", len(collection), space, part=0.25, is_lasting=True))
     found.met, found.counted = space.state.get("joined", (0, 0))
     if "verified" in space.state:
         return found
@@ -76,7 +76,7 @@ def join(
     rarity, rows, sides = sieve.survivors(rows, np.full(rows.size, BOTH, dtype=np.uint8) if sides is None else sides)
     if rows.size:
         _Work(collection, hasher, rarity, threads, observer).join(rows, sides, found)
-    if space.workdir is not None:
+    if space.is_lasting:
         found.pairs.flush()
         space.checkpoint(verified=True, joined=[found.met, found.counted])
     return found

@@ -99,15 +99,20 @@ def spell_pairs(
     """
     if spec.collapse_exact or not copies.several.size:
         return pairs
-    spelled = PairStore("spelled", copies.weight.size, space, part=0.15, may_spill=True)
+    spelled = PairStore("spelled", copies.weight.size, space, part=0.15)
     for piece in pairs.pieces():
         _spell(piece, spelled, copies, crowd, speakers, spec)
     plain = copies.several[crowd[copies.several] < 0]
     sizes = copies.weight[plain].astype(np.int64)
-    for part in runs_of(plain, sizes * (sizes - 1) // 2):
+    cost = sizes * (sizes - 1) // 2
+    few = cost <= MOST_SPELLED
+    for part in runs_of(plain[few], cost[few]):
         starts, members = copies.spread(part)
         left, right = copy_stage.pair_copies(np.arange(part.size), starts, members)
         spelled.add(left, right, np.ones(left.size))
+    for row in plain[~few].tolist():
+        for left, right in _paired(copies.of(row)):
+            spelled.add(left, right, np.ones(left.size))
     for row in leads[copies.weight[leads] > 1].tolist():
         group = copies.of(row)
         named = int(speakers.of(np.array([row]))[0])
@@ -123,7 +128,7 @@ def spell_across(pairs: PairStore, copies: Copies, cut: int, spec: Spec, space: 
     """
     if not copies.several.size:
         return pairs
-    spelled = PairStore("spelled", copies.weight.size, space, part=0.15, may_spill=True)
+    spelled = PairStore("spelled", copies.weight.size, space, part=0.15)
     for piece in pairs.pieces():
         single = (copies.weight[piece.left] == 1) & (copies.weight[piece.right] == 1)
         spelled.add(piece.left[single], piece.right[single], piece.similarity[single])
@@ -143,8 +148,29 @@ def _list_across(spelled: PairStore, before: I64, behind: I64, similarity: float
         _list_star(spelled, int(before[0]), behind, similarity)
         _list_star(spelled, int(behind[0]), before, similarity)
     elif before.size and behind.size:
-        left, right = np.repeat(before, behind.size), np.tile(behind, before.size)
+        _list_crossed(spelled, before, behind, similarity)
+
+
+def _list_crossed(spelled: PairStore, ours: I64, theirs: I64, similarity: float) -> None:
+    for left, right in _crossed(ours, theirs):
         spelled.add(left, right, np.full(left.size, similarity))
+
+
+def _crossed(ours: I64, theirs: I64) -> Iterator[tuple[I64, I64]]:
+    """Every row of one group with every row of another, about MOST_SPELLED pairs at a time."""
+    step = max(1, MOST_SPELLED // theirs.size)
+    for i in range(0, ours.size, step):
+        some = ours[i : i + step]
+        yield np.repeat(some, theirs.size), np.tile(theirs, some.size)
+
+
+def _paired(group: I64) -> Iterator[tuple[I64, I64]]:
+    """Every pair of a group of rising rows, about MOST_SPELLED at a time."""
+    step = max(1, MOST_SPELLED // group.size)
+    for i in range(0, group.size, step):
+        for left, right in _crossed(group[i : i + step], group[i:]):
+            rising = left < right
+            yield left[rising], right[rising]
 
 
 def runs_of(rows: I64, cost: I64, most: int = MOST_SPELLED) -> Iterator[I64]:
@@ -165,7 +191,8 @@ def _spell(pairs: Pairs, spelled: PairStore, copies: Copies, crowd: I32, speaker
     starred = inside | (products > spec.crowd**2)
     # a star of two rows that have no copies is a plain pair
     plain = np.flatnonzero(~starred | (products == 1))
-    for some in runs_of(plain, products[plain]):
+    few = products[plain] <= MOST_SPELLED
+    for some in runs_of(plain[few], products[plain[few]]):
         left, right = pairs.left[some], pairs.right[some]
         docs, place = np.unique(np.concatenate((left, right)), return_inverse=True)
         starts, members = copies.spread(docs)
@@ -173,6 +200,9 @@ def _spell(pairs: Pairs, spelled: PairStore, copies: Copies, crowd: I32, speaker
             place[: some.size], place[some.size :], pairs.similarity[some], starts, members
         )
         spelled.add(a, b, similarity)
+    for p in plain[~few].tolist():
+        both = copies.of(int(pairs.left[p])), copies.of(int(pairs.right[p]))
+        _list_crossed(spelled, *both, float(pairs.similarity[p]))
     for p in np.flatnonzero(starred & (products > 1)).tolist():
         one, other = int(pairs.left[p]), int(pairs.right[p])
         ours, theirs = copies.of(one), copies.of(other)

@@ -9,7 +9,7 @@ given up silently.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,7 +55,7 @@ def pair_leftovers(
         crowds: who stands in which crowd.
         threads: buckets dealt with at a time.
     """
-    work = _Work(collection, weight, crowds.crowd, pending.add)
+    work = _Work(collection, weight, crowds.crowd, pending)
     overfull = np.zeros(len(collection), dtype=np.bool_)
     met = 0
     for more, crowded in in_order(lambda job: work.pair(*job), _jobs(hot, work), threads=threads, ahead=threads):
@@ -90,7 +90,7 @@ class _Work:
     collection: Collection
     weight: I32
     crowd: I32
-    add: Callable[[I64, I64], None]
+    pending: Pending
 
     def pair(self, band: int, members: I64, whole: bool) -> tuple[int, I64]:
         """Pair up one hot bucket; returns candidates met, and the rows of it that stayed too many."""
@@ -143,12 +143,12 @@ class _Work:
         return pairs * (COMPARE_NS + float(passes.mean()) * check) / m
 
     def _pair_up(self, members: I64, starts: I64, band: int) -> int:
-        left, right, met = pair_members(self.collection, members, starts, self.crowd, band=band, by_crowd=True)
-        self.add(left, right)
-        return met
+        return self.pending.add_all(
+            pair_members(self.collection, members, starts, self.crowd, band=band, by_crowd=True)
+        )
 
     def _led(self, members: I64) -> int:
         """Pair up each member with the nearest leader of its bucket."""
         rows, wanted = nearest_leaders(members, self.collection, np.empty(0, dtype=np.int64))
-        self.add(np.minimum(rows, wanted), np.maximum(rows, wanted))
+        self.pending.add(np.minimum(rows, wanted), np.maximum(rows, wanted))
         return rows.size

@@ -4,11 +4,12 @@ in which the texts of a block of documents are wanted together."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from neardup.errors import InputError
+from neardup.pipeline.check import pairs_at_once
 from neardup.pipeline.collection import Collection
 from neardup.pipeline.space import Space
 from neardup.spool import Sorter
@@ -16,10 +17,7 @@ from neardup.stages import bands as band_stage
 from neardup.stages import cluster as cluster_stage
 from neardup.types import I32, I64, U64
 
-__all__ = ["PAIR_BYTES", "Pending"]
-
-PAIR_BYTES = 200
-"""Memory for each pair that is being checked, beside the texts."""
+__all__ = ["Pending"]
 
 
 class Pending:
@@ -38,7 +36,9 @@ class Pending:
             raise InputError(
                 f"{self._n} documents are more than pairs can be numbered for. Split the collection into parts."
             )
-        self._sorter = Sorter("candidates", payload=None, budget=space.budget.share(0.2), workdir=space.workdir)
+        # beside documents in memory there is room for half of what there is beside those in files
+        self._part = 1.0 if collection.resident is None else 0.5
+        self._sorter = space.sorter("candidates", payload=None, part=0.2 * self._part)
         self._layout: Sorter | None = None
         self._lock = threading.Lock()
         self.hot: set[int] = set()
@@ -63,10 +63,17 @@ class Pending:
             with self._lock:
                 self._sorter.add(packed)
 
+    def add_all(self, pieces: Iterable[tuple[I64, I64, int]]) -> int:
+        """Write down the pairs of ``stages.bands.pair_up``; returns the candidates met with them."""
+        total = 0
+        for left, right, met in pieces:
+            self.add(left, right)
+            total += met
+        return total
+
     def flush(self) -> None:
         """Let nothing be in memory only, before a checkpoint."""
-        if self._space.workdir is not None:
-            self._sorter.flush()
+        self._sorter.flush()
 
     def slabs(self, crowd: I32, *, skip: int, threads: int) -> Iterator[tuple[I64, I64, int]]:
         """Pairs to be checked: each once, none inside a crowd, all of enough agreement.
@@ -80,7 +87,7 @@ class Pending:
         Yields:
             left, right, and the records that have been passed with them.
         """
-        rows = max(1_000, self._space.budget.share(0.15) // PAIR_BYTES)
+        rows = pairs_at_once(self._space)
         # once they are laid out, that is the order in which records are counted
         if len(self._sorter) <= rows and not self._space.state.get("laid_out"):
             stream = self._unique(rows)
@@ -131,7 +138,7 @@ class Pending:
     def _by_blocks(self, rows: int, threads: int) -> Iterator[tuple[I64, I64, I64]]:
         """Pairs ordered by the blocks of their documents, laid out by component: each text is wanted in one place."""
         space = self._space
-        layout = Sorter("layout", payload=np.dtype(np.uint64), budget=space.budget.share(0.15), workdir=space.workdir)
+        layout = space.sorter("layout", payload=np.dtype(np.uint64), part=0.15 * self._part)
         self._layout = layout
         if not space.state.get("laid_out"):
             block, blocks = self._blocks(rows, threads)
@@ -140,7 +147,7 @@ class Pending:
                 key = block[left].astype(np.uint64) * np.uint64(blocks) + block[right].astype(np.uint64)
                 layout.add(key, packed)
             del block
-            if space.workdir is not None:
+            if space.is_lasting:
                 layout.flush()
                 space.checkpoint(laid_out=True)
         for _, payload in layout.merged(rows, unique=False):

@@ -189,7 +189,7 @@ def _confirmed(joined: PairStore, collection: Collection, check: Checker) -> Pai
     can be made for which such hashes lie.
     """
     space = collection.space
-    pairs = PairStore("confirmed", len(collection), space, part=0.15, may_spill=True)
+    pairs = PairStore("confirmed", len(collection), space, part=0.15, is_lasting=True)
     if "confirmed" not in space.state:
         for piece in joined.pieces():
             similarity = check(piece.left, piece.right, collection.spec.threshold)
@@ -232,38 +232,38 @@ def _banded(
 def _verified(candidates: Candidates, collection: Collection, check: Checker, space: Space, threads: int) -> PairStore:
     """Exact similarities of the candidates that reach the threshold, with the stars of the crowds."""
     spec, n = collection.spec, len(collection)
-    pairs = PairStore("verified", n, space, part=0.15)
+    # beside documents in memory there is room for half of what there is beside those in files
+    pairs = PairStore("verified", n, space, part=0.15 if collection.resident is None else 0.075)
     pending, crowd = candidates.pending, candidates.crowds.crowd
-    met = [np.empty((0, 2), dtype=np.int64)]
     check.checked = space.state.get("checked", check.checked)
     pending.met = space.state.get("met", 0)
     if "verified" in space.state:
         pending.drop()
         return pairs
-    met.append(np.array(space.state.get("leaders_met", []), dtype=np.int64).reshape(-1, 2))
+    leaders = PairStore("leaders-met", n, space, part=0.02)
     for left, right, passed in pending.slabs(crowd, skip=space.state.get("passed", 0), threads=threads):
         similarity = check(left, right, spec.threshold)
         near = similarity >= 0
-        left, right = left[near], right[near]
-        pairs.add(left, right, similarity[near])
+        left, right, similarity = left[near], right[near], similarity[near]
+        pairs.add(left, right, similarity)
         leading = (crowd[left] == left) & (crowd[right] == right)
-        met.append(np.column_stack((left[leading], right[leading])))
+        leaders.add(left[leading], right[leading], similarity[leading])
         if space.is_due:
             pairs.flush()
-            space.checkpoint(
-                passed=passed, checked=check.checked, met=pending.met, leaders_met=np.concatenate(met).tolist()
-            )
+            leaders.flush()
+            space.checkpoint(passed=passed, checked=check.checked, met=pending.met)
     _add_stars(pairs, candidates.crowds)
-    for first, second in _ordered(np.concatenate(met), collection):
+    for first, second in _ordered(leaders, collection):
         # two crowds turned out to be near: the second leader's members must be able to follow it
         members = np.flatnonzero(crowd == second)
         members = members[members != second]
         similarity = check(np.minimum(members, first), np.maximum(members, first), spec.threshold)
         near = similarity >= 0
         pairs.add(members[near], np.full(int(near.sum()), first), similarity[near])
-    if space.workdir is not None:
+    if space.is_lasting:
         pairs.flush()
-        space.checkpoint(verified=True, checked=check.checked, met=pending.met, leaders_met=[])
+        space.checkpoint(verified=True, checked=check.checked, met=pending.met)
+    leaders.drop()
     pending.drop()
     return pairs
 
@@ -276,13 +276,12 @@ def _add_stars(pairs: PairStore, crowds: Crowds) -> None:
         pairs.add(stars[kept, 0], stars[kept, 1], np.array(similarity[kept]))
 
 
-def _ordered(met: I64, collection: Collection) -> list[tuple[int, int]]:
+def _ordered(leaders: PairStore, collection: Collection) -> Iterator[tuple[int, int]]:
     """Pairs of crowd leaders, the one that would keep first."""
-    ordered = []
-    for pair in met:
-        first, second = content_order(collection, pair).tolist()
-        ordered.append((first, second))
-    return ordered
+    for piece in leaders.pieces():
+        for pair in np.column_stack((piece.left, piece.right)):
+            first, second = content_order(collection, pair).tolist()
+            yield first, second
 
 
 def keeping_order(found: Search) -> I64:

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.kernels import is_compiled
-from neardup.spool import Workdir, free_bytes
+from neardup.spool import Sorter, Workdir, free_bytes
 
 __all__ = ["Budget", "Space", "available_memory", "resident_memory"]
 
@@ -126,6 +127,8 @@ class Space:
     Attributes:
         budget: memory shares.
         workdir: the open workdir; None while everything is in memory.
+        is_lasting: there is a workdir from which a later run can go on. One that was opened for pairs only, while the
+            documents stay in memory, has no checkpoints.
     """
 
     def __init__(
@@ -149,15 +152,23 @@ class Space:
         self.budget = budget
         self.path = path
         self.workdir: Workdir | None = None
+        self.is_lasting = False
         self.identity = identity
         self._last = time.monotonic()
         if resume and path is not None:
-            self.workdir = Workdir.reopen(path, identity)
+            self.workdir, self.is_lasting = Workdir.reopen(path, identity), True
         elif at_once:
             self.open()
 
     def open(self) -> Workdir:
-        """The workdir, made now if it was not yet."""
+        """The workdir, made now if it was not yet, for work that a later run can go on with."""
+        is_new = self.workdir is None
+        workdir = self.scratch()
+        self.is_lasting |= is_new
+        return workdir
+
+    def scratch(self) -> Workdir:
+        """The workdir, made now if it was not yet, for what outgrows the memory while the documents stay there."""
         if self.workdir is None:
             if self.path is None:
                 raise InputError(
@@ -166,6 +177,18 @@ class Space:
                 )
             self.workdir = Workdir.create(self.path, self.identity)
         return self.workdir
+
+    def sorter(self, name: str, *, payload: np.dtype[Any] | None, part: float, is_lasting: bool = False) -> Sorter:
+        """A sorter that goes to files where its records outgrow a share of the memory, wherever the rest is.
+
+        Args:
+            name: of its files.
+            payload: dtype of eight bytes, or None.
+            part: share of the memory for data.
+            is_lasting: a later run can go on with its records even if everything else is in memory.
+        """
+        spill = None if self.path is None else self.open if is_lasting else self.scratch
+        return Sorter(name, payload=payload, budget=self.budget.share(part), workdir=self.workdir, spill=spill)
 
     def need(self, size: float, what: str) -> None:
         """Raise unless the disk of the workdir has room for ``size`` bytes."""
@@ -182,7 +205,7 @@ class Space:
         """Raise unless data of ``size`` bytes fits beside the program, with a tenth to spare."""
         if size > 0.9 * self.budget.work:
             limit = self.budget.limit - self.budget.work + size / 0.9
-            cure = ", and go on with --resume (resume=True)" if self.workdir is not None else ""
+            cure = ", and go on with --resume (resume=True)" if self.is_lasting else ""
             raise InputError(
                 f"{what} need about {size / 1e6:.0f} MB of memory beside the program, and the limit of "
                 f"{self.budget.limit / 1e6:.0f} MB leaves {self.budget.work / 1e6:.0f} MB. Raise --memory (memory=) to "
@@ -196,12 +219,12 @@ class Space:
 
     @property
     def is_due(self) -> bool:
-        """Whether there is a workdir and its last checkpoint was some time ago."""
-        return self.workdir is not None and time.monotonic() - self._last >= CHECKPOINT_SECONDS
+        """Whether there is a workdir that lasts and its last checkpoint was some time ago."""
+        return self.is_lasting and time.monotonic() - self._last >= CHECKPOINT_SECONDS
 
     def checkpoint(self, **changes: Any) -> None:
-        """Make all that was written so far, and these facts, last; nothing to do without a workdir."""
-        if self.workdir is not None:
+        """Make all that was written so far, and these facts, last; nothing to do without a workdir that lasts."""
+        if self.workdir is not None and self.is_lasting:
             self.workdir.checkpoint(**changes)
             self._last = time.monotonic()
 
@@ -211,9 +234,9 @@ class Space:
             release_memory()
 
     def close(self, *, finished: bool) -> None:
-        """Remove the workdir when the run has finished, else leave it for a later one to go on."""
+        """Remove the workdir when the run has finished, else leave it for a later one to go on, where it can."""
         if self.workdir is not None:
-            if finished:
+            if finished or not self.is_lasting:
                 self.workdir.remove()
             else:
                 self.workdir.close()

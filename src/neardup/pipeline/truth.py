@@ -10,26 +10,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from neardup.pipeline.check import Checker
+from neardup.pipeline.check import Checker, pairs_at_once
 from neardup.pipeline.collection import SCAN, Collection
 from neardup.pipeline.observe import Observer, Silent
+from neardup.pipeline.pairs import PairStore
 from neardup.pipeline.threads import in_order
 from neardup.stages import partners as partner_stage
 from neardup.stages import shingle as shingle_stage
 from neardup.stages.partners import Block, Index, Rarity, Scratch
 from neardup.stages.shingle import Hasher
-from neardup.types import F64, I32, I64, U64, Pairs, ShingleSets
+from neardup.types import I32, I64, U64, Pairs, ShingleSets
 
 __all__ = ["Truth", "draw", "find_truth"]
 
+AHEAD = 2
+"""Blocks that may wait for the check, beside those in work."""
 BLOCK_BYTES = 2 << 20
 """Text that a thread passes over at a time."""
 SHINGLE_BYTES = 64
 """Memory for each shingle of the sample while its index is built, and for the scratch of the pass."""
-SLAB = 1 << 20
-"""Candidates that are checked together."""
+CANDIDATE_BYTES = 16
+"""Memory for each candidate of a block, of which every document may be one with every document of the sample."""
 WIDER = 3
 """Beside the sample, documents of so many times its shingles tell which shingles are common ..."""
 AT_MOST = 32
@@ -106,21 +108,28 @@ def find_truth(
     parts = list(_parts(drawn, collection))
     rarity = _rarity_of(drawn, collection, weight, hasher)
     observer.stage("audit", len(parts) * collection.texts.nbytes, "bytes")
-    found = [(np.empty((0, 2), dtype=np.int64), np.empty(0))]
+    space = collection.space
+    found = PairStore("truth", len(collection), space, part=0.1)
     candidates = 0
     for part in parts:
         sets = _sets_of(part, collection, hasher, threads)
         plain = int(np.count_nonzero(crowd[part] < 0))
         index = partner_stage.build_index(sets, part, plain, rarity=rarity, threshold=spec.threshold)
         del sets
-        for left, right in _slabs(_pass(index, collection, weight, crowd, hasher, threads, observer)):
+        # blocks in work and those that wait share a tenth of the memory
+        most = max(64, space.budget.share(0.1) // (CANDIDATE_BYTES * part.size * (threads + AHEAD)))
+        blocks = _blocks(collection, weight, most)
+        passed = _pass(index, blocks, collection, crowd, hasher, threads, observer)
+        for left, right in _slabs(passed, pairs_at_once(space)):
             candidates += left.size
             similarity = check(np.minimum(left, right), np.maximum(left, right), spec.threshold)
             near = similarity >= 0
-            found.append((np.sort(np.column_stack((left[near], right[near])), axis=1), similarity[near]))
+            # a pair whose documents were both drawn comes from both
+            found.add(left[near], right[near], similarity[near])
         check.rest()
-    both, similarity = (np.concatenate(column) for column in zip(*found, strict=True))
-    return Truth(_unique(both, similarity), candidates)
+    pairs = found.gathered()
+    found.drop()
+    return Truth(pairs, candidates)
 
 
 def _parts(drawn: I64, collection: Collection) -> Iterator[I64]:
@@ -176,8 +185,8 @@ def _sets_of(rows: I64, collection: Collection, hasher: Hasher, threads: int) ->
 
 def _pass(
     index: Index,
+    blocks: Iterator[I64],
     collection: Collection,
-    weight: I32,
     crowd: I32,
     hasher: Hasher,
     threads: int,
@@ -200,15 +209,16 @@ def _pass(
         left, right = (np.concatenate(column) for column in zip(*found, strict=True))
         return left, right, int(collection.texts.lengths(rows).sum())
 
-    for left, right, passed in in_order(work, _blocks(collection, weight), threads=threads, ahead=threads + 2):
+    for left, right, passed in in_order(work, blocks, threads=threads, ahead=threads + AHEAD):
         observer.advance(passed)
         yield left, right
 
 
-def _blocks(collection: Collection, weight: I32) -> Iterator[I64]:
-    """Rows of weight, cut where their texts fill a block."""
-    for first in range(0, len(collection), SCAN):
-        yield from _cut(np.flatnonzero(weight[first : first + SCAN]) + first, collection)
+def _blocks(collection: Collection, weight: I32, most: int) -> Iterator[I64]:
+    """Rows of weight, cut where their texts fill a block, ``most`` at most."""
+    step = min(SCAN, most)
+    for first in range(0, len(collection), step):
+        yield from _cut(np.flatnonzero(weight[first : first + step]) + first, collection)
 
 
 def _cut(rows: I64, collection: Collection) -> Iterator[I64]:
@@ -218,24 +228,15 @@ def _cut(rows: I64, collection: Collection) -> Iterator[I64]:
     yield from (block for block in np.split(rows, cuts) if block.size)
 
 
-def _slabs(pieces: Iterator[tuple[I64, I64]]) -> Iterator[tuple[I64, I64]]:
+def _slabs(pieces: Iterator[tuple[I64, I64]], most: int) -> Iterator[tuple[I64, I64]]:
     """The same pairs in pieces worth checking together."""
     held: list[tuple[I64, I64]] = []
     size = 0
     for piece in pieces:
         held.append(piece)
         size += piece[0].size
-        if size >= SLAB:
+        if size >= most:
             yield np.concatenate([left for left, _ in held]), np.concatenate([right for _, right in held])
             held, size = [], 0
     if size:
         yield np.concatenate([left for left, _ in held]), np.concatenate([right for _, right in held])
-
-
-def _unique(both: NDArray[np.int64], similarity: F64) -> Pairs:
-    """Pairs sorted, each once: one whose documents were both drawn came from both."""
-    order = np.lexsort((both[:, 1], both[:, 0]))
-    both, similarity = both[order], similarity[order]
-    fresh = np.ones(similarity.size, dtype=np.bool_)
-    fresh[1:] = np.any(both[1:] != both[:-1], axis=1)
-    return Pairs(both[fresh, 0], both[fresh, 1], similarity[fresh])

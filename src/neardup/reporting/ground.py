@@ -8,6 +8,7 @@ leaders that have as many pairs as a crowd has members.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,16 +105,17 @@ def from_pairs(run: Run, filed: FiledPairs, rule: str) -> Ground:
             space=space,
         )
     copies = find_copies(collection)
-    rows = _rows_of(run, filed)
-    similarity = filed.table.column("similarity").combine_chunks().to_numpy(zero_copy_only=False)
-    _check_similarity(filed, similarity, spec.threshold)
     n = len(collection)
     pairs = PairStore("filed", n, space, part=0.15)
-    pairs.add(*rows, similarity)
-    leaders, kept = _between_leaders(rows, copies, n)
     store = PairStore("filed-leaders", n, space, part=0.15)
-    store.add(leaders[0][kept], leaders[1][kept], similarity[kept])
-    crowd = _crowds(leaders, kept, copies, spec.crowd, n)
+    leader = np.arange(n, dtype=np.int32)
+    leader[copies.members] = np.repeat(copies.several, np.diff(copies.starts))
+    for left, right, similarity in _pieces(filed, _rows_of(run, filed)):
+        pairs.add(left, right, similarity)
+        left, right = leader[left].astype(np.int64), leader[right].astype(np.int64)
+        kept = left != right
+        store.add(left[kept], right[kept], similarity[kept])
+    crowd = _crowds(store, copies, spec.crowd, n)
     weight = np.minimum(copies.weight, 1) if spec.collapse_exact else copies.weight
     check = Checker(collection, threads=threads, observer=Silent())
     tally = Tally(
@@ -132,14 +134,11 @@ def from_pairs(run: Run, filed: FiledPairs, rule: str) -> Ground:
     return Ground(run, search, Found(pairs, members, nothing, nothing, tally), rule, filed.name)
 
 
-def _rows_of(run: Run, filed: FiledPairs) -> tuple[I64, I64]:
-    """Rows of the documents of each pair."""
-    ids, table = run.ledger.ids, filed.table
-    columns = [table.column(name).combine_chunks() for name in ("id_a", "id_b")]
-    as_text = not (pa.types.is_integer(ids.type) and all(pa.types.is_integer(each.type) for each in columns))
-    if as_text:
-        columns = [each.cast(pa.large_string()) for each in columns]
-    wanted = pc.unique(pa.chunked_array(columns))
+def _rows_of(run: Run, filed: FiledPairs) -> I64:
+    """int64: the row of the document of each of ``filed.ids``."""
+    ids = run.ledger.ids
+    as_text = not (pa.types.is_integer(ids.type) and pa.types.is_integer(filed.ids.type))
+    wanted = filed.ids.cast(pa.large_string()) if as_text else filed.ids
     row = np.full(len(wanted), -1, dtype=np.int64)
     for first in range(0, len(ids), PIECE):
         rows = np.arange(first, min(first + PIECE, len(ids)))
@@ -162,41 +161,34 @@ def _rows_of(run: Run, filed: FiledPairs) -> tuple[I64, I64]:
             f"{filed.name} names the document {name!r}, which is not in the inputs. Give the inputs, and options of "
             "reading, with which the pairs were found."
         )
-    left, right = (row[_place(each, wanted)] for each in columns)
-    if (left == right).any():
-        raise InputError(f"{filed.name} has a pair of a document with itself. Give pairs that neardup find wrote.")
-    return left, right
+    return row
 
 
-def _place(column: pa.Array, wanted: pa.Array) -> I64:
-    place: I64 = pc.index_in(column, value_set=wanted).to_numpy().astype(np.int64)
-    return place
-
-
-def _check_similarity(filed: FiledPairs, similarity: F64, threshold: float) -> None:
-    if similarity.size and not (float(similarity.min()) >= threshold and float(similarity.max()) <= 1.0):
-        raise InputError(
-            f"{filed.name} has similarities from {similarity.min():g} to {similarity.max():g}, and was found at "
-            f"{threshold:g}. Give the file as neardup find wrote it."
+def _pieces(filed: FiledPairs, row: I64) -> Iterator[tuple[I64, I64, F64]]:
+    """Rows and similarities of the pairs, some at a time; ``row`` is that of each of ``filed.ids``."""
+    threshold = filed.spec.threshold
+    for batch in filed.batches():
+        left, right = (
+            row[pc.index_in(batch.column(name).cast(filed.ids.type), value_set=filed.ids).to_numpy().astype(np.int64)]
+            for name in ("id_a", "id_b")
         )
+        if (left == right).any():
+            raise InputError(f"{filed.name} has a pair of a document with itself. Give pairs that neardup find wrote.")
+        similarity = batch.column("similarity").to_numpy(zero_copy_only=False)
+        if similarity.size and not (float(similarity.min()) >= threshold and float(similarity.max()) <= 1.0):
+            raise InputError(
+                f"{filed.name} has similarities from {similarity.min():g} to {similarity.max():g}, and was found at "
+                f"{threshold:g}. Give the file as neardup find wrote it."
+            )
+        yield left, right, similarity
 
 
-def _between_leaders(rows: tuple[I64, I64], copies: Copies, n: int) -> tuple[tuple[I64, I64], I64]:
-    """The representatives of the two documents of each pair, and which pairs are of two."""
-    of = np.arange(n, dtype=np.int32)
-    of[copies.members] = np.repeat(copies.several, np.diff(copies.starts))
-    left, right = (of[each].astype(np.int64) for each in rows)
-    return (left, right), np.flatnonzero(left != right)
-
-
-def _crowds(leaders: tuple[I64, I64], kept: I64, copies: Copies, most: int, n: int) -> I32:
+def _crowds(leaders: PairStore, copies: Copies, most: int, n: int) -> I32:
     """int32[n]: itself for each representative that has so many copies or neighbours that it led a crowd, else -1."""
     near = copies.weight.astype(np.int64)
-    left, right = leaders[0][kept], leaders[1][kept]
-    keys = np.unique(np.minimum(left, right) * n + np.maximum(left, right))
-    left, right = np.divmod(keys, n)
-    np.add.at(near, left, copies.weight[right])
-    np.add.at(near, right, copies.weight[left])
+    for piece in leaders.pieces():
+        np.add.at(near, piece.left, copies.weight[piece.right])
+        np.add.at(near, piece.right, copies.weight[piece.left])
     crowd = np.full(n, -1, dtype=np.int32)
     leads = np.flatnonzero(near > most)
     crowd[leads] = leads

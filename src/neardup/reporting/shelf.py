@@ -55,7 +55,7 @@ class Shelf:
 
     def _move(self) -> None:
         """Go on in files."""
-        workdir = self._space.open()
+        workdir = self._space.scratch()
         if workdir.names(f"{self._name}."):
             workdir.delete(self._name)  # of an interrupted run
         texts = workdir.texts(self._name)

@@ -6,7 +6,7 @@ Here: ``Sorter``. Where the files lie and how a killed run finds them again is i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -44,24 +44,33 @@ class Sorter:
         [[1, 3]]
     """
 
-    def __init__(self, name: str, *, payload: DTypeLike | None, budget: int, workdir: Workdir | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        payload: DTypeLike | None,
+        budget: int,
+        workdir: Workdir | None,
+        spill: Callable[[], Workdir] | None = None,
+    ) -> None:
         """An empty one, or the one that an interrupted run left in the workdir.
 
         Args:
             name: of its files.
             payload: dtype of eight bytes, or None.
             budget: bytes of memory that it may hold, in adding and in merging; at least about a megabyte is taken.
-            workdir: where runs go; None: everything stays in memory, whatever the budget.
+            workdir: where runs go; None: everything stays in memory, as long as ``spill`` is not needed.
+            spill: gives a workdir where there is none and the records outgrow the budget; None: they stay in memory,
+                whatever the budget.
         """
         self.name = name
         self._payload = None if payload is None else np.dtype(payload)
         if self._payload is not None and self._payload.itemsize != 8:
             raise ValueError(f"a payload of {self._payload} is not eight bytes wide")
         self._workdir = workdir
+        self._spill = spill
         self._budget = budget
-        # a key is sorted in place; with a payload the order and one sorted column lie beside both
-        room = min(budget, MOST)
-        self._capacity = max(1024, room // (8 if payload is None else 32)) if workdir is not None else None
+        self._capacity = self._run_size() if workdir is not None else None
         self._runs: list[str] = []
         self._serial = 0
         self._written = 0
@@ -96,6 +105,11 @@ class Sorter:
             start = stop
             if len(self._keys) == self._capacity:
                 self._write_run()
+        # growing, and sorting with a payload, takes as much again as there is
+        if self._workdir is None and self._spill is not None and 2 * self.nbytes > self._budget:
+            self._workdir, self._capacity = self._spill(), self._run_size()
+            self._write_run()
+            self._clear()
 
     def flush(self) -> None:
         """Write what is in memory as a run, so that a checkpoint keeps it; nothing to do without a workdir."""
@@ -166,6 +180,10 @@ class Sorter:
             yield self._keys.slice(start, stop), None if self._payload is None else self._data.slice(start, stop)
 
     # Runs
+
+    def _run_size(self) -> int:
+        """Records of a run: a key is sorted in place; with a payload the order and a sorted column lie beside both."""
+        return max(1024, min(self._budget, MOST) // (8 if self._payload is None else 32))
 
     def _adopt(self, workdir: Workdir) -> None:
         """Take over the runs that the workdir has under this name."""

@@ -34,6 +34,8 @@ __all__ = [
 
 PARTS = banding.PARTS
 """Largest number of parts that ``in_part`` can make."""
+PIECE = 1 << 16
+"""Pairs that are handed out at a time, about: one bucket may have millions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +103,12 @@ def band_buckets(values: U32, rows: I64, weight: I32, band: int, bands: Bands, *
 
 
 def all_pairs(members: I64, starts: I64) -> Iterator[tuple[I64, I64]]:
-    """Every pair of every bucket, smaller row first, in pieces of at most about a million."""
+    """Every pair of every bucket, smaller row first, in pieces of at most about PIECE, or of one bucket."""
     sizes = np.diff(starts)
     for size in np.unique(sizes[sizes > 1]).tolist():
         first, second = np.triu_indices(size, 1)
         of_size = starts[:-1][sizes == size]
-        step = max(1, 1_000_000 // first.size)
+        step = max(1, PIECE // first.size)
         for begin in range(0, of_size.size, step):
             at = of_size[begin : begin + step, None]
             a, b = members[at + first].ravel(), members[at + second].ravel()
@@ -122,8 +124,8 @@ def first_bands(values: U32, left: I64, right: I64, bands: Bands) -> tuple[I64, 
 
 def pair_up(
     buckets: BandBuckets, values: U32, crowd: I32, *, band: int, rows: int, min_matches: int, by_crowd: bool = False
-) -> tuple[I64, I64, int]:
-    """Candidate pairs of the buckets of one band that pass the estimate filter.
+) -> Iterator[tuple[I64, I64, int]]:
+    """Candidate pairs of the buckets of one band that pass the estimate filter, at most PIECE at a time.
 
     Args:
         buckets: of band ``band``.
@@ -134,23 +136,20 @@ def pair_up(
         min_matches: slots in which a candidate must agree.
         by_crowd: the members of each bucket are in rising order of their crowds, which then cost nothing.
 
-    Returns:
-        left, right (left < right) and the number of candidates met, before the filter.
+    Yields:
+        left, right (left < right), and the number of candidates that were met with them, before the filter.
     """
     state = np.array([0, 0, 1, 0, 0], dtype=np.int64)  # the first pair is (0, 1)
     room = 1024
-    lefts: list[I64] = []
-    rights: list[I64] = []
     while not state[4]:
         left, right = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+        state[3] = 0
         n = banding.bucket_pairs(
             *(buckets.members, buckets.starts, values, band, rows, min_matches),
             *(crowd, by_crowd, state, left, right),
         )
-        lefts.append(left[:n])
-        rights.append(right[:n])
-        room = min(4 * room, 1 << 20)
-    return np.concatenate(lefts), np.concatenate(rights), int(state[3])
+        yield left[:n], right[:n], int(state[3])
+        room = min(4 * room, PIECE)
 
 
 class Leading:

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from neardup.types import F64, I64
+from neardup.types import F64, I32, I64
 
 __all__ = ["Z95", "binomial_tail", "blended_effect", "design_effect", "wilson"]
 
@@ -90,7 +90,7 @@ def _away(value: float) -> float:
     return value if abs(value) > TINY else TINY
 
 
-def design_effect(errors: F64, groups: I64, weights: F64 | None = None) -> float:
+def design_effect(errors: F64, groups: I32 | I64, weights: F64 | None = None) -> float:
     """How many times the variance of a sum is that of independent terms: at least 1.
 
     The terms of one group may lean on each other, those of different groups do not. From the sums of the errors by
@@ -98,15 +98,14 @@ def design_effect(errors: F64, groups: I64, weights: F64 | None = None) -> float
 
     Args:
         errors: float64[m], each term less what was expected of it.
-        groups: int64[m], the group of each.
+        groups: int[m], the number of the group of each, from 0; not every number need be there.
         weights: float64[m], share of a term that its group answers for, where one term may come in several groups.
     """
     shared = errors if weights is None else errors * weights
     alone = float(np.sum(shared * errors))
     if alone <= 0:
         return 1.0
-    _, group = np.unique(groups, return_inverse=True)
-    sums = np.bincount(group, weights=shared)
+    sums = np.bincount(groups, weights=shared)[np.bincount(groups) > 0]
     spread = sums.size / max(1, sums.size - 1)
     return max(1.0, spread * float(np.sum(sums * sums)) / alone)
 
