@@ -13,6 +13,7 @@ import click
 
 from neardup.cli import WRITTEN, options
 from neardup.cli.find import check_banding, check_voices, stdout_errors
+from neardup.cli.voice import print_names, say
 
 __all__ = ["FIGURE_FORMATS", "FIGURE_NAMES", "command"]
 
@@ -86,8 +87,7 @@ def command(
     begin = time.perf_counter()
     written = _run(ctx, inputs, search, output, names=only, formats=formats or ("png",), quiet=quiet)
     with stdout_errors():
-        for name in written:
-            click.echo(name)
+        print_names(written)
     if not quiet:
         _tell(len(written), output, time.perf_counter() - begin)
 
@@ -137,4 +137,4 @@ def _run(
 def _tell(files: int, output: str, seconds: float) -> None:
     from neardup.cli.summary import counted, duration
 
-    click.echo(f"neardup: {counted(files, 'file')} in {output}, {duration(seconds)}", err=True)
+    say(f"neardup: {counted(files, 'file')} in {output}, {duration(seconds)}")
