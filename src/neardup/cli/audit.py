@@ -120,7 +120,7 @@ def command(
         if json:
             print_json(audit.as_dict())
         else:
-            say(*audit_lines(audit, files=files), err=False)
+            say(*audit_lines(audit, files=files, is_alone=True), err=False)
     if audit.is_broken:
         ctx.exit(BROKEN)
 

@@ -105,7 +105,9 @@ def _run(
     """Search, draw and write; the names of the files are kept for the message on Ctrl-C as they are complete."""
     from neardup import drawing
     from neardup.cli import working
+    from neardup.cli.index.shared import left_out
     from neardup.cli.progress import observer
+    from neardup.cli.summary import labelled
     from neardup.formats import open_inputs
     from neardup.reports.style import check_matplotlib
 
@@ -131,6 +133,8 @@ def _run(
 
         with working.kept(ctx, run, ()):
             working.in_background(ctx, work, stoppable)
+    if not quiet:
+        say(*labelled(left_out(run.ledger.bad, run.ledger.blank, reader.passed_over)))
     return written
 
 

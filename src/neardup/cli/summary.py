@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from neardup.passed import PassedOver, passed_rows
 from neardup.reports.wording import counted, duration, megabytes, percent, similarity_text
 from neardup.shown import shown
 
@@ -93,12 +94,14 @@ def clean_lines(
     documents, removed = summary["documents"], summary["removed"]
     would = "would be " if _is_spared(summary) else ""
     share = f"{removed:,} of {counted(documents, 'document')} ({percent(removed, documents)})"
+    kept = "what can be opened is kept as it is" if summary["unreadable"] else "and kept as they are"
     protected = f"; {counted(summary['protected'], 'document')} protected" if summary["protected"] else ""
     rows = [
         *_read_rows(summary),
         ("pairs", f"{summary['pairs']:,} of distinct texts of similarity {summary['threshold']:g} or more"),
         ("removed", f"none; would be removed: {share}" if would else share),
         ("kept", f"{would}{summary['kept']:,}, by the rule {summary['keep']}{protected}"),
+        *_not_copied(summary),
         ("clusters", _clusters(summary)),
         *_crowd_rows(summary, []),
         *_source_rows(summary["sources"]),
@@ -107,7 +110,7 @@ def clean_lines(
         *([("written", ", ".join(files))] if files else []),
         *_spec_rows(summary, verbose),
     ]
-    return labelled(rows) + _fault_lines(summary, faults, fate="not compared, and kept as they are")
+    return labelled(rows) + _fault_lines(summary, faults, fate=f"not compared, {kept}")
 
 
 def clean_closing_line(summary: Mapping[str, Any]) -> str:
@@ -140,6 +143,7 @@ def _read_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("documents", _documents(summary)),
         ("left out", _left_out(summary)),
+        *passed_rows([PassedOver(**each) for each in summary["passed_over"]]),
         ("exact copies", f"{summary['exact_copies']:,}"),
         ("candidates", f"{summary['candidates']:,}; {counted(summary['checked'], 'pair')} checked exactly"),
     ]
@@ -158,6 +162,18 @@ def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _spec_rows(summary: Mapping[str, Any], verbose: bool) -> list[tuple[str, str]]:
     details = [(f"  {key}", str(value)) for key, value in summary["spec"].items()] if verbose else []
     return [("spec", summary["spec_id"]), *details]
+
+
+def _not_copied(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What would be missed by whoever takes the copies for the whole folder."""
+    passed = [PassedOver(**each) for each in summary["passed_over"]]
+    files = sum(each.count for each in passed if not each.is_folder)
+    folders = sum(each.count for each in passed if each.is_folder)
+    told = [counted(files, "file")] * bool(files) + [counted(folders, "folder")] * bool(folders)
+    parts = [f"{' and '.join(told)} passed over"] if told else []
+    if summary["unreadable"]:
+        parts.append(f"{counted(summary['unreadable'], 'file')} that cannot be opened")
+    return [("not copied", f"{', '.join(parts)}: a clean copy has only what was read")] if parts else []
 
 
 def _clusters(summary: Mapping[str, Any]) -> str:

@@ -231,7 +231,7 @@ def _tell(
         ("documents", f"{counts.documents:,}"),
         ("new", f"{stream.new:,}"),
         ("removed", f"{stream.near:,} near to another, {stream.skipped:,} with an id that was there"),
-        shared.left_out(counts.bad, counts.blank),
+        *shared.left_out(counts.bad, counts.blank, ()),
         ("in the index", counted(documents, "document")),
         ("time", duration(seconds)),
         *shared.id_and_spec(spec, verbose=verbose),

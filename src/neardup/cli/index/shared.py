@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from neardup.cli.progress import Watching
     from neardup.index.model import Added, IndexInfo
     from neardup.params import Spec
+    from neardup.passed import PassedOver
 
 __all__ = [
     "Counting",
@@ -169,17 +170,18 @@ def added_rows(added: Added, *, documents: int, seconds: float) -> list[tuple[st
     return [
         ("added", f"{added.added:,}, {added.replaced:,} replaced, {added.skipped:,} skipped"),
         ("of these", f"{added.empty:,} empty, {added.short:,} shorter than one shingle"),
-        left_out(added.bad, added.blank),
+        *left_out(added.bad, added.blank, added.passed_over),
         ("in the index", counted(documents, "document")),
         ("time", duration(seconds)),
     ]
 
 
-def left_out(bad: int, blank: int) -> tuple[str, str]:
+def left_out(bad: int, blank: int, passed_over: Sequence[PassedOver]) -> list[tuple[str, str]]:
     """What was left out of inputs, for a person."""
     from neardup.cli.summary import counted
+    from neardup.passed import passed_rows
 
-    return "left out", f"{counted(bad, 'bad record')}, {counted(blank, 'blank line')}"
+    return [("left out", f"{counted(bad, 'bad record')}, {counted(blank, 'blank line')}"), *passed_rows(passed_over)]
 
 
 def whole_spec(spec: Mapping[str, Any], *, verbose: bool) -> list[tuple[str, str]]:
