@@ -90,6 +90,19 @@ def test_data_on_a_terminal_keep_their_lines_and_lose_what_steers(text: str, ste
     assert seen.count("\n") == text.count("\n")
 
 
+def test_data_for_a_terminal_go_through_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from neardup.formats.stdout import stdout_bytes
+
+    class Terminal(io.TextIOWrapper):
+        def isatty(self) -> bool:
+            return True
+
+    out = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", Terminal(out, encoding="utf-8"))
+    stdout_bytes().write("é\x1b\n".encode())
+    assert out.getvalue() == "é\\x1b\n".encode()
+
+
 def test_data_in_a_pipe_are_left_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     from neardup.formats.stdout import stdout_bytes
 

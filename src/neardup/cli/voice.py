@@ -26,7 +26,8 @@ def say(*lines: str, err: bool = True, fg: str | None = None) -> None:
     """Print lines on stderr, or on stdout; a line break inside one is text from outside, and is escaped too."""
     if lines:
         # the stream by name: click would take another one, of UTF-8, in the place of one of ASCII
-        click.secho("\n".join(map(shown, lines)), file=sys.stderr if err else sys.stdout, err=err, fg=fg)
+        text = "\n".join(map(shown, lines))
+        click.echo(click.style(text, fg=fg) if fg else text, file=sys.stderr if err else sys.stdout, err=err)
 
 
 def print_json(value: Any) -> None:
