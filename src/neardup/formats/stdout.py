@@ -25,7 +25,8 @@ def stdout_bytes() -> Any:
     if stream is None:
         return None
     sys.stdout.flush()
-    return TerminalBytes(stream) if sys.stdout.isatty() else stream
+    is_terminal = getattr(sys.stdout, "isatty", bool)  # what stands in for stdout may be less than a file
+    return TerminalBytes(stream) if is_terminal() else stream
 
 
 class TerminalBytes:
