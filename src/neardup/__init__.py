@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from neardup.explaining.model import Explanation
     from neardup.index import Added, Admission, ContainedHit, Hit, Index, IndexInfo, Stored, Verified
     from neardup.params import Bands, Keep, Normalize, Shingle, Spec
+    from neardup.passed import PassedOver
     from neardup.planning import Plan
     from neardup.reporting import Reported
     from neardup.result import Cleaned, CleanSummary, Result, SourceShare, Summary
@@ -70,6 +71,7 @@ __all__ = [
     "NeardupError",
     "Normalize",
     "OutputError",
+    "PassedOver",
     "Plan",
     "Reported",
     "Result",
@@ -127,6 +129,7 @@ _HOME = {
     "index": ("Added", "Admission", "ContainedHit", "Hit", "Index", "IndexInfo", "Stored", "Verified"),
     "params": ("Bands", "Keep", "Normalize", "Shingle", "Spec"),
     "tuning": ("choose_bands", "s_curve"),
+    "passed": ("PassedOver",),
     "planning": ("Plan",),
     "reporting": ("Reported",),
     "result": ("CleanSummary", "Cleaned", "Result", "SourceShare", "Summary"),

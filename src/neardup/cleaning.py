@@ -9,7 +9,7 @@ from __future__ import annotations
 import fnmatch
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -84,7 +84,7 @@ def open_protected(inputs: Any, protect: Any, **reading: Any) -> tuple[Reader, f
                 f"{twice[0]} is both an input and protected, and other files beside it are only one of the two. "
                 "Give separate folders."
             )
-    return reader.joined(more), frozenset(protected)
+    return reader.joined(more, other.passed_over), frozenset(protected)
 
 
 def check_output(reader: Reader, output: str) -> None:
@@ -382,6 +382,10 @@ class Cleaning:
         counts = zip(places.sources, places.documents().tolist(), strict=True)
         return sum(count for source, count in counts if source in self.policy.protected)
 
+    def _unreadable(self) -> int:
+        parts = [part for part in self.run.reader.written_parts if isinstance(part, FilesSource)]
+        return sum(file.error is not None for part in parts for file in part.files)
+
     def summary(self, *, alarm: float, dry_run: bool = False, annotated: bool = False) -> CleanSummary:
         """What was read, found and removed.
 
@@ -405,11 +409,12 @@ class Cleaning:
             link="star",
         )
         return CleanSummary(
-            **{name: getattr(plain, name) for name in asdict(plain)},
+            **{each.name: getattr(plain, each.name) for each in fields(plain)},
             keep=str(self.policy.keep),
             removed=chosen.rows.size,
             kept=tally.documents - chosen.rows.size,
             protected=self._protected(),
+            unreadable=self._unreadable(),
             largest_cluster=size,
             largest_keeper=self.run.ledger.ids.take(np.array([keeper]))[0].as_py() if size else None,
             sources=sources,

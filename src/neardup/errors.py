@@ -10,13 +10,15 @@
     ├── SpoolError(RuntimeError)     the folder for work on disk cannot be used: taken, damaged, of another run, full
     └── MissingDependency(ImportError)   an optional library is needed and absent
 
-A message states the fact with its values, then the cure, in one or two sentences.
+A message states the fact with its values, then the cure, in one or two sentences on one line.
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+
+from neardup.shown import shown
 
 __all__ = [
     "FormatError",
@@ -33,7 +35,14 @@ __all__ = [
 
 
 class NeardupError(Exception):
-    """Root of all errors raised by neardup on purpose."""
+    """Root of all errors raised by neardup on purpose.
+
+    ``str()`` of it is one line and safe to print: control characters of names and values are escaped. ``args`` has the
+    message as it was made.
+    """
+
+    def __str__(self) -> str:
+        return shown(super().__str__())
 
 
 class InputError(NeardupError, ValueError):

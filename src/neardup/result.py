@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from neardup.errors import MissingDependency
 from neardup.params import Spec
+from neardup.passed import PassedOver
 from neardup.types import Fault
 
-__all__ = ["CleanSummary", "Cleaned", "Result", "SourceShare", "Summary"]
+__all__ = ["CleanSummary", "Cleaned", "PassedOver", "Result", "SourceShare", "Summary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class Summary:
     """Records that could not be used."""
     blank: int
     """Blank lines passed over."""
+    passed_over: tuple[PassedOver, ...]
+    """Files and folders that the inputs hold and that were not read, by reason and suffix, the most frequent first."""
     duplicate_ids: int
     """Documents whose id an earlier one has; they are compared like any other."""
     duplicate_id_example: str | None
@@ -101,6 +104,8 @@ class CleanSummary(Summary):
     removed: int
     protected: int
     """Documents of protected sources."""
+    unreadable: int
+    """Files, and folders, of the inputs that cannot be opened at all, such as broken links: they have no copy."""
     largest_cluster: int
     """Documents of the largest cluster, the kept one included."""
     largest_keeper: Any

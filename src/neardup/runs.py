@@ -257,6 +257,7 @@ def make_summary(
         short=tally.short,
         bad=ledger.bad,
         blank=ledger.blank,
+        passed_over=run.reader.passed_over,
         duplicate_ids=duplicates,
         duplicate_id_example=example,
         exact_copies=tally.exact_copies,

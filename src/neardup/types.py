@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.shown import shown
+
 __all__ = ["MOST_FAULTS", "SLACK", "Batch", "Documents", "Fault", "Pairs", "RoomSets", "ShingleSets", "Signatures"]
 
 SLACK = 64
@@ -112,7 +114,7 @@ class Fault:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.source}:{self.row}: {self.reason}" if self.row else f"{self.source}: {self.reason}"
+        return shown(f"{self.source}:{self.row}: {self.reason}" if self.row else f"{self.source}: {self.reason}")
 
 
 MOST_FAULTS = 1000

@@ -41,6 +41,7 @@ SUMMARY: dict[str, Any] = {
     "short": 2,
     "bad": 0,
     "blank": 3,
+    "passed_over": (),
     "duplicate_ids": 0,
     "duplicate_id_example": None,
     "exact_copies": 4,

@@ -18,6 +18,7 @@ from click.testing import CliRunner, Result
 from neardup import cleaning, runs
 from neardup.cli import main
 from neardup.cli.summary import ALARM, clean_lines, percent
+from neardup.cli.voice import say
 from neardup.errors import SpoolError
 
 Cli = Callable[..., Result]
@@ -378,10 +379,12 @@ def test_shares_say_nothing_and_all_only_where_it_is_true(part: int, whole: int,
     assert percent(part, whole) == text
 
 
-def test_names_cannot_steer_the_terminal() -> None:
+def test_names_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     sources = [{"source": "\x1b[31m", "documents": 2, "removed": 2}, {"source": "b", "documents": 2, "removed": 0}]
     summary = _summary(sources=sources, alarms=["\x1b[31m"], alarm=0.5, largest_keeper="\x07")
-    text = "\n".join(clean_lines(summary, faults=[], files=[], verbose=False))
+    say(*clean_lines(summary, faults=[], files=[], verbose=False))
+    text = capsys.readouterr().err
+    assert "\\x1b[31m loses 100 %" in text
     assert "\x1b" not in text
     assert "\x07" not in text
 
@@ -395,6 +398,7 @@ def _summary(**changes: Any) -> dict[str, Any]:
         "kept": 1000,
         "removed": 234,
         "protected": 0,
+        "unreadable": 0,
         "largest_cluster": 12,
         "largest_keeper": "x",
         "sources": [],

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.unit.reading import read
 
+import neardup
 from neardup.errors import InputError
 from neardup.formats import open_inputs
 
@@ -126,3 +127,10 @@ def test_blocks_hold_at_most_so_many_documents() -> None:
     assert [len(batch.documents) for batch in every.batches] == [3, 3, 1]
     assert every.ids == list(range(7))
     assert every.rows == list(range(1, 8))
+
+
+def test_signatures_of_a_folder_with_a_document_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a rose is a rose")
+    (tmp_path / "b.docx").write_bytes(b"no package")
+    with pytest.raises(InputError, match=r"b\.docx: .* each document has a row"):
+        neardup.sketch(tmp_path)

@@ -123,6 +123,9 @@ def sketch(
     Returns:
         SketchSet whose ``signatures.values`` is uint32[documents, slots].
 
+    Raises:
+        InputError: an option is out of range, or a document cannot be read.
+
     >>> s = sketch(["a rose is a rose", "a rose is a rose is a rose"], shingle="word:2")
     >>> s.signatures.values.shape
     (2, 128)
@@ -131,15 +134,18 @@ def sketch(
         shingle=shingle, normalize=normalize, sketch=sketch, slots=check_slots(slots), bands="1x1", seed=seed
     )
     reader = open_inputs(texts, item=spec.shingle.kind == "item")
+    ledger = Ledger()
     collection = collect(
         reader.tasks(),
         spec,
         total_bytes=reader.total_bytes,
         threads=1,
-        ledger=Ledger(),
+        ledger=ledger,
         observer=Silent(),
         space=Space(Budget(1 << 62, 1 << 62), None, {}),
     )
+    if ledger.faults:  # a document that cannot be read; its row would be missing, and nothing would tell
+        raise InputError(f"{ledger.faults[0]} Leave it out: each document has a row of signatures.")
     values = collection.resident
     assert values is not None
     return SketchSet(Signatures(values), spec.shingle, spec.normalize, spec.sketch, seed)

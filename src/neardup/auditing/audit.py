@@ -91,6 +91,9 @@ def audit_search(
         seconds={name: round(value, 4) for name, value in search.watch.seconds.items()},
         read_bytes=search.collection.read_bytes,
         spec=run.spec.as_dict(),
+        bad=run.ledger.bad,
+        blank=run.ledger.blank,
+        passed_over=run.reader.passed_over,
         missed=_named(run, truth.pairs, ~hit),
     )
 

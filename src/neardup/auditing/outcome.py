@@ -7,6 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from neardup.passed import PassedOver
+
 __all__ = ["CHANCE", "Audit", "AuditBin", "judge", "shown"]
 
 CHANCE = 0.001
@@ -85,13 +87,20 @@ class Audit:
     """Bytes of text of the collection."""
     spec: dict[str, Any]
     """Of the search."""
+    bad: int
+    """Records that could not be used."""
+    blank: int
+    """Blank lines passed over."""
+    passed_over: tuple[PassedOver, ...]
+    """Files and folders that the inputs hold and that were not read."""
     missed: pa.Table
     """id_a, id_b, similarity of the true pairs that were not found."""
 
     def as_dict(self) -> dict[str, Any]:
         """The audit as plain JSON values, without the table of missed pairs."""
         plain = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "missed"}
-        return {**plain, "bins": [asdict(each) for each in self.bins]}
+        nested = {name: [asdict(each) for each in plain[name]] for name in ("bins", "passed_over")}
+        return {**plain, **nested}
 
     def __repr__(self) -> str:
         return f"<neardup.Audit: {self.verdict}>"

@@ -20,7 +20,9 @@ from typing import Any, NoReturn
 import click
 
 from neardup._version import __version__
+from neardup.cli.voice import Context, safe_usage, say, speaking
 from neardup.errors import NeardupError, did_you_mean
+from neardup.shown import fitted, shown
 
 __all__ = ["LazyGroup", "interrupted", "main", "silence_stdout", "stop_now"]
 
@@ -52,6 +54,8 @@ WORK = "neardup.work"
 class LazyGroup(click.Group):
     """A group whose commands are imported on demand: its help and a slip of the pen import none."""
 
+    context_class = Context
+
     def __init__(self, *args: Any, registry: Mapping[str, tuple[str, str]], **attributes: Any) -> None:
         super().__init__(*args, **attributes)
         self._registry = registry
@@ -65,6 +69,7 @@ class LazyGroup(click.Group):
         if cmd_name not in self._registry:
             return None
         command: click.Command = importlib.import_module(self._registry[cmd_name][0]).command
+        command.context_class = Context
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -85,10 +90,20 @@ class LazyGroup(click.Group):
 class Commands(LazyGroup):
     """The group of all: what its commands raise becomes a message and an exit code."""
 
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run with stdout and stderr that take every character."""
+        with speaking():
+            return super().main(*args, **extra)
+
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Read the arguments of the group itself."""
+        with safe_usage():
+            return super().make_context(*args, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; every error that is no usage error ends here."""
         try:
-            with _listening():
+            with _listening(), safe_usage():
                 return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
@@ -136,8 +151,8 @@ def _listening() -> Iterator[None]:
 
 
 def _failed(ctx: click.Context, message: str) -> click.ClickException:
-    left = _work_left(ctx)
-    return click.ClickException(f"{message}\n{left}" if left else message)
+    lines = [shown(line) for line in (message, _work_left(ctx)) if line]
+    return click.ClickException(fitted("\n".join(lines), getattr(sys.stderr, "encoding", None)))
 
 
 def _work_left(ctx: click.Context) -> str:
@@ -156,18 +171,16 @@ def _trace(ctx: click.Context) -> None:
     if ctx.meta.get(VERBOSE):
         import traceback
 
-        click.echo(traceback.format_exc(), err=True, nl=False)
+        say(*traceback.format_exc().rstrip("\n").split("\n"))
 
 
 def stop_now(ctx: click.Context) -> NoReturn:
     """End the process at once with 130: threads at work would otherwise hold the exit up until they are done."""
     written = ctx.meta.get(WRITTEN)
     ending = f"complete before that: {', '.join(written)}" if written else "nothing written"
-    on_its_line = "\n" if sys.stderr is not None and sys.stderr.isatty() else ""  # after the ^C of the terminal
-    click.echo(f"{on_its_line}interrupted, {ending}", err=True)
+    on_its_line = [""] if sys.stderr is not None and sys.stderr.isatty() else []  # after the ^C of the terminal
     left = _work_left(ctx)
-    if left:
-        click.echo(left, err=True)
+    say(*on_its_line, f"interrupted, {ending}", *([left] if left else []))
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

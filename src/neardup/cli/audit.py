@@ -5,7 +5,6 @@ Here: the options and the order of events. The audit is made by ``neardup.auditi
 
 from __future__ import annotations
 
-import json as jsonlib
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ import click
 
 from neardup.cli import WRITTEN, options
 from neardup.cli.options import Checked
+from neardup.cli.voice import print_json, say
 from neardup.errors import InputError
 from neardup.params import DEFAULT_AUDIT, DEFAULT_SEED
 
@@ -118,9 +118,9 @@ def command(
     audit = _run(ctx, inputs, search, misses, plot, **sample, quiet=quiet)
     with stdout_errors():
         if json:
-            click.echo(jsonlib.dumps(audit.as_dict(), ensure_ascii=False, indent=2))
+            print_json(audit.as_dict())
         else:
-            click.echo("\n".join(audit_lines(audit, files=files)))
+            say(*audit_lines(audit, files=files, is_alone=True), err=False)
     if audit.is_broken:
         ctx.exit(BROKEN)
 

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 
 from neardup.auditing import Audit, AuditBin, shown
 from neardup.cli.summary import LABEL_WIDTH, counted, duration, labelled, megabytes, similarity_text
+from neardup.passed import passed_rows
 
 __all__ = ["audit_lines"]
 
 
-def audit_lines(audit: Audit, *, files: Sequence[str]) -> list[str]:
-    """Return an audit for a person, a line an item, the verdict last."""
+def audit_lines(audit: Audit, *, files: Sequence[str], is_alone: bool = False) -> list[str]:
+    """Return an audit for a person, a line an item, the verdict last; ``is_alone``: no summary tells what was read."""
     rows = [
         ("documents", _documents(audit)),
+        *(_left_out(audit) if is_alone else []),
         ("true pairs", f"{counted(audit.pairs, 'pair')} with a document of the sample, {audit.found:,} found"),
         ("recall", _recall(audit)),
         ("promise", _promise(audit)),
@@ -29,6 +31,11 @@ def audit_lines(audit: Audit, *, files: Sequence[str]) -> list[str]:
 def _documents(audit: Audit) -> str:
     texts = counted(audit.documents, "distinct text")
     return f"{texts}, {audit.sampled:,} drawn (sample seed {audit.sample_seed})"
+
+
+def _left_out(audit: Audit) -> list[tuple[str, str]]:
+    told = f"{counted(audit.bad, 'bad record')}, {counted(audit.blank, 'blank line')}"
+    return [*([("left out", told)] if audit.bad or audit.blank else []), *passed_rows(audit.passed_over)]
 
 
 def _recall(audit: Audit) -> str:

@@ -16,6 +16,7 @@ import click
 from click.core import ParameterSource
 
 from neardup.cli import WRITTEN, options, working
+from neardup.cli.voice import print_json, say
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
@@ -111,11 +112,11 @@ def command(
         ctx.meta[WRITTEN] = [str(html)]
     with stdout_errors():
         if json:
-            click.echo(_as_json({"a": names[0], "b": names[1], **found.as_dict()}))
+            print_json(_as_json({"a": names[0], "b": names[1], **found.as_dict()}))
         else:
             from neardup.cli.compare_text import facts, print_texts
 
-            click.echo("\n".join(facts(found, names)))
+            say(*facts(found, names), err=False)
             print_texts(found, names, is_full=full)
     if not quiet:
         _tell(found, html, seconds=time.perf_counter() - begin, verbose=verbose)
@@ -248,12 +249,11 @@ def _tell(found: Comparison, html: Path | None, *, seconds: float, verbose: bool
     from neardup.cli.summary import counted, duration, labelled, similarity_text
 
     rows = [("written", str(html))] if html is not None else []
-    for line in labelled([*rows, *whole_spec(found.spec.as_dict(), verbose=verbose)]):
-        click.echo(line, err=True)
+    say(*labelled([*rows, *whole_spec(found.spec.as_dict(), verbose=verbose)]))
     parts = [
         f"similarity {similarity_text(found.jaccard, found.spec.threshold)}",
         f"{counted(len(found.passages.a), 'passage')} in A, {len(found.passages.b):,} in B",
         duration(seconds),
         f"spec {found.spec.id}",
     ]
-    click.echo(f"neardup: {', '.join(parts)}", err=True)
+    say(f"neardup: {', '.join(parts)}")

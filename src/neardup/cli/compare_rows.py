@@ -7,11 +7,12 @@ in ``compare_text``.
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+
+from neardup.shown import is_hidden
 
 __all__ = ["Mark", "Piece", "Row", "rows_of", "shown_name"]
 
@@ -34,7 +35,6 @@ _NAMES = {
     "\u202b": "RLE", "\u202c": "PDF", "\u202d": "LRO", "\u202e": "RLO", "\u2060": "WJ", "\u2066": "LRI",
     "\u2067": "RLI", "\u2068": "FSI", "\u2069": "PDI", "\ufeff": "BOM",
 }  # fmt: skip
-_BLANK_LETTERS = frozenset("\u115f\u1160\u17b4\u17b5\u3164\uffa0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +130,7 @@ def _cells(text: str) -> int:
     return cell_len(text)
 
 
-@lru_cache(maxsize=4096)
-def _is_hidden(char: str) -> bool:
-    """Whether a character is shown by name: a control, a format character (bidi, joiners), or none at all."""
-    category = unicodedata.category(char)
-    return category[0] == "C" or category in ("Zl", "Zp") or char in _BLANK_LETTERS or char == "\u034f"
+_is_hidden = lru_cache(maxsize=4096)(is_hidden)
 
 
 def _brackets(mark: Mark, is_plain: bool) -> tuple[str, str]:

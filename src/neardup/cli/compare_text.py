@@ -13,7 +13,8 @@ from itertools import groupby, islice, zip_longest
 from typing import TYPE_CHECKING
 
 from neardup.cli.compare_rows import Mark, Piece, Row, rows_of
-from neardup.cli.summary import counted, labelled, percent, printable, similarity_text
+from neardup.cli.summary import counted, labelled, percent, similarity_text
+from neardup.shown import NARROW, shown
 
 if TYPE_CHECKING:
     from neardup.comparing import Comparison
@@ -49,7 +50,7 @@ def facts(found: Comparison, names: tuple[str, str]) -> list[str]:
     here = _bands(found)
     rows = [
         *(
-            (name, f"{printable(given)}: {counted(len(text), 'character')}, {counted(size, 'distinct shingle')}")
+            (name, f"{given}: {counted(len(text), 'character')}, {counted(size, 'distinct shingle')}")
             for name, given, text, size in zip("AB", names, found.texts, (size_a, size_b), strict=True)
         ),
         (
@@ -106,7 +107,7 @@ def print_texts(found: Comparison, names: tuple[str, str], *, is_full: bool) -> 
         rows_of(text, shown, own, width=width, is_plain=is_plain) or [Row([Piece("(empty)", 7, "note")], None)]
         for text, shown, own in zip(found.texts, windows, marks, strict=True)
     ]
-    titles = [[(f"{name}  {printable(given)}", "bold")] for name, given in zip("AB", names, strict=True)]
+    titles = [[(f"{name}  {shown(given)}", "bold")] for name, given in zip("AB", names, strict=True)]
     if is_wide:
         lines = _beside(sides, chain(found.passages), titles, gutter=gutter, width=width)
         lines = (_trimmed(line, is_plain) for line in lines)
@@ -258,14 +259,14 @@ def _print(console: object, lines: Iterator[Line]) -> None:
     while part := list(islice(lines, _AT_ONCE)):
         segments: list[Segment] = []
         for line in part:
-            for shown, style in line:
+            for words, style in line:
                 if style not in styles:
                     styles[style] = Style.parse(style)
-                segments.append(Segment(shown, styles[style]))
+                segments.append(Segment(words, styles[style]))
             segments.append(Segment.line())
         with console.capture() as captured:
             console.print(Segments(segments), soft_wrap=True, end="")
         text = captured.get()
         if not encoding.startswith("utf"):
-            text = text.encode(encoding, "replace").decode(encoding)
-        click.echo(text, nl=False, color=True)
+            text = text.encode(encoding, NARROW).decode(encoding)
+        click.echo(text, file=sys.stdout, nl=False, color=True)

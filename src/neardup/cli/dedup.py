@@ -6,7 +6,6 @@ write the table of removals and then the copies, tell. What goes is decided in `
 
 from __future__ import annotations
 
-import json as jsonlib
 import os
 import time
 from contextlib import ExitStack
@@ -19,6 +18,7 @@ import click
 from neardup import params
 from neardup.cli import WRITTEN, options, silence_stdout
 from neardup.cli.find import check_banding, check_exact, check_voices, stdout_errors
+from neardup.cli.voice import print_json, say
 from neardup.cli.working import STDOUT
 from neardup.errors import InputError
 
@@ -265,7 +265,7 @@ def _run(
             summary["plan"] = planned.as_dict()
         faults = run.ledger.faults
     if planned is not None and not (quiet or json):
-        click.echo("\n".join([*plan_lines(planned, inputs=[], options=[]), ""]), err=True)
+        say(*plan_lines(planned, inputs=[], options=[]), "")
     _tell(summary, faults, plan, seconds=seconds, json=json, quiet=quiet, verbose=verbose)
 
 
@@ -346,14 +346,14 @@ def _tell(
     summary = with_writing(summary, seconds)
     if json:
         with stdout_errors():
-            click.echo(jsonlib.dumps(summary, ensure_ascii=False, indent=2))
+            print_json(summary)
     if quiet:
         return
     if not json:
         files = [*_copies(plan.output, len(summary["written"])), *plan.files]
         for line in clean_lines(summary, faults=faults, files=files, verbose=verbose):
-            click.secho(line, err=True, fg="red" if line.startswith(ALARM) else None)
-    click.echo(clean_closing_line(summary), err=True)
+            say(line, fg="red" if line.startswith(ALARM) else None)
+    say(clean_closing_line(summary))
 
 
 def _copies(output: str | None, count: int) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from neardup.cli import options
+from neardup.cli.voice import say
 
 __all__ = ["command"]
 
@@ -52,6 +53,6 @@ def command(ctx: click.Context, /, *, output: Path, quiet: bool) -> None:
         files.open(texts).write(demo.read())
     args = [str(texts), "-t", THRESHOLD, "--sources", SOURCES, "--title", TITLE, "-o", str(output / "report")]
     if not quiet:
-        click.echo(f"neardup report {shlex.join(args)}", err=True)
+        say(f"neardup report {shlex.join(args)}")
     with report.make_context("report", [*args, "--quiet"] if quiet else args, parent=ctx) as inner:
         report.invoke(inner)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neardup.cli import working
+from neardup.cli.voice import print_json, say
 
 if TYPE_CHECKING:
     from neardup.formats import Reader
@@ -44,9 +44,9 @@ def show_plan(
         plan = working.in_background(ctx, lambda: make_plan(reader, spec, search, stoppable), stoppable)
     with stdout_errors():
         if json:
-            click.echo(jsonlib.dumps(plan.as_dict(), ensure_ascii=False, indent=2))
+            print_json(plan.as_dict())
         else:
-            click.echo("\n".join(plan_lines(plan, inputs=[], options=[])))
+            say(*plan_lines(plan, inputs=[], options=[]), err=False)
 
 
 def make_plan(reader: Reader, spec: Spec, search: dict[str, Any], observer: working.Stoppable) -> Plan:

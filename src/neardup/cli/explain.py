@@ -14,7 +14,9 @@ import click
 
 from neardup import params
 from neardup.cli import options
+from neardup.cli.voice import print_json, say
 from neardup.errors import InputError
+from neardup.shown import shown
 
 __all__ = ["command"]
 
@@ -148,7 +150,10 @@ def command(
         seen = explain(documents, rows=() if rows is None else rows.split(","), **choices)
     except InputError as exc:
         raise click.UsageError(str(exc)) from exc
-    click.echo(_as_json(seen.as_dict()) if json else str(seen))
+    if json:
+        print_json(_as_json(seen.as_dict()))
+    else:
+        say(*str(seen).split("\n"), err=False)
 
 
 def _items(text: str) -> list[str]:
@@ -167,7 +172,7 @@ def _read(files: tuple[Path, ...]) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in files:
         name = "stdin" if str(path) == "-" else str(path) if short.count(path.name) > 1 else path.name
-        name = name if name.isprintable() else ascii(name)
+        name = shown(name)
         if name in found:
             raise click.UsageError(f"{name} is given twice. Give each file once.")
         try:

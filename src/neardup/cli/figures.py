@@ -13,6 +13,7 @@ import click
 
 from neardup.cli import WRITTEN, options
 from neardup.cli.find import check_banding, check_voices, stdout_errors
+from neardup.cli.voice import print_names, say
 
 __all__ = ["FIGURE_FORMATS", "FIGURE_NAMES", "command"]
 
@@ -86,8 +87,7 @@ def command(
     begin = time.perf_counter()
     written = _run(ctx, inputs, search, output, names=only, formats=formats or ("png",), quiet=quiet)
     with stdout_errors():
-        for name in written:
-            click.echo(name)
+        print_names(written)
     if not quiet:
         _tell(len(written), output, time.perf_counter() - begin)
 
@@ -105,7 +105,9 @@ def _run(
     """Search, draw and write; the names of the files are kept for the message on Ctrl-C as they are complete."""
     from neardup import drawing
     from neardup.cli import working
+    from neardup.cli.index.shared import left_out
     from neardup.cli.progress import observer
+    from neardup.cli.summary import labelled
     from neardup.formats import open_inputs
     from neardup.reports.style import check_matplotlib
 
@@ -131,10 +133,12 @@ def _run(
 
         with working.kept(ctx, run, ()):
             working.in_background(ctx, work, stoppable)
+    if not quiet:
+        say(*labelled(left_out(run.ledger.bad, run.ledger.blank, reader.passed_over)))
     return written
 
 
 def _tell(files: int, output: str, seconds: float) -> None:
     from neardup.cli.summary import counted, duration
 
-    click.echo(f"neardup: {counted(files, 'file')} in {output}, {duration(seconds)}", err=True)
+    say(f"neardup: {counted(files, 'file')} in {output}, {duration(seconds)}")

@@ -7,7 +7,6 @@ itself is in ``neardup.runs``; how a run is set up and ended is in ``working``, 
 
 from __future__ import annotations
 
-import json as jsonlib
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neardup.cli import WRITTEN, options, silence_stdout, working
+from neardup.cli.voice import print_json, say
 from neardup.cli.working import STDOUT
 from neardup.errors import InputError
 from neardup.params import CONTAINMENT, DEFAULT_SKETCH, Bands
@@ -363,7 +363,7 @@ def tell(
     summary = with_writing(summary, seconds)
     if json:
         with stdout_errors():
-            click.echo(jsonlib.dumps(summary, ensure_ascii=False, indent=2))
+            print_json(summary)
     if quiet:
         return
     if not json:
@@ -372,5 +372,5 @@ def tell(
             from neardup.cli.audit_text import audit_lines
 
             lines += ["", *audit_lines(audited, files=[]), ""]
-        click.echo("\n".join(lines), err=True)
-    click.echo(closing_line(summary), err=True)
+        say(*lines)
+    say(closing_line(summary))

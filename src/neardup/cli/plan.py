@@ -5,7 +5,6 @@ Here: the options and the order of events. The plan is made by ``neardup.plannin
 
 from __future__ import annotations
 
-import json as jsonlib
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import click
 
 from neardup.cli import options
 from neardup.cli.options import Checked
+from neardup.cli.voice import print_json, say
 from neardup.errors import InputError
 from neardup.params import DEFAULT_WEIGHTS
 
@@ -110,9 +110,9 @@ def command(
         plot_spec(made.spec, plot)
     with stdout_errors():
         if json:
-            click.echo(jsonlib.dumps(made.as_dict(), ensure_ascii=False, indent=2))
+            print_json(made.as_dict())
         else:
-            click.echo("\n".join(plan_lines(made, inputs=[str(path) for path in inputs], options=_typed(ctx, search))))
+            say(*plan_lines(made, inputs=[str(path) for path in inputs], options=_typed(ctx, search)), err=False)
 
 
 def _check_plot(inputs: tuple[Path, ...], plot: str, glob: str | None) -> None:

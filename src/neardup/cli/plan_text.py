@@ -6,7 +6,8 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from neardup.cli.summary import counted, duration, megabytes, percent
+from neardup.cli.summary import counted, duration, labelled, megabytes, percent
+from neardup.passed import passed_rows
 
 if TYPE_CHECKING:
     from neardup.planning import Collected, Option, Plan
@@ -45,8 +46,9 @@ def _collection(found: Collected) -> list[str]:
         f"documents     {found.documents:,} ({megabytes(found.bytes)}), {found.exact_copies:,} exact copies,"
         f" {found.distinct:,} distinct texts"
     ]
-    if found.bad:
-        lines.append(f"left out      {counted(found.bad, 'bad record')}")
+    if found.bad or found.blank:
+        lines.append(f"left out      {counted(found.bad, 'bad record')}, {counted(found.blank, 'blank line')}")
+    lines += labelled(passed_rows(found.passed_over))
     if sizes:
         lines += _wrapped((f"{name} {megabytes(sizes[key])}" for key, name in _QUANTILES), "sizes")
     share = percent(found.sampled, found.distinct) if found.distinct else "none"

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from neardup.cli.summary import duration, megabytes
+from neardup.shown import shown
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -110,7 +111,7 @@ class Lines:
         return f"{self._label}: {share:.0%}, {amount}{left}"
 
     def _say(self, text: str) -> None:
-        self._stream.write(f"neardup: {text}\n")
+        self._stream.write(f"neardup: {shown(text)}\n")
         self._stream.flush()
 
 
@@ -136,7 +137,7 @@ class Bar:
 
     def note(self, message: str) -> None:
         """See Watching."""
-        self._progress.console.print(f"neardup: {message}", markup=False, highlight=False)
+        self._progress.console.print(f"neardup: {shown(message)}", markup=False, highlight=False)
 
 
 def _amount(done: int, total: int | None, unit: str) -> str:

@@ -18,6 +18,7 @@ from click.core import ParameterSource
 from neardup import params
 from neardup.cli import WRITTEN, options
 from neardup.cli.find import check_banding, check_exact, check_measure, check_voices
+from neardup.cli.voice import say
 from neardup.cli.working import STDOUT
 from neardup.errors import InputError
 
@@ -260,7 +261,7 @@ def _tell(
             from neardup.cli.audit_text import audit_lines
 
             lines += ["", *audit_lines(audited, files=[]), ""]
-        click.echo("\n".join(lines), err=True)
+        say(*lines)
     parts = [
         counted(summary["documents"], "document"),
         counted(summary["pairs"], "pair"),
@@ -269,4 +270,4 @@ def _tell(
         f"spec {summary['spec_id']}",
         f"report in {page} ({megabytes(reported.bytes)}, {counted(reported.files, 'file')})",
     ]
-    click.echo(f"neardup: {', '.join(parts)}", err=True)
+    say(f"neardup: {', '.join(parts)}")

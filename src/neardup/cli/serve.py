@@ -13,6 +13,7 @@ import click
 
 from neardup.cli import options
 from neardup.cli.options import Checked
+from neardup.cli.voice import say
 from neardup.errors import InputError
 from neardup.params import parse_memory
 
@@ -162,7 +163,7 @@ def command(
     def ready(address: str) -> None:
         if not quiet:
             kind = " for reading only" if read_only else ""
-            click.echo(f"serving {index} ({len(opened)} documents){kind} on {address}", err=True)
+            say(f"serving {index} ({len(opened)} documents){kind} on {address}")
 
     from neardup.index import Index
 
@@ -178,5 +179,5 @@ def _token(file: Path) -> str:
     except InputError as exc:
         raise click.UsageError(str(exc)) from exc
     if warning is not None:
-        click.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}")
     return token

@@ -1,6 +1,7 @@
 """What a run says when it is over: the summary, its closing line, and the table of pairs on a terminal.
 
-Everything here turns figures into text and decides nothing; how a figure is written is in ``neardup.reports.wording``.
+Everything here turns figures into text and decides nothing; how a figure is written is in ``neardup.reports.wording``,
+and what would steer a terminal is escaped in ``voice``.
 """
 
 from __future__ import annotations
@@ -8,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from neardup.passed import PassedOver, passed_rows
 from neardup.reports.wording import counted, duration, megabytes, percent, similarity_text
+from neardup.shown import shown
 
 __all__ = [
     "ALARM",
@@ -22,7 +25,6 @@ __all__ = [
     "megabytes",
     "percent",
     "print_pairs",
-    "printable",
     "similarity_text",
     "summary_lines",
     "with_writing",
@@ -37,11 +39,6 @@ SOURCES_SHOWN = 10
 ALARM = "ALARM"
 """How the line of a source that lost too much begins."""
 LABEL_WIDTH = 14
-
-
-def printable(value: object) -> str:
-    """The text with control characters escaped: what a stranger's file says must not steer the terminal."""
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in str(value))
 
 
 def with_writing(summary: Mapping[str, Any], seconds: float) -> dict[str, Any]:
@@ -97,12 +94,14 @@ def clean_lines(
     documents, removed = summary["documents"], summary["removed"]
     would = "would be " if _is_spared(summary) else ""
     share = f"{removed:,} of {counted(documents, 'document')} ({percent(removed, documents)})"
+    kept = "what can be opened is kept as it is" if summary["unreadable"] else "and kept as they are"
     protected = f"; {counted(summary['protected'], 'document')} protected" if summary["protected"] else ""
     rows = [
         *_read_rows(summary),
         ("pairs", f"{summary['pairs']:,} of distinct texts of similarity {summary['threshold']:g} or more"),
         ("removed", f"none; would be removed: {share}" if would else share),
         ("kept", f"{would}{summary['kept']:,}, by the rule {summary['keep']}{protected}"),
+        *_not_copied(summary),
         ("clusters", _clusters(summary)),
         *_crowd_rows(summary, []),
         *_source_rows(summary["sources"]),
@@ -111,7 +110,7 @@ def clean_lines(
         *([("written", ", ".join(files))] if files else []),
         *_spec_rows(summary, verbose),
     ]
-    return labelled(rows) + _fault_lines(summary, faults, fate="not compared, and kept as they are")
+    return labelled(rows) + _fault_lines(summary, faults, fate=f"not compared, {kept}")
 
 
 def clean_closing_line(summary: Mapping[str, Any]) -> str:
@@ -144,6 +143,7 @@ def _read_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("documents", _documents(summary)),
         ("left out", _left_out(summary)),
+        *passed_rows([PassedOver(**each) for each in summary["passed_over"]]),
         ("exact copies", f"{summary['exact_copies']:,}"),
         ("candidates", f"{summary['candidates']:,}; {counted(summary['checked'], 'pair')} checked exactly"),
     ]
@@ -164,11 +164,23 @@ def _spec_rows(summary: Mapping[str, Any], verbose: bool) -> list[tuple[str, str
     return [("spec", summary["spec_id"]), *details]
 
 
+def _not_copied(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What would be missed by whoever takes the copies for the whole folder."""
+    passed = [PassedOver(**each) for each in summary["passed_over"]]
+    files = sum(each.count for each in passed if not each.is_folder)
+    folders = sum(each.count for each in passed if each.is_folder)
+    told = [counted(files, "file")] * bool(files) + [counted(folders, "folder")] * bool(folders)
+    parts = [f"{' and '.join(told)} passed over"] if told else []
+    if summary["unreadable"]:
+        parts.append(f"{counted(summary['unreadable'], 'file')} that cannot be opened")
+    return [("not copied", f"{', '.join(parts)}: a clean copy has only what was read")] if parts else []
+
+
 def _clusters(summary: Mapping[str, Any]) -> str:
     if not summary["clusters"]:
         return "0"
     largest = counted(summary["largest_cluster"], "document")
-    return f"{summary['clusters']:,}; the largest has {largest}, kept is {printable(summary['largest_keeper'])}"
+    return f"{summary['clusters']:,}; the largest has {largest}, kept is {summary['largest_keeper']}"
 
 
 def _source_rows(sources: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
@@ -176,17 +188,17 @@ def _source_rows(sources: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     losers = sorted((source for source in sources if source["removed"]), key=lambda source: -source["removed"])
     if len(sources) < 2 or not losers:
         return []
-    shown = losers[:SOURCES_SHOWN]
-    width = max(len(printable(source["source"])) for source in shown)
+    listed = losers[:SOURCES_SHOWN]
+    width = max(len(shown(source["source"])) for source in listed)
     rows = [
         (
             "" if i else "sources",
-            f"{printable(source['source']):<{width}}  {source['removed']:,} of {source['documents']:,}"
+            f"{shown(source['source']):<{width}}  {source['removed']:,} of {source['documents']:,}"
             f" ({percent(source['removed'], source['documents'])})",
         )
-        for i, source in enumerate(shown)
+        for i, source in enumerate(listed)
     ]
-    rest = len(losers) - len(shown)
+    rest = len(losers) - len(listed)
     untouched = len(sources) - len(losers)
     tail = [f"{rest:,} more that lost some"] * bool(rest) + [f"{untouched:,} that lost nothing"] * bool(untouched)
     return [*rows, ("", f"and {', '.join(tail)}")] if tail else rows
@@ -194,23 +206,23 @@ def _source_rows(sources: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
 
 def _alarm_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     lost = {source["source"]: source for source in summary["sources"]}
-    shown = [lost[name] for name in summary["alarms"][:SOURCES_SHOWN]]
+    listed = [lost[name] for name in summary["alarms"][:SOURCES_SHOWN]]
     rows = [
         (
             ALARM,
-            f"{printable(source['source'])} loses {percent(source['removed'], source['documents'])} of"
+            f"{source['source']} loses {percent(source['removed'], source['documents'])} of"
             f" {counted(source['documents'], 'document')}, more than {100 * summary['alarm']:g} %",
         )
-        for source in shown
+        for source in listed
     ]
-    more = len(summary["alarms"]) - len(shown)
+    more = len(summary["alarms"]) - len(listed)
     return [*rows, (ALARM, f"and {counted(more, 'source')} more")] if more else rows
 
 
 def _documents(summary: Mapping[str, Any]) -> str:
     notes = [f"{summary['empty']:,} empty", f"{summary['short']:,} shorter than one shingle"]
     if summary["duplicate_ids"]:
-        example = printable(summary["duplicate_id_example"])
+        example = summary["duplicate_id_example"]
         notes.append(f"{summary['duplicate_ids']:,} with an id seen before, such as {example}")
     return f"{summary['documents']:,} ({megabytes(summary['bytes'])}), {', '.join(notes)}"
 
@@ -256,10 +268,7 @@ def _crowd_rows(summary: Mapping[str, Any], crowds: Sequence[Mapping[str, Any]])
     listed = sorted(crowds, key=lambda crowd: -crowd["documents"])
     whole = f"{counted(summary['crowd_documents'], 'document')} in all, listed as stars"
     rows.append(("crowds", f"{summary['crowds']:,} of {whole}"))
-    rows += [
-        ("", f"{printable(crowd['leader'])}: {counted(crowd['documents'], 'document')}")
-        for crowd in listed[:CROWDS_SHOWN]
-    ]
+    rows += [("", f"{crowd['leader']}: {counted(crowd['documents'], 'document')}") for crowd in listed[:CROWDS_SHOWN]]
     if len(listed) > CROWDS_SHOWN:
         rows.append(("", f"and {len(listed) - CROWDS_SHOWN:,} more"))
     return rows
@@ -269,9 +278,9 @@ def _fault_lines(summary: Mapping[str, Any], faults: Sequence[object], *, fate: 
     bad = summary["bad"]
     if not bad:
         return []
-    shown = [f"  {printable(fault)}" for fault in faults[:FAULTS_SHOWN]]
-    more = [f"  and {bad - len(shown):,} more"] if bad > len(shown) else []
-    return [f"bad records, {fate} ({bad:,}):", *shown, *more]
+    listed = [f"  {fault}" for fault in faults[:FAULTS_SHOWN]]
+    more = [f"  and {bad - len(listed):,} more"] if bad > len(listed) else []
+    return [f"bad records, {fate} ({bad:,}):", *listed, *more]
 
 
 def print_pairs(batches: Iterable[Any], *, threshold: float) -> None:
@@ -303,4 +312,4 @@ def _cell(value: object, threshold: float) -> str:
         return ""
     if isinstance(value, float):
         return similarity_text(value, threshold)
-    return str(value).lower() if isinstance(value, bool) else printable(value)
+    return str(value).lower() if isinstance(value, bool) else shown(value)

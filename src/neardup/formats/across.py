@@ -33,6 +33,6 @@ def open_across(inputs: Any, against: Any, **reading: Any) -> Reader:
                 f"{path} is an input, and the inputs are held against it too. Leave it out on one side; a collection "
                 "is compared with itself when nothing is named to hold it against."
             )
-    both = reader.joined(other.parts)
+    both = reader.joined(other.parts, other.passed_over)
     both.across = [part.name for part in other.parts]
     return both

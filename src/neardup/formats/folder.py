@@ -23,6 +23,7 @@ from neardup.formats.documents import Unreadable, read_document
 from neardup.formats.items import split_items
 from neardup.formats.source import BATCH_BYTES, Faults, ReadOptions, Task
 from neardup.formats.streams import ByteStream, read_all
+from neardup.shown import shown
 from neardup.types import Batch, Documents
 
 __all__ = ["FilesSource", "TextFile", "shown_path"]
@@ -111,7 +112,7 @@ class FilesSource:
         except InputError as exc:
             if self._options.on_bad != "skip":
                 raise
-            faults.add(1, str(exc).removeprefix(f"{path} "), source=path)
+            faults.add(1, str(exc).removeprefix(f"{shown(path)} "), source=path)
             return None
         try:
             text.decode("utf-8")
@@ -123,5 +124,8 @@ class FilesSource:
 
 
 def shown_path(path: str) -> str:
-    """The path as valid Unicode: bytes of a name that are no UTF-8 are written as ``\\xff``."""
+    """The path as valid Unicode: bytes of a name that are no UTF-8 are written as ``\\xff``.
+
+    This is data, such as an id, and keeps control characters; for people's eyes ``neardup.shown`` escapes them.
+    """
     return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -21,6 +21,7 @@ from neardup.formats.resolve import INPUT_FORMATS, Resolver, suffix_format
 from neardup.formats.source import BATCH_DOCUMENTS, ReadOptions, Source, Task
 from neardup.formats.streams import text_codec
 from neardup.params import BOILERPLATE
+from neardup.passed import PassedOver, together
 
 __all__ = ["INPUT_FORMATS", "Reader", "open_inputs"]
 
@@ -31,7 +32,12 @@ class Reader:
     """Sources in order, and their tasks one after the other."""
 
     def __init__(
-        self, sources: Sequence[Source], names: Sequence[str], settings: ReadOptions, value: Any = None
+        self,
+        sources: Sequence[Source],
+        names: Sequence[str],
+        settings: ReadOptions,
+        value: Any = None,
+        passed_over: Sequence[PassedOver] = (),
     ) -> None:
         self.parts = list(sources)
         """The sources, in order."""
@@ -42,6 +48,8 @@ class Reader:
         """What was given, when it is no path."""
         self.written_parts = self.parts
         """The sources of which clean copies are wanted."""
+        self.passed_over = tuple(passed_over)
+        """What the folders and patterns hold and is not read."""
         self.across: list[str] | None = None
         """Names of the last sources, where pairs are wanted only between these and those before them."""
 
@@ -60,9 +68,10 @@ class Reader:
         """The folder that was given, when it was the only input."""
         return self.sources[0] if len(self.sources) == 1 and os.path.isdir(self.sources[0]) else None
 
-    def joined(self, more: Sequence[Source]) -> Reader:
+    def joined(self, more: Sequence[Source], passed_over: Sequence[PassedOver]) -> Reader:
         """This reader with further sources behind its own, which are read and not written."""
-        both = Reader([*self.parts, *more], self.sources, self.options, self.value)
+        passed = together([*self.passed_over, *passed_over])
+        both = Reader([*self.parts, *more], self.sources, self.options, self.value, passed)
         both.written_parts = self.parts
         return both
 
@@ -163,8 +172,9 @@ def open_inputs(
         )
         return Reader([value], [value.name], options, inputs)
     patterns = (glob,) if isinstance(glob, str) else tuple(glob) if glob is not None else None
-    sources = Resolver(options, patterns, input_format).sources(paths)
-    return Reader(sources, [shown_path(path) for path in paths], options)
+    resolver = Resolver(options, patterns, input_format)
+    sources = resolver.sources(paths)
+    return Reader(sources, [shown_path(path) for path in paths], options, passed_over=resolver.passing.table())
 
 
 def _check_choice(value: str, known: Sequence[str], name: str) -> None:

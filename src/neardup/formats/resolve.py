@@ -28,12 +28,13 @@ from neardup.formats.arrow import IpcSource, OpenFile, ParquetSource
 from neardup.formats.delimited import DelimitedSource
 from neardup.formats.documents import DOCUMENT_SUFFIXES
 from neardup.formats.folder import FilesSource, TextFile, shown_path
-from neardup.formats.hf import DATASET, DatasetSource, dataset_folders, open_dataset
+from neardup.formats.hf import DATASET, DICT_FILE, INFO_FILE, STATE_FILE, DatasetSource, dataset_folders, open_dataset
 from neardup.formats.jsonl import JsonlSource
 from neardup.formats.lines import LinesSource
 from neardup.formats.source import ReadOptions, Source
 from neardup.formats.streams import ByteStream, open_bytes, read_all
 from neardup.formats.walk import DEFAULT_GLOBS, TEXT_GLOBS, Found, common_suffix, glob_files, look_at, walk_folder
+from neardup.passed import BESIDE, Passing, conversion
 
 __all__ = ["DOCUMENT", "INPUT_FORMATS", "Resolver", "suffix_format"]
 
@@ -81,6 +82,8 @@ class Resolver:
         self._patterns = patterns
         self._format = input_format
         self._given: dict[str, str] = {}
+        self.passing = Passing()
+        """What the folders and patterns hold and is not read."""
 
     def sources(self, paths: Sequence[str]) -> list[Source]:
         """The sources of all paths, in order.
@@ -105,7 +108,7 @@ class Resolver:
         if _is_stream(path):
             return [self._stream(path)]
         if not os.path.lexists(path) and not _GLOB_CHARACTERS.isdisjoint(path):
-            files = glob_files(path)
+            files = glob_files(path, self.passing)
             if not files:
                 raise InputError(f"no file matches {path}. Check the pattern and the folder that it begins in.")
         else:
@@ -120,13 +123,21 @@ class Resolver:
         if self._patterns or self._format is not None:
             return []
         splits = dataset_folders(folder)
+        self._pass_beside(folder, splits)
         for split in splits:
             self._once([look_at(path, os.path.realpath(path)) for path in open_dataset(split).paths], folder)
         return [_Input(Found(split, 0, os.path.realpath(split)), DATASET) for split in splits]
 
+    def _pass_beside(self, folder: str, splits: Sequence[str]) -> None:
+        """Note what lies beside the files of datasets, which alone are read."""
+        for each in {folder, *splits} if splits else ():
+            parts = open_dataset(each).shards if each in splits else map(os.path.basename, splits)
+            for entry in {*os.listdir(each)} - {*parts, DICT_FILE, STATE_FILE, INFO_FILE}:
+                self.passing.note(BESIDE, os.path.join(each, entry))
+
     def _folder(self, folder: str) -> list[_Input]:
         patterns = self._patterns or self._format_globs()
-        files = walk_folder(folder, patterns)
+        files = walk_folder(folder, patterns, self.passing)
         if not files:
             *others, last = patterns or DEFAULT_GLOBS
             named = f"{', '.join(others)} or {last}" if others else last
@@ -259,4 +270,6 @@ def _other_glob(folder: str) -> str:
     suffix, count = common
     pattern = f"*{suffix}" if suffix else "*"
     kind = f"{count} file{'s' if count > 1 else ''} *{suffix}" if suffix else f"{count} without a suffix"
+    if (cure := conversion(suffix)) is not None:
+        return f" It holds {kind}: {cure}."
     return f" It holds {kind}: take others with --glob, such as --glob '{pattern}'."

@@ -28,6 +28,7 @@ from neardup.errors import InputError, OutputError, did_you_mean
 from neardup.formats.arrays import strings
 from neardup.formats.arrays import text as scalar
 from neardup.formats.atomic import AtomicFiles, output_error, remove_parts
+from neardup.formats.stdout import stdout_bytes
 from neardup.types import I64
 
 __all__ = [
@@ -145,11 +146,10 @@ def _is_file_or_new(target: str | Path) -> bool:
 
 
 def _write_stdout(table: pa.Table | pa.RecordBatchReader, format: str, spec: dict[str, Any]) -> None:
-    stream = getattr(sys.stdout, "buffer", None)
-    if stream is None:
+    if getattr(sys.stdout, "buffer", None) is None:
         raise OutputError("stdout is closed. Give a file for the output.")
     try:
-        sys.stdout.flush()
+        stream = stdout_bytes()
         _write(table, stream, format, spec, None)
         stream.flush()
     except BrokenPipeError:

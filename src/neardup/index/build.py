@@ -30,7 +30,7 @@ def bulk_load(core: Core, reader: Reader, on_duplicate: str, *, threads: int, ob
     """
     observer.stage("build", reader.total_bytes, "bytes")
     load = _Load(core)
-    read = Added()
+    read = Added(passed_over=reader.passed_over)
     with core.truth.writing() as writing:
         for batch, incoming in of_batches(core.maker, reader.tasks(), threads):
             if len(incoming):

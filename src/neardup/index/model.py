@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from neardup.passed import PassedOver
 from neardup.types import MOST_FAULTS, Fault
 
 __all__ = ["Added", "Admission", "ContainedHit", "Hit", "IndexInfo", "Stored", "Verified"]
@@ -71,6 +72,8 @@ class Added(_Plain):
     """Blank lines passed over."""
     faults: tuple[Fault, ...] = ()
     """The first bad records, with reasons."""
+    passed_over: tuple[PassedOver, ...] = ()
+    """Files and folders that the inputs hold and that were not read."""
 
     def __add__(self, other: Added) -> Added:
         total = Added(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))

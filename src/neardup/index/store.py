@@ -247,7 +247,7 @@ class Index(Asking):
         reader = self._reader(documents, encoding=encoding, boilerplate=boilerplate, on_bad=on_bad, **reading)
         watching = observer or Silent()
         watching.stage("add", reader.total_bytes, "bytes")
-        total = Added()
+        total = Added(passed_over=reader.passed_over)
         for batch, incoming in of_batches(self._core.maker, reader.tasks(), self._core.threads):
             status = self._store(incoming, on_duplicate, strict=True)
             total += _counted(incoming, status) + Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))

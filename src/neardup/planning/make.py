@@ -112,7 +112,7 @@ def make_plan(
             _rule_option(rule, _option(setting, measured.predict(setting)), spec.threshold)
             for rule, setting in by_every_rule(spec, target, weights)
         ),
-        collection=measured.collected(),
+        collection=measured.collected(reader.passed_over),
         exact=measured.exact,
         threads=measured.room.threads,
         memory_limit=budget.limit,

@@ -8,6 +8,7 @@ import numpy as np
 
 from neardup.formats import Ledger, Reader
 from neardup.params import Spec
+from neardup.passed import PassedOver
 from neardup.pipeline.census import Census, documents_with_partner, find_crowds, take_census
 from neardup.pipeline.observe import Observer
 from neardup.pipeline.profile import Sample, Survey, survey
@@ -95,7 +96,7 @@ class Measured:
             return None
         return predict_exact(self.profile, self.speeds, self.trials, threshold=self.spec.threshold, room=self.room)
 
-    def collected(self) -> Collected:
+    def collected(self, passed_over: tuple[PassedOver, ...]) -> Collected:
         found, profile = self.survey, self.profile
         places = [min(found.documents - 1, int(q * found.documents)) for q in QUANTILES] if found.documents else []
         return Collected(
@@ -110,6 +111,8 @@ class Measured:
             similarity=_histogram(profile),
             crowds=profile.crowds,
             crowd_documents=round(profile.crowd_documents),
+            blank=found.blank,
+            passed_over=passed_over,
         )
 
 

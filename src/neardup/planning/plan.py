@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from neardup.params import Bands, Spec
+from neardup.passed import PassedOver
 from neardup.tuning.costs import Estimate, Range
 
 __all__ = ["Collected", "Option", "Plan", "RuleOption", "is_as_fast"]
@@ -74,6 +75,10 @@ class Collected:
     """Pairs in 20 equal bins of similarity from 0 to 1, as estimated by signatures."""
     crowds: int
     crowd_documents: int
+    blank: int = 0
+    """Blank lines passed over."""
+    passed_over: tuple[PassedOver, ...] = ()
+    """Files and folders that the inputs hold and that were not read."""
 
 
 @dataclass(frozen=True, slots=True)

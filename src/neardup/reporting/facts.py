@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from neardup.params import CONTAINMENT
+from neardup.passed import passed_words
 from neardup.reporting.chosen import LONG, Chosen
 from neardup.reporting.curve import Count, Linked
 from neardup.reporting.ground import Ground
@@ -35,6 +36,7 @@ def facts(ground: Ground, summary: Summary, linked: Linked, audit: Mapping[str, 
         ("inputs", ", ".join(ground.run.reader.sources)),
         ("documents", f"{summary.documents:,} ({megabytes(summary.bytes)} of text)"),
         ("left out", f"{counted(summary.bad, 'bad record')}, {counted(summary.blank, 'blank line')}"),
+        *([("passed over", passed_words(summary.passed_over))] if summary.passed_over else []),
         ("empty", f"{counted(summary.empty, 'document')} without a shingle, in no pair"),
         ("short", f"{counted(summary.short, 'document')} of less than one shingle, compared as a whole"),
         ("repeated ids", _repeated(summary)),

@@ -13,6 +13,7 @@ import traceback
 import msgspec
 
 from neardup.errors import InputError, NeardupError, OutputError
+from neardup.shown import shown
 
 __all__ = ["Disconnected", "Problem", "problem_of"]
 
@@ -75,6 +76,6 @@ def problem_of(exc: Exception) -> Problem:
         return Problem(507, str(exc))
     incident = secrets.token_hex(4)
     told = f"{exc}\n" if isinstance(exc, NeardupError) else "".join(traceback.format_exception(exc))
-    sys.stderr.write(f"incident {incident}: {told}")
+    sys.stderr.write("".join(f"{shown(line)}\n" for line in f"incident {incident}: {told}".rstrip("\n").split("\n")))
     sys.stderr.flush()
     return Problem(500, f"the service failed; its stderr tells more under incident {incident}.", incident=incident)

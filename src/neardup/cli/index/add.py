@@ -164,16 +164,15 @@ def _admit(
     rows = [
         ("added", f"{new:,} of {counted(counts.documents, 'document')}"),
         ("not added", f"{near:,} near to another, {skipped:,} with an id that was there"),
-        shared.left_out(counts.bad, counts.blank),
+        *shared.left_out(counts.bad, counts.blank, counts.passed_over),
         ("in the index", counted(documents, "document")),
         ("time", duration(seconds)),
         *([("written", ", ".join(files))] if files else []),
         *shared.id_and_spec(spec, verbose=verbose),
     ]
     summary = {
-        "read": counts.documents, "added": new, "near": near, "skipped": skipped, "bad": counts.bad,
-        "blank": counts.blank, "threshold": least, "documents": documents, "seconds": round(seconds, 4),
-        "spec_id": spec.id,
+        "read": counts.documents, "added": new, "near": near, "skipped": skipped, **counts.left_out,
+        "threshold": least, "documents": documents, "seconds": round(seconds, 4), "spec_id": spec.id,
     }  # fmt: skip
     closing = [
         counted(counts.documents, "document"),

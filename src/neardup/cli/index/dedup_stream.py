@@ -13,6 +13,7 @@ import click
 
 from neardup.cli import options
 from neardup.cli.index import shared
+from neardup.cli.voice import say
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def command(
         stream = _open(stack, held, index, inputs, output, removed, reading)
         stream.how = {"threshold": threshold, "on_duplicate": on_duplicate}
         if not quiet and stream.paid:
-            click.echo(f"neardup: {stream.paid:,} lines written that a run that was killed had not", err=True)
+            say(f"neardup: {stream.paid:,} lines written that a run that was killed had not")
         _run(ctx, stream, [str(path) for path in inputs])
         documents, spec = len(held), held.spec
     _tell(stream, documents, spec, time.perf_counter() - begin, json=json, quiet=quiet, verbose=verbose)
@@ -230,7 +231,7 @@ def _tell(
         ("documents", f"{counts.documents:,}"),
         ("new", f"{stream.new:,}"),
         ("removed", f"{stream.near:,} near to another, {stream.skipped:,} with an id that was there"),
-        shared.left_out(counts.bad, counts.blank),
+        *shared.left_out(counts.bad, counts.blank, ()),
         ("in the index", counted(documents, "document")),
         ("time", duration(seconds)),
         *shared.id_and_spec(spec, verbose=verbose),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import click
 
 from neardup.cli import options
 from neardup.cli.index import shared
+from neardup.cli.voice import print_json, say
 
 if TYPE_CHECKING:
     from neardup.index.model import IndexInfo
@@ -40,20 +40,20 @@ def command(*, index: Path, json: bool, quiet: bool, verbose: bool) -> None:
         info = held.info()
     with stdout_errors():
         if json:
-            click.echo(jsonlib.dumps(info.as_dict(), ensure_ascii=False, indent=2))
+            print_json(info.as_dict())
         else:
-            click.echo("\n".join(labelled(_rows(info, verbose=verbose))))
+            say(*labelled(_rows(info, verbose=verbose)), err=False)
 
 
 def _rows(info: IndexInfo, *, verbose: bool) -> list[tuple[str, str]]:
-    from neardup.cli.summary import counted, megabytes, printable
+    from neardup.cli.summary import counted, megabytes
 
     each = f", {info.total_bytes / info.documents:,.0f} bytes a document" if info.documents else ""
-    files = [(f"  {printable(name)}", megabytes(size)) for name, size in info.bytes.items()] if verbose else []
+    files = [(f"  {name}", megabytes(size)) for name, size in info.bytes.items()] if verbose else []
     width = max((len(label) for label, _ in files), default=0)
     healed = [("healed", f"{counted(info.healed, 'file')} made again from the documents")] if info.healed else []
     return [
-        ("index", printable(info.path)),
+        ("index", str(info.path)),
         ("documents", f"{info.documents:,}, {info.empty:,} empty"),
         *shared.spec_rows(info, verbose=verbose),
         ("segments", f"{info.segments:,} of {counted(info.segment_documents, 'document')}"),

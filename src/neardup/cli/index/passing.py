@@ -12,7 +12,6 @@ import csv
 import hashlib
 import json
 import os
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -75,6 +74,7 @@ class PipePassing:
 
     def __enter__(self) -> PipePassing:
         from neardup.formats.atomic import output_error
+        from neardup.formats.stdout import stdout_bytes
 
         if self._name != STDOUT:
             try:
@@ -82,7 +82,7 @@ class PipePassing:
             except OSError as exc:
                 raise output_error(self._name, exc) from exc
             return self
-        self._stream = getattr(sys.stdout, "buffer", None)
+        self._stream = stdout_bytes()
         if self._stream is None:
             raise OutputError("stdout is closed. Give a file for the lines with -o.")
         return self

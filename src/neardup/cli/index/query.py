@@ -175,15 +175,15 @@ def _tell(
     rows = [
         ("found", f"{counted(table.num_rows, 'hit')} of {word} {facts['threshold']:g} or more"),
         ("queries", f"{counts.documents:,}, {found:,} of them with a hit"),
-        shared.left_out(counts.bad, counts.blank),
+        *shared.left_out(counts.bad, counts.blank, counts.passed_over),
         ("in the index", in_index),
         ("time", duration(seconds)),
         *([("written", ", ".join(files))] if files else []),
         *shared.id_and_spec(spec, verbose=verbose),
     ]
     summary = {
-        "queries": counts.documents, "answered": found, "hits": table.num_rows, "bad": counts.bad,
-        "blank": counts.blank, "threshold": facts["threshold"], "documents": facts["documents"],
+        "queries": counts.documents, "answered": found, "hits": table.num_rows, **counts.left_out,
+        "threshold": facts["threshold"], "documents": facts["documents"],
         "seconds": round(seconds, 4), "spec_id": spec.id,
     }  # fmt: skip
     if facts["measure"] == CONTAINMENT:

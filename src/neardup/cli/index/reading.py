@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from neardup.formats import Reader
+    from neardup.passed import PassedOver
     from neardup.types import Batch, Documents, Fault
 
 __all__ = ["Asked", "Counts", "asked", "id_column", "joined", "open_reader", "texts_of", "together"]
@@ -26,11 +27,18 @@ class Asked:
 
 
 class Counts:
-    """What was wrong with the records that were read, and how many were blank or had no shingle."""
+    """What was wrong with the records that were read, how many were blank, and what was passed over."""
+
+    @property
+    def left_out(self) -> dict[str, Any]:
+        """The counts as plain JSON values."""
+        passed = [asdict(each) for each in self.passed_over]
+        return {"bad": self.bad, "blank": self.blank, "passed_over": passed}
 
     def __init__(self) -> None:
         self.documents = self.bad = self.blank = 0
         self.faults: list[Fault] = []
+        self.passed_over: tuple[PassedOver, ...] = ()
 
     def note(self, batch: Batch) -> None:
         """Count a batch."""
@@ -54,6 +62,7 @@ def asked(reader: Reader, counts: Counts) -> Iterator[Asked]:
     """Yield the documents of a reader in order, and count them."""
     from neardup.formats.ids import ids_of
 
+    counts.passed_over = reader.passed_over
     for task in reader.tasks():
         batch = task()
         counts.note(batch)

@@ -5,7 +5,6 @@ The options of reading and of the spec are those of ``neardup.cli.options``, wit
 
 from __future__ import annotations
 
-import json as jsonlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ import click
 
 from neardup import params
 from neardup.cli import WRITTEN, options
+from neardup.cli.voice import print_json, say
 from neardup.cli.working import Stoppable
 from neardup.errors import InputError
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from neardup.cli.progress import Watching
     from neardup.index.model import Added, IndexInfo
     from neardup.params import Spec
+    from neardup.passed import PassedOver
 
 __all__ = [
     "Counting",
@@ -146,24 +147,20 @@ def tell(
 ) -> None:
     """Say what was done: as JSON on stdout when asked for, else as ``rows`` on stderr; the closing line always."""
     from neardup.cli.find import stdout_errors
-    from neardup.cli.summary import FAULTS_SHOWN, labelled, printable
+    from neardup.cli.summary import FAULTS_SHOWN, labelled
 
     if json:
         with stdout_errors():
-            click.echo(jsonlib.dumps(summary, ensure_ascii=False, indent=2))
+            print_json(summary)
     if quiet:
         return
     if not json:
-        for line in labelled(rows):
-            click.echo(line, err=True)
+        say(*labelled(rows))
         if faults:
             bad = max(summary.get("bad", 0), len(faults))
-            click.echo(f"bad records, left out ({bad:,}):", err=True)
-            for fault in faults[:FAULTS_SHOWN]:
-                click.echo(f"  {printable(fault)}", err=True)
-            if bad > FAULTS_SHOWN:
-                click.echo(f"  and {bad - FAULTS_SHOWN:,} more", err=True)
-    click.echo(f"neardup: {', '.join(closing)}", err=True)
+            more = [f"  and {bad - FAULTS_SHOWN:,} more"] if bad > FAULTS_SHOWN else []
+            say(f"bad records, left out ({bad:,}):", *(f"  {fault}" for fault in faults[:FAULTS_SHOWN]), *more)
+    say(f"neardup: {', '.join(closing)}")
 
 
 def added_rows(added: Added, *, documents: int, seconds: float) -> list[tuple[str, str]]:
@@ -173,17 +170,18 @@ def added_rows(added: Added, *, documents: int, seconds: float) -> list[tuple[st
     return [
         ("added", f"{added.added:,}, {added.replaced:,} replaced, {added.skipped:,} skipped"),
         ("of these", f"{added.empty:,} empty, {added.short:,} shorter than one shingle"),
-        left_out(added.bad, added.blank),
+        *left_out(added.bad, added.blank, added.passed_over),
         ("in the index", counted(documents, "document")),
         ("time", duration(seconds)),
     ]
 
 
-def left_out(bad: int, blank: int) -> tuple[str, str]:
+def left_out(bad: int, blank: int, passed_over: Sequence[PassedOver]) -> list[tuple[str, str]]:
     """What was left out of inputs, for a person."""
     from neardup.cli.summary import counted
+    from neardup.passed import passed_rows
 
-    return "left out", f"{counted(bad, 'bad record')}, {counted(blank, 'blank line')}"
+    return [("left out", f"{counted(bad, 'bad record')}, {counted(blank, 'blank line')}"), *passed_rows(passed_over)]
 
 
 def whole_spec(spec: Mapping[str, Any], *, verbose: bool) -> list[tuple[str, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import click
 
 from neardup.cli import options
 from neardup.cli.index import shared
+from neardup.cli.voice import print_json, say
 
 if TYPE_CHECKING:
     from neardup.index.model import Verified
@@ -50,21 +50,21 @@ def command(ctx: click.Context, /, *, index: Path, no_repair: bool, json: bool, 
         documents = len(held)
     with stdout_errors():
         if json:
-            click.echo(jsonlib.dumps(found.as_dict(), ensure_ascii=False, indent=2))
+            print_json(found.as_dict())
         else:
-            click.echo("\n".join(_lines(found, click.format_filename(index), documents, repair=not no_repair)))
+            say(*_lines(found, str(index), documents, repair=not no_repair), err=False)
     if not found.ok:
         ctx.exit(1)
 
 
 def _lines(found: Verified, shown: str, documents: int, *, repair: bool) -> list[str]:
-    from neardup.cli.summary import counted, printable
+    from neardup.cli.summary import counted
 
     if found.ok:
         return [f"{shown}: {counted(documents, 'document')}, no fault"]
     lines = [f"{shown}: {counted(len(found.faults), 'fault')}"]
-    lines += [f"  {printable(fault)}" for fault in found.faults]
-    lines += [f"made again: {printable(name)}" for name in found.healed]
+    lines += [f"  {fault}" for fault in found.faults]
+    lines += [f"made again: {name}" for name in found.healed]
     if not repair:
         lines.append(f"To mend what can be mended: neardup index verify {shown}")
     return lines

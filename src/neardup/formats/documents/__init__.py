@@ -21,6 +21,7 @@ from typing import TypeAlias
 from neardup.errors import InputError
 from neardup.formats.documents.unreadable import Unreadable
 from neardup.formats.streams import ByteStream, stored_codec
+from neardup.shown import shown
 
 __all__ = ["DOCUMENT_SUFFIXES", "Unreadable", "document_kind", "read_document"]
 
@@ -70,7 +71,7 @@ def read_document(
         load: Loader = import_module(f"{__name__}.{_MODULES[kind]}").load
         text = load(stream or path, **options)
     except InputError as exc:
-        raise Unreadable(str(exc).removeprefix(f"{path} ").rstrip("."), "") from exc
+        raise Unreadable(str(exc).removeprefix(f"{shown(path)} ").rstrip("."), "") from exc
     except ImportError as exc:
         library = (exc.name or "a library").partition(".")[0]
         raise Unreadable(f"reading {kind} needs {library}", "pip install 'neardup[documents]'") from exc

@@ -7,13 +7,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from neardup.formats.hf.folders import DATASET, DatasetSource, dataset_folders, open_dataset
+from neardup.formats.hf.folders import (
+    DATASET,
+    DICT_FILE,
+    INFO_FILE,
+    STATE_FILE,
+    DatasetSource,
+    dataset_folders,
+    open_dataset,
+)
 
 if TYPE_CHECKING:
     from neardup.formats.hf.rewrite import rewrite_dataset, rewrite_dataset_dict
 
 __all__ = [
     "DATASET",
+    "DICT_FILE",
+    "INFO_FILE",
+    "STATE_FILE",
     "DatasetSource",
     "dataset_folders",
     "open_dataset",

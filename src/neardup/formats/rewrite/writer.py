@@ -10,7 +10,6 @@ import contextlib
 import errno
 import os
 import stat
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
@@ -25,6 +24,7 @@ from neardup.formats.rewrite.files import GROUP_BYTES, rewrite_file
 from neardup.formats.rewrite.model import I64, Annotation, Written
 from neardup.formats.rewrite.outputs import STDOUT, OutputSet, Target
 from neardup.formats.source import ReadOptions
+from neardup.formats.stdout import stdout_bytes
 from neardup.formats.streams import ByteStream, open_bytes
 
 __all__ = ["CleanWriter"]
@@ -281,10 +281,9 @@ class _Stream:
         if self._is_own:
             self._out: BinaryIO = open(name, "wb", buffering=_BUFFER)  # noqa: SIM115 - closed by close()
         else:
-            stream = getattr(sys.stdout, "buffer", None)
+            stream = stdout_bytes()
             if stream is None:
                 raise OutputError("stdout is closed. Give a file or a folder for the output.")
-            sys.stdout.flush()
             self._out = stream
         self._end = b""
 

@@ -1,0 +1,103 @@
+"""Everything that the command line says to people passes here: text from outside is made safe once, on its way out.
+
+``say`` is for lines, ``print_json`` for answers of --json, ``speaking`` sets stdout and stderr up, and ``Context`` fits
+the help. Data go past it: ``formats.stdout``.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import click
+
+from neardup.shown import FITTED, fitted, is_hidden, shown
+
+__all__ = ["Context", "print_json", "print_names", "safe_usage", "say", "speaking"]
+
+
+def say(*lines: str, err: bool = True, fg: str | None = None) -> None:
+    """Print lines on stderr, or on stdout; a line break inside one is text from outside, and is escaped too."""
+    if lines:
+        # the stream by name: click would take another one, of UTF-8, in the place of one of ASCII
+        text = "\n".join(map(shown, lines))
+        click.echo(click.style(text, fg=fg) if fg else text, file=sys.stderr if err else sys.stdout, err=err)
+
+
+def print_json(value: Any) -> None:
+    r"""Print an object, or the JSON text of one, on stdout.
+
+    What a terminal would act upon, or the encoding of stdout has not, is written as ``\uXXXX``: the value is the same.
+    """
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+    is_wide = codecs.lookup(getattr(sys.stdout, "encoding", None) or "utf-8").name.startswith("utf")
+    is_watched = sys.stdout is not None and sys.stdout.isatty()
+
+    def plain(char: str) -> str:
+        is_lone = "\ud800" <= char <= "\udfff"
+        if char == "\n" or not (is_lone or (not is_wide and char > "~") or (is_watched and is_hidden(char))):
+            return char
+        return json.dumps(char)[1:-1] if char > "\x7f" else f"\\u{ord(char):04x}"
+
+    if not text.isascii() or "\x7f" in text:
+        text = "".join(map(plain, text))
+    click.echo(text, file=sys.stdout)
+
+
+def print_names(names: Iterable[str]) -> None:
+    """Print names of files on stdout, a line each, byte for byte as the system has them."""
+    from neardup.formats.stdout import stdout_bytes
+
+    stream = stdout_bytes()
+    if stream is not None:
+        stream.write(b"".join(os.fsencode(name) + b"\n" for name in names))
+        stream.flush()
+
+
+@contextmanager
+def speaking() -> Iterator[None]:
+    """While this lasts, stdout and stderr take every character: what their encoding has not is spelled in ASCII."""
+    with ExitStack() as stack:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stack.callback(_set_errors, stream, stream.errors)
+                _set_errors(stream, FITTED)
+        yield
+
+
+def _set_errors(stream: io.TextIOWrapper, errors: str | None) -> None:
+    if not stream.closed:
+        stream.reconfigure(errors=errors)
+
+
+@contextmanager
+def safe_usage() -> Iterator[None]:
+    """Make the messages of click safe: they repeat what was typed."""
+    try:
+        yield
+    except click.ClickException as exc:
+        safe = {"message", "ui_filename"} & vars(exc).keys()  # the second is FileError's
+        vars(exc).update({name: _fit(shown(getattr(exc, name))) for name in safe})
+        raise
+
+
+def _fit(text: str) -> str:
+    return fitted(text, getattr(sys.stderr, "encoding", None))
+
+
+class Context(click.Context):
+    """Help and usage as stdout and stderr can show them; click would write UTF-8 to a terminal of ASCII."""
+
+    def get_help(self) -> str:
+        """See click."""
+        return fitted(super().get_help(), getattr(sys.stdout, "encoding", None))
+
+    def get_usage(self) -> str:
+        """See click."""
+        return _fit(super().get_usage())

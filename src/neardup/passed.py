@@ -1,0 +1,230 @@
+"""What a folder holds and a run does not read: counted by reason and suffix, with what to do about it, and in words.
+
+Finding it is in ``formats.walk`` and ``formats.resolve``. Everything in a folder is a document, a bad record, or here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+__all__ = [
+    "BESIDE",
+    "FOLDER",
+    "HIDDEN_FILE",
+    "HIDDEN_FOLDER",
+    "LINKED_FILE",
+    "LINKED_FOLDER",
+    "LOCK",
+    "NOT_ASKED",
+    "REPORT",
+    "SUFFIX",
+    "PassedOver",
+    "Passing",
+    "conversion",
+    "passed_rows",
+    "passed_words",
+    "together",
+]
+
+SUFFIX = "suffix"
+NOT_ASKED = "not asked for"
+HIDDEN_FILE = "hidden file"
+HIDDEN_FOLDER = "hidden folder"
+LOCK = "lock file"
+LINKED_FILE = "file linked twice"
+LINKED_FOLDER = "folder linked twice"
+REPORT = "report"
+FOLDER = "folder"
+BESIDE = "beside a dataset"
+
+_KINDS = 5
+"""Suffixes that the words name; all are in the table."""
+_CURES = 5
+"""Cures that the words give."""
+
+_PACKED = (".gz", ".zst", ".bz2", ".xz", ".lz4", ".br", ".z")
+_SUFFIX = re.compile(r"\.(?=[^\W_]*[^\W\d_])[^\W_]{1,12}")
+"""What tells a kind of file: letters, perhaps with digits. In ``notes.2019`` and ``Mr. Smith`` nothing does."""
+
+_OFFICE = "(LibreOffice: soffice --headless --convert-to {kind} {{files}})"
+_TO_DOCX = f"save them as .docx {_OFFICE.format(kind='docx')}"
+_TO_PDF = f"save them as .pdf {_OFFICE.format(kind='pdf')}"
+_READ = "read them with --glob {globs}"
+_TEXT = "read them as text with --glob {globs}"
+_ANY = "read them as text with --glob '*', which takes all other files too"
+_CURE_OF = {
+    suffix: cure
+    for suffixes, cure in (
+        (".doc .dot .docm .dotm .dotx .rtf .wpd .wps .pages .sxw .fodt .abw", _TO_DOCX),
+        (".ppt .pptx .pptm .pps .ppsx .odp .key", _TO_PDF),
+        (".xls .xlsx .xlsm .xlsb .ods .numbers", "save each sheet as .csv, and give these files"),
+        (".eml .emlx .msg .mbox .pst", "save the messages as .txt or .html with the program for mail"),
+        (".mht .mhtml .webarchive", "save them as .html with a browser"),
+        (".mobi .azw .azw3 .fb2 .lit", "save them as .epub (Calibre: ebook-convert FILE FILE.epub)"),
+        (".djvu .djv", "save them as .pdf (DjVuLibre: ddjvu -format=pdf FILE FILE.pdf)"),
+        (".ps", "save them as .pdf (Ghostscript: ps2pdf FILE)"),
+        (
+            ".zip .tar .tgz .tbz2 .txz .7z .rar .tar.gz .tar.zst .tar.bz2 .tar.xz",
+            "unpack them, and give the folder",
+        ),
+        (".jsonl .ndjson .json .csv .tsv .tab .parquet .pq .arrow .feather .ipc", _READ),
+        (".text .markdown .rst .adoc .org .tex .log .srt .vtt .xml .sgml .sgm .yaml .yml", _TEXT),
+    )
+    for suffix in suffixes.split()
+}
+_READ_PACKED = {".txt", ".md", ".docx", ".odt", ".pdf", ".epub", ".html", ".htm", ".xhtml"}
+"""Suffixes that are read in a folder; compressed ones are asked for by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassedOver:
+    """Files or folders that were found and not read, alike in reason and suffix."""
+
+    reason: str
+    """``suffix``: not of a kind that is read in a folder; ``not asked for``: left out by the patterns or the input
+    format that were given; ``hidden file``, ``hidden folder`` (one, whatever is in it), ``lock file`` (of an open
+    document), ``file linked twice`` and ``folder linked twice`` (read under another name), ``report`` (a folder that
+    holds a report of ours), ``folder`` (matched by a pattern that was given for files), ``beside a dataset``."""
+    suffix: str
+    """In small letters, with that of a compression; empty where none tells a kind, and for folders."""
+    count: int
+    example: str
+    """The first of them by path."""
+    cure: str | None = None
+    """What to do so that they are read, where there is something."""
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether these are folders, not files."""
+        return self.reason in (HIDDEN_FOLDER, LINKED_FOLDER, REPORT, FOLDER)
+
+
+class Passing:
+    """Counts what is passed over."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], tuple[int, str]] = {}
+
+    def note(self, reason: str, path: str) -> None:
+        """Count a file or a folder."""
+        is_file = reason in (SUFFIX, NOT_ASKED, BESIDE)
+        key = reason, suffix_of(path) if is_file else ""
+        count, example = self._found.get(key, (0, path))
+        self._found[key] = count + 1, min(example, path)
+
+    def table(self) -> tuple[PassedOver, ...]:
+        """What was counted, the most frequent first."""
+        return together(
+            PassedOver(reason, suffix, count, _as_text(path), _cure(reason, suffix))
+            for (reason, suffix), (count, path) in self._found.items()
+        )
+
+
+def together(passed: Iterable[PassedOver]) -> tuple[PassedOver, ...]:
+    """Several tables as one, the most frequent first."""
+    found: dict[tuple[str, str], PassedOver] = {}
+    for each in passed:
+        before = found.setdefault((each.reason, each.suffix), each)
+        if before is not each:
+            total = replace(before, count=before.count + each.count, example=min(before.example, each.example))
+            found[each.reason, each.suffix] = total
+    return tuple(sorted(found.values(), key=lambda each: (-each.count, each.reason, each.suffix)))
+
+
+def suffix_of(path: str) -> str:
+    """The suffix that tells the kind of a file, in small letters and with that of a compression; empty without one."""
+    stem, last = os.path.splitext(os.path.basename(path).lower())
+    inner = os.path.splitext(stem)[1]
+    if last in _PACKED and _SUFFIX.fullmatch(inner):
+        return inner + last
+    return last if _SUFFIX.fullmatch(last) else ""
+
+
+def _as_text(path: str) -> str:
+    """A path as valid Unicode; ``formats.folder.shown_path`` does the same."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def conversion(suffix: str) -> str | None:
+    """What to do with files of a suffix that no option makes readable; None for others."""
+    template = _template(suffix.lower())
+    return None if template in (None, _READ, _TEXT, _ANY) else _filled(template or "", [suffix])
+
+
+def _cure(reason: str, suffix: str) -> str | None:
+    if reason == FOLDER:
+        return "name it to read what is in it"
+    template = _template(suffix) if reason == SUFFIX else None
+    return None if template is None else _filled(template, [suffix])
+
+
+def _template(suffix: str) -> str | None:
+    if not suffix:
+        return _ANY
+    if suffix in _CURE_OF:
+        return _CURE_OF[suffix]
+    inner, packed = os.path.splitext(suffix)
+    if packed in (".gz", ".zst"):
+        return _READ if inner in _READ_PACKED or _CURE_OF.get(inner) == _READ else None
+    return "unpack them, or compress them with gzip or zstd" if packed in _PACKED or suffix in _PACKED else None
+
+
+def _filled(template: str, suffixes: Sequence[str]) -> str:
+    files = " ".join(f"*{suffix}" for suffix in suffixes)
+    return template.format(files=files, globs=" or --glob ".join(f"'*{suffix}'" for suffix in suffixes))
+
+
+def passed_rows(passed: Sequence[PassedOver]) -> list[tuple[str, str]]:
+    """What was passed over as labelled rows for a person: one line, and one for each cure; none where nothing was."""
+    if not passed:
+        return []
+    by_cure: dict[str, list[PassedOver]] = {}
+    for each in passed:
+        template = _template(each.suffix) if each.reason == SUFFIX else None
+        if template is not None:
+            by_cure.setdefault(template, []).append(each)
+    cures = [
+        f"{_listed(group)}: {_filled(template, [each.suffix for each in group[:_KINDS]])}"
+        for template, group in list(by_cure.items())[:_CURES]
+    ]
+    return [("passed over", passed_words(passed)), *(("", cure) for cure in cures)]
+
+
+def passed_words(passed: Sequence[PassedOver]) -> str:
+    """What was passed over in one line: the most frequent suffixes first, then the other reasons."""
+    parts = []
+    for reason, tail in ((SUFFIX, ""), (NOT_ASKED, " not asked for"), (BESIDE, " beside a dataset")):
+        group = [each for each in passed if each.reason == reason]
+        if group and reason == SUFFIX:
+            parts.append(_listed(group))
+        elif group:
+            parts.append(f"{_number(sum(each.count for each in group), 'file')}{tail}")
+    for reason, words in (
+        (HIDDEN_FILE, ("hidden file", "hidden files")),
+        (HIDDEN_FOLDER, ("hidden folder", "hidden folders")),
+        (LOCK, ("lock file", "lock files")),
+        (LINKED_FILE, ("link to a file read by another name", "links to files read by another name")),
+        (LINKED_FOLDER, ("link to a folder read by another name", "links to folders read by another name")),
+        (REPORT, ("folder with a report of neardup", "folders with a report of neardup")),
+        (FOLDER, ("folder that a pattern matched, not entered", "folders that a pattern matched, not entered")),
+    ):
+        for each in passed:
+            if each.reason == reason:
+                name = f" ({os.path.basename(each.example)})" if each.count == 1 else ""
+                parts.append(f"{each.count:,} {words[each.count > 1]}{name}")
+    return "; ".join(parts)
+
+
+def _listed(group: Sequence[PassedOver]) -> str:
+    """Numbers of files by suffix, the most frequent of them."""
+    listed = [f"{each.count:,} {each.suffix or 'without a suffix'}" for each in group[:_KINDS]]
+    rest = group[_KINDS:]
+    more = f" and {sum(each.count for each in rest):,} more of {_number(len(rest), 'kind')}" if rest else ""
+    return ", ".join(listed) + more
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
