@@ -43,7 +43,7 @@ MOST_REQUEST = 1 << 20
 """Bytes of a request: a path and a few words."""
 _TICK = 0.02
 """Seconds between two looks at the limits; memory fills at 1 to 2 GB/s, so that it is passed by 40 MB at most."""
-_BEYOND_SECONDS = 5
+_BEYOND_SECONDS = 2
 _BEYOND_MEMORY = 1 << 30
 _ORPHANED = 83
 _PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB", re.M)

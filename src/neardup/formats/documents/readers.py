@@ -65,7 +65,8 @@ class _LostError(Exception):
 
     def __init__(self, reason: str, cure: str) -> None:
         super().__init__(reason)
-        self.fault = Unreadable(reason, cure)
+        self.reason = reason
+        self.cure = cure
 
 
 class Readers:
@@ -74,14 +75,14 @@ class Readers:
     They end with ``close``, or when nobody holds this object any more, or with this process however it ends.
     """
 
-    def __init__(self, *, limits: Limits = LIMITS, most: int | None = None) -> None:
+    def __init__(self, *, limits: Limits | None = None, most: int | None = None) -> None:
         """Make ready; nothing is started.
 
         Args:
-            limits: of each document.
+            limits: of each document; None: those of ``limits``.
             most: children at a time; None: as many as the machine has processors.
         """
-        self._limits = limits
+        self._limits = limits or LIMITS
         self._most = most if most is not None else os.cpu_count() or 1
         self._free: list[_Child] = []
         self._started = 0
@@ -148,7 +149,7 @@ class Readers:
             try:
                 return child.read(request, size)
             except _LostError as exc:
-                raise exc.fault from exc
+                raise Unreadable(exc.reason, exc.cure) from exc
             finally:
                 child.end()
 
@@ -277,11 +278,12 @@ class _Child:
             text = _text(content)
             self.is_well = True
             return text
-        if kind == UNREADABLE:
-            fault = _unreadable(content)
-            self.is_well = True
-            raise fault
-        raise _nonsense()
+        if kind != UNREADABLE:
+            raise _nonsense()
+        reason, cure = _reason(content)
+        self.is_well = True
+        # in no variable: its traceback would hold this frame, and so the readers, until somebody looks for cycles
+        raise Unreadable(reason, cure)
 
     def _fault(self, seconds: float, size: int) -> Unreadable | _LostError:
         """Why the child ended."""
@@ -407,11 +409,11 @@ def _text(content: bytes) -> str:
     return text
 
 
-def _unreadable(content: bytes) -> Unreadable:
-    """What a child gives as a fault.
+def _reason(content: bytes) -> tuple[str, str]:
+    """Reason and cure, as a child gives them.
 
     Raises:
-        _LostError: it is none.
+        _LostError: it gives something else.
     """
     try:
         reason, cure = json.loads(content[:_MOST_FAULT])
@@ -419,7 +421,12 @@ def _unreadable(content: bytes) -> Unreadable:
         raise _nonsense() from exc
     if not isinstance(reason, str) or not isinstance(cure, str):
         raise _nonsense()
-    return Unreadable(*("".join(c if c.isprintable() else ascii(c)[1:-1] for c in said) for said in (reason, cure)))
+    return _shown(reason), _shown(cure)
+
+
+def _shown(said: str) -> str:
+    """Without what a terminal would obey: names in a document may be made for it."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in said)
 
 
 def _nonsense() -> _LostError:
