@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -46,8 +45,8 @@ def drawn_twice(text: bytes) -> bytes:
 
 def crowded(characters: int) -> bytes:
     """A PDF with one page of so many characters, packed."""
-    lines = (b"BT /F 9 Tf %d %d Td (%b) Tj ET\n" % (i % 97, i, b"word " * 20) for i in range(characters // 100))
-    return making.pdf_of(zlib.compress(b"".join(lines)), filter=b"/Filter /FlateDecode")
+    lines = b"BT /F 9 Tf 12 TL 50 700 Td\n" + (b"(%b) Tj T*\n" % (b"word " * 20)) * (characters // 100) + b"ET"
+    return making.pdf_of(zlib.compress(lines), filter=b"/Filter /FlateDecode")
 
 
 def word(body: str) -> bytes:
@@ -59,8 +58,8 @@ MEMORY = r"^reading it takes more than 120 MB of memory\. Split it, or leave it 
 SIZE = r"^it unpacks to more than 256 MB, or to more than 100 times its size\. Split it, or leave it out\.$"
 DAMAGED = r"^it is damaged: "
 HOSTILE = {
-    "forms.pdf": (lambda: drawn_twice(b""), TIME),
-    "crowd.pdf": (lambda: crowded(2_000_000), f"{TIME}|{MEMORY}"),
+    "forms.pdf": (lambda: drawn_twice(b""), f"{TIME}|{MEMORY}"),
+    "crowd.pdf": (lambda: crowded(21_000_000), f"{TIME}|{MEMORY}"),
     "forms and text.pdf": (lambda: drawn_twice(b"BT /F 9 Tf (x) Tj ET"), f"{TIME}|{MEMORY}"),
     "deep.docx": (lambda: making.docx("<w:tbl>" * 300_000), DAMAGED),
     "bomb.docx": (lambda: word("a" * 40_000_000), SIZE),
@@ -100,8 +99,8 @@ TEXT = "one and the same text, read from two kinds of files; there is enough of 
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with a document that takes too long, and two that are alike."""
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a document that takes too much, and two that are alike."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(readers, "LIMITS", SMALL)
     given = Path("d")
@@ -109,7 +108,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (given / "a.pdf").write_bytes(drawn_twice(b""))
     (given / "b.txt").write_text(TEXT, encoding="utf-8")
     (given / "c.docx").write_bytes(word(TEXT))
-    yield given
+    return given
 
 
 def run(*args: str) -> str:
@@ -118,7 +117,7 @@ def run(*args: str) -> str:
     return found.output
 
 
-FAULT = "d/a.pdf: reading it takes more than 1 seconds of processor time."
+FAULT = "d/a.pdf: reading it takes more than "
 
 
 @posix
