@@ -142,10 +142,9 @@ class Readers:
                 except OSError as exc:
                     with self._changed:
                         other = self._free.pop() if self._free else None
-                        self._started -= other is not None
                     if other is None:
                         raise _no_child(exc) from exc
-                    other.end()
+                    self._give_up(other)
             try:
                 return child.read(request, size)
             except _LostError as exc:
@@ -177,14 +176,17 @@ class Readers:
 
     def _give_back(self, child: _Child) -> None:
         with self._changed:
-            is_kept = child.is_well and not self._is_closed
-            if is_kept:
+            if child.is_well and not self._is_closed:
                 self._free.append(child)
-            else:
-                self._started -= 1
+                self._changed.notify()
+                return
+        self._give_up(child)
+
+    def _give_up(self, child: _Child) -> None:
+        child.end()
+        with self._changed:
+            self._started -= 1
             self._changed.notify()
-        if not is_kept:
-            child.end()
 
 
 class _Child:
@@ -202,14 +204,9 @@ class _Child:
         self._is_late = False
         self.is_well = False
         """It is between two documents, and has answered all that it was asked."""
-        flags = [
-            "-P",
-            "-W",
-            "ignore",
-            "-X",
-            f"utf8={sys.flags.utf8_mode}",
-            *(["-B"] if sys.dont_write_bytecode else []),
-        ]
+        flags = ["-P", "-W", "ignore", "-X", f"utf8={sys.flags.utf8_mode}"]  # -P: nothing of the current folder
+        if sys.dont_write_bytecode:
+            flags.append("-B")
         try:
             self._process = subprocess.Popen(
                 [_python(), *flags, "-c", _START],
@@ -291,7 +288,7 @@ class _Child:
         if self._is_late:
             minutes = self._limits.wall(size) / 60
             return Unreadable(f"reading it takes more than {minutes:,.0f} minutes", _CURE)
-        if code in (PASSED_PROCESSOR, -getattr(signal, "SIGXCPU", 0)):
+        if code == PASSED_PROCESSOR or _ending(code) == "SIGXCPU":
             return Unreadable(f"reading it takes more than {seconds:,.0f} seconds of processor time", _CURE)
         if code == PASSED_MEMORY:
             most = self._memory >> 20
