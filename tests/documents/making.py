@@ -74,16 +74,21 @@ def epub(pages: dict[str, str], *, spine: list[str] | None = None, encryption: s
 
 def pdf(*lines: str, drawn: bytes = b"") -> bytes:
     """A PDF of one page with a line of text each; ``drawn`` is what else is done on the page."""
-    text = b"".join(f"BT /F1 12 Tf 72 {700 - 20 * i} Td ({line}) Tj ET\n".encode() for i, line in enumerate(lines))
-    content = text + drawn
-    objects = [
+    text = b"".join(f"BT /F 12 Tf 72 {700 - 20 * i} Td ({line}) Tj ET\n".encode() for i, line in enumerate(lines))
+    return pdf_of(text + drawn)
+
+
+def pdf_of(content: bytes, *objects: bytes, resources: bytes = b"", filter: bytes = b"") -> bytes:
+    """A PDF of one page that is drawn by ``content``, in the font ``F``; further objects are numbered from 6."""
+    objects = (
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
         b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R "
-        b"/Resources << /Font << /F1 5 0 R >> >> >>",
-        b"<< /Length %d >>\nstream\n%b\nendstream" % (len(content), content),
+        b"/Resources << /Font << /F 5 0 R >> %b >> >>" % resources,
+        b"<< /Length %d %b >>\nstream\n%b\nendstream" % (len(content), filter, content),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-    ]
+        *objects,
+    )
     out = bytearray(b"%PDF-1.4\n")
     places = []
     for number, each in enumerate(objects, start=1):

@@ -1,7 +1,7 @@
 """Files that are one document each: texts, and people's documents; the id of a document is the path of its file.
 
 Finding the files is in ``inputs``, and what is inside a document that is no plain text in ``documents``. Files are read
-inside the tasks, so that many small ones are read in parallel.
+inside the tasks, so that many small ones are read in parallel; documents in processes that end with the last task.
 
 A document of people's that cannot be read is noted and left out whatever ``on_bad`` says: in a folder of such files
 some are protected, damaged or scanned, and that is no mistake in the data. A bad text file is one.
@@ -19,7 +19,8 @@ import numpy as np
 from neardup.errors import InputError
 from neardup.formats.arrays import strings
 from neardup.formats.batches import undecodable
-from neardup.formats.documents import Unreadable, read_document
+from neardup.formats.documents import Unreadable
+from neardup.formats.documents.readers import Readers
 from neardup.formats.items import split_items
 from neardup.formats.source import BATCH_BYTES, Faults, ReadOptions, Task
 from neardup.formats.streams import ByteStream, read_all
@@ -30,6 +31,8 @@ __all__ = ["FilesSource", "TextFile", "shown_path"]
 
 _FILE_BYTES = 512
 """What a file counts for beside its bytes when batches are cut: opening one takes its time."""
+_DOCUMENT_BYTES = 256 << 10
+"""The same of a document, which takes as long to read as a text of this size or more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,20 +62,21 @@ class FilesSource:
 
     def tasks(self) -> Iterator[Task]:
         """Yield a task for files of about 4 MB together, at most ``block`` of them."""
+        readers = Readers()
         start = size = 0
         for i, file in enumerate(self.files, start=1):
-            size += file.size + _FILE_BYTES
+            size += file.size + (_DOCUMENT_BYTES if file.is_document else _FILE_BYTES)
             if size >= BATCH_BYTES or i - start == self._options.block or i == len(self.files):
-                yield partial(self._read, start, i)
+                yield partial(self._read, readers, start, i)
                 start, size = i, 0
 
-    def _read(self, start: int, stop: int) -> Batch:
+    def _read(self, readers: Readers, start: int, stop: int) -> Batch:
         faults = Faults(self.name, self._options.on_bad)
         blobs: list[bytes] = []
         rows: list[int] = []
         ids: list[str] = []
         for row, file in enumerate(self.files[start:stop], start=start + 1):
-            text = self._document(file, faults) if file.is_document else self._text(file, faults)
+            text = self._document(readers, file, faults) if file.is_document else self._text(file, faults)
             if text is not None:
                 blobs.append(text)
                 rows.append(row)
@@ -87,14 +91,14 @@ class FilesSource:
             consumed=sum(file.size for file in self.files[start:stop]),
         )
 
-    def _document(self, file: TextFile, faults: Faults) -> bytes | None:
+    def _document(self, readers: Readers, file: TextFile, faults: Faults) -> bytes | None:
         """The text of a document, or None when it cannot be read, which is a fault and never an error."""
         path = shown_path(file.path)
         options = self._options
         try:
             if file.error is not None:
                 raise Unreadable(shown_path(file.error).removeprefix(f"{path} ").rstrip("."), "")
-            text = read_document(
+            text = readers.read(
                 file.path, stream=file.stream, encoding=options.encoding, boilerplate=options.boilerplate
             )
         except Unreadable as exc:

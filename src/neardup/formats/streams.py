@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from neardup.errors import InputError, did_you_mean
 from neardup.formats.encodings import Transcoder, text_codec
 from neardup.formats.slabs import Slabs
+from neardup.formats.suffixes import stored_codec
 from neardup.types import SLACK
 
 __all__ = [
@@ -43,7 +44,6 @@ BLOCK_BYTES = 4 << 20
 
 _NEWLINE = 10
 _BOM = b"\xef\xbb\xbf"
-_SUFFIXES: dict[str, Any] = {".gz": "gzip", ".zst": "zstd"}
 _MAGIC: dict[bytes, Any] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _PEEK = 1 << 16
 
@@ -203,11 +203,6 @@ def _near_files(name: str) -> str:
         return did_you_mean(Path(name).name, os.listdir(parent)) or " Check the path."
     except OSError:
         return f" There is no folder {parent} either. Check the path."
-
-
-def stored_codec(path: str | Path) -> Any:
-    """How the bytes of a file are compressed by its name: "gzip", "zstd" or None."""
-    return _SUFFIXES.get(Path(path).suffix.lower())
 
 
 def open_bytes(path: str | Path) -> ByteStream:

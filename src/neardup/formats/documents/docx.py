@@ -12,7 +12,6 @@ from neardup.formats.documents.package import Package
 from neardup.formats.documents.paragraphs import Paragraphs
 from neardup.formats.documents.unreadable import damaged
 from neardup.formats.documents.xml import Starts, feed
-from neardup.formats.streams import ByteStream
 
 __all__ = ["load"]
 
@@ -48,7 +47,7 @@ _AS_TEXT = {
 }
 
 
-def load(source: str | ByteStream) -> str:
+def load(path: str) -> str:
     """The text of a Word document.
 
     Raises:
@@ -56,7 +55,7 @@ def load(source: str | ByteStream) -> str:
         Unreadable: it is damaged or protected.
     """
     body = _Body()
-    with Package(source) as package:
+    with Package(path) as package:
         main = _main_part(package)
         feed(package.pieces(main), body)
         body.paragraphs.note_depth = 1

@@ -13,7 +13,6 @@ from neardup.formats.documents.package import Package
 from neardup.formats.documents.unreadable import Unreadable, damaged
 from neardup.formats.documents.webpage import decoded, page_text
 from neardup.formats.documents.xml import Starts, feed
-from neardup.formats.streams import ByteStream
 
 __all__ = ["load"]
 
@@ -23,14 +22,14 @@ _PAGES = ("application/xhtml+xml", "text/html", "text/x-oeb1-document", "applica
 _SUFFIXES = (".xhtml", ".html", ".htm", ".xml")
 
 
-def load(source: str | ByteStream) -> str:
+def load(path: str) -> str:
     """The text of an e-book.
 
     Raises:
         InputError: the file cannot be opened.
         Unreadable: it is damaged, or protected against copying.
     """
-    with Package(source) as package:
+    with Package(path) as package:
         protected = _encrypted(package)
         chapters = _reading_order(package)
         if protected.intersection(chapters):

@@ -12,7 +12,6 @@ from neardup.formats.documents.package import Package
 from neardup.formats.documents.paragraphs import Paragraphs
 from neardup.formats.documents.unreadable import protected
 from neardup.formats.documents.xml import Starts, feed
-from neardup.formats.streams import ByteStream
 
 __all__ = ["load"]
 
@@ -54,7 +53,7 @@ _MOST_SPACES = 1000
 """Spaces that one mark stands for at most, so that a small file does not become a large text."""
 
 
-def load(source: str | ByteStream) -> str:
+def load(path: str) -> str:
     """The text of an OpenDocument text.
 
     Raises:
@@ -62,7 +61,7 @@ def load(source: str | ByteStream) -> str:
         Unreadable: it is damaged or protected.
     """
     body = _Body()
-    with Package(source) as package:
+    with Package(path) as package:
         if _MANIFEST in package.names:
             feed([package.part(_MANIFEST)], _Manifest())
         feed(package.pieces(_CONTENT), body)

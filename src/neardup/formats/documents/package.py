@@ -13,15 +13,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
 
+from neardup.errors import InputError
+from neardup.formats.documents.limits import MOST_BYTES, MOST_TIMES, too_large
 from neardup.formats.documents.unreadable import Unreadable, damaged, protected
-from neardup.formats.streams import ByteStream, open_bytes, stored_codec
+from neardup.formats.suffixes import stored_codec
 
-__all__ = ["MOST_BYTES", "MOST_TIMES", "Package", "read_stored", "too_large"]
+__all__ = ["Package", "read_stored"]
 
-MOST_BYTES = 256 << 20
-"""Bytes of a document, unpacked, that are read at most."""
-MOST_TIMES = 100
-"""How many times its own size a package may unpack to; the XML of real ones shrinks 5 to 50 times, pictures hardly."""
 _UNSUSPICIOUS = 16 << 20
 """Bytes that any package may unpack to."""
 _PIECE = 1 << 16
@@ -32,15 +30,7 @@ _OLE_PROTECTED = "EncryptedPackage".encode("utf-16-le")
 _IS_ENCRYPTED = 1
 
 
-def too_large() -> Unreadable:
-    """The fault of a file that would take all memory, or all day."""
-    return Unreadable(
-        f"it unpacks to more than {MOST_BYTES >> 20} MB, or to more than {MOST_TIMES} times its size",
-        "Split it, or leave it out.",
-    )
-
-
-def read_stored(source: str | ByteStream) -> bytes:
+def read_stored(path: str) -> bytes:
     """All bytes of a file, decompressed where its name ends in ``.gz`` or ``.zst``.
 
     Raises:
@@ -49,32 +39,56 @@ def read_stored(source: str | ByteStream) -> bytes:
     """
     pieces: list[bytes] = []
     size = 0
-    with source if isinstance(source, ByteStream) else open_bytes(source) as stream:
-        while True:
-            buffer = bytearray(_PIECE if not pieces else 16 * _PIECE)
-            got = stream.fill(memoryview(buffer))
-            pieces.append(bytes(memoryview(buffer)[:got]))
-            size += got
-            if size > MOST_BYTES:
-                raise too_large()
-            if got < len(buffer):
-                break
+    for piece in _stored(path):
+        pieces.append(piece)
+        size += len(piece)
+        if size > MOST_BYTES:
+            raise too_large()
     if size == 0:
         raise Unreadable("it is empty (0 bytes)", "Fetch it again, or leave it out.")
     return b"".join(pieces)
 
 
+def _stored(path: str) -> Iterator[bytes]:
+    """Yield the bytes of a file in pieces, decompressed."""
+    if stored_codec(path) is None:
+        with _plain(path) as file:
+            try:
+                while piece := file.read(16 * _PIECE):
+                    yield piece
+            except OSError as exc:
+                raise InputError(f"{path} cannot be read: {exc.strerror}. Copy it to another disk.") from exc
+        return
+    from neardup.formats.streams import open_bytes  # loads numpy and pyarrow, which other documents need not wait for
+
+    buffer = bytearray(16 * _PIECE)
+    with open_bytes(path) as stream:
+        while got := stream.fill(memoryview(buffer)):
+            yield bytes(memoryview(buffer)[:got])
+
+
+def _plain(path: str) -> BinaryIO:
+    """A file as it is stored, open."""
+    try:
+        return open(path, "rb")
+    except OSError:
+        from neardup.formats.streams import open_bytes
+
+        open_bytes(path).close()  # says best why it cannot be opened
+        raise
+
+
 class Package:
     """A zip archive; a context manager."""
 
-    def __init__(self, source: str | ByteStream) -> None:
+    def __init__(self, path: str) -> None:
         """Open the archive and read its list of parts.
 
         Raises:
             InputError: the file cannot be opened.
             Unreadable: it is empty, protected, or no zip archive.
         """
-        self._file = _opened(source)
+        self._file = _opened(path)
         self._unpacked = 0
         try:
             head = self._file.read(8)
@@ -128,12 +142,9 @@ class Package:
             raise too_large()
 
 
-def _opened(source: str | ByteStream) -> BinaryIO:
+def _opened(path: str) -> BinaryIO:
     """A file that can be sought in."""
-    if isinstance(source, ByteStream) or stored_codec(source):
-        return io.BytesIO(read_stored(source))
-    open_bytes(source).close()  # says best why it cannot be opened
-    return open(source, "rb")
+    return _plain(path) if stored_codec(path) is None else io.BytesIO(read_stored(path))
 
 
 def _ole_fault(file: BinaryIO) -> Unreadable:

@@ -3,24 +3,22 @@
 A PDF knows places of characters, not words: PDFium puts together words and lines, and writes ligatures as letters. The
 lines of a paragraph are joined here, for the width of a page is not of the text. Hyphens at the ends of lines stay, and
 so do page numbers and running heads; what was filled into the fields of a form is not read. PDFium must not be used by
-two threads at once, so documents wait for each other; the library lets other threads of Python work meanwhile.
+two threads at once: PDFs are read at the same time in processes of their own (``readers``).
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 
 import pypdfium2
 from pypdfium2 import raw
 
-from neardup.formats.documents.package import MOST_BYTES, read_stored, too_large
+from neardup.formats.documents.limits import MOST_BYTES, too_large
+from neardup.formats.documents.package import read_stored
 from neardup.formats.documents.unreadable import Unreadable, damaged, protected
-from neardup.formats.streams import ByteStream
 
 __all__ = ["load"]
 
-_PDFIUM = threading.Lock()
 _MARK = b"%PDF-"
 _MARK_WITHIN = 1024
 _END = b"%%EOF"
@@ -35,23 +33,22 @@ _LEAST_FULL = 40
 """Characters of full lines; a page of shorter ones is a list, a slide or a poem, and its lines stay."""
 
 
-def load(source: str | ByteStream) -> str:
+def load(path: str) -> str:
     """The text of a PDF.
 
     Raises:
         InputError: the file cannot be opened.
         Unreadable: it is empty, damaged, protected, too large, or has only pictures.
     """
-    with _PDFIUM:  # around the reading too: then one PDF at a time is in memory
-        data = read_stored(source)
-        _check_whole(data)
-        pages: list[str] = []
-        size = 0
-        for page in _pages(data):
-            pages.append(_joined(page.translate(_AS_TEXT)))
-            size += len(page)
-            if size > MOST_BYTES:
-                raise too_large()
+    data = read_stored(path)
+    _check_whole(data)
+    pages: list[str] = []
+    size = 0
+    for page in _pages(data):
+        pages.append(_joined(page.translate(_AS_TEXT)))
+        size += len(page)
+        if size > MOST_BYTES:
+            raise too_large()
     text = "\n".join(pages)
     if not text.strip():
         count = f"{len(pages):,} pages" if len(pages) > 1 else "its page"

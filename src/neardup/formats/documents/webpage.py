@@ -15,7 +15,7 @@ from neardup.errors import InputError
 from neardup.formats.documents.package import read_stored
 from neardup.formats.documents.unreadable import Unreadable
 from neardup.formats.documents.xml import feed, feed_html
-from neardup.formats.streams import ByteStream, text_codec
+from neardup.formats.encodings import text_codec
 
 __all__ = ["decoded", "load", "page_text"]
 
@@ -66,11 +66,11 @@ _ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9]{1,31};")
 _PIECE = 1 << 18
 
 
-def load(source: str | ByteStream, *, encoding: str, boilerplate: str) -> str:
+def load(path: str, *, encoding: str, boilerplate: str) -> str:
     """The text of a web page.
 
     Args:
-        source: the file.
+        path: of the file.
         encoding: of a page that does not say its own and is no UTF-8; windows-1252 when it is "utf-8".
         boilerplate: "keep", or "remove" for the running text only.
 
@@ -78,7 +78,7 @@ def load(source: str | ByteStream, *, encoding: str, boilerplate: str) -> str:
         InputError: the file cannot be opened.
         Unreadable: it is empty, or nothing is left without its boilerplate.
     """
-    page = decoded(read_stored(source), encoding)
+    page = decoded(read_stored(path), encoding)
     if boilerplate == "keep":
         return page_text(page, is_xml=page.lstrip().startswith("<?xml"))
     from neardup.formats.documents.boilerplate import running_text
