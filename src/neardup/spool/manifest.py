@@ -82,7 +82,7 @@ class Manifest:
             if not format.isdecimal():
                 raise damaged(path, "its checksum is wrong")
             raise SpoolError(
-                f"{path} has format {format}, this neardup ({__version__}) reads {_FORMAT}. Resume with the version that "
+                f"{path} has format {format}; neardup {__version__} reads {_FORMAT}. Resume with the version that "
                 f"began the run, or delete {folder} and start anew without --resume (resume=False)."
             )
         return cls(**json.loads(body))
