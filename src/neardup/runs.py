@@ -34,8 +34,6 @@ from neardup.result import Result, Summary
 
 __all__ = ["Finding", "Run", "check_threads", "make_summary"]
 
-PIECE = 1 << 16
-"""Rows named at a time."""
 CONTAINED = pa.array(["a", "both", "b"])
 """Which of a pair is part of the other: where the first set is smaller, as large, larger."""
 
@@ -182,11 +180,13 @@ class Finding:
             self._pairs = 0
             for piece in self._found.pairs.pieces():
                 self._pairs += len(piece)
-                self._run.space.settle()  # what the last piece took, up to 100 MB where ids are long
-                columns = [ids.take(piece.left), ids.take(piece.right), numbers(piece.similarity)]
-                if sizes is not None:
-                    columns.append(CONTAINED.take(numbers(sizes.sides(piece.left, piece.right))))
-                yield pa.RecordBatch.from_arrays(columns, schema=schema)
+                self._run.space.settle()  # what the last piece took
+                for part in ids.pieces(piece.left, piece.right):
+                    left, right = piece.left[part], piece.right[part]
+                    columns = [ids.take(left), ids.take(right), numbers(piece.similarity[part])]
+                    if sizes is not None:
+                        columns.append(CONTAINED.take(numbers(sizes.sides(left, right))))
+                    yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
         return pa.RecordBatchReader.from_batches(schema, batches())
 
@@ -198,8 +198,7 @@ class Finding:
         schema = pa.schema(columns)
 
         def batches() -> Iterator[pa.RecordBatch]:
-            for start in range(0, members.rows.size, PIECE):
-                part = slice(start, start + PIECE)
+            for part in ids.pieces(members.rows, members.keeper):
                 arrays = [
                     ids.take(members.rows[part].astype(np.int64)),
                     numbers(np.searchsorted(labels, members.label[part]).astype(np.int64)),

@@ -6,7 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from neardup.formats import ids as ids_module
 from neardup.formats.ids import Ids
+from neardup.spool import Workdir
 from neardup.types import SLACK, Batch, Documents
 
 
@@ -79,3 +81,35 @@ def test_take_and_count_agree_with_plain_python() -> None:
     rows = generator.integers(0, 1000, 300)
     assert ids.take(rows).to_pylist() == [f"doc {values[row]}" for row in rows]
     assert ids.count_duplicates()[0] == 1000 - len(set(values.tolist()))
+
+
+@pytest.mark.parametrize("spilled", [False, True])
+@pytest.mark.parametrize("kinds", ["long", "mixed", "made", "one longer than a piece"])
+def test_pieces_hold_all_rows_in_order_and_no_more_bytes_of_ids_than_they_may(monkeypatch, tmp_path, spilled, kinds):
+    monkeypatch.setattr(ids_module, "_PIECE", 64)
+    monkeypatch.setattr(ids_module, "_PIECE_BYTES", 4000)
+    rng = np.random.default_rng(3)
+    widths = [20_000 if kinds.startswith("one") and i == 7 else int(rng.integers(0, 900)) for i in range(90)]
+    brought = batch(90, [f"{i}".ljust(width, "é") for i, width in enumerate(widths)])
+    numbered, made = batch(30, list(range(30)), "b"), batch(150, None, "c" * (300 if kinds == "made" else 5))
+    ids = collected(*{"mixed": [brought, numbered, made], "made": [made]}.get(kinds, [brought]))
+    if spilled:
+        workdir = Workdir.create(tmp_path / "work", {"spec_id": "x"})
+        ids.spill(workdir)
+    left = rng.integers(0, len(ids), 500).astype(np.int32)
+    right = np.where(rng.random(500) < 0.5, 7, left)  # one that has very many pairs
+    names = ids.take(np.arange(len(ids))).to_pylist()
+    pieces = list(ids.pieces(left, right))
+    assert [row for part in pieces for row in range(part.start, part.stop)] == list(range(500))
+    for part in pieces:
+        taken = [len(names[row].encode()) for column in (left, right) for row in column[part]]
+        assert part.stop - part.start == 1 or (len(taken) <= 128 and sum(taken) <= 4000)
+    assert len(pieces) > 8, "cut by rows alone"
+
+
+def test_short_ids_and_numbers_are_cut_by_rows_alone(monkeypatch):
+    monkeypatch.setattr(ids_module, "_PIECE", 64)
+    for given in ([*range(100)], [f"n{i}" for i in range(100)]):
+        rows = np.arange(100)
+        assert [*collected(batch(100, given)).pieces(rows, rows)] == [slice(0, 64), slice(64, 100)]
+    assert [*Ids().pieces(np.zeros(0, dtype=np.int64))] == []

@@ -442,3 +442,16 @@ def test_every_file_says_what_it_is(path):
 def test_free_bytes_are_those_of_the_nearest_folder_that_is_there(tmp_path):
     there = shutil.disk_usage(tmp_path).free
     assert abs(free_bytes(tmp_path / "not" / "yet") - there) < 1 << 30
+
+
+@pytest.mark.parametrize("format", [0, 2, 17])
+def test_a_workdir_of_another_format_says_so_and_is_left_as_it_is(path: Path, format: int):
+    _work(path).close()
+    manifest = path / "neardup.manifest"
+    older = manifest.read_bytes().replace(b"neardup workdir 1 ", b"neardup workdir %d " % format, 1)
+    manifest.write_bytes(older)
+    with pytest.raises(SpoolError, match=f"has format {format}; .* Resume with the version that began the run"):
+        Workdir.reopen(path, IDENTITY)
+    manifest.write_bytes(older.replace(b"1.2", b"1.3"))
+    with pytest.raises(SpoolError, match="damaged: its checksum is wrong"):
+        Workdir.reopen(path, IDENTITY)

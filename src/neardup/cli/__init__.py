@@ -8,6 +8,7 @@ errors and params only, so ``neardup --help`` is instant.
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import signal
@@ -23,6 +24,11 @@ from neardup._version import __version__
 from neardup.cli.voice import Context, safe_usage, say, speaking
 from neardup.errors import NeardupError, did_you_mean
 from neardup.shown import fitted, shown
+
+try:
+    import resource  # now: where memory is short, a library can no longer be loaded to say so
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 __all__ = ["LazyGroup", "interrupted", "main", "silence_stdout", "stop_now"]
 
@@ -47,6 +53,8 @@ VERBOSE = "neardup.verbose"
 """Key in the context's ``meta``: whether --verbose was given (unexpected errors then show where)."""
 WRITTEN = "neardup.written"
 """Key in the context's ``meta``: the outputs that are complete already, for the message on Ctrl-C."""
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Errors of a file that takes no more."""
 WORK = "neardup.work"
 """Key in the context's ``meta``: the workdir that a run may leave behind, from which it can be resumed."""
 
@@ -117,17 +125,44 @@ class Commands(LazyGroup):
             raise _failed(ctx, str(exc)) from exc
         except MemoryError as exc:
             _trace(ctx)
-            raise _failed(ctx, "out of memory. Close other programs, or give a limit with --memory.") from exc
+            cure = _raise_limit() or "Close other programs, or give a limit with --memory."
+            raise _failed(ctx, f"out of memory. {cure}") from exc
         except Exception as exc:
             if interrupted.is_set():
                 stop_now(ctx)  # it came inside compiled code, which makes another exception of it
             _trace(ctx)
+            if isinstance(exc, OSError) and exc.errno in _FULL and exc.filename is None:
+                raise _failed(ctx, _no_room(exc)) from exc
+            if isinstance(exc, (ImportError, OSError, RuntimeError)) and (cure := _raise_limit()):
+                # Libraries that cannot be mapped and threads that cannot be started end in any of these.
+                fault = str(exc).strip().splitlines() or [type(exc).__name__]
+                raise _failed(ctx, f"cannot go on: {fault[-1].strip(' .')}. {cure}") from exc
             shown = "" if ctx.meta.get(VERBOSE) else " Run again with --verbose for the details."
             raise _failed(
                 ctx,
                 f"unexpected {type(exc).__name__}: {exc}. This is a fault in neardup {__version__};"
                 f" report it with the command that you ran.{shown}",
             ) from exc
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run as a program: help that stdout does not take is an error like others."""
+        try:
+            return super().main(*args, **extra)
+        except OSError as exc:
+            click.echo(f"Error: {_no_room(exc)}", err=True)
+            silence_stdout()
+            sys.exit(1)
+
+
+def _no_room(exc: OSError) -> str:
+    return f"cannot write: {exc.strerror or exc}. Free some space, or write to another disk."
+
+
+def _raise_limit() -> str:
+    """The cure where the address space is limited, of which libraries map far more than they use; else empty."""
+    if resource is None or (limit := resource.getrlimit(resource.RLIMIT_AS)[0]) == resource.RLIM_INFINITY:
+        return ""
+    return f"The address space is limited to {limit / 1e6:.0f} MB here; libraries map much of it. Raise ulimit -v."
 
 
 @contextmanager

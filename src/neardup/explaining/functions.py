@@ -14,7 +14,9 @@ __all__ = ["MAX_FUNCTIONS", "Column", "family", "first_place", "linear", "order"
 
 MAX_FUNCTIONS = 200
 
-_LINEAR = re.compile(r"\(?\s*(?P<a>\d*)\s*[*·]?\s*x\s*(?:(?P<sign>[+-])\s*(?P<b>\d+))?\s*\)?\s*(?:mod|%)\s*(?P<m>\d+)")
+_LINEAR = re.compile(
+    r"\(?\s*+(?P<a>\d*+)\s*+[*·]?\s*+x\s*+(?:(?P<sign>[+-])\s*+(?P<b>\d++))?\s*+\)?\s*+(?:mod|%)\s*+(?P<m>\d++)"
+)
 
 
 @dataclass(frozen=True, slots=True)

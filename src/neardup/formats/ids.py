@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from neardup.formats.batches import documents_from
 from neardup.formats.places import Places
 from neardup.kernels.hashing import fingerprint
 from neardup.spool import Column, MemoryColumn, MemoryTexts, Sorter, Texts, Workdir
-from neardup.types import I64, U64, Batch, Documents
+from neardup.types import I32, I64, U64, Batch, Documents
 
 __all__ = ["Ids", "ids_of"]
 
@@ -22,6 +23,9 @@ _MADE, _NUMBERS, _STRINGS = range(3)
 _FIELDS = 3
 _KIND, _START, _BASE = range(_FIELDS)
 _PIECE = 1 << 16
+_PIECE_BYTES = 16 << 20
+_DIGITS = 20
+"""Of a whole number, at most."""
 DEFAULT_BUDGET = 256 << 20
 
 
@@ -39,6 +43,7 @@ class Ids:
         self._strings: Texts = MemoryTexts()
         self._stored: Column | None = None
         self._size = 0
+        self._longest = 0
 
     def __len__(self) -> int:
         return self._size
@@ -63,7 +68,9 @@ class Ids:
             self._numbers.append(batch.ids.to_numpy(zero_copy_only=False))
         else:
             entry = (_STRINGS, self._size, len(self._strings))
-            self._strings.append(documents_from(batch.ids))
+            texts = documents_from(batch.ids)
+            self._strings.append(texts)
+            self._longest = max(self._longest, int(np.diff(texts.offsets).max()))
         self._chunks.append(entry)
         self._size += n
         if self._stored is not None:
@@ -89,6 +96,9 @@ class Ids:
         self._stored = workdir.column("id-chunks", np.int64, _FIELDS)
         self._chunks = [tuple(entry) for _, table in self._stored.scan(1 << 12) for entry in table.tolist()]
         self._size = size
+        for first in range(0, len(self._strings), _PIECE):
+            rows = np.arange(first, min(first + _PIECE, len(self._strings)))
+            self._longest = max(self._longest, int(self._strings.lengths(rows).max()))
 
     @property
     def type(self) -> Any:
@@ -126,6 +136,40 @@ class Ids:
         back = np.empty(rows.size, dtype=np.int64)
         back[np.concatenate(places)] = np.arange(rows.size)
         return pa.concat_arrays(pieces).take(numbers(back))
+
+    def pieces(self, *columns: I32 | I64) -> Iterator[slice]:
+        """Cut columns of rows into pieces of which all ids are held at a time: 65,536 rows, or 16 MB of long ids.
+
+        Args:
+            columns: int32 or int64[m] each, documents by their place in the input.
+        """
+        size = int(columns[0].size)
+        names = np.array([len(source.encode()) + 1 + _DIGITS for source in self.places.sources] or [0])
+        is_long = max(self._longest, int(names.max())) * len(columns) * _PIECE > _PIECE_BYTES
+        for first in range(0, size, _PIECE):
+            end = min(first + _PIECE, size)
+            if is_long and self.type is _TEXT:
+                taken = np.cumsum(sum(self._lengths(rows[first:end].astype(np.int64), names) for rows in columns))
+                begin = 0
+                while begin < taken.size:
+                    before = int(taken[begin - 1]) if begin else 0
+                    stop = max(begin + 1, int(np.searchsorted(taken, before + _PIECE_BYTES, side="right")))
+                    yield slice(first + begin, first + stop)
+                    begin = stop
+            else:
+                yield slice(first, end)
+
+    def _lengths(self, rows: I64, names: I64) -> I64:
+        """Bytes of the id of each document, at most; those of made ones by the length of their source's name."""
+        table = np.array(self._chunks, dtype=np.int64)
+        at = np.searchsorted(table[:, _START], rows, side="right") - 1
+        kinds, inside = table[at, _KIND], rows - table[at, _START] + table[at, _BASE]
+        out = np.full(rows.size, _DIGITS, dtype=np.int64)
+        if (made := kinds == _MADE).any():
+            out[made] = names[self.places.locate(rows[made])[0]]
+        if (brought := kinds == _STRINGS).any():
+            out[brought] = self._strings.lengths(inside[brought])
+        return out
 
     def _made(self, rows: I64) -> Any:
         source, local = self.places.locate(rows)
@@ -196,8 +240,8 @@ class Ids:
         for (kind, start, _), end in zip(self._chunks, ends, strict=True):
             if kind == _MADE:
                 continue
-            for first in range(start, end, _PIECE):
-                rows = np.arange(first, min(first + _PIECE, end))
+            for part in self.pieces(np.arange(start, end)):
+                rows = np.arange(start + part.start, start + part.stop)
                 yield _hashes(self.take(rows), as_text), rows
 
 

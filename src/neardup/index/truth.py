@@ -59,13 +59,17 @@ class Truth:
         """A new database; ``fast``: nothing lasts before ``settle``, for building where nobody looks."""
         truth = cls(folder, read_only=False)
         connection = truth.writer
-        with truth._told():
-            if folder is not None:
-                connection.execute(f"PRAGMA journal_mode = {'OFF' if fast else 'WAL'}")
-                connection.execute(f"PRAGMA synchronous = {'OFF' if fast else 'FULL'}")
-            connection.executescript(SCHEMA)
-            facts = {"spec": json.dumps(spec, sort_keys=True), "created_by": version}
-            connection.executemany("INSERT INTO meta VALUES (?, ?)", facts.items())
+        try:
+            with truth._told():
+                if folder is not None:
+                    connection.execute(f"PRAGMA journal_mode = {'OFF' if fast else 'WAL'}")
+                    connection.execute(f"PRAGMA synchronous = {'OFF' if fast else 'FULL'}")
+                connection.executescript(SCHEMA)
+                facts = {"spec": json.dumps(spec, sort_keys=True), "created_by": version}
+                connection.executemany("INSERT INTO meta VALUES (?, ?)", facts.items())
+        except BaseException:
+            truth.close()
+            raise
         return truth
 
     @classmethod
@@ -79,11 +83,11 @@ class Truth:
         truth = cls(folder, read_only=read_only)
         try:
             with truth._told():
-                connection = truth.writer if not read_only else truth._connect()
+                if read_only:
+                    truth._idle.append(truth._connect())
+                connection = truth._idle[0] if read_only else truth.writer
                 application = connection.execute("PRAGMA application_id").fetchone()[0]
                 version = connection.execute("PRAGMA user_version").fetchone()[0]
-                if read_only:
-                    truth._idle.append(connection)
             if application != APPLICATION:
                 raise FormatError(f"{path} is not the database of an index, or is damaged. Restore it from a copy.")
             if version != FORMAT:
@@ -118,10 +122,14 @@ class Truth:
         connection = sqlite3.connect(
             place, uri=True, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS
         )
-        connection.execute("PRAGMA mmap_size = 1099511627776")
-        if not self.read_only:
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA wal_autocheckpoint = 4000")
+        try:
+            connection.execute("PRAGMA mmap_size = 1099511627776")
+            if not self.read_only:
+                connection.execute("PRAGMA synchronous = FULL")
+                connection.execute("PRAGMA wal_autocheckpoint = 4000")
+        except sqlite3.Error:
+            connection.close()
+            raise
         return connection
 
     def _told(self) -> _Told:
@@ -141,6 +149,10 @@ class Truth:
         if "locked" in words or "busy" in words:
             return OutputError(
                 f"{self.path} was kept locked by another program for {BUSY_SECONDS:.0f} s. Close it, and try again."
+            )
+        if "disk I/O" in words:  # also where the file of 32 kB that a reader maps finds no room
+            return FormatError(
+                f"{self.path}: {words}. Free some space if the disk is full, else restore it from a copy."
             )
         return FormatError(f"{self.path}: {words}. Restore it from a copy.")
 

@@ -15,6 +15,6 @@ share; ``postings`` is the lookup of the index; ``_bits`` has the machine words 
 literature.
 """
 
-from neardup.kernels._jit import is_compiled
+from neardup.kernels._jit import compiling_note, is_compiled
 
-__all__ = ["is_compiled"]
+__all__ = ["compiling_note", "is_compiled"]

@@ -16,7 +16,7 @@ from typing import Any
 
 import numba
 
-__all__ = ["cache_folder", "inlined", "is_compiled", "kernel", "part"]
+__all__ = ["cache_folder", "compiling_note", "inlined", "is_compiled", "kernel", "part"]
 
 
 def _digest() -> str:
@@ -33,11 +33,11 @@ def _can_write(folder: Path) -> bool:
         return False
 
 
-def _choose_folder() -> Path:
+def _choose_folder() -> Path | None:
     """Beside the sources when that can be written, else in the user's cache; NUMBA_CACHE_DIR comes first.
 
-    Where none can be written the code is kept for this process only: a shared folder for temporary files is no place
-    for machine code that the next run would trust.
+    Where none can be written the code is not kept: a shared folder for temporary files is no place for machine code
+    that the next run would trust.
     """
     digest = _digest()
     user = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
@@ -47,20 +47,32 @@ def _choose_folder() -> Path:
     for folder in wanted:
         if folder.is_absolute() and _can_write(folder / digest):
             return folder / digest
-    return Path(tempfile.mkdtemp(prefix="neardup-"))
+    return None
 
 
 cache_folder = _choose_folder()
-"""Where this version's machine code is kept."""
+"""Where this version's machine code is kept; None where no folder can be written."""
 
 
 def is_compiled() -> bool:
     """Whether the cache folder holds machine code already; if not, the next run compiles, about ten seconds."""
-    return any(cache_folder.rglob("*.nbi"))
+    return cache_folder is not None and any(cache_folder.rglob("*.nbi"))
+
+
+def compiling_note() -> str:
+    """What to say before a run that compiles."""
+    if cache_folder is None:
+        return (
+            "compiling kernels for this processor, about ten seconds, in each run: no folder to keep them in can be "
+            "written. NUMBA_CACHE_DIR names one"
+        )
+    return "first run on this machine: compiling kernels for its processor, about ten seconds, once"
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """A function that Python calls: compiled on first call, without the GIL, cached in ``cache_folder``."""
+    if cache_folder is None:
+        return numba.njit(function, nogil=True)
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(cache_folder)  # read when the decorator runs, then never again
     try:

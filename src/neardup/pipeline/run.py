@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from neardup.kernels import is_compiled
+from neardup.kernels import compiling_note, is_compiled
 from neardup.params import CONTAINMENT, Spec
 from neardup.pipeline import containment, exact
 from neardup.pipeline.candidates import Candidates, find_candidates
@@ -140,7 +140,7 @@ def search(
     watch = Stopwatch()
     threads = space.budget.threads(threads)
     if not is_compiled():
-        observer.note("first run on this machine: compiling kernels for its processor, about ten seconds, once")
+        observer.note(compiling_note())
     with watch.measure("read"):
         observer.stage("read", total_bytes, "bytes")
         collection = collect(

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from neardup._version import __version__
 from neardup.errors import SpoolError
 from neardup.spool.files import damaged, spool_error
 
@@ -25,7 +26,9 @@ __all__ = ["LOCK", "MANIFEST", "PART", "Lock", "Manifest", "differences", "sync_
 MANIFEST = "neardup.manifest"
 PART = MANIFEST + ".part"
 LOCK = "neardup.lock"
-_FIRST = "neardup workdir 1 "
+_FORMAT = 1
+_FIRST = "neardup workdir "
+"""With the format and the checksum, the first line of a manifest."""
 
 
 @dataclass(slots=True)
@@ -46,7 +49,7 @@ class Manifest:
         part = folder / PART
         try:
             with open(part, "wb") as stream:
-                stream.write(f"{_FIRST}{zlib.crc32(body):08x}\n".encode("ascii") + body)
+                stream.write(f"{_FIRST}{_FORMAT} {zlib.crc32(body):08x}\n".encode("ascii") + body)
                 stream.flush()
                 os.fsync(stream.fileno())
             part.replace(folder / MANIFEST)
@@ -61,7 +64,7 @@ class Manifest:
         """The manifest of a folder.
 
         Raises:
-            SpoolError: there is none, or it is damaged.
+            SpoolError: there is none, or it is damaged or of another format.
         """
         path = folder / MANIFEST
         try:
@@ -73,8 +76,15 @@ class Manifest:
             ) from exc
         except OSError as exc:
             raise spool_error(path, exc) from exc
-        if first != f"{_FIRST}{zlib.crc32(body):08x}".encode("ascii"):
-            raise damaged(path, "its checksum is wrong")
+        check = f" {zlib.crc32(body):08x}"
+        if first != f"{_FIRST}{_FORMAT}{check}".encode("ascii"):
+            format = first.decode("ascii", "replace").removeprefix(_FIRST).removesuffix(check)
+            if not format.isdecimal():
+                raise damaged(path, "its checksum is wrong")
+            raise SpoolError(
+                f"{path} has format {format}; neardup {__version__} reads {_FORMAT}. Resume with the version that "
+                f"began the run, or delete {folder} and start anew without --resume (resume=False)."
+            )
         return cls(**json.loads(body))
 
 

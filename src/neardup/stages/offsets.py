@@ -13,19 +13,17 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup.params import Normalize
+from neardup.stages.forms import DECOMPOSED, FORMS, Form, to_form
 from neardup.types import I64, U32
 
 __all__ = ["Traced", "trace"]
 
-_Form = Literal["NFC", "NFKC"]
-_FORMS: dict[str, _Form] = {"nfc": "NFC", "nfkc": "NFKC"}
-_DECOMPOSED: dict[_Form, Literal["NFD", "NFKD"]] = {"NFC": "NFD", "NFKC": "NFKD"}
 _POINTS = 0x110000
 _SPACE = 0x20
 _PAIRS_END = 0x20000
@@ -56,7 +54,7 @@ def trace(text: str, normalize: Normalize) -> Traced:
     """
     places = np.arange(len(text), dtype=np.int64)
     traced = Traced(text, places, places + 1)
-    form = _FORMS.get(normalize.form)
+    form = FORMS.get(normalize.form)
     if form is not None:
         traced = _formed(traced, form)
     if normalize.casefold:
@@ -72,10 +70,10 @@ def trace(text: str, normalize: Normalize) -> Traced:
     return traced
 
 
-def _formed(traced: Traced, form: _Form) -> Traced:
+def _formed(traced: Traced, form: Form) -> Traced:
     """The Unicode form, piece by piece."""
     text = traced.text
-    whole = unicodedata.normalize(form, text)
+    whole = to_form(text, form)
     if whole == text:
         return traced
     codes = _codes(text)
@@ -87,7 +85,7 @@ def _formed(traced: Traced, form: _Form) -> Traced:
     return Traced(formed, traced.starts[sources], traced.ends[lasts[sources]])
 
 
-def _by_pieces(text: str, codes: U32, cuts: _Mask, form: _Form) -> tuple[str, I64, I64]:
+def _by_pieces(text: str, codes: U32, cuts: _Mask, form: Form) -> tuple[str, I64, I64]:
     """The form of each piece, pieces beginning where ``cuts`` is set.
 
     Returns:
@@ -108,7 +106,7 @@ def _by_pieces(text: str, codes: U32, cuts: _Mask, form: _Form) -> tuple[str, I6
         old = text[begin : begin + size]
         new = known.get(old)
         if new is None:
-            new = known[old] = unicodedata.normalize(form, old)
+            new = known[old] = to_form(old, form)
         parts += (text[copied:begin].translate(single), new)
         copied = begin + size
         if new != old:
@@ -126,9 +124,9 @@ def _by_pieces(text: str, codes: U32, cuts: _Mask, form: _Form) -> tuple[str, I6
     return "".join(parts), counts, lasts
 
 
-def _is_separable(char: str, form: _Form) -> bool:
+def _is_separable(char: str, form: Form) -> bool:
     """Whether whatever stands before ``char`` takes its form without it."""
-    first = unicodedata.normalize(_DECOMPOSED[form], char)[0]
+    first = unicodedata.normalize(DECOMPOSED[form], char)[0]
     return unicodedata.combining(first) == 0 and first not in _composing()
 
 

@@ -1,7 +1,7 @@
 """Normalisation: from documents as read to documents as compared.
 
 ASCII needs no Unicode form, so a block of it passes through untouched, buffer and all. Of other texts only those with a
-character that a form could change are handed to ``unicodedata``, the judge; the test errs on the side of asking it.
+character that a form could change are handed to ``forms``, the judge; the test errs on the side of asking it.
 Nothing here merges words of another script: marks are never stripped.
 
 Not here: reading and decoding (``formats``), cutting into shingles (``shingle``).
@@ -13,12 +13,12 @@ import re
 import sys
 import unicodedata
 from functools import lru_cache
-from typing import Literal
 
 import numpy as np
 
 from neardup.kernels import normal, utf8
 from neardup.params import Normalize
+from neardup.stages.forms import FORMS, to_form
 from neardup.types import SLACK, U8, Documents
 
 __all__ = ["INERT_RANGES", "SEPARATOR", "normalize_documents", "normalize_text"]
@@ -43,22 +43,19 @@ INERT_RANGES = (
 """Code points that NFC neither changes nor joins to a neighbour that is itself in these ranges. Tested one by one."""
 
 
-_FORMS: dict[str, Literal["NFC", "NFKC"]] = {"nfc": "NFC", "nfkc": "NFKC"}
-
-
 def normalize_text(text: str, normalize: Normalize) -> str:
     """Normalise one text: form, case folding and form again, punctuation, white space. The plain definition.
 
     >>> normalize_text("Ａ  rose,\\nis", Normalize.parse("nfkc,casefold,punct,space"))
     'a rose is'
     """
-    form = _FORMS.get(normalize.form)
+    form = FORMS.get(normalize.form)
     if form is not None:
-        text = unicodedata.normalize(form, text)
+        text = to_form(text, form)
     if normalize.casefold:
         text = text.casefold()
         if form is not None:
-            text = unicodedata.normalize(form, text)
+            text = to_form(text, form)
     if normalize.punct:
         text = text.translate(_punctuation())
     if normalize.space:

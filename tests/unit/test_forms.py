@@ -1,0 +1,180 @@
+"""Unicode forms: the result of ``unicodedata`` for every text, and no run of marks that it would sort slowly."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import unicodedata
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from neardup.params import Normalize
+from neardup.stages import forms
+from neardup.stages.forms import DECOMPOSED, FORMS, to_form
+from neardup.stages.offsets import trace
+from neardup.stages.text import normalize_documents, normalize_text
+from neardup.types import Documents
+
+normalize = unicodedata.normalize
+
+RUNS = ["\u0301\u0323", "\u0f73", "\u0344\u0323", "\uff9e\u0301", "\u0345\u0301\u0323", "\u0651\u064b", "\u05bc\u05b8"]
+"""Repeated, these are out of order throughout in a form. U+0F73 and U+FF9E are marks only once they decompose."""
+LETTERS = [
+    "",
+    "e",
+    "\u00e9",
+    "\u1ed9",
+    "\uac00",
+    "\u1100",
+    "\u05d0",
+    "\u304b",
+    "\u0f40",
+    "\u03b1",
+    "\ufdfa",
+    "\U0001d15e",
+]
+FEW = [
+    "e",
+    "\u00e9",
+    "\u0301",
+    "\u0323",
+    "\u0344",
+    "\u0f73",
+    "\u0f71",
+    "\uff9e",
+    "\u3099",
+    "\u304b",
+    "\u1161",
+    "\u0345",
+]
+MANY = [*FEW, *RUNS, *LETTERS, "\u1100", "\u0338", "\u0342", "\u212b", "\u1e9b", "\u0130", "\ud800", " "]
+
+
+def swaps(written: str, form: str) -> int:
+    """How often an insertion sort swaps two marks: pairs of one run of which the later has the smaller class."""
+    parts = (part for char in written for part in normalize(DECOMPOSED[FORMS[form]], char))
+    total = 0
+    for is_mark, run in itertools.groupby(map(unicodedata.combining, parts), key=bool):
+        seen = np.zeros(256, dtype=np.int64)
+        for one in run if is_mark else ():
+            total += int(seen[one + 1 :].sum())
+            seen[one] += 1
+    return total
+
+
+@pytest.fixture
+def handed_on(monkeypatch):
+    """The texts that ``unicodedata`` is given, after the table is made."""
+    seen: list[str] = []
+
+    def watched(form: str, written: str) -> str:
+        seen.append(written)
+        return normalize(form, written)
+
+    for form in FORMS.values():
+        forms._marks(form)
+    monkeypatch.setattr(unicodedata, "normalize", watched)
+    return seen
+
+
+# The result
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("run", RUNS)
+def test_long_runs_on_every_kind_of_letter_become_what_unicodedata_says(form, run):
+    for letter, tail, length in itertools.product(LETTERS, ["", "e", "\u0301", "\u3099"], [255, 256, 257, 600]):
+        written = f"x{letter}" + (run * length)[:length] + tail
+        assert to_form(written, FORMS[form]) == normalize(FORMS[form], written)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_mark_within_a_long_run_becomes_what_unicodedata_says(form):
+    for mark, letter in itertools.product(forms._marks(FORMS[form]), ["a", "\u0f40\u304b\u03b9"]):
+        written = letter + "\u0301\u0323" * 100 + mark + "\u0323\u0344\u0f71\u3099" * 15 + mark + "\u0345\u0338" * 10
+        assert to_form(written, FORMS[form]) == normalize(FORMS[form], written)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("long", [1, 2, 3])
+def test_all_sequences_of_four_become_what_unicodedata_says_when_short_runs_count_as_long(monkeypatch, form, long):
+    monkeypatch.setattr(forms, "_LONG", long)
+    for written in map("".join, itertools.product(FEW, repeat=4)):
+        assert to_form(written, FORMS[form]) == normalize(FORMS[form], written)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(st.lists(st.sampled_from(MANY), max_size=60).map("".join), st.integers(1, 6))
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_rich_in_marks_becomes_what_unicodedata_says(form, written, long):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(forms, "_LONG", long)
+        assert to_form(written, FORMS[form]) == normalize(FORMS[form], written)
+
+
+def test_a_sort_that_does_not_keep_marks_of_one_class_in_order_would_be_seen():
+    written = "e" + "\u0301\u0300\u0323" * 60
+    backwards = "e" + "".join(sorted(written[:0:-1], key=unicodedata.combining))
+    assert normalize("NFC", backwards) != normalize("NFC", written) == to_form(written, "NFC")
+
+
+# The table
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_becomes_a_mark_becomes_nothing_but_marks_and_lies_in_the_first_planes(form):
+    marks = forms._marks(FORMS[form])
+    for char in map(chr, range(sys.maxunicode + 1)):
+        classes = [*map(unicodedata.combining, normalize(DECOMPOSED[FORMS[form]], char))]
+        assert (char in marks) == (classes[0] > 0) == all(classes), f"U+{ord(char):04X}"
+        assert char not in marks or marks[char] == normalize(DECOMPOSED[FORMS[form]], char)
+
+
+# The cost
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("letter", ["", "e", "\u1ed9", "\u0f40"])
+@pytest.mark.parametrize("run", RUNS)
+def test_what_reaches_unicodedata_takes_few_swaps_for_each_mark(handed_on, form, letter, run):
+    """With the runs as they are it would be thousands for each: 20,000 marks of two classes take 10^8."""
+    written = (letter + run * (20_000 // len(run)) + "e") * 2 + (run * 80 + "e") * 20
+    assert to_form(written, FORMS[form]) == normalize(FORMS[form], "".join(handed_on))
+    assert swaps(handed_on[0], form) < 128 * len(written)
+
+
+def test_the_count_of_swaps_sees_an_attack():
+    assert swaps("e" + "\u0301\u0323" * 1_000, "nfc") == 1_000 * 999 // 2 + 1_000
+
+
+@pytest.mark.parametrize("options", ["nfc", "nfkc", "nfc,casefold,space", "nfkc,casefold,punct,strip"])
+def test_every_way_to_normalise_hands_on_only_what_is_in_order(handed_on, options):
+    """A text, a block, a set and the trace for the passages; the form before and after case folding."""
+    steps = Normalize.parse(options)
+    written = "Some: E" + "\u0345\u0301\u0323" * 1_000 + " more \u0130" + "\u0323\u0301" * 1_000
+    block = Documents.from_texts([written, "e"])
+    trace(written, steps)
+    normalize_text(written, steps)
+    normalize_documents(block, steps)
+    normalize_documents(block, steps, items=True)
+    assert len(handed_on) >= 4
+    for one in set(handed_on):
+        assert swaps(one, steps.form) < 128 * len(written)
+
+
+@pytest.mark.parametrize("options", ["nfc", "nfkc", "nfc,casefold,space", "nfkc,casefold,punct,strip"])
+@pytest.mark.parametrize("run", RUNS)
+def test_a_trace_of_long_runs_is_the_text_and_places_each_run_within_itself(options, run):
+    steps = Normalize.parse(options)
+    written = "before e" + run * 300 + "X after"
+    traced = trace(written, steps)
+    assert traced.text == normalize_text(written, steps)
+    assert (traced.starts < traced.ends).all()
+    begin, end = len("before "), len(written) - len("X after")
+    within = (traced.starts >= begin) & (traced.ends <= end)
+    apart = (traced.ends <= begin) | (traced.starts >= end)
+    assert (within | apart).all()
+    assert within.any()
