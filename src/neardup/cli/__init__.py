@@ -99,9 +99,14 @@ class Commands(LazyGroup):
     """The group of all: what its commands raise becomes a message and an exit code."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        """Run with stdout and stderr that take every character."""
+        """Run with stdout and stderr that take every character; help that stdout does not take is an error too."""
         with speaking():
-            return super().main(*args, **extra)
+            try:
+                return super().main(*args, **extra)
+            except OSError as exc:
+                say(f"Error: {_no_room(exc)}")
+                silence_stdout()
+                sys.exit(1)
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
         """Read the arguments of the group itself."""
@@ -137,21 +142,12 @@ class Commands(LazyGroup):
                 # Libraries that cannot be mapped and threads that cannot be started end in any of these.
                 fault = str(exc).strip().splitlines() or [type(exc).__name__]
                 raise _failed(ctx, f"cannot go on: {fault[-1].strip(' .')}. {cure}") from exc
-            shown = "" if ctx.meta.get(VERBOSE) else " Run again with --verbose for the details."
+            more = "" if ctx.meta.get(VERBOSE) else " Run again with --verbose for the details."
             raise _failed(
                 ctx,
                 f"unexpected {type(exc).__name__}: {exc}. This is a fault in neardup {__version__};"
-                f" report it with the command that you ran.{shown}",
+                f" report it with the command that you ran.{more}",
             ) from exc
-
-    def main(self, *args: Any, **extra: Any) -> Any:
-        """Run as a program: help that stdout does not take is an error like others."""
-        try:
-            return super().main(*args, **extra)
-        except OSError as exc:
-            click.echo(f"Error: {_no_room(exc)}", err=True)
-            silence_stdout()
-            sys.exit(1)
 
 
 def _no_room(exc: OSError) -> str:
