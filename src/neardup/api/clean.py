@@ -9,6 +9,8 @@ from typing import Any
 from neardup import tuning
 from neardup.cleaning import Policy, check_output, clean, open_protected
 from neardup.errors import InputError
+from neardup.formats.atomic import AtomicFiles
+from neardup.formats.naming import mend
 from neardup.formats.objects import hold
 from neardup.params import (
     AUTO,
@@ -120,7 +122,7 @@ def dedup(
         crowd=crowd,
         exact=check_exact(exact),
     )
-    policy_keep = Keep.parse(keep)
+    policy_keep, observer = Keep.parse(keep), observer or Silent()
     check_share(alarm, "alarm")
     inputs = hold(inputs)
     reader, protected = open_protected(
@@ -141,9 +143,11 @@ def dedup(
         raise InputError("output is for inputs that are files; what is in memory is given back. Leave output out.")
     target = None if output is None else os.fspath(output)
     if target is not None:
+        for line in mend([target]):
+            observer.note(line)
         check_output(reader, target)
     policy = Policy(policy_keep, (prefer,) if isinstance(prefer, str) else tuple(prefer), protected)
-    threads, observer = check_threads(threads), observer or Silent()
+    threads = check_threads(threads)
     choice = None
     if exact == AUTO:
         spec, choice = decide(reader, spec, target=recall, threads=threads, memory=memory, observer=observer)
@@ -165,7 +169,8 @@ def dedup(
         if in_memory:
             data = cleaning.data(annotate=annotate)
         elif target is not None:
-            cleaning.write(target, annotate=annotate)
+            with AtomicFiles() as files:
+                cleaning.write(target, files, annotate=annotate)
             data = list(cleaning.written)
         dry = not in_memory and target is None
         summary = cleaning.summary(alarm=alarm, dry_run=dry, annotated=annotate)

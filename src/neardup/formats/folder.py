@@ -62,10 +62,15 @@ class FilesSource:
         for i, file in enumerate(self.files, start=1):
             size += file.size + _FILE_BYTES
             if size >= BATCH_BYTES or i - start == self._options.block or i == len(self.files):
-                yield partial(self._read, start, i)
+                yield partial(self.read, start, i)
                 start, size = i, 0
 
-    def _read(self, start: int, stop: int) -> Batch:
+    def read(self, start: int, stop: int) -> Batch:
+        """Read the files at some places, counted from 0.
+
+        Raises:
+            InputError: a text cannot be read, and that is to fail the run.
+        """
         faults = Faults(self.name, self._options.on_bad)
         blobs: list[bytes] = []
         rows: list[int] = []
