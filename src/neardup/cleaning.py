@@ -396,8 +396,7 @@ class Cleaning:
             done[name] = size
             run.space.checkpoint(written=done)
 
-        if output == "-":
-            self.check_inputs()  # what goes to stdout cannot be taken back
+        self.check_inputs()  # now too: it says best what is gone, and what goes to stdout cannot be taken back
         files.check_before(self.check_inputs)
         run.space.settle()
         run.observer.stage("write", len(run.reader.written_parts), "files")

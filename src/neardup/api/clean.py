@@ -100,6 +100,7 @@ def dedup(
 
     Raises:
         InputError: an option, a file or a record cannot be used; the message names it and the cure.
+        InputChanged: a file was changed while the run went on; nothing is written then.
         OutputError: a copy cannot be written; none is, then.
         SpoolError: the workdir cannot be used.
 
