@@ -24,6 +24,7 @@ from neardup.formats.inputs import files_of, open_inputs
 from neardup.formats.places import Places
 from neardup.formats.rewrite import Annotation
 from neardup.formats.rewrite.known import Known
+from neardup.formats.source import Source
 from neardup.params import Keep
 from neardup.pipeline.choose import RULES, Chosen, Order, choose
 from neardup.pipeline.run import Search
@@ -248,6 +249,8 @@ class Cleaning:
     origins: _Origins
     written: list[str] = field(default_factory=list)
     _keepers: I64 | None = None
+    _doubted: set[str] = field(default_factory=set)
+    """Sources whose files are no longer quite what they were: what is kept there is looked at while it is copied."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -316,15 +319,23 @@ class Cleaning:
         return annotation_of
 
     def _known_of(self, source: str) -> Known:
-        """What the texts of a source were that go, and those that are kept for others: none of these may be missing."""
+        """What the texts of a source were that go; where it is doubted, also those of documents kept for others.
+
+        A kept text that is no longer there would take the last of its copies along. But it costs as much to look at
+        as one that goes, and that its file has all its old stamps, the time of the last change among them, tells that
+        it is there; on Windows there is no such time.
+        """
         rows = np.empty(0, dtype=np.int64)
         places = self.run.ledger.places
         if source in places.sources:
             first, end = places.span(places.sources.index(source))
-            if self._keepers is None:
-                self._keepers = np.unique(self.chosen.keeper)
-            found = (each[slice(*np.searchsorted(each, (first, end)))] for each in (self.chosen.rows, self._keepers))
-            rows = np.sort(np.concatenate(list(found)))  # who is kept for another does not go
+            asked = [self.chosen.rows]
+            if source in self._doubted or os.name == "nt":
+                if self._keepers is None:
+                    self._keepers = np.unique(self.chosen.keeper)
+                asked.append(self._keepers)
+            found = [each[slice(*np.searchsorted(each, (first, end)))] for each in asked]
+            rows = np.sort(np.concatenate(found))  # who is kept for another does not go
         return self._known(source, rows)
 
     def _known(self, source: str, rows: I64) -> Known:
@@ -340,13 +351,19 @@ class Cleaning:
         )
 
     def check_inputs(self) -> None:
-        """Say whether the files that were read are still what they were; those of the copies were read again.
+        """Say at the end of a run whether the files that were read are still what they were.
 
         Raises:
             InputChanged: one is not; it is named.
         """
-        reader = self.run.reader
-        for part in reader.parts:
+        for part in self._touched():
+            if part.name not in self._doubted:
+                self._doubted.add(part.name)
+                self._known_of(part.name).check_source(part)
+
+    def _touched(self) -> Iterator[Source]:
+        """The sources of many documents a file of which a file is not quite what it was; all others are."""
+        for part in self.run.reader.parts:
             stamps = self.run.stamps.get(part.name)
             if stamps is None:
                 continue
@@ -358,8 +375,8 @@ class Cleaning:
                 )
             if touched and isinstance(part, FilesSource):
                 self._check_files(part, touched)
-            elif touched and part not in reader.written_parts:
-                self._known_of(part.name).check_source(part)
+            elif touched:
+                yield part
 
     def _check_files(self, part: FilesSource, touched: list[int]) -> None:
         """Read files of one document each once more."""
@@ -396,7 +413,10 @@ class Cleaning:
             done[name] = size
             run.space.checkpoint(written=done)
 
-        self.check_inputs()  # now too: it says best what is gone, and what goes to stdout cannot be taken back
+        written = run.reader.written_parts
+        for part in self._touched():  # now too: what is gone is said best, and what goes to stdout is not taken back
+            if part in written:
+                self._doubted.add(part.name)
         files.check_before(self.check_inputs)
         run.space.settle()
         run.observer.stage("write", len(run.reader.written_parts), "files")

@@ -20,7 +20,7 @@ from neardup.formats.batches import documents_from, gather
 from neardup.formats.delimited import DelimitedSource
 from neardup.formats.jsonl import JsonlSource
 from neardup.formats.lines import LinesSource
-from neardup.formats.rewrite.blocks import Block
+from neardup.formats.rewrite.blocks import Block, Room
 from neardup.formats.rewrite.feed import Records
 from neardup.formats.rewrite.model import I64, Tally
 from neardup.formats.source import ReadOptions, Source
@@ -31,6 +31,10 @@ from neardup.stages.text import normalize_documents
 from neardup.types import SLACK, U64, Batch, Documents
 
 __all__ = ["Known"]
+
+_NEWLINE = 10
+_FIRST = 16
+"""Lines that are looked at for the names of fields before all of a block are."""
 
 
 class Known:
@@ -65,17 +69,19 @@ class Known:
         self._seen = 0
         self._reader: JsonlSource | LinesSource | None = None
         self._text: int | None = None
+        self._room = Room()
 
     def check_lines(self, block: Block, format: str) -> None:
         """Check those rows that are lines of a block of JSON Lines ("jsonl") or of plain lines ("lines")."""
         if self._reader is None:
             kind = JsonlSource if format == "jsonl" else LinesSource
             self._reader = kind(self._source, self._options, total_bytes=None)
-        if isinstance(self._reader, JsonlSource) and not self._reader.has_fields:
-            self._reader.look_at(_line_block(block, np.arange(len(block))))
+        for some in (_FIRST, len(block)):  # nearly always the first line tells
+            if isinstance(self._reader, JsonlSource) and not self._reader.has_fields:
+                self._reader.look_at(self._lines(block, np.arange(min(some, len(block)))))
         part = self._among(block.first_line, block.next_line)
         if part.start < part.stop:
-            lines = _line_block(block, self.rows[part] - block.first_line)
+            lines = self._lines(block, self.rows[part] - block.first_line)
             self._check(self._reader.read_block(lines).documents, part)
 
     def check_records(self, records: Records) -> None:
@@ -136,6 +142,17 @@ class Known:
                 "Run again from the start."
             )
 
+    def _lines(self, block: Block, lines: I64) -> LineBlock:
+        """Some lines of a block (from 0, rising, at least one) as UTF-8, as readers take them; valid till the next."""
+        data, size = self._room.gather(block, block.starts[lines], block.stops[lines])
+        if block.code.codec != "utf_8":
+            text = data[:size].tobytes().decode(block.code.codec, "neardup.mark")
+            raw = text.encode("utf-8", "surrogatepass")
+            size = len(raw)
+            data = np.frombuffer(bytearray(raw + bytes(SLACK)), dtype=np.uint8)
+        data[size : size + SLACK] = _NEWLINE
+        return LineBlock(data, size, lines.size, 1, 0)
+
     def _among(self, first: int, end: int) -> slice:
         return slice(*np.searchsorted(self.rows, (first, end)).tolist())
 
@@ -155,20 +172,6 @@ class Known:
     def _changed(self, row: int | None = None) -> InputChanged:
         what = "not all documents are in their places" if row is None else f"the document at {row} is another"
         return InputChanged(f"{self._source} was changed since it was read: {what}. Run again from the start.")
-
-
-def _line_block(block: Block, lines: I64) -> LineBlock:
-    """Some lines of a block (from 0, rising, at least one) as UTF-8, as readers take them."""
-    view: memoryview = memoryview(block.data)  # type: ignore[arg-type]
-    ends = np.flatnonzero(np.diff(lines) != 1)  # lines that follow each other are one piece
-    begin = block.starts[lines[np.append(0, ends + 1)]]
-    stop = block.stops[lines[np.append(ends, lines.size - 1)]]
-    raw = b"".join(view[a:b] for a, b in zip(begin.tolist(), stop.tolist(), strict=True))
-    if block.code.codec != "utf_8":
-        raw = raw.decode(block.code.codec, "neardup.mark").encode("utf-8", "surrogatepass")
-    data = np.full(len(raw) + SLACK, 10, dtype=np.uint8)
-    data[: len(raw)] = np.frombuffer(raw, dtype=np.uint8)
-    return LineBlock(data, len(raw), lines.size, 1, 0)
 
 
 def _picked(documents: Documents, at: I64, expected: int) -> Documents:

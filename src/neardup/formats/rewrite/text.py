@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from neardup.formats.rewrite.blocks import Block, blocks, read_code, without
+from neardup.formats.rewrite.blocks import Block, Room, blocks, read_code
 from neardup.formats.rewrite.feed import Feed, Part, records_of, those_rows
 from neardup.formats.rewrite.known import Known
 from neardup.formats.rewrite.model import I64, Tally, changed
@@ -44,7 +44,7 @@ def cut_text(
     doomed = those_rows(removed)
     if is_delimited:
         doomed = _doomed_records(path, format, options, removed, head, tally, known)
-    feed = Feed(doomed)
+    feed, room = Feed(doomed), Room()
     with open_bytes(path) as stream:
         code = read_code(stream, options.encoding)
         if head:
@@ -56,14 +56,14 @@ def cut_text(
                     known.check_lines(block, format)
                 tally.removed += len(spans)
                 tally.kept += int(np.count_nonzero(block.filled(spaces=format == "jsonl"))) - len(spans)
-            _write_rest(block, spans, feed, sink)
+            _write_rest(block, spans, feed, sink, room)
     feed.rest()
     if tally.removed != removed.size:
         raise changed(path, removed.size, tally.removed)
     return tally
 
 
-def _write_rest(block: Block, spans: I64, feed: Feed, sink: Sink) -> None:
+def _write_rest(block: Block, spans: I64, feed: Feed, sink: Sink, room: Room) -> None:
     """Write the block without the lines of ``spans``; what a span has behind the block goes back to the feed."""
     if not len(spans):
         sink.write(block.data)
@@ -71,7 +71,7 @@ def _write_rest(block: Block, spans: I64, feed: Feed, sink: Sink) -> None:
     if spans[-1, 1] > block.next_line:
         feed.put_back(np.array([[block.next_line, spans[-1, 1]]], dtype=np.int64))
     stop = np.minimum(spans[:, 1], block.next_line)
-    sink.write(b"".join(without(block, spans[:, 0] - block.first_line, stop - block.first_line)))
+    sink.write(room.without(block, spans[:, 0] - block.first_line, stop - block.first_line))
 
 
 def _doomed_records(
