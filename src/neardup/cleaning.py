@@ -15,13 +15,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.errors import InputError
+from neardup.errors import InputChanged, InputError
 from neardup.formats import Reader
 from neardup.formats.arrays import numbers, strings
+from neardup.formats.atomic import AtomicFiles
 from neardup.formats.folder import FilesSource
 from neardup.formats.inputs import files_of, open_inputs
 from neardup.formats.places import Places
 from neardup.formats.rewrite import Annotation
+from neardup.formats.rewrite.known import Known
+from neardup.formats.source import Source
 from neardup.params import Keep
 from neardup.pipeline.choose import RULES, Chosen, Order, choose
 from neardup.pipeline.run import Search
@@ -245,6 +248,9 @@ class Cleaning:
     chosen: Chosen
     origins: _Origins
     written: list[str] = field(default_factory=list)
+    _keepers: I64 | None = None
+    _doubted: set[str] = field(default_factory=set)
+    """Sources whose files are no longer quite what they were: what is kept there is looked at while it is copied."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -312,13 +318,91 @@ class Cleaning:
 
         return annotation_of
 
-    def write(self, output: str, *, annotate: bool = False) -> None:
+    def _known_of(self, source: str) -> Known:
+        """What the texts of a source were that go; where it is doubted, also those of documents kept for others.
+
+        A kept text that is no longer there would take the last of its copies along. But it costs as much to look at
+        as one that goes, and that its file has all its old stamps, the time of the last change among them, tells that
+        it is there; on Windows there is no such time.
+        """
+        rows = np.empty(0, dtype=np.int64)
+        places = self.run.ledger.places
+        if source in places.sources:
+            first, end = places.span(places.sources.index(source))
+            asked = [self.chosen.rows]
+            if source in self._doubted or os.name == "nt":
+                if self._keepers is None:
+                    self._keepers = np.unique(self.chosen.keeper)
+                asked.append(self._keepers)
+            found = [each[slice(*np.searchsorted(each, (first, end)))] for each in asked]
+            rows = np.sort(np.concatenate(found))  # who is kept for another does not go
+        return self._known(source, rows)
+
+    def _known(self, source: str, rows: I64) -> Known:
+        run, prints = self.run, self.search.collection.prints
+        local = run.ledger.places.locate(rows)[1] if rows.size else rows
+        return Known(
+            source,
+            local,
+            lambda part: prints.take(rows[part]),
+            options=run.reader.options,
+            normalize=run.spec.normalize,
+            records=run.ledger.records.get(source, 0),
+        )
+
+    def check_inputs(self) -> None:
+        """Say at the end of a run whether the files that were read are still what they were.
+
+        Raises:
+            InputChanged: one is not; it is named.
+        """
+        for part in self._touched():
+            if part.name not in self._doubted:
+                self._doubted.add(part.name)
+                self._known_of(part.name).check_source(part)
+
+    def _touched(self) -> Iterator[Source]:
+        """The sources of many documents a file of which a file is not quite what it was; all others are."""
+        for part in self.run.reader.parts:
+            stamps = self.run.stamps.get(part.name)
+            if stamps is None:
+                continue
+            what, touched = stamps.look()
+            if what is not None:
+                raise InputChanged(
+                    f"{what} when the run began. Leave the inputs as they are until it is done, and run again from the "
+                    "start."
+                )
+            if touched and isinstance(part, FilesSource):
+                self._check_files(part, touched)
+            elif touched:
+                yield part
+
+    def _check_files(self, part: FilesSource, touched: list[int]) -> None:
+        """Read files of one document each once more."""
+        places = self.run.ledger.places
+        if part.name not in places.sources:
+            return
+        rows = np.arange(*places.span(places.sources.index(part.name)))
+        local = places.locate(rows)[1]
+        mine = np.isin(local, np.array(touched) + 1)
+        known = self._known(part.name, rows[mine])
+        for place in local[mine].tolist():
+            known.check_batch(part.read(place - 1, place))
+        known.check_end(None)
+
+    def write(self, output: str, files: AtomicFiles, *, annotate: bool = False) -> None:
         """Write the inputs without the documents that go, or all of them annotated; protected ones beside the inputs
         are not written.
 
         Args:
             output: a folder, for a single input a file, "-" for stdout.
+            files: the copies get their names at the end of its block, unless an input was changed till then.
             annotate: add cluster, keeper and similarity to the records, and leave none out.
+
+        Raises:
+            InputChanged: an input is not what it was when it was read first.
+            InputError, OutputError: it cannot be read again, or a copy cannot be written.
         """
         from neardup.formats.rewrite.collection import write_collection
 
@@ -329,6 +413,11 @@ class Cleaning:
             done[name] = size
             run.space.checkpoint(written=done)
 
+        written = run.reader.written_parts
+        for part in self._touched():  # now too: what is gone is said best, and what goes to stdout is not taken back
+            if part in written:
+                self._doubted.add(part.name)
+        files.check_before(self.check_inputs)
         run.space.settle()
         run.observer.stage("write", len(run.reader.written_parts), "files")
         with self.search.watch.measure("write"):
@@ -340,6 +429,8 @@ class Cleaning:
                 others=_files_read(run.reader),
                 removed_from=self.removed_from,
                 annotation_of=self.annotations() if annotate else None,
+                known_of=self._known_of,
+                files=files,
                 token=run.token,
                 group_bytes=min(64 << 20, run.space.budget.share(0.1)),
                 keep_parts=run.space.is_lasting,

@@ -2,6 +2,7 @@
 
     NeardupError                     the root: catch this to catch all of them
     ├── InputError(ValueError)       an argument, a file, a line or a field that cannot be used
+    │   └── InputChanged             an input is not what it was when the run read it first
     ├── SpecMismatch(ValueError)     two artefacts made under different specs were about to be compared
     ├── FormatError(ValueError)      a file of ours is damaged, cut short or of another version
     ├── OutputError(OSError)         the output cannot be written: no room, no right, no such folder
@@ -24,6 +25,7 @@ __all__ = [
     "FormatError",
     "IndexLocked",
     "IndexNotFound",
+    "InputChanged",
     "InputError",
     "MissingDependency",
     "NeardupError",
@@ -47,6 +49,10 @@ class NeardupError(Exception):
 
 class InputError(NeardupError, ValueError):
     """An argument, file, line or field that cannot be used; the message names it and the cure."""
+
+
+class InputChanged(InputError):
+    """An input is not what it was when the run read it first, so nothing holds that was worked out of it."""
 
 
 class SpecMismatch(NeardupError, ValueError):

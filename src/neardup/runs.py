@@ -21,9 +21,10 @@ import numpy as np
 import pyarrow as pa
 
 from neardup._version import __version__
-from neardup.errors import InputError
+from neardup.errors import InputChanged, InputError
 from neardup.formats import Ledger, Reader
 from neardup.formats.arrays import numbers
+from neardup.formats.stamps import Stamps
 from neardup.params import CONTAINMENT, Spec, parse_memory
 from neardup.pipeline import run as pipeline
 from neardup.pipeline.check import TooLargeError
@@ -73,6 +74,8 @@ class Run:
     """Why the pairs are found as they are, where the plan decided."""
     observer: Observer = field(default_factory=Silent)
     ledger: Ledger = field(init=False, default_factory=Ledger)
+    stamps: dict[str, Stamps] = field(init=False, default_factory=dict)
+    """Of the files of each source, from before the first was read."""
     space: Space = field(init=False)
     begin: float = field(init=False, default_factory=time.perf_counter)
 
@@ -92,6 +95,7 @@ class Run:
             )
         if path is None:
             path = Path(tempfile.gettempdir()) / f"neardup-{os.getpid()}-{time.time_ns():x}"
+        self.stamps = self.reader.stamps()
         identity = {
             "spec_id": self.spec.id,
             "spec": self.spec.as_dict(),
@@ -108,7 +112,8 @@ class Run:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         lasting = self.reader.is_lasting and (self.workdir is not None or self.spill_to is not None)
-        self.space.close(finished=error is None or not lasting)
+        # of an input that is another now, nothing can be gone on with
+        self.space.close(finished=error is None or not lasting or isinstance(error, InputChanged))
 
     @property
     def token(self) -> str:

@@ -7,6 +7,7 @@ import io
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from neardup.errors import InputError
 from neardup.formats import delimited
 from neardup.formats.delimited import DelimitedSource
 from neardup.formats.source import ReadOptions
+from neardup.kernels.delimited import line_stops
 
 
 def read_bytes(folder: Path, content: bytes, name: str = "x.csv", **options: object) -> Everything:
@@ -212,3 +214,12 @@ def _read_quickly(content: str) -> Everything:
         file.write(content.encode())
         file.flush()
         return read(Path(file.name), on_bad="skip")
+
+
+@given(
+    st.lists(st.sampled_from([b"\n", b"\x0b", b"\x8a", b"\x00", b"\xff", b"plain bytes"]), max_size=60).map(b"".join)
+)
+def test_the_kernel_finds_every_newline_and_nothing_else(data: bytes) -> None:
+    out = np.empty(len(data), dtype=np.int64)
+    count = line_stops(np.frombuffer(bytearray(data + b"\n"), dtype=np.uint8), len(data), out)
+    assert out[:count].tolist() == [i + 1 for i, byte in enumerate(data) if byte == 10]

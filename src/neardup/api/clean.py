@@ -9,6 +9,8 @@ from typing import Any
 from neardup import tuning
 from neardup.cleaning import Policy, check_output, clean, open_protected
 from neardup.errors import InputError
+from neardup.formats.atomic import AtomicFiles
+from neardup.formats.naming import mend
 from neardup.formats.objects import hold
 from neardup.params import (
     AUTO,
@@ -100,6 +102,7 @@ def dedup(
 
     Raises:
         InputError: an option, a file or a record cannot be used; the message names it and the cure.
+        InputChanged: a file was changed while the run went on; nothing is written then.
         OutputError: a copy cannot be written; none is, then.
         SpoolError: the workdir cannot be used.
 
@@ -123,7 +126,7 @@ def dedup(
         exact=check_exact(exact),
         verify=verify,
     )
-    policy_keep = Keep.parse(keep)
+    policy_keep, observer = Keep.parse(keep), observer or Silent()
     check_share(alarm, "alarm")
     inputs = hold(inputs)
     reader, protected = open_protected(
@@ -144,9 +147,11 @@ def dedup(
         raise InputError("output is for inputs that are files; what is in memory is given back. Leave output out.")
     target = None if output is None else os.fspath(output)
     if target is not None:
+        for line in mend([target]):
+            observer.note(line)
         check_output(reader, target)
     policy = Policy(policy_keep, (prefer,) if isinstance(prefer, str) else tuple(prefer), protected)
-    threads, observer = check_threads(threads), observer or Silent()
+    threads = check_threads(threads)
     choice = None
     if exact == AUTO:
         spec, choice = decide(reader, spec, target=recall, threads=threads, memory=memory, observer=observer)
@@ -168,7 +173,8 @@ def dedup(
         if in_memory:
             data = cleaning.data(annotate=annotate)
         elif target is not None:
-            cleaning.write(target, annotate=annotate)
+            with AtomicFiles() as files:
+                cleaning.write(target, files, annotate=annotate)
             data = list(cleaning.written)
         dry = not in_memory and target is None
         summary = cleaning.summary(alarm=alarm, dry_run=dry, annotated=annotate)

@@ -13,6 +13,7 @@ from neardup.auditing.audit import check_sample
 from neardup.errors import InputError
 from neardup.formats import open_inputs
 from neardup.formats.filed import read_pairs
+from neardup.formats.naming import mend
 from neardup.formats.objects import hold
 from neardup.params import (
     AUTO,
@@ -148,6 +149,9 @@ def report(
         if spec.measure == CONTAINMENT and audit is not None:
             raise InputError("containment misses no pair, so there is nothing to measure. Leave audit out.")
     check_site(os.fspath(output), single_file=single_file)
+    observer = observer or Silent()
+    for line in mend([os.fspath(output)]):
+        observer.note(line)
     reader = open_inputs(
         hold(inputs),
         text=text,
@@ -161,7 +165,7 @@ def report(
         block=block,
     )
     check_inputs(reader, output)
-    threads, observer = check_threads(threads), observer or Silent()
+    threads = check_threads(threads)
     choice = None
     if exact == AUTO:
         spec, choice = decide(reader, spec, target=recall, threads=threads, memory=memory, observer=observer)

@@ -127,9 +127,8 @@ def command(
 
 def _targets(inputs: tuple[Path, ...], misses: str | None, plot: str | None, glob: str | None) -> list[str]:
     """The files to be written, refused at once where that could not be done."""
-    from neardup.cli.targets import check_collisions
+    from neardup.cli.targets import check_collisions, check_files
     from neardup.cli.working import STDOUT, check_plot
-    from neardup.formats.atomic import check_target
     from neardup.formats.write import output_format
 
     if misses == STDOUT:
@@ -143,8 +142,7 @@ def _targets(inputs: tuple[Path, ...], misses: str | None, plot: str | None, glo
         check_collisions(inputs, files, glob=glob)
     except InputError as exc:
         raise click.UsageError(str(exc)) from exc
-    for name in files:
-        check_target(name)
+    check_files(files)
     return files
 
 
@@ -163,6 +161,7 @@ def _run(
     from neardup.cli import working
     from neardup.cli.progress import observer
     from neardup.formats import open_inputs
+    from neardup.formats.atomic import AtomicFiles
     from neardup.formats.write import Output, write_tables
 
     spec = working.make_spec(search)
@@ -181,11 +180,12 @@ def _run(
                 lambda: audit_search(run, run.search(), documents=documents, sample_seed=sample_seed),
                 stoppable,
             )
-        if misses is not None:
-            write_tables([Output(audit.missed, misses)], spec=spec.as_dict())
-        if plot is not None:
-            from neardup.drawing import plot_audit
+        with AtomicFiles() as together:
+            if misses is not None:
+                write_tables([Output(audit.missed, misses)], spec=spec.as_dict(), files=together)
+            if plot is not None:
+                from neardup.drawing import plot_audit
 
-            plot_audit(audit, run, plot)
+                plot_audit(audit, run, plot, together)
         ctx.meta[WRITTEN] = files
     return audit

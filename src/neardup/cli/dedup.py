@@ -25,6 +25,7 @@ from neardup.errors import InputError
 if TYPE_CHECKING:
     from neardup.cleaning import Cleaning
     from neardup.formats import Reader
+    from neardup.formats.atomic import AtomicFiles
     from neardup.params import Spec
 
 __all__ = ["command"]
@@ -183,8 +184,7 @@ def _plan(inputs: tuple[Path, ...], asked: Plan, *, json: bool, glob: str | None
         click.UsageError: two outputs meet, an output is an input, or a format is unknown.
         OutputError: the folder of the removals is missing or may not be written to.
     """
-    from neardup.cli.targets import check_collisions
-    from neardup.formats.atomic import check_target
+    from neardup.cli.targets import check_collisions, check_files, mend_and_tell
     from neardup.formats.write import output_format
 
     output = None if asked.dry_run else asked.output
@@ -202,8 +202,9 @@ def _plan(inputs: tuple[Path, ...], asked: Plan, *, json: bool, glob: str | None
     except InputError as exc:
         raise click.UsageError(str(exc)) from exc
     plan = Plan(output, asked.removed, removed_format, asked.annotate, asked.dry_run, asked.alarm)
-    for name in plan.files:
-        check_target(name)
+    if output not in (None, STDOUT):
+        mend_and_tell([output, *plan.files])
+    check_files(plan.files)
     return plan
 
 
@@ -301,26 +302,40 @@ def _check_table(reader: Reader, output: str, removed: str | None) -> None:
 
 
 def _write(ctx: click.Context, cleaning: Cleaning, plan: Plan, spec: Spec) -> float:
-    """Write the removals, then the copies, so that whoever sees the copies has the reasons; seconds for the first."""
-    from neardup.formats.write import write_table
+    """Write the removals and the copies, which get their names together, the removals first, so that whoever sees the
+    copies has the reasons; seconds for the removals."""
+    from neardup.formats.atomic import AtomicFiles
+    from neardup.formats.write import Output, write_tables
 
     start = time.perf_counter()
+    table = []
+    if plan.removed is not None:
+        table = [Output(cleaning.removals(), plan.removed, plan.removed_format)]
+    files = AtomicFiles()
     try:
-        if plan.removed is not None:
-            write_table(cleaning.removals(), plan.removed, format=plan.removed_format, spec=spec.as_dict())
-    except BrokenPipeError:
-        silence_stdout()  # the reader has seen enough; the copies and the summary follow
-    seconds = time.perf_counter() - start
-    ctx.meta[WRITTEN] = list(plan.files)
-    if plan.output is not None:
-        try:
-            cleaning.write(plan.output, annotate=plan.annotate)
-        except BrokenPipeError:
-            if plan.output != STDOUT:
-                raise
-            silence_stdout()
-        ctx.meta[WRITTEN] = [*plan.files, plan.output]
+        with files:
+            try:
+                write_tables(table, spec=spec.as_dict(), files=files)
+            except BrokenPipeError:
+                silence_stdout()  # the reader has seen enough; the copies and the summary follow
+            seconds = time.perf_counter() - start
+            if plan.output is not None:
+                _write_copies(cleaning, plan.output, files, annotate=plan.annotate)
+            elif cleaning.policy.keep.column is not None:
+                files.check_before(cleaning.check_inputs)  # the column was read after the texts
+    finally:
+        if files.are_named:
+            ctx.meta[WRITTEN] = [*plan.files, *([] if plan.output is None else [plan.output])]
     return seconds
+
+
+def _write_copies(cleaning: Cleaning, output: str, files: AtomicFiles, *, annotate: bool) -> None:
+    try:
+        cleaning.write(output, files, annotate=annotate)
+    except BrokenPipeError:
+        if output != STDOUT:
+            raise
+        silence_stdout()
 
 
 def _as_dict(summary: Any) -> dict[str, Any]:

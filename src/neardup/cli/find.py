@@ -25,6 +25,7 @@ from neardup.params import CONTAINMENT, DEFAULT_SKETCH, Bands
 
 if TYPE_CHECKING:
     from neardup.auditing import Audit
+    from neardup.formats.atomic import AtomicFiles
     from neardup.runs import Finding, Run
 
 __all__ = [
@@ -210,8 +211,7 @@ def _outputs(
         click.UsageError: two outputs meet, an output is an input, or a format is unknown.
         OutputError: a folder is missing or may not be written to.
     """
-    from neardup.cli.targets import check_collisions
-    from neardup.formats.atomic import check_target
+    from neardup.cli.targets import check_collisions, check_files
     from neardup.formats.write import output_format
 
     pairs = output if output is not None or json else STDOUT
@@ -231,8 +231,7 @@ def _outputs(
         check_collisions(inputs, outputs.files, glob=glob)
     except InputError as exc:
         raise click.UsageError(str(exc)) from exc
-    for name in outputs.files:
-        check_target(name)
+    check_files(outputs.files)
     return outputs
 
 
@@ -278,11 +277,7 @@ def _run(
             run.choice = choice
             stack.enter_context(working.kept(ctx, run, outputs.files))
             finding, audited = working.in_background(ctx, lambda: _find(run, search["link"], audit), stoppable)
-        seconds = _write(ctx, finding, outputs, spec=spec.as_dict(), threshold=spec.threshold)
-        if outputs.plot is not None:
-            from neardup.drawing import plot_finding
-
-            plot_finding(finding, run, outputs.plot)
+        seconds = _write(ctx, run, finding, outputs)
         summary = finding.summary().as_dict()
         crowds = finding.crowds().to_pylist()
         faults = finding.faults
@@ -302,19 +297,37 @@ def _find(run: Run, link: str, audit: int | None) -> tuple[Finding, Audit | None
     return run.finding(search, link), audited
 
 
-def _write(ctx: click.Context, finding: Finding, outputs: Outputs, *, spec: dict[str, Any], threshold: float) -> float:
-    """Write the files, then stdout; return the seconds it took."""
+def _write(ctx: click.Context, run: Run, finding: Finding, outputs: Outputs) -> float:
+    """Write the tables, stdout and the figure; then all files get their names. Returns the seconds for the tables."""
+    from neardup.formats.atomic import AtomicFiles
+
+    files = AtomicFiles()
+    try:
+        with files:
+            seconds = _write_tables(finding, outputs, files, spec=run.spec.as_dict(), threshold=run.spec.threshold)
+            if outputs.plot is not None:
+                from neardup.drawing import plot_finding
+
+                plot_finding(finding, run, outputs.plot, files)
+    finally:
+        ctx.meta[WRITTEN] = outputs.files if files.are_named else []
+    return seconds
+
+
+def _write_tables(
+    finding: Finding, outputs: Outputs, files: AtomicFiles, *, spec: dict[str, Any], threshold: float
+) -> float:
+    """Write what goes to files, then what goes to stdout; return the seconds it took."""
     from neardup.formats.write import Output, write_table, write_tables
 
     start = time.perf_counter()
     pairs, clusters = finding.pairs(), finding.clusters() if outputs.clusters is not None else None
-    files = []
+    tables = []
     if outputs.pairs not in (None, STDOUT):
-        files.append(Output(pairs, outputs.pairs, outputs.pairs_format))
+        tables.append(Output(pairs, outputs.pairs, outputs.pairs_format))
     if outputs.clusters not in (None, STDOUT):
-        files.append(Output(clusters, outputs.clusters, outputs.clusters_format))
-    write_tables(files, spec=spec)
-    ctx.meta[WRITTEN] = outputs.files
+        tables.append(Output(clusters, outputs.clusters, outputs.clusters_format))
+    write_tables(tables, spec=spec, files=files)
     try:
         if outputs.pairs == STDOUT and outputs.pairs_format == "table":
             from neardup.cli.summary import print_pairs

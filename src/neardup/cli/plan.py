@@ -117,16 +117,15 @@ def command(
 
 def _check_plot(inputs: tuple[Path, ...], plot: str, glob: str | None) -> None:
     """Refuse at once a figure that could not be drawn or written."""
-    from neardup.cli.targets import check_collisions
+    from neardup.cli.targets import check_collisions, check_files
     from neardup.cli.working import check_plot
-    from neardup.formats.atomic import check_target
 
     try:
         check_plot(plot)
         check_collisions(inputs, [plot], glob=glob)
     except InputError as exc:
         raise click.UsageError(str(exc)) from exc
-    check_target(plot)
+    check_files([plot])
 
 
 def _make(

@@ -152,6 +152,7 @@ def _check_options(
         click.UsageError: stdin is an input, an option is about a search that is not made, or a value is wrong.
         OutputError: something else is where the report should go.
     """
+    from neardup.cli.targets import mend_and_tell
     from neardup.reporting import check_size
     from neardup.reporting.origins import check_pattern
     from neardup.reports.site import check_site
@@ -174,6 +175,7 @@ def _check_options(
     except InputError as exc:
         raise click.UsageError(str(exc)) from exc
     check_site(output, single_file=search["single_file"])
+    mend_and_tell([output])  # behind the check that nothing else has taken its place
 
 
 def _run(

@@ -1,4 +1,4 @@
-"""Outputs that would meet each other or overwrite an input, found before the run."""
+"""What stands in the way of outputs, found before the run: each other, an input, the disk, a run that was killed."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from neardup.cli.voice import say
 from neardup.errors import InputError
+from neardup.formats.atomic import check_target
+from neardup.formats.naming import mend
 from neardup.formats.walk import glob_files, walk_folder
 from neardup.formats.write import SPEC_SUFFIX
 
-__all__ = ["check_collisions"]
+__all__ = ["check_collisions", "check_files", "mend_and_tell"]
 
 
 def check_collisions(inputs: Iterable[Path], outputs: Sequence[str], *, glob: str | None) -> None:
@@ -38,3 +41,20 @@ def _reads(source: Path, path: str, glob: str | None) -> bool:
     if source.exists():
         return os.path.samefile(source, path)
     return any(file.real == path for file in glob_files(str(source)))
+
+
+def check_files(outputs: Sequence[str]) -> None:
+    """Raise OutputError when a file could not be written; first, what a killed run has left of them is finished."""
+    mend_and_tell(outputs)
+    for name in outputs:
+        check_target(name)
+
+
+def mend_and_tell(outputs: Sequence[str]) -> None:
+    """Finish the outputs of earlier runs that were killed while they got their names, and say so on stderr.
+
+    Raises:
+        OutputError: that cannot be done.
+    """
+    for line in mend(outputs):
+        say(f"note: {line}")

@@ -17,7 +17,7 @@ from neardup.drawing.bands import Banding, count_bands
 from neardup.drawing.hashes import hash_bins
 from neardup.drawing.timing import MOST_BYTES, SECONDS, measure
 from neardup.errors import InputError, OutputError, did_you_mean
-from neardup.formats.atomic import check_target, output_error
+from neardup.formats.atomic import AtomicFiles, check_target, output_error
 from neardup.params import Bands, Spec
 from neardup.pipeline import run as pipeline
 from neardup.pipeline.run import Search
@@ -150,17 +150,20 @@ def plot_spec(spec: Spec, target: str | os.PathLike[str], *, about: About | None
     save(curves.draw_s_curves(about or About(spec), _others(spec)), target)
 
 
-def plot_finding(finding: Finding, run: Run, target: str | os.PathLike[str]) -> None:
-    """What was found on one sheet, to a file: ``neardup find --plot``. Reads the pairs and the clusters once more."""
+def plot_finding(finding: Finding, run: Run, target: str | os.PathLike[str], files: AtomicFiles | None = None) -> None:
+    """What was found on one sheet, to a file: ``neardup find --plot``. Reads the pairs and the clusters once more.
+
+    The file gets its name at once, or with the other outputs in ``files``.
+    """
     about = About(run.spec, len(run.ledger.places), ", ".join(run.reader.sources), found_data.crowd_note(finding))
     edges = found_data.similarity_edges(run.spec.threshold)
     bins = found_data.similarity_bins(finding.pairs(), edges)
-    save(histograms.draw_found(bins, found_data.cluster_sizes(finding.clusters()), about), target)
+    save(histograms.draw_found(bins, found_data.cluster_sizes(finding.clusters()), about), target, files)
 
 
-def plot_audit(audit: Audit, run: Run, target: str | os.PathLike[str]) -> None:
-    """Recall by similarity, to a file: ``neardup audit --plot``."""
-    save(_recall_of(audit, About(run.spec, audit.documents, ", ".join(run.reader.sources))), target)
+def plot_audit(audit: Audit, run: Run, target: str | os.PathLike[str], files: AtomicFiles | None = None) -> None:
+    """Recall by similarity, to a file: ``neardup audit --plot``; its name as for ``plot_finding``."""
+    save(_recall_of(audit, About(run.spec, audit.documents, ", ".join(run.reader.sources))), target, files)
 
 
 def _recall_of(audit: Audit, about: About) -> Figure:

@@ -14,12 +14,15 @@ import re
 import secrets
 import shutil
 import stat
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
 from neardup.errors import OutputError
+from neardup.formats.folder import shown_path
+from neardup.formats.naming import Rename, Renames, UnfinishedError, give_names
 
 __all__ = ["AtomicFiles", "check_target", "output_error", "remove_parts", "temporary_name"]
 
@@ -111,13 +114,21 @@ class _Held:
     stream: BinaryIO
 
 
+@dataclass(slots=True)
+class _Taken:
+    target: str | Path
+    renames: Renames
+    discard: Callable[[BaseException], None]
+
+
 class AtomicFiles:
     """Outputs that take their names together, when the ``with`` block ends without an error.
 
     Each is written under a temporary name in the folder of its target; on a clean exit all are flushed and
-    synced to disk first and renamed after that. On any error, Ctrl-C included, the temporary files are
-    removed, the targets stay as they were, and a system error (disk full, no right) is raised as
-    OutputError. Special files such as /dev/stdout are written in place.
+    synced to disk first and renamed after that, in the order in which they were opened and taken; see ``naming`` for
+    a kill in between. On any error, Ctrl-C included, the temporary files are removed, the targets stay as they were,
+    and a system error (disk full, no right) is raised as OutputError. Special files such as /dev/stdout are written
+    in place.
 
     Example:
         >>> import tempfile
@@ -129,7 +140,10 @@ class AtomicFiles:
     """
 
     def __init__(self) -> None:
-        self._held: list[_Held] = []
+        self._held: list[_Held | _Taken] = []
+        self._checks: list[Callable[[], None]] = []
+        self.are_named = False
+        """Whether the outputs have their names."""
 
     def __enter__(self) -> AtomicFiles:
         return self
@@ -147,6 +161,20 @@ class AtomicFiles:
         self._held.append(held)
         return held.stream
 
+    def take(self, target: str | Path, renames: Renames, discard: Callable[[BaseException], None]) -> None:
+        """Let what the caller has written under temporary names take part: it is complete and on disk.
+
+        Args:
+            target: the file or folder that the user named.
+            renames: gives what is called what, each time it is asked.
+            discard: removes the temporary files, told the error that made them useless.
+        """
+        self._held.append(_Taken(target, renames, discard))
+
+    def check_before(self, check: Callable[[], None]) -> None:
+        """Have ``check`` called when all is complete, right before the names are given; what it raises is an error."""
+        self._checks.append(check)
+
     def _open_temporary(self, target: str | Path, final: Path) -> _Held:
         if final.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -160,21 +188,27 @@ class AtomicFiles:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None:
-            self._discard()
+            self._discard(error)
             if isinstance(error, OSError) and not isinstance(error, BrokenPipeError | OutputError):
                 raise output_error(self._names(), error) from error
             return
         try:
-            self._commit()
-        except BaseException:
-            self._discard()
+            self._complete()
+            self._name()
+        except UnfinishedError:
+            raise
+        except BaseException as exc:
+            if not self.are_named:
+                self._discard(exc)
             raise
 
     def _names(self) -> str:
         return ", ".join(str(held.target) for held in self._held) or "the output"
 
-    def _commit(self) -> None:
+    def _complete(self) -> None:
         for held in self._held:
+            if isinstance(held, _Taken):
+                continue
             try:
                 held.stream.flush()
                 if held.temporary is not None:
@@ -184,17 +218,44 @@ class AtomicFiles:
                 raise
             except OSError as exc:
                 raise output_error(held.target, exc) from exc
-        for held in self._held:
-            if held.temporary is not None:
-                try:
-                    held.temporary.replace(held.final)
-                except OSError as exc:
-                    raise output_error(held.target, exc) from exc
+        for check in self._checks:
+            check()
 
-    def _discard(self) -> None:
+    def _name(self) -> None:
+        try:
+            give_names(self._renames, [str(held.target) for held in self._held if _gets_a_name(held)])
+        except OutputError:
+            raise
+        except KeyboardInterrupt:
+            self.are_named = not any(os.path.lexists(rename.temporary) for rename in self._renames())
+            raise
+        except OSError as exc:
+            raise output_error(self._target_of(exc.filename), exc) from exc
+        self.are_named = True
+
+    def _renames(self) -> Iterator[Rename]:
         for held in self._held:
+            if isinstance(held, _Taken):
+                yield from held.renames()
+            elif held.temporary is not None:
+                yield Rename(str(held.temporary), str(held.final))
+
+    def _target_of(self, final: str) -> str | Path:
+        """What the user called an output."""
+        named = {str(held.final): held.target for held in self._held if isinstance(held, _Held)}
+        return named.get(final, shown_path(final))
+
+    def _discard(self, error: BaseException) -> None:
+        for held in self._held:
+            if isinstance(held, _Taken):
+                held.discard(error)
+                continue
             with contextlib.suppress(OSError):
                 held.stream.close()
             if held.temporary is not None:
                 with contextlib.suppress(OSError):
                     held.temporary.unlink(missing_ok=True)
+
+
+def _gets_a_name(held: _Held | _Taken) -> bool:
+    return isinstance(held, _Taken) or held.temporary is not None

@@ -123,10 +123,15 @@ class DelimitedSource:
         for start in range(0, max(1, len(records)), step):
             part = records[start : start + step]
             rows = part[:, LINE] + block.first_line
-            yield partial(self._parse, block.data, part, rows, block.layout, blank, consumed)
+            yield partial(self.parse, block.data, part, rows, block.layout, blank, consumed)
             blank = consumed = 0
 
-    def _parse(self, data: U8, records: I64, rows: I64, layout: Layout, blank: int, consumed: int) -> Batch:
+    def parse(self, data: U8, records: I64, rows: I64, layout: Layout, blank: int, consumed: int) -> Batch:
+        """Read records that ``record_blocks`` found in ``data``; ``rows`` are their lines.
+
+        Raises:
+            InputError: one of them is bad, and that is to fail the run.
+        """
         faults = Faults(self.name, self._options.on_bad)
         good = (records[:, STATUS] == FINE) & (records[:, FIELDS] == layout.width)
         if layout.id_field >= 0:

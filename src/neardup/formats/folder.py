@@ -67,10 +67,20 @@ class FilesSource:
         for i, file in enumerate(self.files, start=1):
             size += file.size + (_DOCUMENT_BYTES if file.is_document else _FILE_BYTES)
             if size >= BATCH_BYTES or i - start == self._options.block or i == len(self.files):
-                yield partial(self._read, readers, start, i)
+                yield partial(self.read, start, i, readers)
                 start, size = i, 0
 
-    def _read(self, readers: Readers, start: int, stop: int) -> Batch:
+    def read(self, start: int, stop: int, readers: Readers | None = None) -> Batch:
+        """Read the files at some places, counted from 0.
+
+        Args:
+            start, stop: the places.
+            readers: the processes that read documents; None: some for this call.
+
+        Raises:
+            InputError: a text cannot be read, and that is to fail the run.
+        """
+        readers = readers or Readers()
         faults = Faults(self.name, self._options.on_bad)
         blobs: list[bytes] = []
         rows: list[int] = []

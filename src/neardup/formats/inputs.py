@@ -19,6 +19,7 @@ from neardup.formats.hf import DatasetSource
 from neardup.formats.python import PythonSource
 from neardup.formats.resolve import INPUT_FORMATS, Resolver, suffix_format
 from neardup.formats.source import BATCH_DOCUMENTS, ReadOptions, Source, Task
+from neardup.formats.stamps import Stamps
 from neardup.formats.streams import text_codec
 from neardup.params import BOILERPLATE
 from neardup.passed import PassedOver, together
@@ -98,6 +99,11 @@ class Reader:
             key = source.name if len(files) == 1 else f"{source.name} and {len(files) - 1} more"
             found[key] = _stamp(files[0]) if len(files) == 1 else digest.hexdigest()
         return found
+
+    def stamps(self) -> dict[str, Stamps]:
+        """What the file system says now of the files of each source that reads nothing else, by its name."""
+        files = {source.name: files_of(source) for source in self.parts}
+        return {name: Stamps(paths) for name, paths in files.items() if paths is not None}
 
     def tasks(self) -> Iterator[Task]:
         """Yield the tasks of all sources; each returns a Batch, and they may run in parallel."""

@@ -83,14 +83,27 @@ class JsonlSource:
                 columns = _find_columns(block, self.name, options)
             yield partial(self._task, block, columns or _NO_COLUMNS, slabs, blocks_of)
 
+    @property
+    def has_fields(self) -> bool:
+        """Whether ``read_block`` or ``look_at`` has met a line that decides on the fields."""
+        return self._columns is not None
+
+    def look_at(self, block: LineBlock) -> None:
+        """Let the first line of a block that has an object decide on the fields, if none has yet.
+
+        Raises:
+            InputError: it lacks a field that was asked for.
+        """
+        if self._columns is None:
+            self._columns = _find_columns(block, self.name, self._options)
+
     def read_block(self, block: LineBlock) -> Batch:
         """Read one block of lines that the caller has; the first of them that has an object decides on the fields.
 
         Raises:
             InputError: its first record lacks a field that was asked for, or a record cannot be used.
         """
-        if self._columns is None:
-            self._columns = _find_columns(block, self.name, self._options)
+        self.look_at(block)
         return _read_block(block, self.name, self._columns or _NO_COLUMNS, self._options, Slabs())
 
     def _task(self, block: LineBlock, columns: _Columns, slabs: Slabs, blocks_of: Slabs) -> Batch:

@@ -22,6 +22,8 @@ class Ledger:
         self.faults: list[Fault] = []
         self.bad = 0
         self.blank = 0
+        self.records: dict[str, int] = {}
+        """Documents and bad records of each source."""
 
     @property
     def nbytes(self) -> int:
@@ -34,6 +36,7 @@ class Ledger:
         self.ids.append(batch)
         self.bad += batch.bad
         self.blank += batch.blank
+        self.records[batch.source] = self.records.get(batch.source, 0) + len(batch.documents) + batch.bad
         self.faults.extend(batch.faults[: MOST_FAULTS - len(self.faults)])
 
     def first_of(self, rows: I64) -> int:
@@ -50,7 +53,8 @@ class Ledger:
     def state(self) -> dict[str, Any]:
         """JSON values from which ``restore`` makes it again, with its files."""
         faults = [[fault.source, fault.row, fault.reason] for fault in self.faults]
-        return {"places": self.places.state(), "faults": faults, "bad": self.bad, "blank": self.blank}
+        counts = {"bad": self.bad, "blank": self.blank, "records": self.records}
+        return {"places": self.places.state(), "faults": faults, **counts}
 
     def restore(self, workdir: Workdir, state: dict[str, Any]) -> None:
         """Become what an interrupted run's was."""
@@ -58,3 +62,4 @@ class Ledger:
         self.ids.restore(workdir, len(self.places))
         self.faults = [Fault(*fault) for fault in state["faults"]]
         self.bad, self.blank = state["bad"], state["blank"]
+        self.records = dict(state["records"])

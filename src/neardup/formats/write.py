@@ -12,6 +12,7 @@ Python object a row: writing a million pairs takes about a second.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -106,32 +107,43 @@ def write_table(
     write_tables([Output(table, target, format)], spec=spec)
 
 
-def write_tables(outputs: Sequence[Output], *, spec: dict[str, Any]) -> None:
+def write_tables(outputs: Sequence[Output], *, spec: dict[str, Any], files: AtomicFiles | None = None) -> None:
     """Write tables so that either all their files appear, each whole, or none.
 
     Rows keep their order, integers stay integers, texts are UTF-8. The spec goes into the schema metadata
     of Parquet under the key ``neardup``; beside a JSONL or CSV file it goes into ``TARGET.spec.json``.
     Stdout and special files (devices, pipes) get the rows only. Files are complete before the first byte
-    goes to stdout.
+    goes to stdout, and get their names behind the last.
+
+    Args:
+        outputs: the tables and where they go.
+        spec: what made them.
+        files: get their names at the end of the caller's block, with the other outputs of the run.
 
     Raises:
         InputError: the format of an output is unknown.
         OutputError: an output cannot be written; the message has the path and the cure.
-        BrokenPipeError: whoever read stdout has closed it.
+        BrokenPipeError: whoever read stdout has closed it; the files are there.
         TypeError: a column is neither text, number nor boolean.
     """
     planned = [(output, output_format(output.target, output.format)) for output in outputs]
-    with AtomicFiles() as files:
+    with AtomicFiles() if files is None else contextlib.nullcontext(files) as held:
         for (table, target, _), format in planned:
             if str(target) == STDOUT:
                 continue
-            _write(table, files.open(target), format, spec, _suffix_of(target)[1])
+            _write(table, held.open(target), format, spec, _suffix_of(target)[1])
             if format != "parquet" and _is_file_or_new(target):
-                side = files.open(f"{os.fspath(target)}{SPEC_SUFFIX}")
+                side = held.open(f"{os.fspath(target)}{SPEC_SUFFIX}")
                 side.write(json.dumps(spec, indent=2, sort_keys=True).encode() + b"\n")
-    for (table, target, _), format in planned:
-        if str(target) == STDOUT:
-            _write_stdout(table, format, spec)
+        closed = None
+        try:
+            for (table, target, _), format in planned:
+                if str(target) == STDOUT:
+                    _write_stdout(table, format, spec)
+        except BrokenPipeError as exc:
+            closed = exc
+    if closed is not None:
+        raise closed
 
 
 def remove_leftovers(target: str | Path) -> None:

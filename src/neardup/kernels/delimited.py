@@ -19,6 +19,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from numba import uint64
+
 from neardup.kernels._bits import load64, store64
 from neardup.kernels._jit import kernel, part
 
@@ -33,6 +35,7 @@ __all__ = [
     "STATUS",
     "TEXT",
     "copy_fields",
+    "line_stops",
     "scan_records",
 ]
 
@@ -48,6 +51,7 @@ FINE, BAD_QUOTE, NEVER_CLOSED = 0, 1, 2
 _UNFINISHED = 3
 
 _QUOTE, _NEWLINE, _RETURN = 0x22, 0x0A, 0x0D
+_NEWLINES, _LOW, _HIGH = uint64(0x0A0A0A0A0A0A0A0A), uint64(0x0101010101010101), uint64(0x8080808080808080)
 
 
 @part
@@ -217,3 +221,35 @@ def copy_fields(data: Any, spans: Any, out: Any, offsets: Any) -> None:
             out[to] = data[at]
             at += 2 if data[at] == _QUOTE else 1
             to += 1
+
+
+@kernel
+def line_stops(data: Any, size: int, out: Any) -> int:
+    """Write the place behind each newline of ``data[:size]`` to ``out``, and return how many there are.
+
+    32 bytes at a time where none of them is a newline.
+
+    Args:
+        data: uint8.
+        size: bytes to look at.
+        out: int64, with room for ``size`` values.
+    """
+    count = 0
+    at = 0
+    while at < size:
+        if at + 32 <= size:
+            one, two = load64(data, at) ^ _NEWLINES, load64(data, at + 8) ^ _NEWLINES
+            three, four = load64(data, at + 16) ^ _NEWLINES, load64(data, at + 24) ^ _NEWLINES
+            # a byte that is a newline is 0 now, and what is taken from it borrows from its highest bit
+            found = ((one - _LOW) & ~one) | ((two - _LOW) & ~two)
+            found |= ((three - _LOW) & ~three) | ((four - _LOW) & ~four)
+            if found & _HIGH == 0:
+                at += 32
+                continue
+        stop = min(at + 32, size)
+        while at < stop:
+            if data[at] == _NEWLINE:
+                out[count] = at + 1
+                count += 1
+            at += 1
+    return count

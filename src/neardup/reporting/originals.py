@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.errors import InputError
+from neardup.errors import InputChanged, InputError
 from neardup.formats.inputs import Reader, files_of
 from neardup.formats.items import ITEM_SEPARATOR
 from neardup.pipeline.collection import Collection
@@ -139,7 +139,7 @@ def _picked(run: Run, wanted: I64, threads: int) -> Iterator[tuple[Documents, I6
         yield Documents.from_bytes(batch.documents.blob(i) for i in (mine - first).tolist()), mine, batch.consumed
         first = end
     if first != len(run.ledger.ids):
-        raise InputError(
+        raise InputChanged(
             f"the inputs had {len(run.ledger.ids)} documents when they were read first, and {first} the second time. "
             "Leave them as they are until the report is written."
         )
@@ -153,7 +153,7 @@ def _check_same(run: Run, collection: Collection, documents: Documents, rows: I6
     same = inside & np.all(prints == collection.prints.take(np.where(inside, rows, 0)), axis=1)
     if not same.all():
         name = run.ledger.ids.take(rows[~same][:1])[0].as_py()
-        raise InputError(
+        raise InputChanged(
             f"the document {name} is not the same as when it was read first. Leave the inputs as they are until the "
             "report is written."
         )

@@ -6,6 +6,7 @@ with a line style, a marker or a hatch of its own, so that a print in grey can b
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import math
@@ -172,8 +173,10 @@ def check_suffix(target: str | os.PathLike[str]) -> str:
 
 
 @drawn
-def save(figure: Figure, target: str | os.PathLike[str]) -> None:
+def save(figure: Figure, target: str | os.PathLike[str], files: AtomicFiles | None = None) -> None:
     """Write a figure as its name asks, whole or not at all; the same figure gives the same bytes.
+
+    It gets its name at once, or with the other outputs in ``files``.
 
     Raises:
         InputError: no such format.
@@ -183,8 +186,8 @@ def save(figure: Figure, target: str | os.PathLike[str]) -> None:
     _freeze(figure)
     buffer = io.BytesIO()
     figure.savefig(buffer, format=suffix, metadata=_METADATA[suffix])
-    with AtomicFiles() as files:
-        files.open(Path(target)).write(buffer.getbuffer())
+    with AtomicFiles() if files is None else contextlib.nullcontext(files) as held:
+        held.open(Path(target)).write(buffer.getbuffer())
 
 
 def _freeze(figure: Figure) -> None:

@@ -21,7 +21,17 @@ from neardup._version import __version__
 from neardup.errors import SpoolError
 from neardup.spool.files import damaged, spool_error
 
-__all__ = ["LOCK", "MANIFEST", "PART", "Lock", "Manifest", "differences", "sync_folder"]
+__all__ = [
+    "LOCK",
+    "MANIFEST",
+    "PART",
+    "Lock",
+    "Manifest",
+    "differences",
+    "is_running",
+    "sync_folder",
+    "this_process",
+]
 
 MANIFEST = "neardup.manifest"
 PART = MANIFEST + ".part"
@@ -135,7 +145,7 @@ class Lock:
             SpoolError: another run has it; the message names its process.
         """
         self._path = folder / LOCK
-        text = f"{os.getpid()} {_born(os.getpid())}\n"
+        text = " ".join(this_process()) + "\n"
         for _ in range(10):
             try:
                 fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -190,7 +200,17 @@ class Lock:
             return False  # cut off while it was written: by a run that came no further
         if int(pid) == os.getpid():
             return self._key() in self._mine
-        return _is_alive(int(pid)) and born in ("", _born(int(pid)))
+        return is_running(pid, born)
+
+
+def this_process() -> tuple[str, str]:
+    """What tells this process from all others on the machine: its number, and when it began, where that is told."""
+    return str(os.getpid()), _born(os.getpid())
+
+
+def is_running(pid: str, born: str) -> bool:
+    """Whether a process, as ``this_process`` told it, is still there."""
+    return _is_alive(int(pid)) and born in ("", _born(int(pid)))
 
 
 def _is_alive(pid: int) -> bool:

@@ -73,7 +73,7 @@ def check_files(index: Path, inputs: Sequence[Path], outputs: Sequence[str], *, 
         OutputError: a folder is missing or may not be written to.
     """
     from neardup.cli.targets import check_collisions
-    from neardup.formats.atomic import check_target
+    from neardup.cli.targets import check_files as check_each
 
     inside = os.path.join(os.path.realpath(index), "")
     for name in outputs:
@@ -83,30 +83,31 @@ def check_files(index: Path, inputs: Sequence[Path], outputs: Sequence[str], *, 
         check_collisions(inputs, outputs, glob=glob)
     except InputError as exc:
         raise click.UsageError(str(exc)) from exc
-    for name in outputs:
-        check_target(name)
+    check_each(outputs)
 
 
 def write(
     ctx: click.Context, written: Iterable[tuple[Any, Target]], *, spec: dict[str, Any], threshold: float
 ) -> list[str]:
-    """Write tables: the files together, each whole or not at all, then stdout; returns the names of the files."""
+    """Write tables: files that appear together or not at all, and stdout; returns the names of the files."""
     from neardup.cli.find import stdout_errors
     from neardup.cli.summary import print_pairs
+    from neardup.formats.atomic import AtomicFiles
     from neardup.formats.write import Output, write_table, write_tables
 
     tables = list(written)
     files = [Output(table, str(target.name), target.format) for table, target in tables if target.is_file]
-    write_tables(files, spec=spec)
     names = [str(file.target) for file in files]
+    with AtomicFiles() as together:
+        write_tables(files, spec=spec, files=together)
+        try:
+            for table, target in tables:
+                if target.name == STDOUT and target.format == "table":
+                    with stdout_errors():
+                        print_pairs(table.to_batches(), threshold=threshold)
+                elif target.name == STDOUT:
+                    write_table(table, STDOUT, format=target.format, spec=spec)
+        except BrokenPipeError:
+            silence_stdout()  # the reader has seen enough; the files are complete, the summary follows
     ctx.meta[WRITTEN] = [*ctx.meta.get(WRITTEN, []), *names]
-    try:
-        for table, target in tables:
-            if target.name == STDOUT and target.format == "table":
-                with stdout_errors():
-                    print_pairs(table.to_batches(), threshold=threshold)
-            elif target.name == STDOUT:
-                write_table(table, STDOUT, format=target.format, spec=spec)
-    except BrokenPipeError:
-        silence_stdout()  # the reader has seen enough; the files are complete, the summary follows
     return names

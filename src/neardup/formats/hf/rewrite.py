@@ -14,7 +14,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError, OutputError
-from neardup.formats.atomic import output_error
+from neardup.formats.atomic import AtomicFiles, output_error
 from neardup.formats.folder import shown_path
 from neardup.formats.hf.folders import (
     DICT_FILE,
@@ -36,9 +36,11 @@ from neardup.formats.hf.folders import (
     read_json,
     shard_schema,
 )
+from neardup.formats.naming import Rename
 from neardup.formats.rewrite import Annotation, Written
 from neardup.formats.rewrite.columnar import Editor
-from neardup.formats.rewrite.model import I64
+from neardup.formats.rewrite.known import Known
+from neardup.formats.rewrite.model import I64, Tally
 
 __all__ = ["rewrite_dataset", "rewrite_dataset_dict"]
 
@@ -70,7 +72,15 @@ class _Copy:
         return split if isinstance(split, str) else None
 
 
-def rewrite_dataset(folder: str, out: Path, removed: I64, annotation: Annotation | None = None) -> Written:
+def rewrite_dataset(
+    folder: str,
+    out: Path,
+    removed: I64,
+    annotation: Annotation | None = None,
+    *,
+    known: Known | None = None,
+    files: AtomicFiles | None = None,
+) -> Written:
     """Write a copy of one split without some of its rows, or with three more columns.
 
     Kept: the shards with their names and order (a shard may become empty; one that loses nothing is copied as it is),
@@ -83,20 +93,28 @@ def rewrite_dataset(folder: str, out: Path, removed: I64, annotation: Annotation
         out: the folder to make; it does not exist or is empty.
         removed: int64[n], rising: rows to leave out, from 1 across the shards.
         annotation: columns to add, and then nothing is removed.
+        known: what some of its documents were when they were read first; each is held against it.
+        files: the copy gets its name at the end of its block; None: here.
 
     Raises:
         InputError: the folder cannot be read, or was changed since it was.
         OutputError: the copy cannot be written; nothing of it is left then.
     """
-    with _new_folder(folder, out) as temporary:
-        written = _write_split(open_dataset(folder), temporary, removed, annotation)
+    with _new_folder(folder, out, files) as temporary:
+        written = _write_split(open_dataset(folder), temporary, removed, annotation, known)
         _write_descriptions(written, temporary, [written], removed, annotation)
         size = _size(temporary)
     return Written(written.kept, written.removed, 0, size)
 
 
 def rewrite_dataset_dict(
-    folder: str, out: Path, removed: Mapping[str, I64], annotations: Mapping[str, Annotation] | None = None
+    folder: str,
+    out: Path,
+    removed: Mapping[str, I64],
+    annotations: Mapping[str, Annotation] | None = None,
+    *,
+    known: Mapping[str, Known] | None = None,
+    files: AtomicFiles | None = None,
 ) -> dict[str, Written]:
     """Write a copy of a dictionary of datasets, each split as ``rewrite_dataset`` does it.
 
@@ -108,6 +126,7 @@ def rewrite_dataset_dict(
         removed: rows to leave out, by the name of the split; a split that is not named loses none.
         annotations: columns to add, by the name of the split. Give all splits the same ones, or none, so that they
             keep one set of features.
+        known, files: as for ``rewrite_dataset``, the first by the name of the split.
 
     Returns:
         What was written, by the name of the split, in the order of ``dataset_dict.json``.
@@ -123,11 +142,12 @@ def rewrite_dataset_dict(
         raise InputError(f"{shown_path(folder)} has no split {unknown[0]!r}; there are {', '.join(map(repr, splits))}.")
     copies: dict[str, _Copy] = {}
     sizes: dict[str, int] = {}
-    with _new_folder(folder, out) as temporary:
+    with _new_folder(folder, out, files) as temporary:
         for name, path in splits.items():
             (temporary / name).mkdir()
             cut = removed.get(name, _NOTHING)
-            copies[name] = _write_split(open_dataset(path), temporary / name, cut, notes.get(name))
+            held = (known or {}).get(name)
+            copies[name] = _write_split(open_dataset(path), temporary / name, cut, notes.get(name), held)
         for name, written in copies.items():
             cut = removed.get(name, _NOTHING)
             _write_descriptions(written, temporary / name, list(copies.values()), cut, notes.get(name))
@@ -137,8 +157,8 @@ def rewrite_dataset_dict(
 
 
 @contextmanager
-def _new_folder(source: str, out: Path) -> Iterator[Path]:
-    """A temporary folder that becomes ``out`` at the end of the block, or vanishes on any error."""
+def _new_folder(source: str, out: Path, files: AtomicFiles | None) -> Iterator[Path]:
+    """A temporary folder that becomes ``out`` at the end of the block, or of ``files``; on any error it goes."""
     final = Path(os.path.realpath(out))
     origin = Path(os.path.realpath(source))
     if final == origin or origin in final.parents or final in origin.parents:
@@ -152,20 +172,27 @@ def _new_folder(source: str, out: Path) -> Iterator[Path]:
         temporary.mkdir()
     except OSError as exc:
         raise output_error(out, exc) from exc
+
+    def discard(error: BaseException) -> None:
+        shutil.rmtree(temporary, ignore_errors=True)
+
     try:
         yield temporary
-        temporary.replace(final)
+        with AtomicFiles() if files is None else nullcontext(files) as held:
+            held.take(out, lambda: iter((Rename(str(temporary), str(final)),)), discard)
     except BaseException as exc:
-        shutil.rmtree(temporary, ignore_errors=True)
+        discard(exc)
         if isinstance(exc, OSError) and not isinstance(exc, OutputError):
             raise output_error(out, exc) from exc
         raise
 
 
-def _write_split(dataset: Dataset, folder: Path, removed: I64, annotation: Annotation | None) -> _Copy:
+def _write_split(
+    dataset: Dataset, folder: Path, removed: I64, annotation: Annotation | None, known: Known | None
+) -> _Copy:
     removed = np.ascontiguousarray(removed, dtype=np.int64)
     schema = shard_schema(dataset)
-    editor = Editor(dataset.name, pa.schema([]) if schema is None else schema, removed, annotation)
+    editor = Editor(dataset.name, pa.schema([]) if schema is None else schema, removed, annotation, known)
     added = list(editor.schema)[len(schema or ()) :]
     features = {field.name: {"dtype": _DTYPES.get(field.type, str(field.type)), "_type": "Value"} for field in added}
     if features:
@@ -184,6 +211,8 @@ def _write_split(dataset: Dataset, folder: Path, removed: I64, annotation: Annot
             nbytes += _write_shard(folder / shard, editor.schema, edited)
         rows.append(count - int(high - low))
     editor.check()
+    if known is not None:
+        known.check_end(Tally(editor.kept, editor.removed))
     changed = annotation is not None or removed.size > 0
     return _Copy(dataset, changed, editor.kept, editor.removed, rows, nbytes, features)
 

@@ -21,10 +21,12 @@ from neardup.formats.layout import Layout
 from neardup.formats.rewrite.blocks import Block, blocks, inserted, read_code
 from neardup.formats.rewrite.codes import LineCode
 from neardup.formats.rewrite.feed import Feed, Part, json_lines, records_of
+from neardup.formats.rewrite.known import Known
 from neardup.formats.rewrite.model import I64, Annotation, Tally, added_names, changed
 from neardup.formats.rewrite.sink import Sink
 from neardup.formats.source import ReadOptions
 from neardup.formats.streams import open_bytes
+from neardup.types import Batch
 
 __all__ = ["annotate_text"]
 
@@ -33,7 +35,14 @@ _HEADER = 0
 
 
 def annotate_text(
-    path: str, format: str, sink: Sink, *, options: ReadOptions, annotation: Annotation, head: bool
+    path: str,
+    format: str,
+    sink: Sink,
+    *,
+    options: ReadOptions,
+    annotation: Annotation,
+    head: bool,
+    known: Known | None,
 ) -> Tally:
     """Write a file of format "jsonl", "csv" or "tsv" with the three fields of ``annotation`` in its records.
 
@@ -45,7 +54,7 @@ def annotate_text(
     with open_bytes(path) as stream:
         code = read_code(stream, options.encoding)
         kind = _Json if format == "jsonl" else _Delimited
-        fields = kind(path, format, options, code, annotation)
+        fields = kind(path, format, options, code, annotation, known)
         if head:
             sink.write(code.mark)
         for block in blocks(stream, code):
@@ -62,8 +71,17 @@ def annotate_text(
 class _Fields(ABC):
     """What goes where, block by block."""
 
-    def __init__(self, path: str, format: str, options: ReadOptions, code: LineCode, annotation: Annotation) -> None:
+    def __init__(
+        self,
+        path: str,
+        format: str,
+        options: ReadOptions,
+        code: LineCode,
+        annotation: Annotation,
+        known: Known | None,
+    ) -> None:
         self.path = path
+        self.known = known
         self.code = code
         self.annotation = annotation
         self.tally = Tally()
@@ -119,12 +137,16 @@ class _Fields(ABC):
             ) from exc
 
 
+def _nobody(batch: Batch) -> None:
+    """Sees nothing in a batch."""
+
+
 class _Json(_Fields):
     _keys: tuple[str, ...] = ()
     """With the colon behind each."""
 
     def entries(self, format: str, options: ReadOptions) -> Iterator[Part]:
-        return json_lines(self.path, options)
+        return json_lines(self.path, options, _nobody if self.known is None else self.known.check_batch)
 
     def of(self, block: Block) -> tuple[I64, list[bytes]]:
         entries = self.feed.before(block.next_line)
@@ -154,6 +176,8 @@ class _Delimited(_Fields):
 
     def entries(self, format: str, options: ReadOptions) -> Iterator[Part]:
         for records in records_of(self.path, format, options):
+            if self.known is not None:
+                self.known.check_records(records)
             good = records.is_good
             self.tally.kept += int(np.count_nonzero(good))
             self.tally.bad += int(np.count_nonzero(~good))

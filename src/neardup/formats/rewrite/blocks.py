@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 from neardup.formats.rewrite.codes import LineCode, line_code
 from neardup.formats.rewrite.model import I64
 from neardup.formats.streams import ByteStream
+from neardup.kernels.delimited import copy_fields, line_stops
+from neardup.types import SLACK
 
-__all__ = ["Block", "Mask", "blocks", "inserted", "read_code", "without"]
+__all__ = ["Block", "Mask", "Room", "blocks", "inserted", "read_code"]
 
 U8 = NDArray[np.uint8]
 Mask = NDArray[np.bool_]
 
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 1 << 22
 """Bytes of a block; more only where one line is longer. A multiple of every code unit."""
 
 
@@ -32,7 +34,7 @@ class Block:
     """Whole lines; the last line of a file may lack its newline."""
 
     data: U8
-    """Writable by nobody else; valid until the next block is asked for."""
+    """Writable by nobody else, with SLACK readable bytes behind; valid until the next block is asked for."""
     starts: I64
     """int64[n]: where each line begins in ``data``."""
     stops: I64
@@ -129,13 +131,16 @@ def blocks(stream: ByteStream, code: LineCode) -> Iterator[Block]:
     """
     mark = bytearray(len(code.mark))
     stream.fill(memoryview(mark))
-    data = np.empty(BLOCK_BYTES, dtype=np.uint8)
+    data = _room(BLOCK_BYTES)
+    places = np.empty(0, dtype=np.int64)
     held = 0  # bytes at the start of data that are an unfinished line
     line = 1
     while True:
         size = held + stream.fill(memoryview(data)[held:])  # type: ignore[arg-type]
         ended = size < data.size
-        stops = _line_stops(data[:size], code)
+        if places.size < data.size:
+            places = np.empty(data.size, dtype=np.int64)  # only what is written takes memory
+        stops = _line_stops(data[:size], code, places)
         if ended and (stops[-1] if stops.size else 0) < size:
             stops = np.append(stops, size)
         if stops.size:
@@ -147,35 +152,60 @@ def blocks(stream: ByteStream, code: LineCode) -> Iterator[Block]:
             return
         rest = data[stops[-1] if stops.size else 0 :]
         if 2 * rest.size > data.size:  # so a long line is copied a few times only
-            data = np.empty(2 * data.size, dtype=np.uint8)
+            data = _room(2 * data.size)
         elif data.size > BLOCK_BYTES and rest.size < BLOCK_BYTES:
-            data = np.empty(BLOCK_BYTES, dtype=np.uint8)
+            data = _room(BLOCK_BYTES)
         held = rest.size
         data[:held] = rest  # may overlap; NumPy copies that rightly
 
 
-def _line_stops(data: U8, code: LineCode) -> I64:
-    """Where lines end, behind each newline."""
+def _room(size: int) -> U8:
+    """A buffer behind which SLACK bytes can be read, as kernels do."""
+    return np.empty(size + SLACK, dtype=np.uint8)[:size]
+
+
+def _line_stops(data: U8, code: LineCode, places: I64) -> I64:
+    """Where lines end, behind each newline; found in ``places``, which has room for one a byte."""
+    if code.width == 1 and code.newline == 10:
+        return places[: line_stops(data, data.size, places)].copy()
     if code.width == 1:
         return np.flatnonzero(data == code.newline) + 1
     size = data.size // code.width * code.width
     return (np.flatnonzero(data[:size].view(code.unit) == code.newline) + 1) * code.width
 
 
-def without(block: Block, first: I64, stop: I64) -> list[memoryview]:
-    """The bytes of a block without some lines, as pieces that are views of it.
+class Room:
+    """A buffer that pieces of blocks are gathered in, again and again: fresh memory costs more than the copy."""
 
-    Args:
-        block: the lines.
-        first: int64[m], rising: lines of the block (from 0) that begin a run to leave out.
-        stop: int64[m]: the line behind each run.
-    """
-    view: memoryview = memoryview(block.data)  # type: ignore[arg-type]
-    begin = np.zeros(first.size + 1, dtype=np.int64)
-    begin[1:] = block.stops[stop - 1]
-    end = np.append(block.starts[first], block.data.size)
-    filled = begin < end
-    return [view[a:b] for a, b in zip(begin[filled].tolist(), end[filled].tolist(), strict=True)]
+    def __init__(self) -> None:
+        self._data = np.empty(0, dtype=np.uint8)
+
+    def gather(self, block: Block, begin: I64, end: I64) -> tuple[U8, int]:
+        """Copy pieces of a block's bytes end to end; the buffer, with SLACK bytes behind them, and how many they are.
+
+        The buffer is valid until the next call.
+        """
+        spans = np.stack([begin, end, np.zeros_like(begin)], axis=1)
+        offsets = np.append(0, np.cumsum(end - begin))
+        size = int(offsets[-1])
+        if self._data.size < size + SLACK:
+            self._data = np.empty(size + size // 4 + SLACK, dtype=np.uint8)
+        copy_fields(block.data, spans, self._data, offsets)
+        return self._data, size
+
+    def without(self, block: Block, first: I64, stop: I64) -> U8:
+        """The bytes of a block without some lines; valid until the next call.
+
+        Args:
+            block: the lines.
+            first: int64[m], rising: lines of the block (from 0) that begin a run to leave out.
+            stop: int64[m]: the line behind each run.
+        """
+        begin = np.zeros(first.size + 1, dtype=np.int64)
+        begin[1:] = block.stops[stop - 1]
+        end = np.append(block.starts[first], block.data.size)
+        data, size = self.gather(block, begin, end)
+        return data[:size]
 
 
 def inserted(block: Block, places: I64, texts: Sequence[bytes], start: int) -> bytes:

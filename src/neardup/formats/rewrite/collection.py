@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from neardup.errors import InputError
+from neardup.formats.atomic import AtomicFiles
 from neardup.formats.folder import FilesSource, shown_path
 from neardup.formats.hf import DatasetSource, rewrite_dataset, rewrite_dataset_dict
 from neardup.formats.resolve import DOCUMENT
 from neardup.formats.rewrite.files import check_annotatable
+from neardup.formats.rewrite.known import Known
 from neardup.formats.rewrite.model import I64, Annotation
 from neardup.formats.rewrite.outputs import OutputSet
 from neardup.formats.rewrite.writer import CleanWriter
@@ -57,12 +58,14 @@ def write_collection(
     others: Sequence[str],
     removed_from: Removed,
     annotation_of: Annotated | None,
+    known_of: Callable[[str], Known],
     token: str,
     group_bytes: int,
     keep_parts: bool,
     done: Mapping[str, int],
     on_file_done: Callable[[str, int], None],
     on_source_done: Callable[[], None],
+    files: AtomicFiles,
 ) -> list[str]:
     """Write a copy of each source without the rows that go, or with columns that tell about clusters.
 
@@ -74,11 +77,13 @@ def write_collection(
         others: further files that are read and must not be written over.
         removed_from: the rows of a source that go, by its name; rising.
         annotation_of: what is added to the records of a source instead, or None.
+        known_of: what is known of the texts of a source, by its name, and must still be so.
         token: a name for the run, the same when it is resumed.
         group_bytes: decoded bytes of Parquet or Arrow that are written in one piece, about.
         keep_parts: files that are finished outlive an error.
         done, on_file_done: as for ``CleanWriter``.
         on_source_done: called after each source.
+        files: the copies get their names at the end of its block.
 
     Returns:
         Names of what was written.
@@ -89,7 +94,7 @@ def write_collection(
     """
     outputs = check_collection(parts, output, options=options, base=base, others=others)
     if outputs is None:
-        return _write_datasets(parts, output, base or "", removed_from, annotation_of)
+        return _write_datasets(parts, output, base or "", removed_from, annotation_of, known_of, files)
     writer = CleanWriter(
         outputs,
         options=options,
@@ -98,6 +103,7 @@ def write_collection(
         done=done,
         on_file_done=on_file_done,
         group_bytes=group_bytes,
+        files=files,
     )
     targets = iter(outputs)
     missing: set[str | None] = set()
@@ -120,7 +126,7 @@ def write_collection(
             target = next(targets)
             if not writer.is_done(target):
                 note = annotation_of(part.name) if annotation_of is not None else None
-                writer.rewrite(target, removed=gone, annotation=note)
+                writer.rewrite(target, removed=gone, annotation=note, known=known_of(part.name))
             on_source_done()
     if outputs.stream is not None:
         return [outputs.output]
@@ -146,20 +152,25 @@ def _check_new_folder(output: str) -> None:
 
 
 def _write_datasets(
-    parts: Sequence[Source], output: str, base: str, removed_from: Removed, annotation_of: Annotated | None
+    parts: Sequence[Source],
+    output: str,
+    base: str,
+    removed_from: Removed,
+    annotation_of: Annotated | None,
+    known_of: Callable[[str], Known],
+    files: AtomicFiles,
 ) -> list[str]:
     """One dataset, or the splits of a dictionary of them."""
     splits: dict[str, Any] = {os.path.basename(part.name.rstrip(os.sep)): part.name for part in parts}
     nothing = np.empty(0, dtype=np.int64)
-    if os.path.isdir(output):
-        shutil.rmtree(output)  # it is empty: _check_new_folder
     if len(parts) == 1 and os.path.realpath(parts[0].name) == os.path.realpath(base):
         name = parts[0].name
         note = None if annotation_of is None else annotation_of(name)
-        rewrite_dataset(base, Path(output), nothing if note else removed_from(name), note)
-    elif annotation_of is None:
-        rewrite_dataset_dict(base, Path(output), {split: removed_from(name) for split, name in splits.items()})
+        gone = nothing if note else removed_from(name)
+        rewrite_dataset(base, Path(output), gone, note, known=known_of(name), files=files)
     else:
-        notes = {split: annotation_of(name) for split, name in splits.items()}
-        rewrite_dataset_dict(base, Path(output), {}, notes)
+        known = {split: known_of(name) for split, name in splits.items()}
+        cut = {split: removed_from(name) for split, name in splits.items()} if annotation_of is None else {}
+        notes = {split: annotation_of(name) for split, name in splits.items()} if annotation_of is not None else None
+        rewrite_dataset_dict(base, Path(output), cut, notes, known=known, files=files)
     return [shown_path(output)]

@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup.formats.arrays import flags, numbers
+from neardup.formats.rewrite.known import Known
 from neardup.formats.rewrite.model import I64, Annotation, added_names, changed
 
 __all__ = ["Editor", "batch_slices", "bytes_of"]
@@ -18,7 +19,9 @@ __all__ = ["Editor", "batch_slices", "bytes_of"]
 class Editor:
     """Edits the batches of one file, which come in order, and counts."""
 
-    def __init__(self, source: str, schema: Any, removed: I64, annotation: Annotation | None) -> None:
+    def __init__(
+        self, source: str, schema: Any, removed: I64, annotation: Annotation | None, known: Known | None = None
+    ) -> None:
         """Take what is to happen to the file.
 
         Args:
@@ -26,6 +29,7 @@ class Editor:
             schema: its Arrow schema.
             removed: int64[n], rising: 1-based rows to leave out.
             annotation: the columns to add, or None.
+            known: what some of its documents were, and must be.
 
         Raises:
             InputError: the file has columns of the names that would be added, with the prefix too.
@@ -35,6 +39,7 @@ class Editor:
         self._source = source
         self._removed = removed
         self._annotation = annotation
+        self._known = known
         self._columns: list[Any] = []
         self._row = 1
         self._matched = 0
@@ -48,6 +53,8 @@ class Editor:
         """The next batch, edited."""
         first = self._row
         self._row += len(batch)
+        if self._known is not None:
+            self._known.check_rows(batch, first)
         low, high = np.searchsorted(self._removed, [first, self._row])
         self.kept += len(batch) - int(high - low)
         self.removed += int(high - low)

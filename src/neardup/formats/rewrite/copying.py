@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from neardup.errors import InputError
+from neardup.errors import InputChanged, InputError
 from neardup.formats.atomic import output_error
 
 __all__ = ["copy_file", "copy_files"]
@@ -21,13 +21,13 @@ def copy_file(source: str, target: str | Path) -> int:
     """Copy one file, its permissions and its times; return its bytes.
 
     Raises:
-        InputError: the file cannot be read.
+        InputChanged: the file cannot be read, which it could be.
         OSError: the copy cannot be written.
     """
     try:
         readable = open(source, "rb")  # noqa: SIM115 - closed below; opened here for an error that names the input
     except OSError as exc:
-        raise InputError(
+        raise InputChanged(
             f"{source} cannot be read: {exc.strerror}. It was there when the run began; run again from the start."
         ) from exc
     with readable, open(target, "wb") as out:

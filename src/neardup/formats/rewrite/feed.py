@@ -7,7 +7,7 @@ is between them stays small.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -20,6 +20,7 @@ from neardup.formats.layout import Layout
 from neardup.formats.rewrite.model import I64
 from neardup.formats.source import ReadOptions
 from neardup.kernels.delimited import FIELDS, FINE, LINE, STATUS
+from neardup.types import Batch
 
 __all__ = ["Feed", "Part", "Records", "json_lines", "records_of", "those_rows"]
 
@@ -63,14 +64,16 @@ def those_rows(rows: I64) -> Iterator[Part]:
     yield np.iinfo(np.int64).max, np.stack([rows, rows + 1], axis=1)
 
 
-def json_lines(path: str, options: ReadOptions) -> Iterator[Part]:
-    """Yield entries (line, line) for all documents of a JSON Lines file, read as its reader does.
+def json_lines(path: str, options: ReadOptions, see: Callable[[Batch], None]) -> Iterator[Part]:
+    """Yield entries (line, line) for all documents of a JSON Lines file, read as its reader does; ``see`` sees them.
 
     Raises:
         InputError: as the reader raises it, but not for bad records.
     """
     for task in JsonlSource(path, replace(options, on_bad="skip", block=None)).tasks():
-        rows = task().rows
+        batch = task()
+        see(batch)
+        rows = batch.rows
         if rows.size:
             yield int(rows[-1]) + 1, np.stack([rows, rows], axis=1)
 
@@ -79,7 +82,7 @@ def json_lines(path: str, options: ReadOptions) -> Iterator[Part]:
 class Records:
     """Records of a delimited file that follow each other."""
 
-    layout: Layout
+    block: RecordBlock
     first: I64
     """int64[n]: the 1-based line on which each begins, which is its row."""
     last: I64
@@ -91,6 +94,11 @@ class Records:
     first_line: int
     next_line: int
     """The records begin on these lines, from the first to before the next."""
+
+    @property
+    def layout(self) -> Layout:
+        """What the fields are."""
+        return self.block.layout
 
 
 def records_of(path: str, kind: str, options: ReadOptions) -> Iterator[Records]:
@@ -107,7 +115,7 @@ def records_of(path: str, kind: str, options: ReadOptions) -> Iterator[Records]:
         good = (records[:, STATUS] == FINE) & (records[:, FIELDS] == block.layout.width)
         first, last = records[:, LINE] + block.first_line, _last_lines(block)
         end = block.first_line + block.lines
-        yield Records(block.layout, first, last, good, header_lines, block.first_line, end)
+        yield Records(block, first, last, good, header_lines, block.first_line, end)
         header_lines = 0
 
 

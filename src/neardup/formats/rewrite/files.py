@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 import stat
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
+from neardup.formats.arrow import IpcSource, ParquetSource
 from neardup.formats.rewrite.annotate import annotate_text
 from neardup.formats.rewrite.ipc import count_ipc, rewrite_ipc
+from neardup.formats.rewrite.known import Known
 from neardup.formats.rewrite.model import I64, Annotation, Tally, Written
 from neardup.formats.rewrite.parquet import count_parquet, rewrite_parquet
 from neardup.formats.rewrite.sink import Sink, copy_stored
 from neardup.formats.rewrite.text import cut_text
-from neardup.formats.source import ReadOptions
+from neardup.formats.source import ReadOptions, Source
 from neardup.formats.streams import read_all, stored_codec
 
 __all__ = ["GROUP_BYTES", "TEXT_FORMATS", "check_annotatable", "check_lasting", "rewrite_file"]
@@ -39,6 +42,7 @@ def rewrite_file(
     plain: bool = False,
     head: bool = True,
     group_bytes: int = GROUP_BYTES,
+    known: Known | None = None,
 ) -> Written:
     """Write a clean copy of a file: nothing but the removed documents differs.
 
@@ -58,9 +62,11 @@ def rewrite_file(
         plain: never compress around the format.
         head: False leaves out the byte order mark and the header row of text, so that ``out`` can hold several files.
         group_bytes: decoded bytes of a row group or batch to write at most, about.
+        known: what some of its documents were when they were read first; each is held against it.
 
     Raises:
-        InputError: the file cannot be read again, was changed, or cannot be annotated.
+        InputChanged: the file is not what it was.
+        InputError: it cannot be read again, or cannot be annotated.
         OSError: ``out`` cannot be written.
     """
     if annotation is not None and removed.size:
@@ -69,19 +75,35 @@ def rewrite_file(
     codec = None if plain else stored_codec(path)
     removed = np.ascontiguousarray(removed, dtype=np.int64)
     if annotation is None and removed.size == 0 and head and stored_codec(path) == codec:
-        tally = _count(path, format, options)
+        tally = _count(path, format, options, known)
         return Written(tally.kept, 0, tally.bad, copy_stored(path, out))
     with Sink(out, codec) as sink:
-        tally = _rewrite(path, format, sink, options, removed, annotation, head, group_bytes)
+        tally = _rewrite(path, format, sink, options, removed, annotation, head, group_bytes, known)
+    if known is not None:
+        known.check_end(tally)
     return Written(tally.kept, tally.removed, tally.bad, sink.written)
 
 
-def _count(path: str, format: str, options: ReadOptions) -> Tally:
-    """The counts of a file that loses nothing."""
+def _count(path: str, format: str, options: ReadOptions, known: Known | None) -> Tally:
+    """The counts of a file that loses nothing; what is known of it is checked."""
     if format in TEXT_FORMATS:
         nothing = np.empty(0, dtype=np.int64)
-        return cut_text(path, format, Sink(None, None), options=options, removed=nothing, head=True)
-    return Tally((count_ipc if format == "arrow" else count_parquet)(_source(path, format), path))
+        tally = cut_text(path, format, Sink(None, None), options=options, removed=nothing, head=True, known=known)
+    else:
+        tally = Tally((count_ipc if format == "arrow" else count_parquet)(_source(path, format), path))
+        if known is not None and known.rows.size:
+            known.check_source(_reader(path, format, options))
+    if known is not None:
+        known.check_end(tally)
+    return tally
+
+
+def _reader(path: str, format: str, options: ReadOptions) -> Source:
+    """The reader of a columnar file."""
+    is_arrow = format == "arrow"
+    opener = None if stored_codec(path) is None else lambda: pa.BufferReader(pa.py_buffer(read_all(path)))
+    how = replace(options, on_bad="skip")
+    return (IpcSource if is_arrow else ParquetSource)(path, how, total_bytes=None, open_file=opener)
 
 
 def _source(path: str, format: str) -> Any:
@@ -101,17 +123,19 @@ def _rewrite(
     annotation: Annotation | None,
     head: bool,
     group_bytes: int,
+    known: Known | None,
 ) -> Tally:
     if format in TEXT_FORMATS:
         if annotation is None:
-            return cut_text(path, format, sink, options=options, removed=removed, head=head)
+            return cut_text(path, format, sink, options=options, removed=removed, head=head, known=known)
         check_annotatable(path, format)
-        return annotate_text(path, format, sink, options=options, annotation=annotation, head=head)
+        return annotate_text(path, format, sink, options=options, annotation=annotation, head=head, known=known)
     source = _source(path, format)
+    how: dict[str, Any] = {"removed": removed, "annotation": annotation, "known": known}
     try:
         if format == "arrow":
-            return rewrite_ipc(source, path, sink, removed=removed, annotation=annotation, batch_bytes=group_bytes)
-        return rewrite_parquet(source, path, sink, removed=removed, annotation=annotation, group_bytes=group_bytes)
+            return rewrite_ipc(source, path, sink, **how, batch_bytes=group_bytes)
+        return rewrite_parquet(source, path, sink, **how, group_bytes=group_bytes)
     except pa.ArrowException as exc:  # reading has its own; this is a type that can be read and not written
         reason = (str(exc).splitlines() or [type(exc).__name__])[0].rstrip(".")
         raise InputError(

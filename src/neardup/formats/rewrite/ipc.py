@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from neardup.formats.arrow import explained
 from neardup.formats.rewrite.columnar import Editor, batch_slices
+from neardup.formats.rewrite.known import Known
 from neardup.formats.rewrite.model import I64, Annotation, Tally
 from neardup.formats.rewrite.sink import Sink
 
@@ -30,7 +31,14 @@ _CODECS = ("lz4", "zstd")
 
 
 def rewrite_ipc(
-    source: Any, name: str, sink: Sink, *, removed: I64, annotation: Annotation | None, batch_bytes: int
+    source: Any,
+    name: str,
+    sink: Sink,
+    *,
+    removed: I64,
+    annotation: Annotation | None,
+    known: Known | None,
+    batch_bytes: int,
 ) -> Tally:
     """Write an Arrow file or stream without some rows, or with three more columns.
 
@@ -40,6 +48,7 @@ def rewrite_ipc(
         sink: where the file goes.
         removed: int64[n], rising: 1-based rows to leave out.
         annotation: columns to add, or None.
+        known: what some of its documents were, and must be.
         batch_bytes: bytes of a batch to write at most, about.
 
     Raises:
@@ -48,7 +57,7 @@ def rewrite_ipc(
     with explained(name, "Arrow"):
         data, reader, is_file, release = _opened(source)
         options = pa.ipc.IpcWriteOptions(compression=_compression(data, is_file))
-    editor = Editor(name, reader.schema, removed, annotation)
+    editor = Editor(name, reader.schema, removed, annotation, known)
     with _writer(sink, editor.schema, options, reader, is_file) as writer:
         for batch, metadata in _batches(reader, is_file, name):
             for piece in batch_slices(batch, batch_bytes):

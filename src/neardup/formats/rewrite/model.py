@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.errors import InputError
+from neardup.errors import InputChanged, InputError
 
 __all__ = ["F64", "I64", "Annotation", "Tally", "Written", "added_names", "changed"]
 
@@ -80,9 +80,9 @@ def added_names(names: Iterable[str], source: str) -> tuple[str, str, str]:
     )
 
 
-def changed(source: str, wanted: int, found: int) -> InputError:
+def changed(source: str, wanted: int, found: int) -> InputChanged:
     """The error for a file whose documents are not where they were when it was read."""
-    return InputError(
+    return InputChanged(
         f"{source} was changed since it was read: of {wanted} documents to find again, {found} are in their places. "
         "Run again from the start."
     )

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from neardup.formats.arrow import explained
 from neardup.formats.rewrite.columnar import Editor, bytes_of
+from neardup.formats.rewrite.known import Known
 from neardup.formats.rewrite.model import I64, Annotation, Tally
 from neardup.formats.rewrite.sink import Sink
 
@@ -38,7 +39,14 @@ _CODECS = {"UNCOMPRESSED": "NONE", "LZ4_RAW": "LZ4", "LZO": "SNAPPY"}
 
 
 def rewrite_parquet(
-    source: Any, name: str, sink: Sink, *, removed: I64, annotation: Annotation | None, group_bytes: int
+    source: Any,
+    name: str,
+    sink: Sink,
+    *,
+    removed: I64,
+    annotation: Annotation | None,
+    known: Known | None,
+    group_bytes: int,
 ) -> Tally:
     """Write a Parquet file without some rows, or with three more columns.
 
@@ -48,6 +56,7 @@ def rewrite_parquet(
         sink: where the file goes.
         removed: int64[n], rising: 1-based rows to leave out.
         annotation: columns to add, or None.
+        known: what some of its documents were, and must be.
         group_bytes: decoded bytes of a row group to write at most, about.
 
     Raises:
@@ -56,7 +65,7 @@ def rewrite_parquet(
     with explained(name, "Parquet"):
         file = pq.ParquetFile(source, pre_buffer=False, buffer_size=_READ_BYTES)
     with file:
-        editor = Editor(name, file.schema_arrow, removed, annotation)
+        editor = Editor(name, file.schema_arrow, removed, annotation, known)
         options = _writer_options(file, editor.schema)
         with pq.ParquetWriter(sink.file(), editor.schema, **options) as writer:
             for i in range(file.metadata.num_row_groups):

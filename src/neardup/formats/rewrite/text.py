@@ -11,8 +11,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from neardup.formats.rewrite.blocks import Block, blocks, read_code, without
+from neardup.formats.rewrite.blocks import Block, Room, blocks, read_code
 from neardup.formats.rewrite.feed import Feed, Part, records_of, those_rows
+from neardup.formats.rewrite.known import Known
 from neardup.formats.rewrite.model import I64, Tally, changed
 from neardup.formats.rewrite.sink import Sink
 from neardup.formats.source import ReadOptions
@@ -21,7 +22,9 @@ from neardup.formats.streams import open_bytes
 __all__ = ["cut_text"]
 
 
-def cut_text(path: str, format: str, sink: Sink, *, options: ReadOptions, removed: I64, head: bool) -> Tally:
+def cut_text(
+    path: str, format: str, sink: Sink, *, options: ReadOptions, removed: I64, head: bool, known: Known | None
+) -> Tally:
     """Write a text file without the records that begin on the lines ``removed``.
 
     Args:
@@ -31,13 +34,17 @@ def cut_text(path: str, format: str, sink: Sink, *, options: ReadOptions, remove
         options: how the file is read.
         removed: int64[n], rising: 1-based lines.
         head: False leaves out the byte order mark and the header row, so that the bytes can follow others.
+        known: what some of its documents were, and must be.
 
     Raises:
         InputError: the file cannot be read, or has no such records: it was changed.
     """
     tally = Tally()
     is_delimited = format in ("csv", "tsv")
-    feed = Feed(_doomed_records(path, format, options, removed, head, tally) if is_delimited else those_rows(removed))
+    doomed = those_rows(removed)
+    if is_delimited:
+        doomed = _doomed_records(path, format, options, removed, head, tally, known)
+    feed, room = Feed(doomed), Room()
     with open_bytes(path) as stream:
         code = read_code(stream, options.encoding)
         if head:
@@ -45,16 +52,18 @@ def cut_text(path: str, format: str, sink: Sink, *, options: ReadOptions, remove
         for block in blocks(stream, code):
             spans = feed.before(block.next_line)
             if not is_delimited:
+                if known is not None:
+                    known.check_lines(block, format)
                 tally.removed += len(spans)
                 tally.kept += int(np.count_nonzero(block.filled(spaces=format == "jsonl"))) - len(spans)
-            _write_rest(block, spans, feed, sink)
+            _write_rest(block, spans, feed, sink, room)
     feed.rest()
     if tally.removed != removed.size:
         raise changed(path, removed.size, tally.removed)
     return tally
 
 
-def _write_rest(block: Block, spans: I64, feed: Feed, sink: Sink) -> None:
+def _write_rest(block: Block, spans: I64, feed: Feed, sink: Sink, room: Room) -> None:
     """Write the block without the lines of ``spans``; what a span has behind the block goes back to the feed."""
     if not len(spans):
         sink.write(block.data)
@@ -62,14 +71,16 @@ def _write_rest(block: Block, spans: I64, feed: Feed, sink: Sink) -> None:
     if spans[-1, 1] > block.next_line:
         feed.put_back(np.array([[block.next_line, spans[-1, 1]]], dtype=np.int64))
     stop = np.minimum(spans[:, 1], block.next_line)
-    sink.write(b"".join(without(block, spans[:, 0] - block.first_line, stop - block.first_line)))
+    sink.write(room.without(block, spans[:, 0] - block.first_line, stop - block.first_line))
 
 
 def _doomed_records(
-    path: str, kind: str, options: ReadOptions, removed: I64, head: bool, tally: Tally
+    path: str, kind: str, options: ReadOptions, removed: I64, head: bool, tally: Tally, known: Known | None
 ) -> Iterator[Part]:
     """Yield entries (first line, line behind it) of the records to leave out, and count all records."""
     for records in records_of(path, kind, options):
+        if known is not None:
+            known.check_records(records)
         near = slice(*np.searchsorted(removed, [records.first_line, records.next_line]))
         goes = np.isin(records.first, removed[near], assume_unique=True)
         tally.removed += int(np.count_nonzero(goes))

@@ -15,12 +15,13 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from neardup.errors import NeardupError, OutputError
-from neardup.formats.atomic import output_error
-from neardup.formats.folder import shown_path
+from neardup.errors import InputChanged, NeardupError, OutputError
+from neardup.formats.atomic import AtomicFiles, output_error
+from neardup.formats.naming import Rename
 from neardup.formats.rewrite.blocks import read_code
 from neardup.formats.rewrite.copying import copy_file
 from neardup.formats.rewrite.files import GROUP_BYTES, rewrite_file
+from neardup.formats.rewrite.known import Known
 from neardup.formats.rewrite.model import I64, Annotation, Written
 from neardup.formats.rewrite.outputs import STDOUT, OutputSet, Target
 from neardup.formats.source import ReadOptions
@@ -37,7 +38,8 @@ class CleanWriter:
     """Writes the targets of an ``OutputSet``; they take their names when the ``with`` block ends without an error.
 
     On an error, Ctrl-C included, the targets stay as they were. Parts that are whole stay where ``keep_parts`` says so,
-    for a run that resumes; else all are removed, and the folders that were made for them. A stream is written at once.
+    for a run that resumes, unless an input was changed; else all are removed, and the folders that were made for them.
+    A stream is written at once.
 
     Example:
         >>> import tempfile
@@ -64,6 +66,7 @@ class CleanWriter:
         done: Mapping[str, int] | None = None,
         on_file_done: Callable[[str, int], None] | None = None,
         group_bytes: int = GROUP_BYTES,
+        files: AtomicFiles | None = None,
     ) -> None:
         """Take the plan; nothing is written yet.
 
@@ -75,7 +78,9 @@ class CleanWriter:
             done: size of each part that is whole, by the name of its target, as ``on_file_done`` told.
             on_file_done: called with the name of a target and its size when its part is whole and on disk.
             group_bytes: as for ``rewrite_file``.
+            files: the copies get their names at the end of its block, with the other outputs of the run.
         """
+        self._files = files
         self._outputs = outputs
         self._options = options
         self._token = token
@@ -115,7 +120,9 @@ class CleanWriter:
             self._whole[final] = None
         return is_whole
 
-    def rewrite(self, target: Target, *, removed: I64, annotation: Annotation | None = None) -> Written:
+    def rewrite(
+        self, target: Target, *, removed: I64, annotation: Annotation | None = None, known: Known | None = None
+    ) -> Written:
         """Write the copy of an input file; see ``rewrite_file``. In a stream, call it in the order of the inputs.
 
         Raises:
@@ -126,6 +133,7 @@ class CleanWriter:
             "options": self._options,
             "removed": removed,
             "annotation": annotation,
+            "known": known,
             "group_bytes": self._group_bytes,
         }
         if self._stream is not None:
@@ -227,25 +235,19 @@ class CleanWriter:
             with self._explained(self._output_name) if error is None else contextlib.suppress(OSError):
                 self._stream.close()
         elif error is not None:
-            self._discard()
+            self._discard(error)
         else:
-            try:
-                self._commit()
-            except BaseException:
-                self._discard()
-                raise
+            with AtomicFiles() if self._files is None else contextlib.nullcontext(self._files) as files:
+                files.take(self._outputs.output, self._renames, self._discard)
+                if self._copies:
+                    os.sync()
 
-    def _commit(self) -> None:
-        if self._copies:
-            os.sync()
+    def _renames(self) -> Iterator[Rename]:
         for final in self._whole:
-            with self._explained(shown_path(final)):
-                os.replace(self._part(final), final)
-        for folder in {os.path.dirname(final) for final in self._whole}:
-            _sync_folder(folder)
+            yield Rename(self._part(final), final)
 
-    def _discard(self) -> None:
-        if self._keep_parts:
+    def _discard(self, error: BaseException) -> None:
+        if self._keep_parts and not isinstance(error, InputChanged):
             return
         for final in self._whole:
             with contextlib.suppress(OSError):
@@ -262,15 +264,6 @@ def _copy_plain(source: ByteStream, stream: _Stream) -> int:
     while got := source.fill(memoryview(buffer)):
         size += stream.write(memoryview(buffer)[:got])
     return size
-
-
-def _sync_folder(folder: str) -> None:
-    with contextlib.suppress(OSError):  # some systems cannot; the files are whole in any case
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 class _Stream:

@@ -17,6 +17,7 @@ from typing import Any
 
 from neardup.errors import OutputError
 from neardup.formats.atomic import AtomicFiles, output_error, remove_parts, temporary_name
+from neardup.formats.naming import Rename, give_names
 from neardup.formats.walk import REPORT_MARKER
 from neardup.reports.site.render import CHUNKS, json_bytes, pair_page, report_page
 
@@ -71,7 +72,7 @@ def write_site(
     try:
         files, size = _fill(temporary, target, index, chunks)
         with _told_as(target):
-            _take_name(temporary, final)
+            give_names(lambda: iter((Rename(str(temporary), str(final), replaces_folder=True),)), [str(target)])
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return Written(final / "index.html", files, size)
@@ -188,22 +189,6 @@ def _told_as(target: str | Path) -> Iterator[None]:
 def _checked(name: str) -> str:
     assert _NAME.fullmatch(name), f"{name!r} is no name of a chunk"
     return name
-
-
-def _take_name(temporary: Path, final: Path) -> None:
-    """Give a complete folder its name; a report that had it goes only when the new one is there."""
-    if not final.exists():
-        temporary.rename(final)
-        return
-    old = temporary_name(final)
-    final.rename(old)
-    try:
-        temporary.rename(final)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            old.rename(final)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def _packed(value: Chunk) -> bytes:
