@@ -276,10 +276,9 @@ class Cleaning:
         rules = strings(str(self.policy.keep) if rule == "keep" else rule for rule in RULES)
 
         def batches() -> Iterator[pa.RecordBatch]:
-            for i in range(0, chosen.rows.size, PIECE):
-                if i % (8 * PIECE) == 0:
+            for i, part in enumerate(ids.pieces(chosen.rows, chosen.keeper)):
+                if i % 8 == 0:
                     self.run.space.settle()
-                part = slice(i, i + PIECE)
                 source, local = self.origins.names(chosen.rows[part])
                 columns = [
                     ids.take(chosen.rows[part]),
