@@ -17,7 +17,7 @@ from neardup.index.source import stored_blocks
 from neardup.index.statements import Reading, Row
 from neardup.index.truth import DATABASE
 from neardup.index.views import documents_of, is_whole
-from neardup.types import U64
+from neardup.types import I64
 
 __all__ = ["verify"]
 
@@ -51,7 +51,7 @@ def _database(core: Core, reading: Reading) -> list[str]:
 def _documents(core: Core, reading: Reading) -> list[str]:
     faults: list[str] = []
     state = reading.state()
-    names: list[U64] = []
+    hashes, numbers = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     count = empty = 0
     for rows in stored_blocks(reading, counted=False):
         try:
@@ -62,17 +62,23 @@ def _documents(core: Core, reading: Reading) -> list[str]:
             kinds = np.array([row[2] for row in rows], dtype=np.int64)
         count += len(rows)
         empty += int(np.count_nonzero(kinds & EMPTY))
-        names.append(np.array([hash(row[1]) for row in rows], dtype=np.int64).view(np.uint64))
+        hashes.append(np.array([hash(row[1]) for row in rows], dtype=np.int64))
+        numbers.append(np.array([row[0] for row in rows], dtype=np.int64))
     if (count, empty) != (state.documents, state.empty):
         faults.append(
             f"it has {count} documents, {empty} of them empty, and counts {state.documents} and {state.empty}"
         )
-    if names:
-        whole = np.concatenate(names)
-        twice = whole.size - np.unique(whole).size
-        if twice:
-            faults.append(f"{twice} ids are there more than once")
+    twice = _repeated_ids(reading, np.concatenate(hashes), np.concatenate(numbers))
+    if twice:
+        faults.append(f"{twice} ids are there more than once")
     return faults
+
+
+def _repeated_ids(reading: Reading, hashes: I64, numbers: I64) -> int:
+    """Documents whose id another one before them has: of equal hashes, the ids are compared."""
+    _, kind, many = np.unique(hashes, return_inverse=True, return_counts=True)
+    alike = numbers[many[kind] > 1]
+    return alike.size - len({row[1] for row in reading.names(alike.tolist())})
 
 
 def _is_bad(row: Row, path: object) -> bool:
