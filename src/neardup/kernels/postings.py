@@ -20,7 +20,7 @@ import numpy as np
 
 from neardup.kernels._bits import peek8, peek32, peek64, poke8
 from neardup.kernels._jit import kernel, part
-from neardup.kernels.hashing import M1, mix
+from neardup.kernels.stored import M1, mix
 
 __all__ = ["PAGE", "RUN_FIELDS", "directory", "lookup", "merge", "page_sums"]
 
@@ -126,8 +126,8 @@ def lookup(runs, keys, wanted, first_row):
 
     Returns:
         ends int64[queries], numbers int64[m], bands int32[m] (keys that agree), twins int64[m] (place of the first
-        document of the same query whose text has the same hash, itself included; PROBES bounds the search for it), and the
-        run whose file is damaged, or -1.
+        document of the same query whose text has the same hash, itself included; PROBES bounds the search for it), and
+        the run whose file is damaged, or -1.
         Order: as met. A query's documents are distinct.
 
     Loop: queries, runs, rows; first all ranges are found, which is where the memory is waited for, then copied.

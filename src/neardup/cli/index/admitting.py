@@ -37,9 +37,7 @@ class Step:
     """Places of those that repeat id and text of one before them in the step, and the place of that."""
 
 
-def steps(
-    index: Any, ids: Sequence[Any], texts: Sequence[Any], *, made: bool = False
-) -> Iterator[tuple[slice, Step]]:
+def steps(index: Any, ids: Sequence[Any], texts: Sequence[Any], *, made: bool = False) -> Iterator[tuple[slice, Step]]:
     """Yield documents in steps, with their place; each step is looked at when the one before it is done.
 
     Args:
