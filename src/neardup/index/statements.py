@@ -92,6 +92,8 @@ class Reading:
 
     def __init__(self, connection: sqlite3.Connection, path: Path | None) -> None:
         self._execute = connection.execute
+        self.connection = connection
+        """Whose transaction it is, for what is no statement."""
         self.path = path
 
     def generation(self) -> int:
