@@ -70,15 +70,17 @@ def check(
         twins, places = _next_twins(twins, texts.check(places))
     places = np.flatnonzero(twins != np.arange(twins.size))
     if places.size:
-        others = places[~_are_copies(reading, number[places], number[twins[places]])]
+        others = places[~_are_copies(reading, number[places], number[twins[places]], len(incoming))]
         texts.check(others)
         twins = twins.copy()
         twins[others] = others
     return texts.similarity[twins], texts.names
 
 
-def _are_copies(reading: Reading, numbers: I64, originals: I64) -> NDArray[np.bool_]:
+def _are_copies(reading: Reading, numbers: I64, originals: I64, queries: int) -> NDArray[np.bool_]:
     """As of ``reading``; pairs that several queries have are compared once."""
+    if queries == 1:
+        return reading.are_copies(numbers, originals)
     order = np.lexsort((originals, numbers))
     ordered, beside = numbers[order], originals[order]
     is_new = np.ones(order.size, dtype=np.bool_)
