@@ -24,7 +24,8 @@ from tests.index.workload import OPTIONS, Change, Plan, carry_out, members
 from neardup import Index, IndexNotFound
 
 CALLS = ("replace", "rename", "unlink", "remove", "fsync", "mkdir", "rmdir", "open", "truncate", "ftruncate", "link")
-STATEMENTS = ("execute", "executemany", "executescript", "commit", "close")
+STATEMENTS = ("execute", "executemany", "executescript", "commit", "close", "backup")
+BACKUPS = ("backup", "backup over another")
 DONE, KILLED = 0, -signal.SIGKILL
 
 
@@ -121,6 +122,10 @@ def act(name: str, path: Path, other: Path) -> None:
     if name == "build":
         Index.build(path, before().documents, **OPTIONS, threads=1).close()
         return
+    if name in BACKUPS:
+        with Index.open(path, read_only=True) as index:
+            index.backup(path.parent / "copy", replace=name == "backup over another")
+        return
     with Index.open(path) as index:
         if name == "merge":
             index.merge(other)
@@ -128,8 +133,30 @@ def act(name: str, path: Path, other: Path) -> None:
             carry_out(index, change_of(name, before()))
 
 
-def check(name: str, path: Path) -> None:
+def check_backup(path: Path, other: Path) -> None:
+    """The copy is whole or not there, nothing else opens, and another one cleans up."""
+    wanted, target = before(), path.parent / "copy"
+    for name in os.listdir(path.parent):
+        try:
+            with Index.open(path.parent / name, read_only=True) as index:
+                known = matches(index, wanted) or (name != "index" and list(index) == list(members(900, 1)))
+                assert known, f"{name} opens, and is no copy"
+                assert index.verify().ok
+        except IndexNotFound:
+            assert name.startswith(".")
+    act("backup over another", path, other)
+    assert sorted(os.listdir(path.parent)) == ["copy", "index"]
+    with Index.open(target) as index:
+        assert matches(index, wanted)
+        check_answers(index, wanted)
+        assert index.verify().ok
+        check_files(target, index)
+
+
+def check(name: str, path: Path, other: Path) -> None:
     """What is left is the state before or the one after, and it can be gone on with."""
+    if name in BACKUPS:
+        check_backup(path, other)
     earlier, later = before(), before()
     if name in ("create", "build"):
         if not path.exists():
@@ -146,7 +173,7 @@ def check(name: str, path: Path) -> None:
     elif name == "merge":
         more = members(900, 1)
         later.documents.update(more)
-    else:
+    elif name not in BACKUPS:
         change_of(name, later)
     with Index.open(path) as index:
         after = matches(index, later)
@@ -173,6 +200,8 @@ def main(folder: Path, name: str, every: int, first: int) -> None:
         path.parent.mkdir()
         if name not in ("create", "build"):
             shutil.copytree(source, path)
+        if name == "backup over another":
+            shutil.copytree(other, path.parent / "copy")
 
         def dying(last: int = step) -> None:
             Counter(last).install()
@@ -180,7 +209,7 @@ def main(folder: Path, name: str, every: int, first: int) -> None:
 
         code = in_child(dying)
         assert code in (DONE, KILLED), f"{name}, step {step}: the change failed ({code})"
-        assert in_child(lambda: check(name, path)) == DONE, f"{name}, killed at step {step} ({code})"
+        assert in_child(lambda: check(name, path, other)) == DONE, f"{name}, killed at step {step} ({code})"
         if code == DONE:
             break
         killed += 1

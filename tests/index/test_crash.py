@@ -64,10 +64,10 @@ def check_points(folder: Path, change: str, *, every: int, first: int) -> None:
     assert int(out.split()[0]) > 0, "no step was met"
 
 
-CHANGES = ["add", "replace", "remove", "compact", "merge", "open", "create", "build"]
+CHANGES = ["add", "replace", "remove", "compact", "merge", "open", "create", "build", "backup", "backup over another"]
 
 
-@pytest.mark.parametrize("change", ["replace", "compact", "build"])
+@pytest.mark.parametrize("change", ["replace", "compact", "build", "backup", "backup over another"])
 def test_a_change_that_dies_at_one_of_its_steps_is_whole_or_was_never(tmp_path: Path, change: str) -> None:
     check_points(tmp_path, change, every=15, first=4)
 

@@ -69,11 +69,37 @@ def test_token_is_compared_in_constant_time(guarded: TestClient, monkeypatch: py
 
 def test_another_name_is_refused_where_there_is_no_token(index: neardup.Index, serving: Serving) -> None:
     client = serving(index, hosts=frozenset({"localhost", "127.0.0.1", "[::1]"}))
-    for host in ("localhost", "LOCALHOST:8000", "127.0.0.1:8000", "[::1]", "[::1]:8000"):
-        assert client.get("/info", headers={"host": host}).status_code == 200
-    for host in ("evil.example", "evil.example:8000", "localhost.evil.example", "[::2]:8000", ""):
+    for host in ("localhost", "LOCALHOST:8000", "localhost:", "127.0.0.1:8000", "[::1]", "[::1]:65535", "[0:0::0:1]:1"):
+        assert client.get("/info", headers={"host": host}).status_code == 200, host
+    for host in ("evil.example", "evil.example:8000", "localhost.evil.example", "localhost.", "[::2]:8000", "127.1",
+                 "[::ffff:127.0.0.1]", "localhost,evil.example", "%6cocalhost", ":8000", ""):  # fmt: skip
         answer = client.get("/info", headers={"host": host})
-        assert (answer.status_code, answer.json()["field"]) == (421, "Host")
+        assert (answer.status_code, answer.json()["field"]) == (421, "Host"), host
+
+
+@pytest.mark.parametrize(
+    "host",
+    [b"user@localhost", b"user:word@localhost:8000", b"@localhost", b"localhost@evil.example", b"localhost:80:80",
+     b"localhost:65536", b"localhost:123456", b"localhost:" + b"9" * 5000, b"localhost:+80", b"localhost:-1",
+     b"localhost:0x50", b"localhost: 80", b"localhost:80 ", b" localhost", b"local host", b"localhost/x",
+     b"localhost?x", b"localhost#x", b"http://localhost", b"localhost, evil.example", b"localhost\\x", b'"localhost"',
+     b"localhost\t", b"::1", b"[::1", b"::1]", b"[]", b"[::1]x", b"[::1]@evil.example", b"x[::1]", b"[[::1]]",
+     b"[127.0.0.1]", b"[::g]", b"[localhost]", b"loc\xc3\xa4lhost", b"\xb2localhost", b"localhost:\xb2"],
+)  # fmt: skip
+@pytest.mark.parametrize("is_private", [True, False])
+def test_malformed_host_is_400_also_where_a_token_is_needed(
+    index: neardup.Index, serving: Serving, host: bytes, is_private: bool
+) -> None:
+    client = serving(index, **({"hosts": frozenset({"localhost", "[::1]"})} if is_private else {"token": TOKEN}))
+    answer = client.get("/info", headers=[(b"host", host), (b"authorization", f"Bearer {TOKEN}".encode())])
+    assert (answer.status_code, answer.json()["field"]) == (400, "Host")
+
+
+def test_second_host_is_400(index: neardup.Index, serving: Serving) -> None:
+    client = serving(index, hosts=frozenset({"localhost"}))
+    for second in (b"localhost", b"evil.example", b""):
+        answer = client.get("/info", headers=[(b"host", b"localhost"), (b"host", second)])
+        assert (answer.status_code, answer.json()["field"]) == (400, "Host")
 
 
 def test_loopback_is_this_machine_only() -> None:

@@ -38,6 +38,8 @@ _LABELS = {
     "pages": "marking passages",
     "report": "writing pages",
     "add": "adding",
+    "verify": "checking documents",
+    "copy": "copying",
     "build": "building the index",
     "query": "querying",
 }

@@ -24,7 +24,7 @@ from neardup.errors import OutputError
 from neardup.formats.folder import shown_path
 from neardup.formats.naming import Rename, Renames, UnfinishedError, give_names
 
-__all__ = ["AtomicFiles", "check_target", "output_error", "remove_parts", "temporary_name"]
+__all__ = ["AtomicFiles", "check_target", "left_behind", "output_error", "remove_parts", "temporary_name"]
 
 _CURES = {
     errno.ENOSPC: "Free some space or give a file on another disk.",
@@ -66,17 +66,23 @@ def check_target(target: str | Path) -> None:
 
 def remove_parts(target: str | Path) -> None:
     """Remove temporary files and folders of ``target`` whose processes are gone: killed before they could do it."""
-    final = Path(os.path.realpath(target))
-    pattern = re.compile(rf"\.{re.escape(final.name[:100])}\.([0-9a-f]+)-[0-9a-f]{{8}}\.part")
     with contextlib.suppress(OSError):
-        for entry in os.listdir(final.parent):
-            found = pattern.fullmatch(entry)
-            if found and not _is_running(int(found[1], 16)):
-                left = final.parent / entry
-                if left.is_dir():
-                    shutil.rmtree(left, ignore_errors=True)
-                else:
-                    left.unlink(missing_ok=True)
+        for left in left_behind(target):
+            if left.is_dir():
+                shutil.rmtree(left, ignore_errors=True)
+            else:
+                left.unlink(missing_ok=True)
+
+
+def left_behind(target: str | Path, suffix: str = ".part") -> list[Path]:
+    """Temporary files and folders of ``target`` whose processes are gone."""
+    final = Path(os.path.realpath(target))
+    pattern = re.compile(rf"\.{re.escape(final.name[:100])}\.([0-9a-f]+)-[0-9a-f]{{8}}{re.escape(suffix)}")
+    try:
+        found = [(pattern.fullmatch(name), final.parent / name) for name in os.listdir(final.parent)]
+    except OSError:
+        return []
+    return [path for match, path in found if match and not _is_running(int(match[1], 16))]
 
 
 def _is_running(pid: int) -> bool:

@@ -11,6 +11,7 @@
     changes    documents stored, removed, admitted if new
     build      a whole collection at once
     upkeep     the tail becomes segments, segments are merged
+    backup     a copy of it as of one moment, while it is in use
     checking   all of it read and verified
     folders    the folder, and who may write to it
     source     the documents as an input of the batch pipeline

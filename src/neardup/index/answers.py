@@ -1,7 +1,8 @@
 """From keys to verified answers: the documents of an index that are like those asked about.
 
 Candidates come from the postings; each distinct text among them is fetched once, its set is built and held against the
-query's. A document that was removed is no longer fetched, so what postings still say of it does no harm.
+query's. No hash stands for a text or an id: what agrees in one is compared itself. A document that was removed is no
+longer fetched, so what postings still say of it does no harm.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from neardup.index.incoming import Incoming, Maker, id_keys, named
 from neardup.index.model import Hit
@@ -33,7 +35,7 @@ class Candidates:
     number: I64
     bands: I32
     twins: I64
-    """Place of the first of the query's documents that has the same text, itself included."""
+    """Place of the first of the query's documents whose text has the same hash, itself included."""
 
     def __len__(self) -> int:
         return self.query.size
@@ -58,21 +60,60 @@ def check(
 ) -> tuple[F64, dict[int, tuple[str, int]]]:
     """Exact similarity of each candidate to its query, -1 below the threshold, and the names met on the way.
 
-    Copies of one text are checked once. A copy may have been removed all the same: that shows when it is to be named.
+    Copies of one text are checked once. Equal hashes only say where there may be copies: the texts are compared.
+    A copy may have been removed all the same: that shows when it is to be named.
     """
-    query, number = candidates.query, candidates.number
-    similarity = np.full(query.size, -1.0)
-    names: dict[int, tuple[str, int]] = {}
-    asked = np.unique(query) if len(incoming) > 1 else np.zeros(1, dtype=np.int64)
-    sets = maker.sets(incoming.at(asked).normal)
-    twins = candidates.twins
+    texts = _Texts(reading, maker, incoming, candidates, threshold)
+    number, twins = candidates.number, candidates.twins
     places = np.flatnonzero(twins == np.arange(twins.size))
     while places.size:  # once, but for texts whose first copy is no more
+        twins, places = _next_twins(twins, texts.check(places))
+    places = np.flatnonzero(twins != np.arange(twins.size))
+    if places.size:
+        others = places[~_are_copies(reading, number[places], number[twins[places]], len(incoming))]
+        texts.check(others)
+        twins = twins.copy()
+        twins[others] = others
+    return texts.similarity[twins], texts.names
+
+
+def _are_copies(reading: Reading, numbers: I64, originals: I64, queries: int) -> NDArray[np.bool_]:
+    """As of ``reading``; pairs that several queries have are compared once."""
+    if queries == 1:
+        return reading.are_copies(numbers, originals)
+    order = np.lexsort((originals, numbers))
+    ordered, beside = numbers[order], originals[order]
+    is_new = np.ones(order.size, dtype=np.bool_)
+    is_new[1:] = (ordered[1:] != ordered[:-1]) | (beside[1:] != beside[:-1])
+    told = np.empty(order.size, dtype=np.bool_)
+    told[order] = reading.are_copies(ordered[is_new], beside[is_new])[np.cumsum(is_new) - 1]
+    return told
+
+
+class _Texts:
+    """The texts of candidates, held against those of their queries."""
+
+    def __init__(
+        self, reading: Reading, maker: Maker, incoming: Incoming, candidates: Candidates, threshold: float
+    ) -> None:
+        self._reading, self._maker, self._threshold = reading, maker, threshold
+        self._query, self._number = candidates.query, candidates.number
+        self._is_one = len(incoming) == 1
+        self._asked = np.zeros(1, dtype=np.int64) if self._is_one else np.unique(candidates.query)
+        self._sets = maker.sets(incoming.at(self._asked).normal)
+        self.similarity: F64 = np.full(candidates.query.size, -1.0)
+        """float64[candidates]: exact, -1 below the threshold and where it was not checked."""
+        self.names: dict[int, tuple[str, int]] = {}
+        """Id and kind of the documents that were read."""
+
+    def check(self, places: I64) -> I64:
+        """Check the candidates at these places; those that are no more."""
+        query, number, reading = self._query, self._number, self._reading
         gone = [np.empty(0, dtype=np.int64)]
         places = places[np.argsort(number[places], kind="stable")]
         for part in _parts(number[places]):
             some = places[part]
-            rows = reading.rows(np.unique(number[some]).tolist() if len(incoming) > 1 else number[some].tolist())
+            rows = reading.rows(number[some].tolist() if self._is_one else np.unique(number[some]).tolist())
             there = np.array([row[0] for row in rows], dtype=np.int64)
             if there.size < some.size:
                 is_there = np.isin(number[some], there)
@@ -84,13 +125,12 @@ def check(
                 continue
             documents, _, _ = documents_of(rows, reading.path)
             for row in rows:
-                names[row[0]] = (row[1], row[2])
-            left = np.searchsorted(asked, query[some])
+                self.names[row[0]] = (row[1], row[2])
+            left = np.searchsorted(self._asked, query[some])
             right = np.searchsorted(there, number[some])
-            others = maker.sets(maker.normalized(documents))
-            similarity[some] = check_across(left, right, sets, others, threshold=threshold)
-        twins, places = _next_twins(twins, np.concatenate(gone))
-    return similarity[twins], names
+            others = self._maker.sets(self._maker.normalized(documents))
+            self.similarity[some] = check_across(left, right, self._sets, others, threshold=self._threshold)
+        return np.concatenate(gone)
 
 
 def _parts(numbers: I64) -> Iterator[slice]:
@@ -183,7 +223,10 @@ def find_ids(reading: Reading, view: View, row: int, ids: Sequence[str]) -> dict
     """
     if not ids:
         return {}
-    found = view.lookup(id_keys(ids), np.ones(len(ids), dtype=np.bool_), first_row=row)
+    keys = id_keys(ids)
+    if len(ids) > 1:  # ids can be chosen so that all have one key: what that finds is listed once
+        keys = np.unique(keys).reshape(1, -1)
+    found = view.lookup(keys, np.ones(keys.size, dtype=np.bool_), first_row=row)
     wanted = set(ids)
     numbers = np.unique(found.numbers).tolist()
     named_so = names_of(reading.names(numbers), reading.path)

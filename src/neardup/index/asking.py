@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal, TypeVar, overload
 
@@ -13,7 +15,7 @@ from neardup.errors import InputError
 from neardup.formats.inputs import Reader
 from neardup.formats.items import COLLECTIONS
 from neardup.formats.source import ReadOptions
-from neardup.index import checking, folders
+from neardup.index import backup, checking, folders, opening
 from neardup.index.answers import candidates_of, check, find_ids, hits, unverified
 from neardup.index.containing import find_contained
 from neardup.index.core import Core
@@ -263,6 +265,38 @@ class Asking:
     def clusters(self, **options: Any) -> Any:
         """Arrow table id, cluster, keeper, similarity of all documents in clusters; options as of ``find``."""
         return self.find(**options).clusters
+
+    def backup(
+        self, path: str | os.PathLike[str], *, replace: bool = False, observer: Observer | None = None
+    ) -> IndexInfo:
+        """Copy the index to a new folder, as of one moment; all others go on meanwhile, also one that writes.
+
+        The copy is an index of its own: open it, or move it where the index was. It holds exactly what one change left,
+        gets its name when it is whole and on the disk, and is read in full once while it is made. An index in memory
+        can be kept so; it waits meanwhile.
+
+        Args:
+            path: a folder that is not there yet.
+            replace: or an index, which is replaced when the copy is whole.
+            observer: told about progress.
+
+        Returns:
+            What the copy is and holds.
+
+        Raises:
+            InputError: the path is the index itself, or inside it.
+            OutputError: the folder is there already, is no index, or cannot be written.
+            IndexLocked: the index that was to be replaced is being written to.
+            FormatError: a document is damaged; nothing is written.
+        """
+        self._need_process()
+        with (
+            backup.backed_up(self._core, Path(path), replace=replace, observer=observer or Silent()) as place,
+            closing(opening.open_folder(place, read_only=False, threads=self._core.threads)) as copy,
+        ):
+            info = Asking(copy).info()
+        sizes = folders.sizes(Path(path))
+        return dataclasses.replace(info, path=str(path), bytes=sizes, total_bytes=sum(sizes.values()))
 
     def verify(self, *, repair: bool = True) -> Verified:
         """Read and check everything; damaged segments are made again unless ``repair`` is False."""

@@ -203,9 +203,11 @@ class _Groups:
 
     def __init__(self, core: Core, incoming: Incoming, threshold: float) -> None:
         self._core, self._incoming, self._threshold = core, incoming, threshold
-        firsts: dict[int, int] = {}
-        texts = zip(incoming.prints.tolist(), incoming.has_shingles.tolist(), strict=True)
-        self.of = [firsts.setdefault(text, at) if has_shingles else at for at, (text, has_shingles) in enumerate(texts)]
+        firsts: dict[bytes, int] = {}
+        self.of = [
+            firsts.setdefault(incoming.normal.blob(at), at) if has_shingles else at
+            for at, has_shingles in enumerate(incoming.has_shingles.tolist())
+        ]
         """For each document the first one with the same text; an empty one is only like itself."""
         self._firsts = np.unique(np.array(self.of, dtype=np.int64))
         self._distinct = incoming.at(self._firsts)

@@ -17,16 +17,17 @@ from neardup.index.source import stored_blocks
 from neardup.index.statements import Reading, Row
 from neardup.index.truth import DATABASE
 from neardup.index.views import documents_of, is_whole
-from neardup.types import U64
+from neardup.pipeline.observe import Observer, Silent
+from neardup.types import I64
 
-__all__ = ["verify"]
+__all__ = ["database_faults", "verify"]
 
 
 def verify(core: Core, *, repair: bool) -> Verified:
     """Check all files; make damaged segments again where that is asked for and allowed."""
     with core.upkeep:
         with core.truth.reading() as reading:
-            faults = _database(core, reading)
+            faults = database_faults(core, reading)
             if core.folder is not None and acknowledged(core.folder) is None:
                 faults.append(f"{LOCK}: it is damaged; the next change writes it anew")
             damaged = _segments(core, reading) if core.folder is not None else []
@@ -39,19 +40,22 @@ def verify(core: Core, *, repair: bool) -> Verified:
         return Verified(not faults, tuple(faults), tuple(healed))
 
 
-def _database(core: Core, reading: Reading) -> list[str]:
+def database_faults(core: Core, reading: Reading, observer: Observer | None = None) -> list[str]:
+    """What is wrong with the database, as of a transaction; ``observer`` is told of each document."""
     path = DATABASE if core.folder is not None else "memory"
     try:
         faults = [f"{path}: {fault}" for fault in reading.check()]
-        return faults or [f"{path}: {fault}" for fault in [*_documents(core, reading), *_postings(core, reading)]]
+        watching = observer or Silent()
+        faults = faults or [f"{path}: {fault}" for fault in _documents(core, reading, watching)]
+        return faults or [f"{path}: {fault}" for fault in _postings(core, reading)]
     except (FormatError, sqlite3.DatabaseError) as exc:
         return [f"{path}: {exc}"]
 
 
-def _documents(core: Core, reading: Reading) -> list[str]:
+def _documents(core: Core, reading: Reading, observer: Observer) -> list[str]:
     faults: list[str] = []
     state = reading.state()
-    names: list[U64] = []
+    hashes, numbers = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     count = empty = 0
     for rows in stored_blocks(reading, counted=False):
         try:
@@ -62,17 +66,24 @@ def _documents(core: Core, reading: Reading) -> list[str]:
             kinds = np.array([row[2] for row in rows], dtype=np.int64)
         count += len(rows)
         empty += int(np.count_nonzero(kinds & EMPTY))
-        names.append(np.array([hash(row[1]) for row in rows], dtype=np.int64).view(np.uint64))
+        hashes.append(np.array([hash(row[1]) for row in rows], dtype=np.int64))
+        numbers.append(np.array([row[0] for row in rows], dtype=np.int64))
+        observer.advance(len(rows))
     if (count, empty) != (state.documents, state.empty):
         faults.append(
             f"it has {count} documents, {empty} of them empty, and counts {state.documents} and {state.empty}"
         )
-    if names:
-        whole = np.concatenate(names)
-        twice = whole.size - np.unique(whole).size
-        if twice:
-            faults.append(f"{twice} ids are there more than once")
+    twice = _repeated_ids(reading, np.concatenate(hashes), np.concatenate(numbers))
+    if twice:
+        faults.append(f"{twice} ids are there more than once")
     return faults
+
+
+def _repeated_ids(reading: Reading, hashes: I64, numbers: I64) -> int:
+    """Documents whose id another one before them has: of equal hashes, the ids are compared."""
+    _, kind, many = np.unique(hashes, return_inverse=True, return_counts=True)
+    alike = numbers[many[kind] > 1]
+    return alike.size - len({row[1] for row in reading.names(alike.tolist())})
 
 
 def _is_bad(row: Row, path: object) -> bool:

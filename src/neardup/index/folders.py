@@ -12,37 +12,61 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from neardup.errors import FormatError, IndexLocked, IndexNotFound, OutputError
-from neardup.formats.atomic import remove_parts, temporary_name
+from neardup.formats.atomic import left_behind, remove_parts, temporary_name
 from neardup.index.segments import sync_folder
 from neardup.index.truth import DATABASE
 
-__all__ = ["LOCK", "SEGMENTS", "Hold", "acknowledged", "appearing", "check_log", "check_there", "sizes"]
+__all__ = [
+    "LOCK",
+    "SEGMENTS",
+    "Hold",
+    "acknowledged",
+    "appearing",
+    "check_log",
+    "check_there",
+    "sizes",
+    "write_acknowledged",
+]
 
 LOCK = "LOCK"
 SEGMENTS = "segments"
 _ACKNOWLEDGED = struct.Struct("<QI")
 _FAR = 1 << 20
+_FILES = {LOCK, SEGMENTS, DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm"}
+OLD = ".old"
+"""Suffix of an index that is being replaced, in place of ".part"."""
 
 
 @contextmanager
-def appearing(folder: Path) -> Iterator[Path]:
+def appearing(folder: Path, *, replace: bool = False) -> Iterator[Path]:
     """A new folder under a temporary name, which takes its name when the block ends well and else is removed.
+
+    With ``replace`` it takes the place of an index that is there, and the name is without an index for a moment only.
+    Should the process be killed in that moment, the next call gives the index that was there its name back.
 
     Raises:
         OutputError: there is something of the name, or it cannot be made.
     """
-    if folder.exists() or folder.is_symlink():
+    final = Path(os.path.realpath(folder))
+    _give_back(final)
+    is_there = folder.exists() or folder.is_symlink()
+    if is_there and not replace:
         raise OutputError(f"{folder} is there already. Give another name, or open it, or remove it first.")
+    if is_there:
+        _check_replaceable(folder)
     remove_parts(folder)
-    place = temporary_name(Path(os.path.realpath(folder)))
+    place = temporary_name(final)
     try:
         place.mkdir()
         (place / SEGMENTS).mkdir()
         (place / LOCK).touch()
         yield place
         sync_folder(place)
-        os.rename(place, folder)
-        sync_folder(folder.parent)
+        if is_there:
+            _exchange(place, final)
+        else:
+            os.rename(place, folder)
+        sync_folder(final.parent)
     except OSError as exc:
         shutil.rmtree(place, ignore_errors=True)
         if isinstance(exc, (OutputError, IndexNotFound)):
@@ -54,6 +78,37 @@ def appearing(folder: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
         raise
+
+
+def _check_replaceable(folder: Path) -> None:
+    """Raise OutputError unless there is an index, nobody writes to it, and the folder has nothing else."""
+    names = set(os.listdir(folder)) if folder.is_dir() else {""}
+    if DATABASE not in names or not names <= _FILES:
+        raise OutputError(f"{folder} is no index, or has other files too, and is not replaced. Give another name.")
+    Hold(folder).release()
+
+
+def _exchange(place: Path, final: Path) -> None:
+    """Let ``place`` have the name of ``final``, which is removed."""
+    _check_replaceable(final)
+    old = place.with_suffix(OLD)
+    os.rename(final, old)
+    try:
+        os.rename(place, final)
+    except BaseException:
+        os.rename(old, final)
+        raise
+    sync_folder(final.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _give_back(final: Path) -> None:
+    """What a process that was killed has left of an exchange: the old index gets its name back, or is removed."""
+    for old in left_behind(final, OLD):
+        if final.exists():
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            os.rename(old, final)
 
 
 def check_there(folder: Path) -> None:
@@ -139,6 +194,14 @@ def acknowledged(folder: Path) -> int | None:
         return None
     generation, check = _ACKNOWLEDGED.unpack(content)
     return int(generation) if check == _check(generation) else None
+
+
+def write_acknowledged(folder: Path, generation: int) -> None:
+    """Say in a copy which change was its last."""
+    with open(folder / LOCK, "wb") as file:
+        file.write(_ACKNOWLEDGED.pack(generation, _check(generation)))
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def check_log(folder: Path, last: int, generation: int) -> None:

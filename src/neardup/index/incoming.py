@@ -17,6 +17,7 @@ from neardup.errors import InputError
 from neardup.formats.ids import ids_of
 from neardup.formats.items import COLLECTIONS, ItemError, join_items, split_items
 from neardup.index.statements import TailRow
+from neardup.kernels import stored
 from neardup.params import Spec
 from neardup.pipeline.threads import in_order
 from neardup.stages import bands as band_stage
@@ -265,8 +266,10 @@ def named(id: str, kind: int) -> int | str:
 
 
 def _prints(documents: Documents) -> U64:
-    """uint64[n]: a hash of each document's bytes."""
-    return np.ascontiguousarray(sketch_stage.fingerprints(documents)[:, 0])
+    """uint64[n]: a hash of each document's bytes, frozen with the format. Different documents may have one print."""
+    out = np.empty(len(documents), dtype=np.uint64)
+    stored.prints(documents.data, documents.offsets, out)
+    return out
 
 
 def id_keys(ids: Sequence[str]) -> U32:
@@ -320,7 +323,7 @@ def is_tail_whole(row: TailRow) -> bool:
 
 
 def _tail_sum(first: int, keys: bytes, prints: bytes, empty: bytes) -> int:
-    parts = sketch_stage.fingerprints(Documents.from_bytes([keys, prints, empty]))[:, 0]
+    parts = _prints(Documents.from_bytes([keys, prints, empty]))
     total = (int(parts[0]) + 3 * int(parts[1]) + 5 * int(parts[2]) + 7 * first) & 0xFFFFFFFFFFFFFFFF
     return total - (1 << 64) if total >= 1 << 63 else total
 

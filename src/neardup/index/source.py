@@ -98,9 +98,9 @@ def read_spec(meta: dict[str, str], path: object) -> Spec:
 
 def check_same(mine: Spec, theirs: Spec, other: object) -> None:
     """Raise SpecMismatch, which says what differs, unless two indexes have one spec."""
-    if mine.id == theirs.id:
-        return
     ours, others = mine.as_dict(), theirs.as_dict()
     differing = [name for name in ours if name != "id" and ours[name] != others.get(name)]
+    if not differing and len(ours) == len(others):
+        return
     told = ", ".join(f"{name} ({ours[name]} here and {others.get(name)} there)" for name in differing)
     raise SpecMismatch(f"{other} differs in {told}. Build one of the two again with the other's options.")

@@ -19,10 +19,12 @@ import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from neardup.errors import FormatError
 from neardup.types import I64
@@ -90,6 +92,8 @@ class Reading:
 
     def __init__(self, connection: sqlite3.Connection, path: Path | None) -> None:
         self._execute = connection.execute
+        self.connection = connection
+        """Whose transaction it is, for what is no statement."""
         self.path = path
 
     def generation(self) -> int:
@@ -170,6 +174,26 @@ class Reading:
             part = numbers[start : start + _MANY]
             rows = self._execute(f"{query} ({','.join('?' * len(part))})", part).fetchall()
             found += rows if len(part) == 1 else sorted(rows)
+        return found
+
+    def are_copies(self, numbers: I64, originals: I64) -> NDArray[np.bool_]:
+        """Whether the text of each document is, byte for byte, that of the one beside it in ``originals``.
+
+        False where one of the two is no more. SQLite compares where the texts lie, which takes about 1 us for 1 kB;
+        fetching the texts would take twice that.
+        """
+        found = np.zeros(numbers.size, dtype=np.bool_)
+        step = max(1, _MANY // 3)
+        for start in range(0, numbers.size, step):
+            end = min(start + step, numbers.size)
+            pairs = range(start, end), numbers[start:end].tolist(), originals[start:end].tolist()
+            values = list(zip(*pairs, strict=True))
+            rows = self._execute(
+                f"WITH pair (place, a, b) AS (VALUES {','.join(['(?, ?, ?)'] * len(values))}) SELECT place FROM pair"
+                " CROSS JOIN doc x ON x.number = a CROSS JOIN doc y ON y.number = b WHERE x.text = y.text",
+                list(chain.from_iterable(values)),
+            ).fetchall()
+            found[[row[0] for row in rows]] = True
         return found
 
     def check_absent(self, numbers: Sequence[int]) -> None:

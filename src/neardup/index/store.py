@@ -339,7 +339,7 @@ class Index(Asking):
             total += _counted(incoming, self._store(incoming, on_duplicate, strict=True))
         return total
 
-    # keeping it
+    # keeping it; ``backup`` is in ``asking``, for it changes nothing
 
     def compact(self) -> None:
         """Merge all postings into one segment, without those of removed documents, and give free room back."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from neardup.kernels._bits import peek8, peek32, peek64, poke8
 from neardup.kernels._jit import kernel, part
-from neardup.kernels.hashing import M1, mix
+from neardup.kernels.stored import M1, mix
 
 __all__ = ["PAGE", "RUN_FIELDS", "directory", "lookup", "merge", "page_sums"]
 
@@ -32,6 +32,9 @@ GOOD = 1
 LOW = np.uint64(0xFFFFFFFF)
 S32 = np.uint64(32)
 VACANT = np.int64(-1)
+PROBES = 64
+"""Cells that are looked at for a document of the same hash. Hashes can be chosen so that all fall into one cell; a twin
+that is not found for that is checked like any other text."""
 
 
 @part
@@ -123,7 +126,8 @@ def lookup(runs, keys, wanted, first_row):
 
     Returns:
         ends int64[queries], numbers int64[m], bands int32[m] (keys that agree), twins int64[m] (place of the first
-        document of the same query that has the same text, itself included), and the run whose file is damaged, or -1.
+        document of the same query whose text has the same hash, itself included; PROBES bounds the search for it), and
+        the run whose file is damaged, or -1.
         Order: as met. A query's documents are distinct.
 
     Loop: queries, runs, rows; first all ranges are found, which is where the memory is waited for, then copied.
@@ -192,12 +196,14 @@ def lookup(runs, keys, wanted, first_row):
             table[cells[i]] = VACANT
         for i in range(begin, n):
             cell = np.int64(mix(prints[i])) & mask
-            while table[cell] != VACANT and prints[table[cell]] != prints[i]:
+            probes = 0
+            while table[cell] != VACANT and prints[table[cell]] != prints[i] and probes < PROBES:
                 cell = (cell + 1) & mask
+                probes += 1
             if table[cell] == VACANT:
                 table[cell] = i
             cells[i - begin] = cell
-            twins[i] = table[cell]
+            twins[i] = table[cell] if prints[table[cell]] == prints[i] else i
         for i in range(n - begin):
             table[cells[i]] = VACANT
         ends[q] = n

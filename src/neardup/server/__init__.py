@@ -1,6 +1,6 @@
 """The HTTP service of an index: ``neardup serve``.
 
-                 GuardedProtocol          heads that do not arrive, readers that do not read   protocol, transport
+                 GuardedProtocol          no clear HTTP, heads that do not arrive   protocol, framing, transport
                        │
                     Service               token, host, routes, errors as JSON problems         app
                        │

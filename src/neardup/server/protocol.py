@@ -1,18 +1,20 @@
 """The connection: what uvicorn leaves to others, a client that is slow on purpose.
 
-Here: uvicorn's protocol with four more rules. The head of a request must be whole within its time, counted from its
-first byte and not from its last; a client must take what it was sent; what it goes on sending after its answer is
-thrown away for a while and then cut off; and there are only so many connections. The deadline of a body is in
-``exchange`` and ``stream``, where its size is counted as well.
+Here: uvicorn's protocol with five more rules. What can be read in two ways is refused (``framing``). The head of a
+request must be whole within its time, counted from its first byte and not from its last; a client must take what it
+was sent; what it goes on sending after its answer is thrown away for a while and then cut off; and there are only so
+many connections. The deadline of a body is in ``exchange`` and ``stream``, where its size is counted as well.
 """
 
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from neardup.server.framing import StrictConnection
 from neardup.server.limits import Limits
 from neardup.server.metrics import Metrics
 from neardup.server.problems import RETRY_SECONDS, Problem
@@ -30,9 +32,14 @@ class GuardedProtocol(H11Protocol):
 
     limits: Limits
     metrics: Metrics
+    conn: StrictConnection
     _head_timer: asyncio.TimerHandle | None = None
     _rest_timer: asyncio.TimerHandle | None = None
     _take_timer: asyncio.TimerHandle | None = None
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.conn = StrictConnection(h11.SERVER, HEAD_BYTES)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a connection on, or refuse it when there are too many."""
@@ -73,9 +80,10 @@ class GuardedProtocol(H11Protocol):
         self._take_timer = None
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP."""
+        """Answer what is no HTTP, or can be read in two ways."""
         self.metrics.refused["http"] += 1
-        self._answer(Problem(400, f"the request is no HTTP that can be read, or its head is over {HEAD_BYTES} bytes."))
+        fault = f"the request is no HTTP that can be read, or its head is over {HEAD_BYTES} bytes."
+        self._answer(Problem(400, self.conn.fault or fault))
 
     def _watch(self) -> None:
         """Start or stop the clocks by what the connection waits for."""

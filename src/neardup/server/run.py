@@ -8,6 +8,7 @@ what waits. A second SIGINT does not wait.
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import logging
 import signal
 import socket
@@ -23,7 +24,7 @@ from neardup.errors import InputError
 from neardup.server.app import Service
 from neardup.server.jobs import warm_up
 from neardup.server.limits import Limits
-from neardup.server.protocol import HEAD_BYTES, guarded
+from neardup.server.protocol import guarded
 from neardup.server.security import is_loopback
 
 if TYPE_CHECKING:
@@ -76,7 +77,6 @@ def serve(
         proxy_headers=False,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=max(1, round(limits.stop_seconds)),
-        h11_max_incomplete_event_size=HEAD_BYTES,
     )
     address = _address(host, listener.getsockname()[1])
     interval = sys.getswitchinterval()
@@ -145,5 +145,5 @@ def _address(host: str, port: int) -> str:
 
 
 def _own_names(host: str) -> frozenset[str]:
-    named = f"[{host}]" if ":" in host else host
+    named = f"[{ipaddress.IPv6Address(host)}]" if ":" in host else host
     return frozenset({"localhost", "127.0.0.1", "[::1]", named.lower()})

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -30,6 +31,9 @@ PAGE_HEADERS: Headers = (
 
 _OPEN = frozenset({"/", "/page.js", "/page.css", "/health"})
 """Asked for without a token: they tell nothing of the index."""
+_HOST = re.compile(rb"(\[[^\[\]]*\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::([0-9]{0,5}))?")
+"""A name or an address, and a port (RFC 9110, section 7.2). Names of users have no place in it."""
+_MOST_PORT = 65535
 
 
 def is_loopback(host: str) -> bool:
@@ -80,9 +84,12 @@ class Gate:
         """See that a request may pass.
 
         Raises:
-            Problem: 401 without the token, 421 under another name.
+            Problem: 400 when Host is malformed, 421 under another name, 401 without the token.
         """
-        if self._hosts is not None and _name(exchange.header(b"host") or b"") not in self._hosts:
+        name = _name([value for key, value in exchange.headers if key == b"host"])
+        if name is None:
+            raise Problem(400, "Host must be one name or address, and may have a port.", field="Host", refused="host")
+        if self._hosts is not None and name not in self._hosts:
             fault = "the service answers to the names of its own machine only, such as localhost and 127.0.0.1."
             raise Problem(421, fault, field="Host", refused="host")
         if self._token is None or exchange.path in _OPEN:
@@ -96,8 +103,15 @@ class Gate:
             raise Problem(401, fault, headers=(challenge,), refused="token")
 
 
-def _name(host: bytes) -> bytes:
-    """The name in a Host header, without its port."""
-    if host.startswith(b"["):
-        return host.partition(b"]")[0].lower() + b"]"
-    return host.partition(b":")[0].lower()
+def _name(hosts: list[bytes]) -> bytes | None:
+    """The name in the Host headers of a request, without its port; None when they are not one well-formed host."""
+    found = _HOST.fullmatch(hosts[0] if hosts else b"")
+    if found is None or len(hosts) > 1 or int(found[2] or 0) > _MOST_PORT:
+        return None
+    name = found[1].lower()
+    if not name.startswith(b"["):
+        return name
+    try:
+        return b"[%s]" % str(ipaddress.IPv6Address(name[1:-1].decode("ascii"))).encode()
+    except ValueError:
+        return None

@@ -50,7 +50,7 @@ class Run:
     starts: I64
     """int64[rows + 1] into ``postings``."""
     prints: U64
-    """uint64[span]: hash of each document's normalised text; equal for copies."""
+    """uint64[span]: hash of each document's normalised text; equal for copies, and by chance or malice for others."""
     bits: int
     """Leading bits of a key that the directory tells apart."""
     directory: U32
@@ -95,7 +95,7 @@ class Found:
     bands: I32
     """Keys that agree."""
     twins: I64
-    """Place of the first document of the same query that has the same text, itself included."""
+    """Place of the first document of the same query whose text has the same hash, itself included: perhaps a copy."""
     damaged: int
     """The run whose file is damaged, or -1; then nothing else is told."""
 

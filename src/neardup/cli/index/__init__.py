@@ -15,6 +15,7 @@ __all__ = ["command"]
 
 _COMMANDS = {
     "add": ("neardup.cli.index.add", "Add documents, or only those that are near none that is there."),
+    "backup": ("neardup.cli.index.backup", "Copy an index while it is in use."),
     "build": ("neardup.cli.index.build", "Make an index of a whole collection."),
     "compact": ("neardup.cli.index.compact", "Give back the room that removed documents take."),
     "create": ("neardup.cli.index.create", "Make an empty index."),

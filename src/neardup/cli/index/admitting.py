@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 __all__ = ["STEP", "Outcome", "Step", "admit", "plain", "steps", "stored_texts"]
@@ -36,28 +37,40 @@ class Step:
     """Places of those that repeat id and text of one before them in the step, and the place of that."""
 
 
-def steps(index: Any, ids: Sequence[Any], texts: Sequence[Any]) -> Iterator[tuple[slice, Step]]:
-    """Yield documents in steps, with their place; each step is looked at when the one before it is done."""
+def steps(index: Any, ids: Sequence[Any], texts: Sequence[Any], *, made: bool = False) -> Iterator[tuple[slice, Step]]:
+    """Yield documents in steps, with their place; each step is looked at when the one before it is done.
+
+    Args:
+        index: open for writing.
+        ids, texts: of the documents.
+        made: the ids are hashes of the texts. Where another text has the id of one already, by chance or malice, the
+            one that comes later gets "-2", "-3" and so on behind it.
+    """
     for start in range(0, len(ids), STEP):
         part = slice(start, start + STEP)
-        yield part, _step(index, ids[part], texts[part])
+        yield part, _step(index, ids[part], texts[part], made=made)
 
 
-def _step(index: Any, ids: Sequence[Any], texts: Sequence[Any]) -> Step:
+def _step(index: Any, ids: Sequence[Any], texts: Sequence[Any], *, made: bool) -> Step:
     """An empty document is near to nothing, so that it is there already shows in its id and text only."""
     unknown: list[int] = []
     copies: dict[int, int] = {}
     latest: dict[str, tuple[str, int]] = {}
+    names = list(ids)
     for place, (id, text, stored) in enumerate(zip(ids, texts, stored_texts(index, ids), strict=True)):
         name, now = str(id), plain(text)
         before, at = latest.get(name, (stored, place))
+        further = count(2)
+        while made and before not in (None, now):
+            name = names[place] = f"{id}-{next(further)}"
+            before, at = latest.get(name, (stored_texts(index, [name])[0], place))
         if before != now:
             unknown.append(place)
         elif at != place:
             copies[place] = at
             continue
         latest[name] = (now, place)
-    return Step(ids, texts, unknown, copies)
+    return Step(names, texts, unknown, copies)
 
 
 def stored_texts(index: Any, ids: Sequence[Any]) -> list[str | None]:

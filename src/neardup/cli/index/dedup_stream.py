@@ -204,7 +204,7 @@ def _pass(ctx: click.Context, stream: _Stream, chunk: Chunk) -> None:
     batch, lines = stream.records[chunk.source].read(chunk)
     stream.counts.note(batch)
     texts = texts_of(batch.documents, item=stream.index.spec.shingle.kind == "item")
-    for part, step in steps(stream.index, names_of(batch), texts):
+    for part, step in steps(stream.index, names_of(batch), texts, made=batch.ids is None):
         if interrupted.is_set():
             return
         mine = lines[part]

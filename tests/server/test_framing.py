@@ -1,0 +1,251 @@
+"""Requests that two servers could read in two ways, over real sockets: one answer at most, and the connection ends.
+
+Each case is followed on its connection by a second request, which would be answered by a service that takes the end of
+the first one to be somewhere else (request smuggling).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+from tests.server.conftest import make_roses
+from tests.server.running import Running, read_all, run_service
+
+BODY = b'{"text": "a rose is a rose"}'
+SMUGGLED = b"GET /info?smuggled HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+CHUNKED = b"%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY)
+LENGTH = b"Content-Length: %d\r\n" % len(BODY)
+TYPE = b"Content-Type: application/json\r\n"
+TE = b"Transfer-Encoding: chunked\r\n"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A service without a token."""
+    folder = tmp_path_factory.mktemp("framing")
+    make_roses(folder / "roses.index").close()
+    running = run_service(folder / "roses.index")
+    try:
+        yield running
+        running.terminate()
+        assert running.wait() == (0, "")
+    finally:
+        running.kill()
+
+
+def _ask(service: Running, *parts: bytes) -> list[tuple[int, bytes]]:
+    """Send bytes on one connection; status and head of every answer until the service closes it."""
+    with service.connect() as connection:
+        try:
+            for part in parts:
+                connection.sendall(part)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # it was refused and closed before all was sent
+        received = read_all(connection)
+    heads = re.findall(rb"HTTP/1\.1 (\d{3}) [^\r]*\r\n(.*?)\r\n\r\n", received, re.DOTALL)
+    return [(int(status), head.lower()) for status, head in heads]
+
+
+def _post(headers: bytes, body: bytes, *, version: bytes = b"1.1", target: bytes = b"/query") -> bytes:
+    return b"POST %s HTTP/%s\r\nHost: localhost\r\n%s%s\r\n%s" % (target, version, TYPE, headers, body)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        LENGTH + TE,
+        TE + LENGTH,
+        b"Content-Length: 0\r\n" + TE,
+        b"content-length: 4\r\ntransfer-encoding: CHUNKED\r\n",
+        b"Content-Length: 4\r\nTransfer-Encoding: \tchunked \r\n",
+        b"Content-Length: 4\r\nTransfer-Encoding:\r\n chunked\r\n",
+        b"Connection: keep-alive, Content-Length\r\n" + LENGTH + TE,
+    ],
+)
+def test_length_together_with_transfer_coding_is_refused_and_ends_the_connection(
+    service: Running, headers: bytes
+) -> None:
+    answers = _ask(service, _post(headers, CHUNKED) + SMUGGLED)
+    assert [status for status, _ in answers] == [400]
+    assert b"connection: close" in answers[0][1]
+
+
+def test_refusal_says_what_to_send(service: Running) -> None:
+    with service.connect() as connection:
+        connection.sendall(_post(LENGTH + TE, CHUNKED))
+        told = json.loads(read_all(connection).partition(b"\r\n\r\n")[2])
+    assert "both Content-Length and Transfer-Encoding" in told["error"]
+
+
+def test_body_of_both_kinds_is_never_read_as_a_request(service: Running) -> None:
+    """The classic: a proxy goes by the length, a server by the chunks, and what is behind them is someone else's."""
+    body = b"0\r\n\r\n" + SMUGGLED
+    answers = _ask(service, _post(b"Content-Length: %d\r\n" % len(body) + TE, body))
+    assert [status for status, _ in answers] == [400]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [b"+28", b"-28", b"28 28", b"2 8", b"0x1c", b"1e1", b"28,29", b"28, 29", b",28", b"28,", b"", b"\xb2\xb8",
+     b"28;q=1", b"9" * 30, b"9" * 5000],
+)  # fmt: skip
+def test_length_that_is_no_number_is_refused_and_ends_the_connection(service: Running, value: bytes) -> None:
+    answers = _ask(service, _post(b"Content-Length: " + value + b"\r\n", BODY) + SMUGGLED)
+    assert [status for status, _ in answers] == [400]
+    assert b"connection: close" in answers[0][1]
+
+
+@pytest.mark.parametrize("second", [b"29", b"0", b"028", b"+28"])
+def test_lengths_that_differ_are_refused(service: Running, second: bytes) -> None:
+    for headers in (LENGTH + b"Content-Length: " + second, b"Content-Length: " + second + b"\r\n" + LENGTH[:-2]):
+        answers = _ask(service, _post(headers + b"\r\n", BODY) + SMUGGLED)
+        assert [status for status, _ in answers] == [400]
+
+
+@pytest.mark.parametrize("headers", [LENGTH + LENGTH, b"Content-Length: 28, 28\r\n"])
+def test_length_that_is_repeated_is_one_length(service: Running, headers: bytes) -> None:
+    """RFC 9112, section 6.3: the same number in a list may be taken for one."""
+    assert len(BODY) == 28
+    assert [status for status, _ in _ask(service, _post(headers, BODY) + SMUGGLED)] == [200, 200]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [b"chunked, identity", b"chunked, gzip", b"gzip, chunked", b"chunked, chunked", b"identity", b"xchunked",
+     b"chunked;a", b'"chunked"', b"", b"chun\x00ked", b"\x0bchunked", b"chunked\x0b"],
+)  # fmt: skip
+def test_other_transfer_codings_are_refused_and_end_the_connection(service: Running, value: bytes) -> None:
+    answers = _ask(service, _post(b"Transfer-Encoding: " + value + b"\r\n", CHUNKED) + SMUGGLED)
+    assert [status for status, _ in answers] == [400]
+    assert b"connection: close" in answers[0][1]
+
+
+def test_two_transfer_codings_are_refused(service: Running) -> None:
+    for other in (TE, b"Transfer-Encoding: identity\r\n"):
+        for headers in (TE + other, other + TE):
+            assert [status for status, _ in _ask(service, _post(headers, CHUNKED) + SMUGGLED)] == [400]
+
+
+def test_transfer_coding_in_http_1_0_is_refused(service: Running) -> None:
+    for headers in (TE, TE + b"Connection: keep-alive\r\n", TE + LENGTH):
+        assert [status for status, _ in _ask(service, _post(headers, CHUNKED, version=b"1.0") + SMUGGLED)] == [400]
+    assert [status for status, _ in _ask(service, _post(LENGTH, BODY, version=b"1.0") + SMUGGLED)] == [200]
+
+
+@pytest.mark.parametrize("version", [b"0.9", b"1.2", b"2.0", b"3.0", b"1", b"1.10", b"11"])
+def test_other_versions_are_refused(service: Running, version: bytes) -> None:
+    assert [status for status, _ in _ask(service, _post(LENGTH, BODY, version=version) + SMUGGLED)] == [400]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"Transfer-Encoding : chunked",
+        b"Content-Length : 28",
+        b"Content-Length\t: 28",
+        b" Content-Length: 28: 28",
+        b": 28",
+        b"Content-Length",
+        b"X: a\x00b",
+        b"X: a\rb",
+        b"X: a\rContent-Length: 28",
+        b"X\x00: a",
+        b"X Y: a",
+        b"X\xff: a",
+    ],
+)
+def test_malformed_header_is_refused_and_ends_the_connection(service: Running, line: bytes) -> None:
+    head = b"POST /query HTTP/1.1\r\n" + line + b"\r\nHost: localhost\r\n" + TYPE + b"\r\n"
+    answers = _ask(service, head + BODY + SMUGGLED)
+    assert [status for status, _ in answers] == [400]
+    assert b"connection: close" in answers[0][1]
+
+
+def test_folded_line_belongs_to_the_one_before(service: Running) -> None:
+    """RFC 9112, section 5.2: a fold is a space, so a folded length or coding counts, and a hidden one does not."""
+    folded = b"Content-Length:\r\n 28\r\n"
+    assert [status for status, _ in _ask(service, _post(folded, BODY) + SMUGGLED)] == [200, 200]
+    hidden = b"X: a\r\n Transfer-Encoding: chunked\r\n" + LENGTH
+    assert [status for status, _ in _ask(service, _post(hidden, BODY) + SMUGGLED)] == [200, 200]
+
+
+def test_bare_line_feeds_end_lines_of_a_head_and_nothing_else(service: Running) -> None:
+    """RFC 9112, section 2.2: a lone line feed may end a line of the head. Chunks must have both."""
+    plain = _post(LENGTH, b"").replace(b"\r\n", b"\n")
+    assert [status for status, _ in _ask(service, plain + BODY + SMUGGLED)] == [200, 200]
+    no_returns = CHUNKED.replace(b"\r\n", b"\n")
+    for chunks in (no_returns, CHUNKED.replace(b"\r\n0", b"\n0"), CHUNKED.replace(b"c\r\n", b"c\n")):
+        assert len(_ask(service, _post(TE, chunks) + SMUGGLED)) <= 1
+
+
+@pytest.mark.parametrize(
+    "chunks",
+    [b"+1c\r\n", b"-1c\r\n", b"0x1c\r\n", b" 1c\r\n", b"1c 1c\r\n", b"g\r\n", b"\r\n", b"ffffffffffffffffffffff\r\n"],
+)
+def test_malformed_chunk_ends_the_connection_without_a_second_answer(service: Running, chunks: bytes) -> None:
+    answers = _ask(service, _post(TE, chunks + BODY + b"\r\n0\r\n\r\n") + SMUGGLED)
+    assert len(answers) <= 1
+    assert all(status >= 400 for status, _ in answers)
+
+
+def test_chunk_that_is_longer_than_it_says_ends_the_connection(service: Running) -> None:
+    answers = _ask(service, _post(TE, b"1b\r\n" + BODY + b"\r\n0\r\n\r\n") + SMUGGLED)
+    assert len(answers) <= 1
+    assert all(status >= 400 for status, _ in answers)
+
+
+@pytest.mark.parametrize(
+    ("target", "host", "status"),
+    [
+        (b"http://localhost/info", b"evil.example", 200),  # the host of the target counts, by section 3.2.2
+        (b"HTTP://LOCALHOST:8000/info", b"localhost", 200),
+        (b"http://localhost/info?a=/../b", b"localhost", 200),
+        (b"http://localhost", b"localhost", 200),
+        (b"http://localhost?x", b"localhost", 200),
+        (b"http://evil.example/info", b"localhost", 421),
+        (b"http://localhost@evil.example/info", b"localhost", 400),
+        (b"http://user@localhost/info", b"localhost", 400),
+        (b"http:///info", b"localhost", 400),
+        (b"http://", b"localhost", 400),
+        (b"ftp://localhost/info", b"localhost", 400),
+        (b"localhost/info", b"localhost", 400),
+        (b"info", b"localhost", 400),
+        (b"*", b"localhost", 400),
+        (b"//localhost/info", b"localhost", 404),
+        (b"/http://localhost/info", b"localhost", 404),
+        (b"/info\x00", b"localhost", 400),
+        (b"/in\rfo", b"localhost", 400),
+    ],
+)
+def test_target_of_any_form_reaches_the_host_that_it_names(
+    service: Running, target: bytes, host: bytes, status: int
+) -> None:
+    answers = _ask(service, b"GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n" % (target, host))
+    assert [answer for answer, _ in answers] == [status]
+
+
+def test_methods_with_targets_of_their_own_are_answered(service: Running) -> None:
+    close = b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    assert [status for status, _ in _ask(service, b"OPTIONS *" + close)] == [404]
+    assert [status for status, _ in _ask(service, b"CONNECT localhost:80" + close + SMUGGLED)] == [404]
+
+
+@pytest.mark.parametrize(
+    "hosts",
+    [[], [b"localhost", b"localhost"], [b"localhost", b"evil.example"], [b"user@localhost"], [b"localhost:99999"],
+     [b"localhost, localhost"], [b"evil.example\x00localhost"]],
+)  # fmt: skip
+def test_host_that_is_not_one_host_is_refused(service: Running, hosts: list[bytes]) -> None:
+    head = b"".join(b"Host: " + host + b"\r\n" for host in hosts)
+    answers = _ask(service, b"GET /info HTTP/1.1\r\n" + head + b"Connection: close\r\n\r\n")
+    assert [status for status, _ in answers] == [400]
+
+
+def test_honest_requests_share_a_connection(service: Running) -> None:
+    """The known good: lengths and chunks one after the other, and in pieces of one byte."""
+    asked = _post(LENGTH, BODY) + _post(TE, CHUNKED) + SMUGGLED
+    assert [status for status, _ in _ask(service, asked)] == [200, 200, 200]
+    assert [status for status, _ in _ask(service, *(asked[i : i + 1] for i in range(len(asked))))] == [200, 200, 200]
