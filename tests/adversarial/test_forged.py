@@ -29,7 +29,7 @@ VICTIM = (
     "all twelve witnesses, before the end of the month....."
 )
 SPAM = "BUY CHEAP PILLS NOW!!! visit our shop, best prices, no questions asked, limited offer, click here. " * 3
-MEMORY = [None, "400MB", "1GB"]
+MEMORY = [None, "2GB", "8GB"]
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +116,10 @@ def test_words_solved_to_share_public_hashes_are_no_pair(seed: int, how: dict):
     for shingle in ("word:1", "word:3"):
         assert neardup.find(texts, shingle=shingle, threshold=0.1, seed=seed, **how).pairs.to_pylist() == []
     assert neardup.compare(*texts, shingle="word:1", seed=seed).jaccard == 0.0
+    with neardup.Index.create(None, threshold=0.5, shingle="word:1", seed=seed) as index:
+        index.add(["ones"], texts[:1])
+        assert index.query(texts[1]) == []
+        assert index.add_if_new("others", texts[1]).is_new
 
 
 def test_known_bad_check_by_the_public_hash_is_fooled_and_comparing_shingles_is_not(monkeypatch: pytest.MonkeyPatch):

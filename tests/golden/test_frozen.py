@@ -10,7 +10,12 @@ from tests.twins import hashing, sketching
 import neardup
 from neardup.params import SPEC_VERSION
 
-SEED_1 = (1 * 0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019) & 0xFFFFFFFFFFFFFFFF
+SEED_1 = (
+    (1 * 0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019) & 0xFFFFFFFFFFFFFFFF,
+    0x9E3779B97F4A7C15,
+    0xD6E8FEB86659FD93,
+    0xFF51AFD7ED558CCD,
+)
 TEXTS = ["a rose is a rose is a rose", "日本語のテキスト and more", "short", "x" * 3000]
 
 HASHES = {

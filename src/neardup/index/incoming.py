@@ -144,7 +144,8 @@ class Maker:
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
-        self.hasher = Hasher(spec.shingle, spec.seed)
+        self._stored = Hasher(spec.shingle, spec.seed)
+        self._private = Hasher.private(spec.shingle)
         self.is_item = spec.shingle.kind == "item"
 
     def normalized(self, documents: Documents) -> Documents:
@@ -171,17 +172,17 @@ class Maker:
 
     def _sketched(self, documents: Documents) -> tuple[Documents, U32, I64]:
         """Normalised documents, their band keys with a row to spare, and shingle counts (-1: fewer tokens than k)."""
-        normal, hasher = self.normalized(documents), self.hasher
+        normal = self.normalized(documents)
         values = np.empty((len(documents), self.spec.slots), dtype=np.uint32)
         counts = np.empty(len(documents), dtype=np.int64)
-        sketch_stage.count_and_sketch(normal, hasher, values=values, counts=counts)
+        sketch_stage.count_and_sketch(normal, self._stored, values=values, counts=counts)
         keys = np.zeros((self.spec.bands.bands + 1, counts.size), dtype=np.uint32)
         keys[:-1] = band_stage.keys_of(values, self.spec.bands) >> _S32
         return normal, keys, counts
 
     def sets(self, normal: Documents) -> RoomSets:
-        """Shingle sets of normalised documents."""
-        return shingle_stage.build_rooms(normal, self.hasher)
+        """Shingle sets of normalised documents, to be held against each other and forgotten: their key is private."""
+        return shingle_stage.build_rooms(normal, self._private)
 
     def text(self, blob: bytes) -> str:
         """A stored document as text; the items of a set with spaces between them."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels._jit import kernel, part
-from neardup.kernels.hashing import M1, mix
+from neardup.kernels.stored import M1, mix
 
 __all__ = ["PARTS", "all_keys", "band_keys", "bucket_pairs", "buckets", "first_bands", "star_leaders"]
 

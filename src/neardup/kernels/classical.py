@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels._jit import inlined, kernel, part
-from neardup.kernels.hashing import mix
+from neardup.kernels.stored import mix
 
 __all__ = ["independent", "least_rank", "one_permutation", "universal"]
 

@@ -21,8 +21,9 @@ import numpy as np
 
 from neardup.kernels._bits import load64
 from neardup.kernels._jit import inlined, kernel, part
+from neardup.kernels.stored import ALL, M2, S29, S32, lanes, mix
 
-__all__ = ["BYTE", "CHAR", "CHUNK", "ITEM", "SHORT", "STATE", "WORD", "fill", "fingerprint", "mix"]
+__all__ = ["BYTE", "CHAR", "CHUNK", "ITEM", "SHORT", "STATE", "WORD", "fill", "fingerprint"]
 
 BYTE, CHAR, WORD, ITEM = 0, 1, 2, 3
 CHUNK = 2048
@@ -31,21 +32,9 @@ STATE = 4
 """int64 cells of state: position, end of the window, words carried over (SHORT: the text is its one shingle), stage."""
 SHORT = -1
 
-M1 = np.uint64(0x9E3779B97F4A7C15)
-M2 = np.uint64(0xD6E8FEB86659FD93)
-M3 = np.uint64(0xFF51AFD7ED558CCD)
-ONE, S29, S32, S63 = np.uint64(1), np.uint64(29), np.uint64(32), np.uint64(63)
+ONE, S63 = np.uint64(1), np.uint64(63)
 HIGH = np.uint64(0x8080808080808080)
-ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 SEPARATOR = 0xFF
-
-
-@inlined
-def mix(x):
-    """Bijection of uint64: every input bit reaches every output bit."""
-    x = (x ^ (x >> S32)) * M2
-    x = (x ^ (x >> S29)) * M3
-    return x ^ (x >> S32)
 
 
 @inlined
@@ -328,32 +317,6 @@ def fingerprint(data, offsets, out):
     well chosen characters do in one case of five. So it orders texts and says which of them to compare, no more.
     """
     for d in range(offsets.size - 1):
-        begin, stop = offsets[d], offsets[d + 1]
-        length = stop - begin
-        x = M1 ^ (np.uint64(length) * M2)
-        y = M2 ^ (np.uint64(length) * M2)
-        position = begin
-        while position + 16 <= stop:
-            x = (x ^ load64(data, position)) * M1
-            y = (y ^ load64(data, position + 8)) * M3
-            x ^= x >> S29
-            y ^= y >> S32
-            x += y
-            position += 16
-        rest = stop - position
-        if rest > 0:
-            low = load64(data, position)
-            high = load64(data, position + 8)
-            if rest < 8:
-                low &= ALL >> np.uint64(64 - 8 * rest)
-                high = np.uint64(0)
-            elif rest == 8:
-                high = np.uint64(0)
-            else:
-                high &= ALL >> np.uint64(128 - 8 * rest)
-            x = (x ^ low) * M1
-            y = (y ^ high) * M3
-            x ^= x >> S29
-            y ^= y >> S32
+        x, y = lanes(data, offsets[d], offsets[d + 1])
         out[d, 0] = mix(x + (y >> S29))
         out[d, 1] = mix(y ^ (x * M2))

@@ -15,7 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels._jit import inlined, kernel, part
-from neardup.kernels.hashing import CHUNK, ITEM, M1, SHORT, STATE, fill, mix
+from neardup.kernels.hashing import CHUNK, ITEM, SHORT, STATE, fill
+from neardup.kernels.stored import M1, mix
 
 __all__ = ["EMPTY", "sketch_block"]
 

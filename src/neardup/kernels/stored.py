@@ -1,4 +1,4 @@
-"""Hashes that the files of an index hold: frozen, whatever becomes of the others. A change needs a new format version.
+"""Hashes that the files of an index hold, and what others are built on: frozen. A change needs a new format version.
 
 ``prints`` is held against accidents (checksums of documents) and leads to candidates (keys of ids, documents that may
 be copies). It is no protection against anybody: two texts of one print can be written down. So nothing may be decided
@@ -13,9 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels._bits import load64
-from neardup.kernels._jit import inlined, kernel
+from neardup.kernels._jit import inlined, kernel, part
 
-__all__ = ["M1", "mix", "prints"]
+__all__ = ["ALL", "M1", "M2", "M3", "S29", "S32", "lanes", "mix", "prints"]
 
 M1 = np.uint64(0x9E3779B97F4A7C15)
 M2 = np.uint64(0xD6E8FEB86659FD93)
@@ -32,34 +32,40 @@ def mix(x):
     return x ^ (x >> S32)
 
 
+@part
+def lanes(data, begin, stop):
+    """Two 64-bit lanes over the bytes of a document, 16 at a time. Loads up to 15 bytes past the last one."""
+    x = M1 ^ (np.uint64(stop - begin) * M2)
+    y = M2 ^ (np.uint64(stop - begin) * M2)
+    position = begin
+    while position + 16 <= stop:
+        x = (x ^ load64(data, position)) * M1
+        y = (y ^ load64(data, position + 8)) * M3
+        x ^= x >> S29
+        y ^= y >> S32
+        x += y
+        position += 16
+    rest = stop - position
+    if rest > 0:
+        low = load64(data, position)
+        high = load64(data, position + 8)
+        if rest < 8:
+            low &= ALL >> np.uint64(64 - 8 * rest)
+            high = np.uint64(0)
+        elif rest == 8:
+            high = np.uint64(0)
+        else:
+            high &= ALL >> np.uint64(128 - 8 * rest)
+        x = (x ^ low) * M1
+        y = (y ^ high) * M3
+        x ^= x >> S29
+        y ^= y >> S32
+    return x, y
+
+
 @kernel
 def prints(data, offsets, out):
     """64-bit hash of each document's bytes into ``out[n]``; about 5 GB/s. Loads up to 15 bytes past the last one."""
     for d in range(offsets.size - 1):
-        begin, stop = offsets[d], offsets[d + 1]
-        x = M1 ^ (np.uint64(stop - begin) * M2)
-        y = M2 ^ (np.uint64(stop - begin) * M2)
-        position = begin
-        while position + 16 <= stop:
-            x = (x ^ load64(data, position)) * M1
-            y = (y ^ load64(data, position + 8)) * M3
-            x ^= x >> S29
-            y ^= y >> S32
-            x += y
-            position += 16
-        rest = stop - position
-        if rest > 0:
-            low = load64(data, position)
-            high = load64(data, position + 8)
-            if rest < 8:
-                low &= ALL >> np.uint64(64 - 8 * rest)
-                high = np.uint64(0)
-            elif rest == 8:
-                high = np.uint64(0)
-            else:
-                high &= ALL >> np.uint64(128 - 8 * rest)
-            x = (x ^ low) * M1
-            y = (y ^ high) * M3
-            x ^= x >> S29
-            y ^= y >> S32
+        x, y = lanes(data, offsets[d], offsets[d + 1])
         out[d] = mix(x + (y >> S29))

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from neardup.kernels import hashing, verify
+from neardup.kernels import hashing, stored, verify
 from neardup.params import Shingle
 from neardup.types import I64, U8, U64, Documents, RoomSets, ShingleSets
 
@@ -38,7 +38,7 @@ def _letters() -> U8:
 
 def _public_key(seed: int) -> Key:
     start = (seed * 0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019) & 0xFFFFFFFFFFFFFFFF
-    return np.uint64(start), hashing.M1, hashing.M2, hashing.M3
+    return np.uint64(start), stored.M1, stored.M2, stored.M3
 
 
 def _private_key() -> Key:
