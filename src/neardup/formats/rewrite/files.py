@@ -81,14 +81,14 @@ def _count(path: str, format: str, options: ReadOptions) -> Tally:
     if format in TEXT_FORMATS:
         nothing = np.empty(0, dtype=np.int64)
         return cut_text(path, format, Sink(None, None), options=options, removed=nothing, head=True)
-    return Tally((count_ipc if format == "arrow" else count_parquet)(_source(path, format), path))
+    return Tally((count_ipc if format == "arrow" else count_parquet)(_source(path, format, options), path))
 
 
-def _source(path: str, format: str) -> Any:
+def _source(path: str, format: str, options: ReadOptions) -> Any:
     """What the columnar rewriters take: the path, or where the file is compressed as a whole, its bytes."""
     if stored_codec(path) is None:
         return path
-    data = pa.py_buffer(read_all(path))
+    data = pa.py_buffer(read_all(path, limit=options.limit, many=True))
     return data if format == "arrow" else pa.BufferReader(data)
 
 
@@ -107,7 +107,7 @@ def _rewrite(
             return cut_text(path, format, sink, options=options, removed=removed, head=head)
         check_annotatable(path, format)
         return annotate_text(path, format, sink, options=options, annotation=annotation, head=head)
-    source = _source(path, format)
+    source = _source(path, format, options)
     try:
         if format == "arrow":
             return rewrite_ipc(source, path, sink, removed=removed, annotation=annotation, batch_bytes=group_bytes)
