@@ -31,7 +31,7 @@ def test_damaged_compressed_file_is_an_error_with_a_cure(
     path = tmp_path / f"docs.jsonl{suffix}"
     packed: bytes = pack(os.urandom(1000).hex().encode() + b"\n")  # type: ignore[operator]
     path.write_bytes({"cut": packed[:-5], "junk": packed + b"junk of ten", "plain": GOOD, "stub": packed[:3]}[damage])
-    with pytest.raises(InputError, match="damaged or cut short"):
+    with pytest.raises(InputError, match=r"damaged or cut short|is no gzip file|bytes behind the end of its gzip data"):
         read_all(path, limit=RecordLimit())
 
 

@@ -128,7 +128,7 @@ class IpcSource(ColumnarSource):
     def tasks(self) -> Iterator[Task]:
         """Yield tasks of about 4 MB of text, without a copy where the file is not compressed."""
         with explained(self.name, "Arrow"):
-            if self.total_bytes == 0:
+            if self.total_bytes == 0 and self._open_file is None:
                 raise InputError(f"{self.name} is empty (0 bytes), so it is no Arrow file. Write it again.")
             file, rest = map_file(self.name) if self._open_file is None else (self._open_file(), None)
             with file:

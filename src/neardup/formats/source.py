@@ -129,7 +129,7 @@ class RecordLimit:
 
 def megabytes(size: int) -> str:
     """Bytes for a message, as "15.2 MB"."""
-    return f"{size / 1e6:,.1f} MB" if size >= 100_000 else f"{size:,} bytes"
+    return f"{size / 1e6:,.1f} MB" if size >= 1_000_000 else f"{size:,} bytes"
 
 
 @dataclass(frozen=True, slots=True)

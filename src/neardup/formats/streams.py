@@ -262,7 +262,9 @@ def read_all(
             buffer = bytearray(room)
             got = feed.fill(memoryview(buffer))
             size += got
-            if size > most + len(_BOM):
+            if not pieces and buffer.startswith(_BOM):
+                most += len(_BOM)
+            if size > most:
                 del pieces, buffer
                 raise _too_large(stream, feed, size, limit, most)
             if on_large is not None and size > limit.together:
