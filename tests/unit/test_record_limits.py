@@ -1,4 +1,4 @@
-"""Records that are larger than may be held: each is one bad record, and everything else is read as if it were not there."""
+"""Records that are larger than may be held: each is one bad record, and the others are read as if it were not there."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ def test_the_refusal_names_line_size_limit_and_cure(tmp_path: Path, name: str) -
         gathered(task() for task in reader.tasks())
     message = str(caught.value)
     assert message == (
-        f"{path}:2: the line has 2.0 MB, and a memory limit of 500.0 MB allows 1.5 MB for one. Raise --memory (memory=) "
-        "to 506MB. Or leave out bad records with --on-bad skip (on_bad='skip')."
+        f"{path}:2: the line has 2.0 MB, and a memory limit of 500.0 MB allows 1.5 MB for one. Raise --memory "
+        "(memory=) to 506MB. Or leave out bad records with --on-bad skip (on_bad='skip')."
     )
 
 
@@ -367,7 +367,7 @@ def test_what_is_no_compressed_file_is_an_error_and_in_a_folder_a_bad_file(
     assert str(tmp_path / f"x.txt.{suffix}") in every.faults[0]
     if data[:4] in (GZ[:4], ZST[:4]):
         monkeypatch.setattr(sys, "stdin", _Stdin(data))
-        with pytest.raises(InputError, match="standard input|^- "):
+        with pytest.raises(InputError, match=r"standard input|^- "):
             read("-", on_bad="fail")
 
 
@@ -389,7 +389,9 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32", "latin-1"])
-@pytest.mark.parametrize("sizes", [(5000, 10, 20), (10, 5000, 70, 9000, 3), (2000, 8000, 8192, 255, 256, 257, 4), (9000,)])
+@pytest.mark.parametrize(
+    "sizes", [(5000, 10, 20), (10, 5000, 70, 9000, 3), (2000, 8000, 8192, 255, 256, 257, 4), (9000,)]
+)
 @pytest.mark.parametrize("end", ["\n", ""])
 def test_lines_that_are_too_large_stay_in_a_clean_copy(
     tmp_path: Path, encoding: str, sizes: tuple[int, ...], end: str

@@ -27,10 +27,12 @@ from neardup.formats.columns import unknown_column
 from neardup.formats.comparable import Part, from_python, from_text, in_one, plain, truths
 from neardup.formats.delimited import DelimitedSource, RecordBlock, record_blocks
 from neardup.formats.hf.folders import DatasetSource, shard_batches, shard_schema
+from neardup.formats.ipc_messages import check_messages, messages_of
 from neardup.formats.jsonl import JsonlSource
 from neardup.formats.jsonl_judge import BadRecord, parse_object
+from neardup.formats.parquet_groups import Groups
 from neardup.formats.rewrite.model import changed
-from neardup.formats.source import ReadOptions, RecordLimit, Source
+from neardup.formats.source import ReadOptions, RecordLimit, Source, TooLarge, TooLargeRows
 from neardup.formats.streams import LineBlock, line_blocks, read_all, stored_codec
 from neardup.kernels.delimited import COLUMNS, LINE, TEXT, scan_records
 
@@ -204,19 +206,23 @@ def _checked(column: str, source: str, type_: Any, arrays: Numbered) -> Numbered
 def _parquet_arrays(name: str, column: str, rows: I64, limit: RecordLimit) -> Numbered:
     """The column in the row groups that have wanted rows."""
     with explained(name, "Parquet"):
-        opened: Any = name if stored_codec(name) is None else pa.BufferReader(read_all(name, limit=limit, many=True))
+        is_plain = stored_codec(name) is None
+        opened: Any = pa.OSFile(name) if is_plain else pa.BufferReader(read_all(name, limit=limit, many=True))
         file = pq.ParquetFile(opened, pre_buffer=False, buffer_size=1 << 20)
         place = _place(file.schema_arrow.names, column, name)
 
     def arrays() -> Numbered:
         first = 1
-        with explained(name, "Parquet"), file:
+        with explained(name, "Parquet"), opened, file:
+            groups = Groups(file, opened, [column], limit)
             for group in range(file.metadata.num_row_groups):
                 last = first + file.metadata.row_group(group).num_rows
                 low, high = np.searchsorted(rows, [first, last])
                 if high > low:
-                    for batch in file.iter_batches(row_groups=[group], columns=[column], use_threads=False):
-                        yield first, batch.column(batch.schema.names.index(column))
+                    for batch in groups.batches(group):
+                        if isinstance(batch, TooLargeRows):
+                            raise TooLarge(name, *limit.refusal(f"a page of {column!r}", batch.size, most=limit.whole))
+                        yield first, batch.column(0)
                         first += len(batch)
                 first = last
 
@@ -236,6 +242,9 @@ def _ipc_arrays(name: str, column: str, limit: RecordLimit) -> Numbered:
 
     def arrays() -> Iterator[Any]:
         with explained(name, "Arrow"), file:
+            file.seek(0)
+            messages = messages_of(file.read_buffer(), is_file=is_file, schema=schema, columns=[place])
+            check_messages(messages, name, limit, limit.whole)
             file.seek(0)
             reader = opened(file, options=pa.ipc.IpcReadOptions(included_fields=[place]))
             batches = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader

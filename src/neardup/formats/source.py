@@ -27,6 +27,7 @@ __all__ = [
     "Source",
     "Task",
     "TooLarge",
+    "TooLargeRows",
     "megabytes",
     "oversized",
     "sized",
@@ -57,6 +58,16 @@ class TooLarge(InputError):
         super().__init__(f"{name}: {reason}. {cure}")
         self.reason = reason
         self.cure = cure
+
+
+@dataclass(frozen=True, slots=True)
+class TooLargeRows:
+    """Rows that can be read together only and cannot be held."""
+
+    rows: int
+    what: str
+    """What of them is too large."""
+    size: int
 
 
 class RecordLimit:

@@ -109,9 +109,10 @@ def _rewrite(
         return annotate_text(path, format, sink, options=options, annotation=annotation, head=head)
     source = _source(path, format, options)
     try:
+        how: dict[str, Any] = {"removed": removed, "annotation": annotation, "limit": options.limit}
         if format == "arrow":
-            return rewrite_ipc(source, path, sink, removed=removed, annotation=annotation, batch_bytes=group_bytes)
-        return rewrite_parquet(source, path, sink, removed=removed, annotation=annotation, group_bytes=group_bytes)
+            return rewrite_ipc(source, path, sink, batch_bytes=group_bytes, **how)
+        return rewrite_parquet(source, path, sink, group_bytes=group_bytes, **how)
     except pa.ArrowException as exc:  # reading has its own; this is a type that can be read and not written
         reason = (str(exc).splitlines() or [type(exc).__name__])[0].rstrip(".")
         raise InputError(
