@@ -134,13 +134,13 @@ def test_a_few_bytes_that_stand_for_one_value_many_times_are_read_piece_by_piece
     path = tmp_path / "x.parquet"
     n = 3000 if not how else 40
     values = pa.DictionaryArray.from_arrays(
-        pa.array([0] * n + [1, 0, 2] + [0] * n, pa.int32()), pa.array(["x" * 12 * MB, "one", "two"])
+        pa.array([0] * n + [1, 2] + [0] * n, pa.int32()), pa.array(["x" * 12 * MB, "one", "two"])
     )
     pq.write_table(table(values.cast(pa.large_string()) if how else values), path, compression="zstd", **how)
     before = pa.total_allocated_bytes()
     every = read(path, 9 * MB)
-    assert (every.texts, every.rows) == (["one", "two"], [n + 1, n + 3])
-    assert every.bad == 2 * n + 1
+    assert (every.texts, every.rows) == (["one", "two"], [n + 1, n + 2])
+    assert every.bad == 2 * n
     assert pa.total_allocated_bytes() - before < 100 * MB
 
 
@@ -292,7 +292,7 @@ def test_a_compressed_columnar_file_that_cannot_be_held_whole_is_refused(tmp_pat
     for suffix, pack in (("gz", gzip.compress), ("zst", zstd)):
         path = tmp_path / f"x.parquet.{suffix}"
         path.write_bytes(pack(out.getvalue() + bytes(50_000)))
-        with pytest.raises(InputError, match="the file has 5.,"):
+        with pytest.raises(InputError, match="the file has 5"):
             read(path)
 
 
