@@ -70,7 +70,7 @@ def open_protected(inputs: Any, protect: Any, **reading: Any) -> tuple[Reader, f
     reader = open_inputs(inputs, **reading)
     if protect is None or (isinstance(protect, Sequence) and not isinstance(protect, str) and not len(protect)):
         return reader, frozenset()
-    other = open_inputs(protect, name="protect", **reading)
+    other = open_inputs(protect, name="protect", limit=reader.options.limit, **reading)
     given = {os.path.realpath(path): part for part in reader.parts for path in files_of(part) or []}
     protected: set[str] = set()
     more = []

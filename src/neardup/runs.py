@@ -30,7 +30,7 @@ from neardup.pipeline import run as pipeline
 from neardup.pipeline.check import TooLargeError
 from neardup.pipeline.observe import Observer, Silent, peak_memory
 from neardup.pipeline.run import Found, Search
-from neardup.pipeline.space import Budget, Space
+from neardup.pipeline.space import RECORD_SHARE, Budget, Space
 from neardup.result import Result, Summary
 
 __all__ = ["Finding", "Run", "check_threads", "make_summary"]
@@ -106,7 +106,23 @@ class Run:
             **self.task,
         }
         self.space = Space(budget, path, identity, at_once=self.workdir is not None, resume=self.resume)
+        self._limit_records()
         return self
+
+    def _limit_records(self) -> None:
+        """Tell the readers what one record may have.
+
+        Where too large ones are passed over, a resumed run goes by the limit that it began with: the blocks that it has
+        read, and the answer, depend on it.
+        """
+        budget, is_passing = self.space.budget, self.reader.options.on_bad == "skip"
+        largest, memory = self.space.state.get("record") or (budget.record, budget.limit)
+        if not is_passing:
+            largest, memory = budget.record, budget.limit
+        together = budget.together(self.threads)
+        self.reader.options.limit.set(largest, memory=memory, growth=1 / RECORD_SHARE, together=together)
+        if is_passing:
+            self.space.lasting["record"] = [largest, memory]
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

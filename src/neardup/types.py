@@ -6,7 +6,7 @@ into batches is in ``formats``; what turns one into the next is in ``stages``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
@@ -16,7 +16,19 @@ from numpy.typing import NDArray
 
 from neardup.shown import shown
 
-__all__ = ["MOST_FAULTS", "SLACK", "Batch", "Documents", "Fault", "Pairs", "RoomSets", "ShingleSets", "Signatures"]
+__all__ = [
+    "MOST_FAULTS",
+    "SLACK",
+    "Alone",
+    "Batch",
+    "Documents",
+    "Fault",
+    "NeedsRoom",
+    "Pairs",
+    "RoomSets",
+    "ShingleSets",
+    "Signatures",
+]
 
 SLACK = 64
 """Bytes that must follow the last document in ``Documents.data``: kernels load whole words past its end."""
@@ -143,6 +155,25 @@ class Batch:
     def __post_init__(self) -> None:
         _need(self.rows.size == len(self.documents), "rows must have one entry a document")
         _need(self.ids is None or len(self.ids) == len(self.documents), "ids must have one entry a document")
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """A reader's task that stands for so much text that no other should be worked on, or read ahead, beside it."""
+
+    task: Callable[[], Batch]
+
+    def __call__(self) -> Batch:
+        """Do it."""
+        return self.task()
+
+
+class NeedsRoom(Exception):
+    """A task has found that it should have been worked on alone; ``task`` does it."""
+
+    def __init__(self, task: Alone) -> None:
+        super().__init__()
+        self.task = task
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.unit.reading import Everything, gathered, read
 
 from neardup.errors import InputError
-from neardup.formats import delimited
+from neardup.formats import delimited, endless
 from neardup.formats.delimited import DelimitedSource
 from neardup.formats.source import ReadOptions
 from neardup.kernels.delimited import line_stops
@@ -180,6 +180,7 @@ def test_faults_are_the_same_in_small_blocks(
 
 def test_a_quote_open_too_long_counts_as_never_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delimited, "MAX_RECORD", 500)
+    monkeypatch.setattr(endless, "MAX_RECORD", 500)
     path = tmp_path / "x.csv"
     path.write_bytes(b'id,text\n1,"open\n' + b"2,fine\n" * 200)
     every = in_small_blocks(path, 64, monkeypatch)

@@ -25,7 +25,7 @@ def open_across(inputs: Any, against: Any, **reading: Any) -> Reader:
     reader = open_inputs(inputs, **reading)
     if against is None:
         return reader
-    other = open_inputs(against, name="against", **reading)
+    other = open_inputs(against, name="against", limit=reader.options.limit, **reading)
     given = {os.path.realpath(path) for part in reader.parts for path in files_of(part) or []}
     for path in (path for part in other.parts for path in files_of(part) or []):
         if os.path.realpath(path) in given:

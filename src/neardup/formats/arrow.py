@@ -17,10 +17,12 @@ import pyarrow.parquet as pq
 
 from neardup.errors import InputError
 from neardup.formats.arrow_columns import Chosen, choose_columns, column_cuts, read_rows
+from neardup.formats.ipc_messages import check_messages, messages_of, without
 from neardup.formats.mapped import map_file
-from neardup.formats.source import BATCH_BYTES, ReadOptions, Task
+from neardup.formats.parquet_groups import Groups
+from neardup.formats.source import ReadOptions, RecordLimit, Task, TooLargeRows, oversized, sized
 
-__all__ = ["Batches", "ColumnarSource", "IpcSource", "ParquetSource", "explained"]
+__all__ = ["Batches", "ColumnarSource", "IpcSource", "ParquetSource", "explained", "ipc_batches"]
 
 _FILE_MAGIC = b"ARROW1"
 _FEATHER_V1_MAGIC = b"FEA1"
@@ -32,7 +34,7 @@ OpenFile = Callable[[], Any]
 """Gives a pyarrow file."""
 
 Batches = Iterator[tuple[Any, int | None]]
-"""Record batches, each with the stored bytes that it stands for; None: as large as its texts."""
+"""Record batches or TooLargeRows, each with the stored bytes that it stands for; None: as large as its texts."""
 
 
 class ColumnarSource:
@@ -46,7 +48,7 @@ class ColumnarSource:
     def cut(
         self, batches: Batches, chosen: Chosen, *, positions: bool = False, rest: Callable[[], None] | None = None
     ) -> Iterator[Task]:
-        """Yield tasks of about 4 MB of text.
+        """Yield tasks of about 4 MB of text; one row at least.
 
         Args:
             batches: of the file or object.
@@ -57,24 +59,37 @@ class ColumnarSource:
         first_row = 1
         tasks = 0
         for batch, consumed in batches:
+            if isinstance(batch, TooLargeRows):
+                last = first_row + batch.rows - 1
+                what = f"{batch.what} of the rows {first_row:,} to {last:,}"
+                yield self._passed(first_row, what, batch.size, consumed, rows=batch.rows)
+                first_row += batch.rows
+                continue
             texts = batch.column(chosen.text)
             ids = None if chosen.id is None else batch.column(chosen.id)
-            for start, stop in column_cuts(texts, self._options.block):
-                yield partial(
-                    read_rows,
-                    texts[start:stop],
-                    None if ids is None else ids[start:stop],
-                    first_row + start,
-                    self.name,
-                    self._options,
-                    consumed=consumed,
-                    positions=positions,
-                )
+            for start, stop, size in column_cuts(texts, ids, self._options.block):
+                if size > self._options.limit.largest:
+                    yield self._passed(first_row + start, "the row", size, consumed)
+                else:
+                    task = partial(
+                        read_rows,
+                        texts[start:stop],
+                        None if ids is None else ids[start:stop],
+                        first_row + start,
+                        self.name,
+                        self._options,
+                        consumed=consumed,
+                        positions=positions,
+                    )
+                    yield sized(task, size, self._options)
                 consumed = consumed and 0
                 tasks += 1
                 if rest is not None and tasks % REST_TASKS == 0:
                     rest()
             first_row += len(batch)
+
+    def _passed(self, row: int, what: str, size: int, consumed: int | None, *, rows: int = 1) -> Task:
+        return partial(oversized, self.name, row, what, size, self._options, consumed=consumed or 0, rows=rows)
 
 
 class ParquetSource(ColumnarSource):
@@ -90,28 +105,26 @@ class ParquetSource(ColumnarSource):
 
     def tasks(self) -> Iterator[Task]:
         """Yield tasks of about 4 MB of text; only the needed columns are decoded."""
-        source = self.name if self._open_file is None else self._open_file()
-        with explained(self.name, "Parquet"), pq.ParquetFile(source, pre_buffer=False, buffer_size=PAGE_BYTES) as file:
+        source = pa.OSFile(self.name) if self._open_file is None else self._open_file()
+        with (
+            explained(self.name, "Parquet"),
+            source,
+            pq.ParquetFile(source, pre_buffer=False, buffer_size=PAGE_BYTES) as file,
+        ):
             chosen = choose_columns(file.schema_arrow, self._options, self.name)
             columns = [file.schema_arrow.names[i] for i in (chosen.text, chosen.id) if i is not None]
-            yield from self.cut(self._batches(file, columns), Chosen(0, None if chosen.id is None else 1))
+            yield from self.cut(self._batches(file, source, columns), Chosen(0, None if chosen.id is None else 1))
 
-    def _batches(self, file: Any, columns: list[str]) -> Batches:
+    def _batches(self, file: Any, source: Any, columns: list[str]) -> Batches:
         metadata = file.metadata
         stored = (self.total_bytes or 0) / max(1, metadata.num_rows)
         told = 0.0
+        groups = Groups(file, source, columns, self._options.limit)
         for i in range(metadata.num_row_groups):
-            rows = _rows_a_batch(metadata.row_group(i), columns[0])
-            for batch in file.iter_batches(rows, row_groups=[i], columns=columns, use_threads=False):
-                before, told = int(told), told + stored * len(batch)
-                yield batch.select(columns), int(told) - before
-
-
-def _rows_a_batch(group: Any, column: str) -> int:
-    """Rows of a row group that hold about BATCH_BYTES of the column."""
-    chunks = (group.column(i) for i in range(group.num_columns))
-    size = sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema.split(".")[0] == column)
-    return max(1, int(group.num_rows * BATCH_BYTES / max(1, size)))
+            for batch in groups.batches(i):
+                rows = batch.rows if isinstance(batch, TooLargeRows) else len(batch)
+                before, told = int(told), told + stored * rows
+                yield batch, int(told) - before
 
 
 class IpcSource(ColumnarSource):
@@ -128,38 +141,62 @@ class IpcSource(ColumnarSource):
     def tasks(self) -> Iterator[Task]:
         """Yield tasks of about 4 MB of text, without a copy where the file is not compressed."""
         with explained(self.name, "Arrow"):
-            if self.total_bytes == 0:
+            if self.total_bytes == 0 and self._open_file is None:
                 raise InputError(f"{self.name} is empty (0 bytes), so it is no Arrow file. Write it again.")
             file, rest = map_file(self.name) if self._open_file is None else (self._open_file(), None)
             with file:
-                schema, batches = self._open(file)
+                data = file.read_buffer()
+                schema, is_file = self._schema(data)
                 chosen = choose_columns(schema, self._options, self.name)
-                yield from self.cut(batches, chosen, rest=rest)
+                batches = ipc_batches(data, self.name, schema, chosen, self._options.limit, is_file=is_file)
+                yield from self.cut(batches, chosen.alone(), rest=rest)
 
-    def _open(self, file: Any) -> tuple[Any, Batches]:
-        magic = file.read(len(_FILE_MAGIC))
-        file.seek(0)
+    def _schema(self, data: Any) -> tuple[Any, bool]:
+        magic = data[: len(_FILE_MAGIC)].to_pybytes()
         if magic == _FILE_MAGIC:
-            reader = pa.ipc.open_file(file)
-            return reader.schema, self._of_file(reader)
+            return pa.ipc.open_file(data).schema, True
         if magic.startswith(_FEATHER_V1_MAGIC):
             raise InputError(
                 f"{self.name} is a Feather file of version 1, which current libraries no longer write. "
                 "Write it again as Feather version 2 or Parquet."
             )
-        stream = pa.ipc.open_stream(file)
-        return stream.schema, self._of_stream(stream, file)
+        return pa.ipc.open_stream(data).schema, False
 
-    def _of_file(self, reader: Any) -> Batches:
-        n, size = reader.num_record_batches, self.total_bytes or 0
-        for i in range(n):
-            yield reader.get_batch(i), size * (i + 1) // n - size * i // n
 
-    def _of_stream(self, stream: Any, file: Any) -> Batches:
-        told = 0
-        for batch in stream:
-            before, told = told, file.tell()
-            yield batch, told - before
+def ipc_batches(data: Any, name: str, schema: Any, chosen: Chosen, limit: RecordLimit, *, is_file: bool) -> Batches:
+    """Yield the chosen columns of an Arrow file or stream, batch by batch, in the order of the schema.
+
+    Args:
+        data: pyarrow buffer of all of it.
+        name: what it is called in messages.
+        schema: its schema.
+        chosen: the columns.
+        limit: what may be held.
+        is_file: it is a file and no stream.
+
+    Raises:
+        ArrowException: it is damaged.
+        TooLarge: a dictionary cannot be held.
+    """
+    columns = sorted({chosen.text, *([] if chosen.id is None else [chosen.id])})
+    messages = messages_of(data, is_file=is_file, schema=schema, columns=columns)
+    check_messages([message for message in messages if not message.is_records], name, limit, limit.whole)
+    records = [message for message in messages if message.is_records]
+    doomed = [message for message in records if message.unpacked > limit.whole]
+    options = pa.ipc.IpcReadOptions(included_fields=columns)
+    file = pa.BufferReader(data) if is_file or not doomed else without(data, doomed)
+    reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file, options=options)
+    told = 0
+    for i, message in enumerate(records):
+        if is_file:  # of one that is no stream the order is the footer's
+            size, n = len(data), len(records)
+            consumed = size * (i + 1) // n - size * i // n
+        else:
+            told, consumed = message.end, message.end - told
+        if message.unpacked > limit.whole:
+            yield TooLargeRows(message.rows, "the batch", message.unpacked), consumed
+        else:
+            yield reader.get_batch(i) if is_file else reader.read_next_batch(), consumed
 
 
 @contextmanager

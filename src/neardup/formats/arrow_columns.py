@@ -23,10 +23,14 @@ from neardup.formats.arrays import numbers
 from neardup.formats.batches import Columns, make_batch, text_cuts
 from neardup.formats.columns import choose_id, choose_text, guess_text
 from neardup.formats.items import ITEM_SEPARATOR
-from neardup.formats.source import Faults, ReadOptions
+from neardup.formats.source import BATCH_BYTES, Faults, ReadOptions
 from neardup.types import Batch
 
 __all__ = ["Chosen", "check_text_type", "choose_columns", "column_cuts", "read_rows"]
+
+
+_SCALAR_BYTES = 8
+"""What a number or a time counts for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,12 @@ class Chosen:
 
     text: int
     id: int | None
+
+    def alone(self) -> Chosen:
+        """Where they are when there are no other columns."""
+        if self.id is None or self.id == self.text:
+            return Chosen(0, None if self.id is None else 0)
+        return Chosen(int(self.text > self.id), int(self.id > self.text))
 
 
 def choose_columns(schema: Any, options: ReadOptions, source: str) -> Chosen:
@@ -125,17 +135,41 @@ def _is_id(type_: Any) -> bool:
     return not (pat.is_nested(bare) or pat.is_fixed_size_binary(bare))
 
 
-def column_cuts(column: Any, block: int | None) -> Iterator[tuple[int, int]]:
-    """Cut a column into runs of rows of about BATCH_BYTES, at most ``block`` rows."""
-    rows = len(column)
-    if rows == 0:
+def column_cuts(column: Any, ids: Any, block: int | None) -> Iterator[tuple[int, int, int]]:
+    """Cut a column into runs of rows of about BATCH_BYTES, at most ``block`` rows; a very large row by itself.
+
+    Args:
+        column: the texts, or sets.
+        ids: their ids, or None; they count where they are long.
+        block: rows.
+
+    Yields:
+        First row, row behind the last, and bytes about.
+    """
+    if len(column) == 0:
         return
-    width = _offset_type(column.type)
-    if width is None or column.buffers()[1] is None:  # no offsets to go by: by the mean
-        yield from text_cuts(np.arange(rows + 1, dtype=np.int64) * (1 + _mean_bytes(column)), block)
-        return
-    offsets: NDArray[Any] = np.frombuffer(column.buffers()[1], dtype=width)
-    yield from text_cuts(offsets[column.offset : column.offset + rows + 1], block)
+    offsets = _offsets(column)
+    if ids is not None and not pat.is_integer(_bare(ids.type)):
+        more = _offsets(ids)
+        if more[-1] - more[0] > BATCH_BYTES:
+            offsets = offsets - offsets[0] + (more - more[0])
+    for start, stop in text_cuts(offsets, block):
+        size = int(offsets[stop] - offsets[start])
+        if size > 2 * BATCH_BYTES and stop - start > 1:  # by its last row, or the run would have ended before
+            yield start, stop - 1, int(offsets[stop - 1] - offsets[start])
+            start, size = stop - 1, int(offsets[stop] - offsets[stop - 1])
+        yield start, stop, size
+
+
+def _offsets(array: Any) -> Any:
+    """int64[n + 1] or int32[n + 1], rising; its differences are the bytes of each value, as a text or joined set."""
+    width = _offset_type(array.type)
+    if width is not None and array.buffers()[1] is not None:
+        offsets: NDArray[Any] = np.frombuffer(array.buffers()[1], dtype=width)
+        return offsets[array.offset : array.offset + len(array) + 1]
+    found = np.zeros(len(array) + 1, dtype=np.int64)
+    np.cumsum(_sizes(array), out=found[1:])
+    return found
 
 
 def _offset_type(type_: Any) -> Any:
@@ -145,12 +179,29 @@ def _offset_type(type_: Any) -> Any:
     return np.int64 if pat.is_large_string(type_) or pat.is_large_binary(type_) else None
 
 
-def _mean_bytes(column: Any) -> int:
-    """Bytes a row, about; a dictionary counts as its mean value."""
-    type_ = column.type
+def _sizes(array: Any) -> NDArray[np.int64]:
+    """int64[n]: bytes of each value as a text, or joined as a set; a few too many for a null."""
+    type_ = array.type
+    if isinstance(array, pa.ExtensionArray):
+        return _sizes(array.storage)
     if pat.is_dictionary(type_):
-        return int(column.dictionary.nbytes / max(1, len(column.dictionary)))
-    return int(column.nbytes / len(column))
+        if len(array.dictionary) == 0:
+            return np.zeros(len(array), dtype=np.int64)
+        places = array.indices.fill_null(0).cast(pa.int64()).to_numpy(zero_copy_only=False)
+        of_each: NDArray[np.int64] = _sizes(array.dictionary)[places]
+        return of_each
+    if _offset_type(type_) is not None:
+        return np.diff(_offsets(array)) if array.buffers()[1] is not None else np.zeros(len(array), dtype=np.int64)
+    if pat.is_string_view(type_) or pat.is_binary_view(type_):
+        views: NDArray[np.int32] = np.frombuffer(array.buffers()[1], dtype=np.int32).reshape(-1, 4)
+        return views[array.offset : array.offset + len(array), 0].astype(np.int64)
+    if _is_list(type_):
+        counts = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+        ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
+        items = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(_sizes(array.flatten()) + 1)])
+        sizes: NDArray[np.int64] = items[ends[1:]] - items[ends[:-1]]
+        return sizes
+    return np.full(len(array), _SCALAR_BYTES, dtype=np.int64)
 
 
 def read_rows(

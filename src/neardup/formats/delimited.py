@@ -3,7 +3,7 @@
 Here: reading lines into buffers that begin at a record, and the tasks. Which byte delimits and what the
 fields mean is in ``layout``; where records begin, and what is wrong with them, is found by
 ``kernels.delimited``, whose docstring has the rules for quotes; lines, compression and encodings come from
-``streams``.
+``streams``; what happens to a record that is too large to be held is in ``endless``.
 
 All ids are strings, so that ``007`` stays what it is; an empty id is a fault, as one that is missing in
 JSONL.
@@ -16,16 +16,20 @@ quote without a word and knows no line numbers.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.errors import InputError
+from neardup.formats.ahead import Ahead
 from neardup.formats.batches import Columns, gather, make_batch
+from neardup.formats.endless import MAX_RECORD, pass_line, pass_record
 from neardup.formats.layout import BLANK_LAYOUT, Layout, find_layout
-from neardup.formats.source import Faults, ReadOptions, Task
-from neardup.formats.streams import ByteStream, LineBlock, line_blocks
+from neardup.formats.source import Faults, ReadOptions, RecordLimit, Task, oversized, sized
+from neardup.formats.streams import WHOLE, ByteStream, LineBlock, first_newline, line_blocks
 from neardup.kernels.delimited import (
     BAD_QUOTE,
     COLUMNS,
@@ -33,6 +37,7 @@ from neardup.kernels.delimited import (
     FINE,
     ID,
     LINE,
+    NEVER_CLOSED,
     STATUS,
     TEXT,
     scan_records,
@@ -43,9 +48,6 @@ __all__ = ["DelimitedSource", "RecordBlock", "record_blocks"]
 
 I64 = NDArray[np.int64]
 U8 = NDArray[np.uint8]
-
-MAX_RECORD = 512 << 20
-"""Bytes after which a quote still open counts as never closed: what a stray one can make us hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,8 @@ class RecordBlock:
     blank: int
     consumed: int
     """Bytes of the input as stored that the block stands for."""
+    too_large: int = 0
+    """Bytes of a record that cannot be held; then it is the only one of the block, whose data is empty."""
 
 
 class DelimitedSource:
@@ -118,12 +122,20 @@ class DelimitedSource:
             yield from self._cut(block)
 
     def _cut(self, block: RecordBlock) -> Iterator[Task]:
+        if block.too_large:
+            yield partial(
+                oversized,
+                *(self.name, block.first_line, "the record", block.too_large, self._options),
+                consumed=block.consumed,
+            )
+            return
         records, blank, consumed = block.records, block.blank, block.consumed
         step = self._options.block or max(1, len(records))
         for start in range(0, max(1, len(records)), step):
             part = records[start : start + step]
             rows = part[:, LINE] + block.first_line
-            yield partial(self.parse, block.data, part, rows, block.layout, blank, consumed)
+            task = partial(self.parse, block.data, part, rows, block.layout, blank, consumed)
+            yield sized(task, block.stop - block.start, self._options)
             blank = consumed = 0
 
     def parse(self, data: U8, records: I64, rows: I64, layout: Layout, blank: int, consumed: int) -> Batch:
@@ -168,26 +180,82 @@ def record_blocks(source: str | ByteStream, name: str, kind: str, options: ReadO
     layout: Layout | None = None
     parts: list[_Buffer] = []
     wanted = 0  # a record that goes on is looked at again only when twice as much of it is there
-    for part in _with_last_marked(line_blocks(source, encoding=options.encoding)):
-        parts.append(part)
-        if part.patience and sum(held.size for held in parts) < wanted:
-            continue
-        buffer = _joined(parts)
-        start, header_lines = 0, 0
-        if layout is None:
-            layout = find_layout(buffer.data, buffer.size, buffer.patience, name, kind, options)
-            if layout is not None and layout.header is not None:
-                start, header_lines = layout.header
-        if layout is None:
-            parts, wanted = [buffer], 2 * buffer.size
-            if not part.patience:  # all blank
-                nothing = np.empty((0, COLUMNS), dtype=np.int64)
-                yield _record_block(buffer, nothing, (0, buffer.size), (0, buffer.lines, buffer.lines), BLANK_LAYOUT)
-            continue
-        records, read, lines, blank = _scan(buffer, start, layout)
-        yield _record_block(buffer, records, (start, read), (header_lines, lines, blank), layout)
-        rest = _rest(buffer, read, header_lines + lines)
-        parts, wanted = ([rest], 2 * rest.size) if rest.size else ([], 0)
+    limit = options.limit
+    lines = line_blocks(source, encoding=options.encoding, limit=limit, pieces=True, count_to=options.count_to)
+    with closing(Ahead(lines)) as blocks:
+        while (part := blocks.look(0)) is not None or parts:
+            is_cut = part is not None and part.part != WHOLE  # a line follows that is too long to be held
+            if part is not None and not is_cut:
+                blocks.take()
+                parts.append(_buffer(part))
+                if sum(held.size for held in parts) < wanted and blocks.look(0) is not None:
+                    continue
+            buffer = _joined(parts, MAX_RECORD if blocks.look(0) is not None else 0)
+            start, header_lines = 0, 0
+            if layout is None:
+                layout = find_layout(buffer.data, buffer.size, buffer.patience, name, kind, options)
+                if layout is not None and layout.header is not None:
+                    start, header_lines = layout.header
+            if layout is None:
+                if is_cut or buffer.size > limit.largest:
+                    raise _endless_row(name, limit)
+                parts, wanted = [buffer], 2 * buffer.size
+                if not buffer.patience:  # all blank
+                    nothing = np.empty((0, COLUMNS), dtype=np.int64)
+                    span, count = (0, buffer.size), (0, buffer.lines, buffer.lines)
+                    yield _record_block(buffer, nothing, span, count, BLANK_LAYOUT)
+                    return
+                continue
+            rest = buffer
+            if buffer.size:
+                records, read, passed, blank = _scan(buffer, start, layout)
+                yield _record_block(buffer, records, (start, read), (header_lines, passed, blank), layout)
+                rest = _rest(buffer, read, header_lines + passed)
+            parts, wanted = ([rest], 2 * rest.size) if rest.size else ([], 0)
+            if is_cut or rest.size > limit.largest:
+                block, parts = _endless(rest, blocks, layout)
+                yield block
+                wanted = 0
+
+
+def _endless_row(name: str, limit: RecordLimit) -> InputError:
+    reason, cure = limit.refusal("the first row", limit.largest, is_more=True)
+    return InputError(f"{name}: {reason}; or it has a quoted field that is not closed. {cure}")
+
+
+def _endless(rest: _Buffer, blocks: Ahead, layout: Layout) -> tuple[RecordBlock, list[_Buffer]]:
+    """The block of a record that is too large to be held, or whose quote is never closed, and the lines behind it.
+
+    Args:
+        rest: what is held of it; nothing if it begins with the next block, a line that is too long by itself.
+        blocks: what follows.
+        layout: of the file.
+    """
+    following = blocks.look(0)
+    if rest.size == 0 and following is not None:
+        first_line, passed = following.first_line, pass_line(blocks, layout)
+    else:
+        found = pass_record(rest.data, rest.size, blocks, layout)
+        if found is None:
+            return _first_line_of(rest, layout)
+        first_line, passed = rest.first_line, found
+    bad = np.full((1, COLUMNS), -1, dtype=np.int64)
+    bad[0, [LINE, STATUS, FIELDS]] = 0, NEVER_CLOSED, 0
+    block = RecordBlock(
+        np.zeros(SLACK, dtype=np.uint8),
+        *(bad, 0, 0, first_line, rest.lines + passed.lines, layout, 0, rest.consumed + passed.consumed),
+        too_large=rest.size + passed.size,
+    )
+    return block, [] if passed.left is None else [_buffer(passed.left)]
+
+
+def _first_line_of(rest: _Buffer, layout: Layout) -> tuple[RecordBlock, list[_Buffer]]:
+    """The first line by itself, as a record whose quote is never closed, and the lines behind it."""
+    end = first_newline(rest.data, rest.size) + 1 or rest.size
+    line = replace(rest, size=end, lines=1, consumed=0, patience=1)
+    records, *_ = _scan(line, 0, layout)
+    behind = _rest(rest, end, 1)
+    return _record_block(line, records, (0, end), (0, 1, 0), layout), [behind] if behind.size else []
 
 
 def _record_block(
@@ -198,24 +266,15 @@ def _record_block(
     return RecordBlock(buffer.data, records, *span, buffer.first_line + before, read, layout, blank, buffer.consumed)
 
 
-def _with_last_marked(blocks: Iterator[LineBlock]) -> Iterator[_Buffer]:
-    """The blocks as buffers; one is read ahead, so that the last has no patience."""
-    held: LineBlock | None = None
-    for block in blocks:
-        if held is not None:
-            yield _buffer(held, MAX_RECORD)
-        held = block
-    if held is not None:
-        yield _buffer(held, 0)
+def _buffer(block: LineBlock) -> _Buffer:
+    return _Buffer(block.data, block.size, block.lines, block.first_line, block.consumed, MAX_RECORD)
 
 
-def _buffer(block: LineBlock, patience: int) -> _Buffer:
-    return _Buffer(block.data, block.size, block.lines, block.first_line, block.consumed, patience)
-
-
-def _joined(parts: list[_Buffer]) -> _Buffer:
+def _joined(parts: list[_Buffer], patience: int) -> _Buffer:
+    if not parts:
+        return _Buffer(np.zeros(SLACK, dtype=np.uint8), 0, 0, 1, 0, patience)
     if len(parts) == 1:
-        return parts[0]
+        return replace(parts[0], patience=patience)
     data = np.concatenate([*(part.data[: part.size] for part in parts), np.zeros(SLACK, dtype=np.uint8)])
     return _Buffer(
         data,
@@ -223,7 +282,7 @@ def _joined(parts: list[_Buffer]) -> _Buffer:
         sum(part.lines for part in parts),
         parts[0].first_line,
         sum(part.consumed for part in parts),
-        parts[-1].patience,
+        patience,
     )
 
 

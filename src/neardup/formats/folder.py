@@ -10,7 +10,7 @@ some are protected, damaged or scanned, and that is no mistake in the data. A ba
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,10 +22,11 @@ from neardup.formats.batches import undecodable
 from neardup.formats.documents import Unreadable
 from neardup.formats.documents.readers import Readers
 from neardup.formats.items import split_items
-from neardup.formats.source import BATCH_BYTES, Faults, ReadOptions, Task
+from neardup.formats.source import BATCH_BYTES, Faults, ReadOptions, Task, TooLarge, sized
 from neardup.formats.streams import ByteStream, read_all
+from neardup.formats.suffixes import stored_codec
 from neardup.shown import shown
-from neardup.types import Batch, Documents
+from neardup.types import Alone, Batch, Documents, NeedsRoom
 
 __all__ = ["FilesSource", "TextFile", "shown_path"]
 
@@ -61,32 +62,49 @@ class FilesSource:
         self._options = options
 
     def tasks(self) -> Iterator[Task]:
-        """Yield a task for files of about 4 MB together, at most ``block`` of them."""
+        """Yield a task for files of about 4 MB together, at most ``block`` of them.
+
+        A compressed text has its own: nobody knows how much it is.
+        """
         readers = Readers()
         start = size = 0
         for i, file in enumerate(self.files, start=1):
+            if _is_packed(file) and start < i - 1:
+                yield sized(partial(self.read, start, i - 1, readers), size, self._options)
+                start, size = i - 1, 0
             size += file.size + (_DOCUMENT_BYTES if file.is_document else _FILE_BYTES)
-            if size >= BATCH_BYTES or i - start == self._options.block or i == len(self.files):
-                yield partial(self.read, start, i, readers)
+            is_full = size >= BATCH_BYTES or i - start == self._options.block
+            if is_full or _is_packed(file) or i == len(self.files):
+                yield sized(partial(self.read, start, i, readers), size, self._options)
                 start, size = i, 0
 
-    def read(self, start: int, stop: int, readers: Readers | None = None) -> Batch:
+    def read(self, start: int, stop: int, readers: Readers | None = None, is_alone: bool = False) -> Batch:
         """Read the files at some places, counted from 0.
 
         Args:
             start, stop: the places.
             readers: the processes that read documents; None: some for this call.
+            is_alone: nothing else is being worked on, so that there is room for the largest text.
 
         Raises:
             InputError: a text cannot be read, and that is to fail the run.
+            NeedsRoom: a text is too large to be worked on beside others.
         """
         readers = readers or Readers()
+
+        def on_large() -> None:
+            raise NeedsRoom(Alone(partial(self.read, start, stop, readers, True)))
+
+        can_wait = self._options.limit.is_set and not is_alone
         faults = Faults(self.name, self._options.on_bad)
         blobs: list[bytes] = []
         rows: list[int] = []
         ids: list[str] = []
         for row, file in enumerate(self.files[start:stop], start=start + 1):
-            text = self._document(readers, file, faults) if file.is_document else self._text(file, faults)
+            if file.is_document:
+                text = self._document(readers, file, faults)
+            else:
+                text = self._text(file, faults, on_large if can_wait and _is_packed(file) else None)
             if text is not None:
                 blobs.append(text)
                 rows.append(row)
@@ -114,15 +132,23 @@ class FilesSource:
         except Unreadable as exc:
             faults.note(0, str(exc), source=path)
             return None
-        return split_items(text) if options.item else text.encode("utf-8")
+        blob = split_items(text) if options.item else text.encode("utf-8")
+        if len(blob) > options.limit.largest:
+            faults.note(0, " ".join(options.limit.refusal("its text", len(blob))), source=path)
+            return None
+        return blob
 
-    def _text(self, file: TextFile, faults: Faults) -> bytes | None:
-        """The text of a text file, or None when it is a fault."""
+    def _text(self, file: TextFile, faults: Faults, on_large: Callable[[], None] | None) -> bytes | None:
+        """The text of a text file, or None when it is a fault; ``on_large`` as for ``read_all``."""
         path = shown_path(file.path)
         try:
             if file.error is not None:
                 raise InputError(file.error)
-            text = read_all(file.stream or file.path, encoding=self._options.encoding)
+            source, options = file.stream or file.path, self._options
+            text = read_all(source, encoding=options.encoding, limit=options.limit, on_large=on_large)
+        except TooLarge as exc:
+            faults.add(0, exc.reason, exc.cure, source=path)
+            return None
         except InputError as exc:
             if self._options.on_bad != "skip":
                 raise
@@ -135,6 +161,10 @@ class FilesSource:
             faults.add(line, *undecodable(exc, "file", self._options.encoding), source=path)
             return None
         return split_items(text.decode("utf-8")) if self._options.item else text
+
+
+def _is_packed(file: TextFile) -> bool:
+    return not file.is_document and file.stream is None and stored_codec(file.path) is not None
 
 
 def shown_path(path: str) -> str:

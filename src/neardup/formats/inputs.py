@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from typing import Any
 
 from neardup.errors import InputError, did_you_mean
@@ -18,7 +18,7 @@ from neardup.formats.folder import FilesSource, shown_path
 from neardup.formats.hf import DatasetSource
 from neardup.formats.python import PythonSource
 from neardup.formats.resolve import INPUT_FORMATS, Resolver, suffix_format
-from neardup.formats.source import BATCH_DOCUMENTS, ReadOptions, Source, Task
+from neardup.formats.source import BATCH_DOCUMENTS, ReadOptions, RecordLimit, Source, Task
 from neardup.formats.stamps import Stamps
 from neardup.formats.streams import text_codec
 from neardup.params import BOILERPLATE
@@ -79,7 +79,9 @@ class Reader:
     @property
     def settings(self) -> dict[str, Any]:
         """How the sources are read, as JSON values."""
-        return asdict(self.options)
+        facts = {each.name: getattr(self.options, each.name) for each in fields(self.options)}
+        del facts["limit"]  # of the run
+        return facts
 
     @property
     def is_lasting(self) -> bool:
@@ -145,6 +147,7 @@ def open_inputs(
     boilerplate: str = "keep",
     block: int | None = None,
     name: str = "input",
+    limit: RecordLimit | None = None,
 ) -> Reader:
     """Resolve inputs into a reader; files are looked at here and read by its tasks.
 
@@ -157,7 +160,7 @@ def open_inputs(
             files; JSON, CSV and lines too. on_bad: "fail" or "skip", for records that cannot be used.
             input_format: one of INPUT_FORMATS, in place of the suffix. item: documents are sets of items.
             boilerplate: of web pages, "keep" or "remove". block: documents a batch, at most. name: what values
-            in memory are called.
+            in memory are called. limit: shared with another reader of the same run.
 
     Raises:
         InputError: an input is missing, unknown, unreadable, given twice, or not of a kind that can be read.
@@ -170,7 +173,7 @@ def open_inputs(
     _check_choice(boilerplate, BOILERPLATE, "boilerplate")
     text_codec(encoding)
     most = min(block or BATCH_DOCUMENTS, BATCH_DOCUMENTS)
-    options = ReadOptions(text, id, encoding, on_bad, item, most, boilerplate)
+    options = ReadOptions(text, id, encoding, on_bad, item, most, boilerplate, limit or RecordLimit())
     paths = _paths(inputs)
     if paths is None:
         value: Source = (

@@ -23,8 +23,8 @@ from neardup.formats.arrays import flags, numbers
 from neardup.formats.columns import choose_id, choose_text
 from neardup.formats.jsonl_judge import BadRecord, judge, parse_object
 from neardup.formats.slabs import Slabs
-from neardup.formats.source import BATCH_BYTES, Faults, ReadOptions, Task
-from neardup.formats.streams import ByteStream, LineBlock, line_blocks
+from neardup.formats.source import BATCH_BYTES, Faults, ReadOptions, Task, sized
+from neardup.formats.streams import ByteStream, LineBlock, line_blocks, too_large_line
 from neardup.types import SLACK, Batch, Documents
 
 __all__ = ["JsonlSource"]
@@ -77,11 +77,16 @@ class JsonlSource:
             block_bytes=self._block_bytes,
             max_lines=options.block,
             slabs=blocks_of,
+            limit=options.limit,
+            count_to=options.count_to,
         )
         for block in blocks:
+            if block.too_large:
+                yield too_large_line(block, self.name, options)
+                continue
             if columns is None:
                 columns = _find_columns(block, self.name, options)
-            yield partial(self._task, block, columns or _NO_COLUMNS, slabs, blocks_of)
+            yield sized(partial(self._task, block, columns or _NO_COLUMNS, slabs, blocks_of), block.size, options)
 
     @property
     def has_fields(self) -> bool:

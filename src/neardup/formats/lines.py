@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 
 from neardup.formats.batches import Columns, gather, make_batch
-from neardup.formats.source import Faults, ReadOptions, Task
-from neardup.formats.streams import ByteStream, LineBlock, line_blocks
+from neardup.formats.source import Faults, ReadOptions, Task, sized
+from neardup.formats.streams import ByteStream, LineBlock, line_blocks, too_large_line
 from neardup.types import Batch
 
 __all__ = ["LinesSource"]
@@ -33,9 +33,18 @@ class LinesSource:
     def tasks(self) -> Iterator[Task]:
         """Yield a task a block of lines."""
         options = self._options
-        blocks = line_blocks(self._stream or self.name, encoding=options.encoding, max_lines=options.block)
+        blocks = line_blocks(
+            self._stream or self.name,
+            encoding=options.encoding,
+            max_lines=options.block,
+            limit=options.limit,
+            count_to=options.count_to,
+        )
         for block in blocks:
-            yield partial(self.read_block, block)
+            if block.too_large:
+                yield too_large_line(block, self.name, options)
+            else:
+                yield sized(partial(self.read_block, block), block.size, options)
 
     def read_block(self, block: LineBlock) -> Batch:
         """Read one block of lines, of whatever input."""

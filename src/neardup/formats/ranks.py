@@ -27,10 +27,12 @@ from neardup.formats.columns import unknown_column
 from neardup.formats.comparable import Part, from_python, from_text, in_one, plain, truths
 from neardup.formats.delimited import DelimitedSource, RecordBlock, record_blocks
 from neardup.formats.hf.folders import DatasetSource, shard_batches, shard_schema
+from neardup.formats.ipc_messages import check_messages, messages_of
 from neardup.formats.jsonl import JsonlSource
 from neardup.formats.jsonl_judge import BadRecord, parse_object
+from neardup.formats.parquet_groups import Groups
 from neardup.formats.rewrite.model import changed
-from neardup.formats.source import ReadOptions, Source
+from neardup.formats.source import ReadOptions, RecordLimit, Source, TooLarge, TooLargeRows
 from neardup.formats.streams import LineBlock, line_blocks, read_all, stored_codec
 from neardup.kernels.delimited import COLUMNS, LINE, TEXT, scan_records
 
@@ -82,7 +84,7 @@ def check_column(inputs: Inputs, column: str, *, without: Collection[str] = ()) 
                     _field_of(block, column, source.name)
                     break
         else:
-            _arrays_of(source, column, np.empty(0, dtype=np.int64))
+            _arrays_of(source, column, np.empty(0, dtype=np.int64), inputs.options.limit)
 
 
 def read_values(inputs: Inputs, column: str, wanted: Mapping[str, I64]) -> Any:
@@ -140,7 +142,7 @@ def _parts_of(source: Source, column: str, rows: I64, at: I64, options: ReadOpti
         return _delimited_parts(source, column, rows, at, options)
     parts: list[Part] = []
     done = 0
-    for first, array in _arrays_of(source, column, rows):
+    for first, array in _arrays_of(source, column, rows, options.limit):
         low, high = np.searchsorted(rows, [first, first + len(array)])
         if high > low:
             values = plain(_taken(array, rows[low:high] - first, column, source.name), column, source.name)
@@ -158,14 +160,14 @@ def _taken(array: Any, rows: I64, column: str, source: str) -> Any:
         return plain(array, column, source).take(numbers(rows))
 
 
-def _arrays_of(source: Source, column: str, rows: I64) -> Numbered:
+def _arrays_of(source: Source, column: str, rows: I64, limit: RecordLimit) -> Numbered:
     """The column of a source that is columnar; its name and type are looked at before anything is yielded."""
     if isinstance(source, ParquetSource):
         _check_regular(source.name)
-        return _parquet_arrays(source.name, column, rows)
+        return _parquet_arrays(source.name, column, rows, limit)
     if isinstance(source, IpcSource):
         _check_regular(source.name)
-        return _ipc_arrays(source.name, column)
+        return _ipc_arrays(source.name, column, limit)
     if isinstance(source, DatasetSource):
         return _dataset_arrays(source, column)
     if isinstance(source, ObjectSource):
@@ -201,32 +203,37 @@ def _checked(column: str, source: str, type_: Any, arrays: Numbered) -> Numbered
     return arrays
 
 
-def _parquet_arrays(name: str, column: str, rows: I64) -> Numbered:
+def _parquet_arrays(name: str, column: str, rows: I64, limit: RecordLimit) -> Numbered:
     """The column in the row groups that have wanted rows."""
     with explained(name, "Parquet"):
-        opened: Any = name if stored_codec(name) is None else pa.BufferReader(read_all(name))
+        is_plain = stored_codec(name) is None
+        opened: Any = pa.OSFile(name) if is_plain else pa.BufferReader(read_all(name, limit=limit, many=True))
         file = pq.ParquetFile(opened, pre_buffer=False, buffer_size=1 << 20)
         place = _place(file.schema_arrow.names, column, name)
 
     def arrays() -> Numbered:
         first = 1
-        with explained(name, "Parquet"), file:
+        with explained(name, "Parquet"), opened, file:
+            groups = Groups(file, opened, [column], limit)
             for group in range(file.metadata.num_row_groups):
                 last = first + file.metadata.row_group(group).num_rows
                 low, high = np.searchsorted(rows, [first, last])
                 if high > low:
-                    for batch in file.iter_batches(row_groups=[group], columns=[column], use_threads=False):
-                        yield first, batch.column(batch.schema.names.index(column))
+                    for batch in groups.batches(group):
+                        if isinstance(batch, TooLargeRows):
+                            raise TooLarge(name, *limit.refusal(f"a page of {column!r}", batch.size, most=limit.whole))
+                        yield first, batch.column(0)
                         first += len(batch)
                 first = last
 
     return _checked(column, name, file.schema_arrow.field(place).type, arrays())
 
 
-def _ipc_arrays(name: str, column: str) -> Numbered:
+def _ipc_arrays(name: str, column: str, limit: RecordLimit) -> Numbered:
     """The column of an Arrow file or stream; of compressed buffers only those of the column are unpacked."""
     with explained(name, "Arrow"):
-        file = pa.memory_map(name, "r") if stored_codec(name) is None else pa.BufferReader(read_all(name))
+        is_plain = stored_codec(name) is None
+        file = pa.memory_map(name, "r") if is_plain else pa.BufferReader(read_all(name, limit=limit, many=True))
         is_file = file.read(len(_FILE_MAGIC)) == _FILE_MAGIC
         opened = pa.ipc.open_file if is_file else pa.ipc.open_stream
         file.seek(0)
@@ -235,6 +242,9 @@ def _ipc_arrays(name: str, column: str) -> Numbered:
 
     def arrays() -> Iterator[Any]:
         with explained(name, "Arrow"), file:
+            file.seek(0)
+            messages = messages_of(file.read_buffer(), is_file=is_file, schema=schema, columns=[place])
+            check_messages(messages, name, limit, limit.whole)
             file.seek(0)
             reader = opened(file, options=pa.ipc.IpcReadOptions(included_fields=[place]))
             batches = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
@@ -255,7 +265,7 @@ def _dataset_arrays(source: DatasetSource, column: str) -> Numbered:
 
 def _check_json(name: str, column: str, options: ReadOptions) -> None:
     """Raise InputError when no record in the first block that has any has the field."""
-    for block in line_blocks(name, encoding=options.encoding):
+    for block in line_blocks(name, encoding=options.encoding, limit=options.limit):
         names: dict[str, None] = {}
         for line in _lines(block, np.arange(block.first_line, block.first_line + block.lines)):
             if line.isspace():
@@ -275,7 +285,7 @@ def _json_parts(name: str, column: str, rows: I64, at: I64, options: ReadOptions
     is_there = False
     done = start = 0
     values: list[Any] = []
-    for block in line_blocks(name, encoding=options.encoding):
+    for block in line_blocks(name, encoding=options.encoding, limit=options.limit):
         high = int(np.searchsorted(rows, block.first_line + block.lines))
         for line in _lines(block, rows[done:high]):
             try:

@@ -223,7 +223,7 @@ class Resolver:
             return DelimitedSource(name, options, kind=each.format, total_bytes=size, stream=stream)
         if each.format == "lines":
             return LinesSource(name, options, total_bytes=size, stream=stream)
-        open_file = _in_memory(stream or name) if stream is not None or _is_compressed(name) else None
+        open_file = _in_memory(stream or name, options) if stream is not None or _is_compressed(name) else None
         columnar = ParquetSource if each.format == "parquet" else IpcSource
         return columnar(name, options, total_bytes=size, open_file=open_file)
 
@@ -233,8 +233,8 @@ def _file(each: _Input) -> TextFile:
     return TextFile(found.path, found.size, found.error, each.stream, each.format == DOCUMENT)
 
 
-def _in_memory(source: str | ByteStream) -> OpenFile:
-    return lambda: pa.BufferReader(read_all(source))
+def _in_memory(source: str | ByteStream, options: ReadOptions) -> OpenFile:
+    return lambda: pa.BufferReader(read_all(source, limit=options.limit, many=True))
 
 
 def _is_stream(path: str) -> bool:

@@ -7,13 +7,31 @@ others and returns one ``Batch``. Resolving what the user gave into sources is i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from neardup.errors import InputError
-from neardup.types import Batch, Fault
+import numpy as np
 
-__all__ = ["BATCH_BYTES", "BATCH_DOCUMENTS", "MAX_FAULTS", "Faults", "ReadOptions", "Source", "Task"]
+from neardup.errors import InputError
+from neardup.spool import available_memory
+from neardup.types import Alone, Batch, Documents, Fault
+
+__all__ = [
+    "BATCH_BYTES",
+    "BATCH_DOCUMENTS",
+    "COUNT_TO",
+    "MAX_FAULTS",
+    "Faults",
+    "ReadOptions",
+    "RecordLimit",
+    "Source",
+    "Task",
+    "TooLarge",
+    "TooLargeRows",
+    "megabytes",
+    "oversized",
+    "sized",
+]
 
 BATCH_BYTES = 4 << 20
 """Input bytes that one batch holds, about: enough to keep a thread busy, little beside any memory limit."""
@@ -27,6 +45,104 @@ MAX_FAULTS = 100
 Task: TypeAlias = Callable[[], Batch]
 
 
+COUNT_TO = 4 << 30
+"""Bytes to which a record is counted that ends the run: the rest of a bomb need not be unpacked to refuse it."""
+_SHARE = 0.05
+"""Of the memory that is free, what one record may have where no run has set its limit."""
+
+
+class TooLarge(InputError):
+    """A file that is read in one piece cannot be held in memory; ``reason`` and ``cure`` say it without its name."""
+
+    def __init__(self, name: str, reason: str, cure: str) -> None:
+        super().__init__(f"{name}: {reason}. {cure}")
+        self.reason = reason
+        self.cure = cure
+
+
+@dataclass(frozen=True, slots=True)
+class TooLargeRows:
+    """Rows that can be read together only and cannot be held."""
+
+    rows: int
+    what: str
+    """What of them is too large."""
+    size: int
+
+
+class RecordLimit:
+    """The largest record, or file that is one document, that may be held; whatever is larger is a bad record.
+
+    One is shared by all sources of a run, which sets it before it asks for tasks. What is read without a run goes by
+    the memory that is free when the first record is read.
+    """
+
+    __slots__ = ("_growth", "_largest", "_memory", "_together")
+
+    def __init__(self, largest: int | None = None) -> None:
+        self._largest = largest
+        self._memory: int | None = None
+        self._growth = 0.0
+        self._together: int | None = None
+
+    def set(self, largest: int, *, memory: int, growth: float, together: int) -> None:
+        """Set what a run allows.
+
+        Args:
+            largest: bytes of the largest record.
+            memory: the limit of the process, which this comes from.
+            growth: by how much that must be raised for each further byte of a record.
+            together: bytes of a task that may be worked on beside others.
+        """
+        self._largest, self._memory, self._growth, self._together = largest, memory, growth, together
+
+    @property
+    def largest(self) -> int:
+        """Bytes of the largest record in UTF-8."""
+        if self._largest is None:
+            self._largest = max(BATCH_BYTES, int(_SHARE * available_memory()))
+        return self._largest
+
+    @property
+    def together(self) -> int:
+        """Bytes of a task that may be worked on beside others."""
+        return self.largest // 4 if self._together is None else self._together
+
+    @property
+    def is_set(self) -> bool:
+        """Whether a run has set it, which then works on what is too large for the threads by itself."""
+        return self._memory is not None
+
+    @property
+    def whole(self) -> int:
+        """Bytes that may be held of what can be read in one piece only and has many records, as a page of Parquet."""
+        return 3 * self.largest
+
+    def refusal(self, what: str, size: int, *, is_more: bool = False, most: int | None = None) -> tuple[str, str]:
+        """The reason why something is too large, and the cure.
+
+        Args:
+            what: "the line", "the record" and so on.
+            size: its bytes.
+            is_more: it has more than that; it was not read to its end.
+            most: the limit for it; None: that for records.
+        """
+        most = self.largest if most is None else most
+        of = "the memory that is free" if self._memory is None else f"a memory limit of {megabytes(self._memory)}"
+        reason = (
+            f"{what} has {'more than ' if is_more else ''}{megabytes(size)}, and {of} allows {megabytes(most)} for one"
+        )
+        if self._memory is None:
+            return reason, "Read it where there is more memory."
+        wanted = self._memory + max(0.0, size * self.largest / most - self.largest) * self._growth
+        return reason, f"Raise --memory (memory=) to {'more than ' if is_more else ''}{wanted / 1e6 + 1:.0f}MB."
+
+
+def megabytes(size: int) -> str:
+    """Bytes for a message, as "15.2 MB"."""
+    return f"{size / 1e6:,.1f} MB" if size >= 1_000_000 else f"{size:,} bytes"
+
+
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
     """How every source of one run is read; the fields are the arguments of ``open_inputs``."""
@@ -38,6 +154,49 @@ class ReadOptions:
     item: bool = False
     block: int | None = None
     boilerplate: str = "keep"
+    limit: RecordLimit = field(default_factory=RecordLimit, compare=False)
+    """No argument: set by the run."""
+
+    @property
+    def count_to(self) -> int | None:
+        """Bytes of a record after which nothing behind it is read; None: all is."""
+        return COUNT_TO if self.on_bad == "fail" else None
+
+
+def sized(task: Task, nbytes: int, options: ReadOptions) -> Task:
+    """A task for ``nbytes`` of text, marked where that is too much to be worked on beside others."""
+    return task if nbytes <= 2 * BATCH_BYTES or nbytes <= options.limit.together else Alone(task)
+
+
+def oversized(
+    source: str, row: int, what: str, size: int, options: ReadOptions, *, consumed: int, rows: int = 1
+) -> Batch:
+    """The batch of records that are too large to be held: bad ones, and nothing else.
+
+    Args:
+        source: what the batch is called.
+        row: of the first.
+        what: as ``RecordLimit.refusal`` has it.
+        size: bytes.
+        options: how the source is read.
+        consumed: bytes of input that they stand for.
+        rows: how many they are.
+
+    Raises:
+        InputError: bad records are to fail the run.
+    """
+    faults = Faults(source, options.on_bad)
+    is_more = options.on_bad == "fail" and size > COUNT_TO
+    most = None if rows == 1 else options.limit.whole
+    faults.add(row, *options.limit.refusal(what, size, is_more=is_more, most=most))
+    return Batch(
+        Documents.from_bytes([]),
+        source,
+        np.empty(0, dtype=np.int64),
+        bad=rows,
+        faults=tuple(faults.first),
+        consumed=consumed,
+    )
 
 
 class Source(Protocol):

@@ -1,39 +1,48 @@
 """Opening a path or standard input as UTF-8 bytes: whole, or as blocks that end at a newline.
 
 Compression (``.gz``, ``.zst``; by magic number on standard input) and the byte order mark are dealt with
-here, once, for every text format; transcoding is in ``encodings``. What lines mean is the readers'
-business.
+here, once, for every text format; unpacking is in ``unpacked``, transcoding in ``encodings``. What lines mean is the
+readers' business.
+
+A line that is longer than may be held is passed over, or handed on in pieces: some bytes of a compressed file can
+stand for as many lines, and as long ones, as they like.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup.errors import InputError, did_you_mean
 from neardup.formats.encodings import Transcoder, text_codec
 from neardup.formats.slabs import Slabs
+from neardup.formats.source import COUNT_TO, ReadOptions, RecordLimit, Task, TooLarge, oversized
 from neardup.formats.suffixes import stored_codec
+from neardup.formats.unpacked import Unpacked, unpacked
 from neardup.types import SLACK
 
 __all__ = [
     "BLOCK_BYTES",
+    "LAST",
+    "WHOLE",
     "ByteStream",
     "LineBlock",
+    "first_newline",
     "line_blocks",
     "open_bytes",
     "read_all",
     "stored_codec",
     "text_codec",
+    "too_large_line",
 ]
 
 U8 = NDArray[np.uint8]
@@ -44,8 +53,12 @@ BLOCK_BYTES = 4 << 20
 
 _NEWLINE = 10
 _BOM = b"\xef\xbb\xbf"
-_MAGIC: dict[bytes, Any] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _PEEK = 1 << 16
+
+
+WHOLE, PART, LAST = 0, 1, 2
+_NOTHING: U8 = np.full(SLACK, _NEWLINE, dtype=np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +79,10 @@ class LineBlock:
     """Bytes of the input as stored (compressed where compressed), read since the block before."""
     is_alone: bool = True
     """No other block shares the buffer, which may be given back after use."""
+    too_large: int = 0
+    """Bytes of a line that is longer than may be held; then it is the only line of the block, which has no data."""
+    part: int = WHOLE
+    """PART, LAST: a piece of such a line, and the last of them, where pieces were asked for."""
 
 
 class _Source(Protocol):
@@ -79,7 +96,7 @@ class ByteStream:
         self.name = str(path)
         self._stored = 0
         self._ahead = b""
-        self._raw: Any = None
+        self._packed: Unpacked | None = None
         with self._explained():
             if self.name == "-":
                 self._open_stdin()
@@ -95,7 +112,7 @@ class ByteStream:
     @property
     def stored(self) -> int:
         """Bytes read so far as they are stored, for the progress bar."""
-        return self._stored if self._raw is None else int(self._raw.tell())
+        return self._stored if self._packed is None else self._packed.stored
 
     def peek(self) -> bytes:
         """Up to 64 kB that the next reads will return again, to look at the kind of data."""
@@ -124,7 +141,7 @@ class ByteStream:
                 if not got:
                     break
                 done += got
-        if self._raw is None:
+        if self._packed is None:
             self._stored += done
         return done
 
@@ -136,9 +153,7 @@ class ByteStream:
         if codec is None:
             self._source = open(name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
         else:
-            with open(name, "rb"):  # for Python's own kinds of OSError
-                self._raw = pa.OSFile(name, mode="r")
-            self._source = pa.CompressedInputStream(self._raw, codec)
+            self._source = self._packed = unpacked(name, codec, name)
 
     def _open_stdin(self) -> None:
         source: Any = getattr(sys.stdin, "buffer", None)
@@ -148,9 +163,7 @@ class ByteStream:
         head = self.peek()
         for magic, codec in _MAGIC.items():
             if head.startswith(magic):
-                rest: Any = _Rest(head, source)
-                self._raw = pa.PythonFile(rest, mode="r")
-                self._source = pa.CompressedInputStream(self._raw, codec)
+                self._source = self._packed = unpacked(_Rest(head, source), codec, "standard input")
                 self._ahead = b""
 
     @contextmanager
@@ -214,19 +227,43 @@ def open_bytes(path: str | Path) -> ByteStream:
     return ByteStream(path)
 
 
-def read_all(source: str | Path | ByteStream, *, encoding: str = "utf-8") -> bytes:
+def read_all(
+    source: str | Path | ByteStream,
+    *,
+    limit: RecordLimit,
+    encoding: str = "utf-8",
+    many: bool = False,
+    on_large: Callable[[], None] | None = None,
+) -> bytes:
     """The whole input as UTF-8 (not yet validated) without its byte order mark.
 
+    Args:
+        source: the input.
+        limit: what may be held.
+        encoding: what it is decoded from.
+        many: it holds many records and can be read in one piece only, so that ``limit.whole`` is what counts.
+        on_large: called when it turns out to have more than ``limit.together`` bytes.
+
     Raises:
-        InputError: the input cannot be read, or is a damaged compressed file.
+        InputError: the input cannot be read, or is a damaged compressed file. TooLarge: it cannot be held.
     """
+    most = limit.whole if many else limit.largest
     with _opened(source) as stream:
         feed = _feed(stream, encoding)
-        pieces = []
+        pieces: list[bytearray] = []
+        size = 0
         room = 1 << 16  # most files are small, and a buffer is zeroed before it is filled
         while True:
             buffer = bytearray(room)
             got = feed.fill(memoryview(buffer))
+            size += got
+            if not pieces and buffer.startswith(_BOM):
+                most += len(_BOM)
+            if size > most:
+                del pieces, buffer
+                raise _too_large(stream, feed, size, limit, most)
+            if on_large is not None and size > limit.together:
+                on_large()
             pieces.append(buffer[:got])
             if got < room:
                 break
@@ -234,13 +271,27 @@ def read_all(source: str | Path | ByteStream, *, encoding: str = "utf-8") -> byt
     return bytes(b"".join(pieces).removeprefix(_BOM))
 
 
+def _too_large(stream: ByteStream, feed: _Feed, size: int, limit: RecordLimit, most: int) -> TooLarge:
+    """What is wrong with a file that cannot be held. It is read on so that its size can be named, but not for ever."""
+    spare = memoryview(bytearray(1 << 20))
+    got = len(spare)
+    while got == len(spare) and size <= COUNT_TO:
+        got = feed.fill(spare)
+        size += got
+    name = "standard input" if stream.name == "-" else stream.name
+    return TooLarge(name, *limit.refusal("the file", size, is_more=got == len(spare), most=most))
+
+
 def line_blocks(
     source: str | Path | ByteStream,
     *,
     encoding: str = "utf-8",
+    limit: RecordLimit,
     block_bytes: int = BLOCK_BYTES,
     max_lines: int | None = None,
     slabs: Slabs | None = None,
+    pieces: bool = False,
+    count_to: int | None = None,
 ) -> Iterator[LineBlock]:
     """The input as blocks of whole lines, in order; nothing for an empty input.
 
@@ -248,21 +299,54 @@ def line_blocks(
     at most ``max_lines`` lines. Lines end with a newline character only; a carriage return stays where it is.
     Buffers come from ``slabs``; ``data`` of a block that is alone in it may be given back to it after use.
 
+    A line of more than ``limit.largest`` bytes, its newline not counted, is a block of its own, ``too_large`` and
+    without data; or with ``pieces`` several.
+
+    Args:
+        source, encoding: the input.
+        limit: the longest line that may be held.
+        block_bytes, max_lines, slabs: see above.
+        pieces: hand on the bytes of a line that is too long.
+        count_to: bytes of such a line after which the reading ends; None: never.
+
     Raises:
         InputError: the input cannot be read, or is a damaged compressed file.
     """
+    most = max(limit.largest, SLACK)
     with _opened(source) as stream:
         line = 1
-        stored = 0
-        for data, size in _cuts(_feed(stream, encoding), block_bytes, slabs or Slabs()):
+        stored = long = 0
+        for data, size, part in _cuts(_feed(stream, encoding), min(block_bytes, most), slabs or Slabs(), most):
             consumed = stream.stored - stored
             stored += consumed
+            if part:
+                long += size
+                is_last = part == LAST
+                gives_up = count_to is not None and long > count_to
+                if pieces:
+                    data = data[: size + SLACK].copy()  # the next piece is read into the same buffer
+                    yield LineBlock(data, size, int(is_last), line, consumed, is_alone=False, part=part)
+                elif is_last or gives_up:
+                    is_ended = is_last and size > 0 and data[size - 1] == _NEWLINE
+                    yield LineBlock(_NOTHING, 0, 1, line, consumed, is_alone=False, too_large=long - is_ended)
+                else:
+                    stored -= consumed  # told with the last
+                if gives_up:
+                    return
+                if is_last:
+                    line, long = line + 1, 0
+                continue
             lines = _count_lines(data, size)
             if max_lines is None or lines <= max_lines:
                 yield LineBlock(data, size, lines, line, consumed)
             else:
                 yield from _split(data, _line_ends(data, size), max_lines, line, consumed)
             line += lines
+
+
+def too_large_line(block: LineBlock, name: str, options: ReadOptions) -> Task:
+    """The task of a line that was passed over."""
+    return partial(oversized, name, block.first_line, "the line", block.too_large, options, consumed=block.consumed)
 
 
 class _Feed(Protocol):
@@ -281,12 +365,14 @@ def _feed(stream: ByteStream, encoding: str) -> _Feed:
     return stream if codec == "utf-8" else Transcoder(stream, codec)
 
 
-def _cuts(feed: _Feed, block_bytes: int, slabs: Slabs) -> Iterator[tuple[U8, int]]:
-    """Buffers of whole lines and how many bytes of each are meant."""
+def _cuts(feed: _Feed, block_bytes: int, slabs: Slabs, most: int) -> Iterator[tuple[U8, int, int]]:
+    """Buffers of whole lines and how many bytes of each are meant; of a line of more than ``most`` bytes its pieces."""
     block_bytes = max(block_bytes, SLACK)  # the byte order mark must fit into the first
     data = slabs.take(block_bytes + SLACK)
-    held = 0  # bytes at the start of data that are an unfinished line
+    held = 0  # bytes at the start of data that were read before
+    seen = 0  # bytes of them that have no newline
     first = True
+    is_long = False  # the unfinished line is longer than may be held
     while True:
         capacity = data.size - SLACK
         got = feed.fill(memoryview(data)[held:capacity])  # type: ignore[arg-type]
@@ -297,16 +383,46 @@ def _cuts(feed: _Feed, block_bytes: int, slabs: Slabs) -> Iterator[tuple[U8, int
             data = data[len(_BOM) :]
             size -= len(_BOM)
         first = False
-        cut = size if ended else _last_newline(data, held, size) + 1
+        if is_long:
+            cut = first_newline(data, size) + 1
+            is_long = not cut and not ended
+            yield data, cut or size, PART if is_long else LAST
+            if ended and cut in (0, size):
+                return
+            data, held = (data, 0) if is_long else _moved(data, cut, size, block_bytes, slabs, most)
+            seen = 0
+            continue
+        cut = size if ended else _last_newline(data, seen, size) + 1
         if cut > 0:
-            yield data, cut
+            yield data, cut, WHOLE
         if ended:
             return
-        rest = size - cut
-        room = max(block_bytes, 2 * rest)
-        following = slabs.take(room + SLACK)
-        following[:rest] = data[cut:size]  # may be data itself, given back; NumPy copies overlaps rightly
-        data, held = following, rest
+        is_long = cut == 0 and size > most
+        if is_long:
+            yield data, size, PART
+            data, held = slabs.take(block_bytes + SLACK), 0
+        else:
+            data, held = _moved(data, cut, size, block_bytes, slabs, most)
+        seen = held
+
+
+def _moved(data: U8, cut: int, size: int, block_bytes: int, slabs: Slabs, most: int) -> tuple[U8, int]:
+    """The unfinished line behind ``cut`` at the start of a buffer with room for more; a line of ``most`` bytes fits."""
+    rest = size - cut
+    room = max(block_bytes, min(2 * rest, most + 1))
+    following = slabs.take(room + SLACK)
+    following[:rest] = data[cut:size]  # may be data itself, given back; NumPy copies overlaps rightly
+    return following, rest
+
+
+def first_newline(data: U8, size: int) -> int:
+    """Position of the first newline in ``data[:size]``, -1 without one."""
+    step = 1 << 14
+    for start in range(0, size, step):
+        found = np.flatnonzero(data[start : min(start + step, size)] == _NEWLINE)
+        if found.size:
+            return start + int(found[0])
+    return -1
 
 
 def _last_newline(data: U8, start: int, stop: int) -> int:

@@ -27,16 +27,20 @@ from neardup.kernels._jit import kernel, part
 __all__ = [
     "BAD_QUOTE",
     "COLUMNS",
+    "ENDED",
     "FIELDS",
     "FINE",
+    "GOES_ON",
     "ID",
     "LINE",
     "NEVER_CLOSED",
     "STATUS",
     "TEXT",
     "copy_fields",
+    "follow_record",
     "line_stops",
     "scan_records",
+    "unclosed_field",
 ]
 
 # Columns of the record table.
@@ -49,6 +53,12 @@ COLUMNS = 9
 
 FINE, BAD_QUOTE, NEVER_CLOSED = 0, 1, 2
 _UNFINISHED = 3
+
+GOES_ON, ENDED = 4, 5
+"""What ``follow_record`` says beside BAD_QUOTE."""
+START, PLAIN, QUOTED, _CLOSING, _RETURNED, _LAST = range(6)
+"""Where in a record it is: at the start of a field, in one without and with quotes; behind a quote in one, and behind a
+carriage return after that; in what follows a field of TSV that spans lines."""
 
 _QUOTE, _NEWLINE, _RETURN = 0x22, 0x0A, 0x0D
 _NEWLINES, _LOW, _HIGH = uint64(0x0A0A0A0A0A0A0A0A), uint64(0x0101010101010101), uint64(0x8080808080808080)
@@ -197,6 +207,73 @@ def scan_records(
         at += 1
         line += newlines + 1
     return count, min(at, size), line, blank
+
+
+@kernel
+def follow_record(data: Any, at: int, size: int, delimiter: int, relaxed: bool, state: Any) -> tuple[int, int]:
+    """Find the end of a record that is read piece by piece, because it is too large to be held.
+
+    The rules are those of ``scan_records``; but a record of TSV ends with the line on which a field ends that spans
+    several.
+
+    Args:
+        data, delimiter, relaxed: as there.
+        at: first byte to read.
+        size: bytes of the piece.
+        state: int64[3], START and zeros at the beginning of a record; written. Where in the record it is, and whether
+            the quoted field at hand has had a newline, and a delimiter.
+
+    Returns:
+        The place behind what was read, and GOES_ON, ENDED (with a newline) or BAD_QUOTE.
+    """
+    where = state[0]
+    while at < size:
+        c = data[at]
+        at += 1
+        if where == QUOTED:
+            if c == _QUOTE:
+                where = _CLOSING
+            elif c == _NEWLINE:
+                state[1] = 1
+            elif c == delimiter:
+                state[2] = 1
+            if relaxed and state[1] and state[2]:
+                return at, BAD_QUOTE
+        elif c == _NEWLINE:
+            return at, ENDED
+        elif where == _CLOSING and c == _QUOTE:
+            where = QUOTED
+        elif where == _LAST:
+            pass
+        elif c == delimiter and where != _RETURNED:
+            where = _LAST if relaxed else START
+        elif where == START:
+            where = PLAIN
+            if c == _QUOTE:
+                where = QUOTED
+                state[1] = 0
+                state[2] = 0
+        elif where == _CLOSING and c == _RETURN:
+            where = _RETURNED
+        elif where != PLAIN:
+            return at, BAD_QUOTE
+    state[0] = where
+    return at, GOES_ON
+
+
+@kernel
+def unclosed_field(data: Any, size: int, delimiter: int) -> int:
+    """The place behind the quote that is open at the end of ``data[:size]``, one record of TSV; ``size`` if none is."""
+    at = 0
+    while at < size:
+        if data[at] == _QUOTE:
+            end, _, _, status = _quoted_end(data, at + 1, size, delimiter, True)
+            if status == _UNFINISHED:
+                return at + 1
+            if status == FINE:
+                at = end + 1
+        at = _plain_end(data, at, size, delimiter) + 1
+    return size
 
 
 @kernel

@@ -20,9 +20,9 @@ import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.kernels import is_compiled
-from neardup.spool import Sorter, Workdir, free_bytes
+from neardup.spool import Sorter, Workdir, available_memory, free_bytes
 
-__all__ = ["Budget", "Space", "available_memory", "resident_memory"]
+__all__ = ["RECORD_SHARE", "Budget", "Space", "resident_memory"]
 
 PROGRAM = 250 << 20
 """Resident memory of the interpreter, the libraries and the loaded kernels before the first document."""
@@ -31,6 +31,8 @@ COMPILING = 130 << 20
 LEAST_WORK = 96 << 20
 CHECKPOINT_SECONDS = 10.0
 """After which the work of a long stage is made to last."""
+RECORD_SHARE = 0.1
+"""Of the memory for data, what one document may have: beside six times as much there is room for the store."""
 DEFAULT_SHARE = 0.5
 """Share of the memory that is free at the start which a run may use when no limit was set."""
 
@@ -48,45 +50,6 @@ def resident_memory() -> int:
         return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
-
-
-def available_memory() -> int:
-    """Bytes that could be used without swapping, as far as the system and a control group tell; else 4 GB.
-
-    Where the address space is limited (``ulimit -v``), no more than is left of it.
-    """
-    found = _address_space()
-    try:
-        with open("/proc/meminfo", encoding="ascii") as info:
-            found += [int(line.split()[1]) * 1024 for line in info if line.startswith("MemAvailable:")]
-    except OSError:
-        pass
-    try:
-        limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
-        used = int(Path("/sys/fs/cgroup/memory.current").read_text(encoding="ascii"))
-        if limit.isdigit():
-            found.append(max(0, int(limit) - used))
-    except (OSError, ValueError):
-        pass
-    if found:
-        return min(found)
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
-    except (AttributeError, OSError, ValueError):
-        return 4 << 30
-
-
-def _address_space() -> list[int]:
-    """Bytes left of the address space that this process may take, where that is limited."""
-    try:
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        with open("/proc/self/statm", "rb") as stat:
-            taken = int(stat.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    except (ImportError, OSError, ValueError):
-        return []
-    return [] if limit == resource.RLIM_INFINITY else [max(0, limit - taken)]
 
 
 def release_memory() -> None:
@@ -132,6 +95,15 @@ class Budget:
         """Threads that can work at a time: each holds some blocks of documents."""
         return max(1, min(wanted, int(0.4 * self.work / (40 << 20))))
 
+    @property
+    def record(self) -> int:
+        """The largest record that may be read. Measured: 4 to 6 times its bytes are held while it is worked on."""
+        return int(RECORD_SHARE * self.work)
+
+    def together(self, threads: int) -> int:
+        """Bytes of a block of documents that may be worked on beside others."""
+        return self.record // (self.threads(threads) + 2)
+
     def share(self, part: float) -> int:
         """A part of the memory for data, in bytes."""
         return int(part * self.work)
@@ -145,6 +117,7 @@ class Space:
         workdir: the open workdir; None while everything is in memory.
         is_lasting: there is a workdir from which a later run can go on. One that was opened for pairs only, while the
             documents stay in memory, has no checkpoints.
+        lasting: facts that every checkpoint keeps.
     """
 
     def __init__(
@@ -170,6 +143,7 @@ class Space:
         self.workdir: Workdir | None = None
         self.is_lasting = False
         self.identity = identity
+        self.lasting: dict[str, Any] = {}
         self._last = time.monotonic()
         if resume and path is not None:
             self.workdir, self.is_lasting = Workdir.reopen(path, identity), True
@@ -241,7 +215,7 @@ class Space:
     def checkpoint(self, **changes: Any) -> None:
         """Make all that was written so far, and these facts, last; nothing to do without a workdir that lasts."""
         if self.workdir is not None and self.is_lasting:
-            self.workdir.checkpoint(**changes)
+            self.workdir.checkpoint(**self.lasting, **changes)
             self._last = time.monotonic()
 
     def settle(self) -> None:

@@ -1,11 +1,18 @@
-"""Work done in threads, results in the order of the items, and never far ahead of whoever takes them."""
+"""Work done in threads, results in the order of the items, and never far ahead of whoever takes them.
+
+An item that is a reader's task for very much text (``Alone``, or found out by ``NeedsRoom``) is worked on by itself, in
+the calling thread, so that memory has to hold one such text and not one for each thread.
+"""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import partial
+from typing import Any, TypeVar
+
+from neardup.types import Alone, NeedsRoom
 
 __all__ = ["in_order"]
 
@@ -25,17 +32,33 @@ def in_order(
         ahead: results that may wait for the caller, those in work included; ``2 * threads + 1`` when None.
     """
     if threads == 1:
-        yield from map(work, items)
+        for item in items:
+            yield _done(partial(work, item), work)
         return
     most = 2 * threads + 1 if ahead is None else max(ahead, threads)
     waiting: deque[Future[Done]] = deque()
     pool = ThreadPoolExecutor(threads, thread_name_prefix="neardup")
     try:
         for item in items:
+            if isinstance(item, Alone):
+                while waiting:
+                    yield _done(waiting.popleft().result, work, waiting)
+                yield work(item)
+                continue
             waiting.append(pool.submit(work, item))
             if len(waiting) >= most:
-                yield waiting.popleft().result()
+                yield _done(waiting.popleft().result, work, waiting)
         while waiting:
-            yield waiting.popleft().result()
+            yield _done(waiting.popleft().result, work, waiting)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _done(result: Callable[[], Done], work: Callable[[Any], Done], others: Iterable[Future[Done]] = ()) -> Done:
+    """A result; where its item is one to be worked on alone, that is done now, after what is in work."""
+    try:
+        return result()
+    except NeedsRoom as exc:
+        task = exc.task
+    wait(others)
+    return work(task)

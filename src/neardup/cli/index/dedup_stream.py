@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from neardup.cli.index.lines import Chunk, Records
     from neardup.cli.index.passing import FilePassing, PipePassing, Removals
     from neardup.cli.index.reading import Counts
+    from neardup.formats.source import ReadOptions
 
 __all__ = ["command"]
 
@@ -116,6 +117,7 @@ class _Stream:
     records: dict[str, Records]
     passing: PipePassing | FilePassing
     removals: Removals | None
+    options: ReadOptions
     counts: Counts
     paid: int
     how: dict[str, Any] = field(default_factory=dict)
@@ -179,7 +181,7 @@ def _open(
     else:
         passing = stack.enter_context(FilePassing(output, index, held))
     removals = None if removed is None else stack.enter_context(Removals(removed))
-    return _Stream(held, records, passing, removals, Counts(), passing.paid)
+    return _Stream(held, records, passing, removals, options, Counts(), passing.paid)
 
 
 def _run(ctx: click.Context, stream: _Stream, sources: Sequence[str]) -> None:
@@ -189,7 +191,7 @@ def _run(ctx: click.Context, stream: _Stream, sources: Sequence[str]) -> None:
 
     stoppable = working.Stoppable(Silent())
     shared.note_done(ctx, 0, "added")
-    for chunk in chunks(sources):
+    for chunk in chunks(sources, stream.options):
         # in a thread, so that Ctrl-C lets the batch at hand come to its end
         working.in_background(ctx, lambda chunk=chunk: _pass(ctx, stream, chunk), stoppable)  # type: ignore[misc]
 

@@ -49,6 +49,8 @@ class Chunk:
     data: bytes
     first_line: int
     """Number of its first line, from 1."""
+    too_large: int = 0
+    """Bytes of a line that is longer than may be held; then it is the only one, and there is no data."""
 
 
 def line_format(source: str, input_format: str | None, *, item: bool) -> str | None:
@@ -74,8 +76,10 @@ def line_format(source: str, input_format: str | None, *, item: bool) -> str | N
     )
 
 
-def chunks(sources: Sequence[str]) -> Iterator[Chunk]:
+def chunks(sources: Sequence[str], options: ReadOptions) -> Iterator[Chunk]:
     """Yield the lines of all sources as they come: when 4 MB are there, or what has come after 0.2 seconds.
+
+    A line that is longer than the record limit of ``options`` is passed over.
 
     Raises:
         InputError: a source cannot be read; the lines before that have been given out.
@@ -83,7 +87,7 @@ def chunks(sources: Sequence[str]) -> Iterator[Chunk]:
     pieces: queue.Queue[Any] = queue.Queue(AHEAD)
     threading.Thread(target=_fetch, args=(list(sources), pieces), name="neardup-read", daemon=True).start()
     for source in sources:
-        yield from _of_source(source, pieces)
+        yield from _of_source(source, pieces, options)
 
 
 def _fetch(sources: list[str], pieces: queue.Queue[Any]) -> None:
@@ -97,9 +101,10 @@ def _fetch(sources: list[str], pieces: queue.Queue[Any]) -> None:
         pieces.put(exc)
 
 
-def _of_source(source: str, pieces: queue.Queue[Any]) -> Iterator[Chunk]:
+def _of_source(source: str, pieces: queue.Queue[Any], options: ReadOptions) -> Iterator[Chunk]:
     held: list[bytes] = []
     size, line = 0, 1
+    passed = 0  # bytes of a line that is too long, which is being passed over
     due: float | None = None  # when the whole lines that are held have waited long enough
     while True:
         try:
@@ -108,9 +113,18 @@ def _of_source(source: str, pieces: queue.Queue[Any]) -> Iterator[Chunk]:
             piece = b""
         if isinstance(piece, BaseException):
             raise piece
+        if passed:
+            more, newline, rest = (piece or b"").partition(b"\n")
+            passed += len(more)
+            if newline or piece is None or passed > (options.count_to or passed):
+                yield Chunk(source, b"", line, passed)
+                line, passed = line + 1, 0
+            piece = rest if piece is not None else None
         if piece:
             held.append(piece)
             size += len(piece)
+            if due is None and b"\n" not in piece and size > options.limit.largest:
+                held, size, passed = [], 0, size
             if due is None and b"\n" in piece:
                 due = time.monotonic() + PAUSE
         if piece is None or (due is not None and (size >= CHUNK_BYTES or time.monotonic() >= due)):
@@ -198,9 +212,13 @@ class Records:
         """
         import numpy as np
 
+        from neardup.formats.source import oversized
         from neardup.formats.streams import LineBlock
         from neardup.types import SLACK
 
+        if chunk.too_large:
+            size, options = chunk.too_large, self._options
+            return oversized(self._name, chunk.first_line, "the line", size, options, consumed=size), []
         body = chunk.data.removeprefix(_BOM) if chunk.first_line == 1 else chunk.data
         if self._source is None:
             self._source = self._open(body)

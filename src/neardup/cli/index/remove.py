@@ -96,9 +96,10 @@ def _lines(source: Path) -> list[str]:
     Raises:
         InputError: it cannot be read, or is no UTF-8.
     """
+    from neardup.formats.source import RecordLimit
     from neardup.formats.streams import read_all
 
-    data = read_all(source)
+    data = read_all(source, limit=RecordLimit())
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as exc:

@@ -17,8 +17,8 @@ from typing import Any
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.formats.arrow import Batches, ColumnarSource
-from neardup.formats.arrow_columns import choose_columns
+from neardup.formats.arrow import Batches, ColumnarSource, ipc_batches
+from neardup.formats.arrow_columns import Chosen, choose_columns
 from neardup.formats.folder import shown_path
 from neardup.formats.mapped import map_file
 from neardup.formats.source import ReadOptions, Task
@@ -176,8 +176,17 @@ class DatasetSource(ColumnarSource):
         if schema is not None:
             chosen = choose_columns(schema, self._options, self.name)
             rests: list[Callable[[], None]] = []
-            batches = shard_batches(self.dataset, rests)
-            yield from self.cut(batches, chosen, rest=lambda: rests[-1]())
+            yield from self.cut(self._columns(schema, chosen, rests), chosen.alone(), rest=lambda: rests[-1]())
+
+    def _columns(self, schema: Any, chosen: Chosen, rests: list[Callable[[], None]]) -> Batches:
+        """The chosen columns of all shards; ``rests`` as for ``shard_batches``."""
+        for path in self.dataset.paths:
+            with explained_shard(path):
+                file, rest = map_file(path)
+                rests.append(rest)
+                data = file.read_buffer()
+                _check_schema(pa.ipc.open_stream(data).schema, schema, path)
+                yield from ipc_batches(data, shown_path(path), schema, chosen, self._options.limit, is_file=False)
 
 
 def shard_schema(dataset: Dataset) -> Any:
@@ -214,12 +223,16 @@ def batches_of(path: str, schema: Any, rests: list[Callable[[], None]] | None = 
         if rests is not None:
             rests.append(rest)
         stream = pa.ipc.open_stream(file)
-        if not stream.schema.equals(schema):
-            raise InputError(f"{shown_path(path)} has other columns than the first file of its dataset. {CURE}")
+        _check_schema(stream.schema, schema, path)
         told = 0
         for batch in stream:
             before, told = told, file.tell()
             yield batch, told - before
+
+
+def _check_schema(schema: Any, first: Any, path: str) -> None:
+    if not schema.equals(first):
+        raise InputError(f"{shown_path(path)} has other columns than the first file of its dataset. {CURE}")
 
 
 @contextmanager

@@ -57,7 +57,7 @@ def annotate_text(
         fields = kind(path, format, options, code, annotation, known)
         if head:
             sink.write(code.mark)
-        for block in blocks(stream, code):
+        for block in blocks(stream, code, options.limit):
             places, texts = fields.of(block)
             start = 0 if head else block.begin(fields.header_lines + 1)
             skipped = int(np.searchsorted(places, start))
@@ -93,6 +93,16 @@ class _Fields(ABC):
     @abstractmethod
     def entries(self, format: str, options: ReadOptions) -> Iterator[Part]:
         """Yield entries (line at whose end the fields go, row) of all documents."""
+
+    def entries_of(self, block: Block) -> I64:
+        """The entries of a block. No document has a line that comes in pieces."""
+        entries = self.feed.before(block.next_line)
+        if block.is_piece and len(entries):
+            raise InputError(
+                f"{self.path}:{block.first_line}: the line is too long to be annotated within the memory limit. Raise "
+                "--memory (memory=), or write the file again as UTF-8."
+            )
+        return entries
 
     @abstractmethod
     def of(self, block: Block) -> tuple[I64, list[bytes]]:
@@ -149,7 +159,10 @@ class _Json(_Fields):
         return json_lines(self.path, options, _nobody if self.known is None else self.known.check_batch)
 
     def of(self, block: Block) -> tuple[I64, list[bytes]]:
-        entries = self.feed.before(block.next_line)
+        entries = self.entries_of(block)
+        if block.is_piece:
+            self.tally.bad += not block.is_rest
+            return entries[:, 0], []
         lines = entries[:, 0] - block.first_line
         self.tally.kept += lines.size
         self.tally.bad += int(np.count_nonzero(block.filled(spaces=True))) - lines.size
@@ -193,7 +206,7 @@ class _Delimited(_Fields):
             yield records.next_line, entries
 
     def of(self, block: Block) -> tuple[I64, list[bytes]]:
-        entries = self.feed.before(block.next_line)
+        entries = self.entries_of(block)
         if not len(entries):
             return entries[:, 0], []
         texts = self.texts(entries[:, 1])

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from neardup.formats.rewrite.codes import LineCode, line_code
 from neardup.formats.rewrite.model import I64
+from neardup.formats.source import RecordLimit
 from neardup.formats.streams import ByteStream
 from neardup.kernels.delimited import copy_fields, line_stops
 from neardup.types import SLACK
@@ -42,14 +43,28 @@ class Block:
     first_line: int
     """1-based number of the first."""
     code: LineCode
+    is_open: bool = False
+    """It is a piece of one line, which goes on in the next block."""
+    is_rest: bool = False
+    """It is a piece of one line, which began in an earlier block."""
 
     def __len__(self) -> int:
         return self.starts.size
 
     @property
     def next_line(self) -> int:
-        """Number of the line behind the block."""
+        """Number of the line behind those of the block."""
         return self.first_line + self.starts.size
+
+    @property
+    def goes_on_at(self) -> int:
+        """Number of the line that the next block begins with."""
+        return self.next_line - self.is_open
+
+    @property
+    def is_piece(self) -> bool:
+        """Whether it is a piece of a line that is longer than that of any document."""
+        return self.is_open or self.is_rest
 
     def begin(self, line: int) -> int:
         """Where the line of a number begins in ``data``; 0 when it is before the block, the end when behind."""
@@ -123,18 +138,23 @@ def read_code(stream: ByteStream, encoding: str) -> LineCode:
     return line_code(encoding, stream.peek()[:4], stream.name)
 
 
-def blocks(stream: ByteStream, code: LineCode) -> Iterator[Block]:
+def blocks(stream: ByteStream, code: LineCode, limit: RecordLimit) -> Iterator[Block]:
     """Yield the lines of a file in order, without its byte order mark.
+
+    A line that is longer than that of any document comes in pieces, each a block.
 
     Raises:
         InputError: the file cannot be read.
     """
+    # other encodings take up to four bytes where UTF-8, of which the limit is, has one
+    most = limit.largest if code.codec == "utf_8" else 4 * limit.largest
     mark = bytearray(len(code.mark))
     stream.fill(memoryview(mark))
     data = _room(BLOCK_BYTES)
     places = np.empty(0, dtype=np.int64)
     held = 0  # bytes at the start of data that are an unfinished line
     line = 1
+    is_rest = False  # of a line whose beginning was yielded
     while True:
         size = held + stream.fill(memoryview(data)[held:])  # type: ignore[arg-type]
         ended = size < data.size
@@ -143,6 +163,22 @@ def blocks(stream: ByteStream, code: LineCode) -> Iterator[Block]:
         stops = _line_stops(data[:size], code, places)
         if ended and (stops[-1] if stops.size else 0) < size:
             stops = np.append(stops, size)
+        if ended and not stops.size:
+            return
+        if is_rest and stops.size:
+            yield Block(data[: stops[0]], np.zeros(1, dtype=np.int64), stops[:1], line, code, is_rest=True)
+            line += 1
+            is_rest = False
+            held = size - int(stops[0])
+            data[:held] = data[stops[0] : size]
+            continue
+        if is_rest or (not stops.size and size > most):
+            at = np.array([0, size], dtype=np.int64)
+            yield Block(data[:size], at[:1], at[1:], line, code, is_open=True, is_rest=is_rest)
+            is_rest, held = True, 0
+            if data.size > BLOCK_BYTES:
+                data = np.empty(BLOCK_BYTES, dtype=np.uint8)
+            continue
         if stops.size:
             starts = np.zeros(stops.size, dtype=np.int64)
             starts[1:] = stops[:-1]

@@ -124,6 +124,8 @@ def _last_lines(block: RecordBlock) -> I64:
 
     The last line of a record never is blank: it has the quote that closes its field, or is its first.
     """
+    if block.too_large:
+        return np.array([block.first_line + block.lines - 1], dtype=np.int64)
     first = block.records[:, LINE]
     if first.size + block.blank == block.lines:  # no record has two lines
         return first + block.first_line

@@ -90,7 +90,7 @@ def _count(path: str, format: str, options: ReadOptions, known: Known | None) ->
         nothing = np.empty(0, dtype=np.int64)
         tally = cut_text(path, format, Sink(None, None), options=options, removed=nothing, head=True, known=known)
     else:
-        tally = Tally((count_ipc if format == "arrow" else count_parquet)(_source(path, format), path))
+        tally = Tally((count_ipc if format == "arrow" else count_parquet)(_source(path, format, options), path))
         if known is not None and known.rows.size:
             known.check_source(_reader(path, format, options))
     if known is not None:
@@ -101,17 +101,22 @@ def _count(path: str, format: str, options: ReadOptions, known: Known | None) ->
 def _reader(path: str, format: str, options: ReadOptions) -> Source:
     """The reader of a columnar file."""
     is_arrow = format == "arrow"
-    opener = None if stored_codec(path) is None else lambda: pa.BufferReader(pa.py_buffer(read_all(path)))
+    opener = None if stored_codec(path) is None else lambda: pa.BufferReader(_unpacked(path, options))
     how = replace(options, on_bad="skip")
     return (IpcSource if is_arrow else ParquetSource)(path, how, total_bytes=None, open_file=opener)
 
 
-def _source(path: str, format: str) -> Any:
+def _source(path: str, format: str, options: ReadOptions) -> Any:
     """What the columnar rewriters take: the path, or where the file is compressed as a whole, its bytes."""
     if stored_codec(path) is None:
         return path
-    data = pa.py_buffer(read_all(path))
+    data = _unpacked(path, options)
     return data if format == "arrow" else pa.BufferReader(data)
+
+
+def _unpacked(path: str, options: ReadOptions) -> Any:
+    """The bytes of a file that is compressed as a whole."""
+    return pa.py_buffer(read_all(path, limit=options.limit, many=True))
 
 
 def _rewrite(
@@ -130,8 +135,8 @@ def _rewrite(
             return cut_text(path, format, sink, options=options, removed=removed, head=head, known=known)
         check_annotatable(path, format)
         return annotate_text(path, format, sink, options=options, annotation=annotation, head=head, known=known)
-    source = _source(path, format)
-    how: dict[str, Any] = {"removed": removed, "annotation": annotation, "known": known}
+    source = _source(path, format, options)
+    how: dict[str, Any] = {"removed": removed, "annotation": annotation, "known": known, "limit": options.limit}
     try:
         if format == "arrow":
             return rewrite_ipc(source, path, sink, **how, batch_bytes=group_bytes)

@@ -8,17 +8,19 @@ loses all its rows is left out; a batch much larger than the memory allowed beco
 from __future__ import annotations
 
 import mmap
-import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
 
+from neardup.formats import flatbuffers
 from neardup.formats.arrow import explained
+from neardup.formats.ipc_messages import check_messages, messages_of
 from neardup.formats.rewrite.columnar import Editor, batch_slices
 from neardup.formats.rewrite.known import Known
 from neardup.formats.rewrite.model import I64, Annotation, Tally
 from neardup.formats.rewrite.sink import Sink
+from neardup.formats.source import RecordLimit
 
 __all__ = ["count_ipc", "rewrite_ipc"]
 
@@ -39,6 +41,7 @@ def rewrite_ipc(
     annotation: Annotation | None,
     known: Known | None,
     batch_bytes: int,
+    limit: RecordLimit,
 ) -> Tally:
     """Write an Arrow file or stream without some rows, or with three more columns.
 
@@ -50,12 +53,18 @@ def rewrite_ipc(
         annotation: columns to add, or None.
         known: what some of its documents were, and must be.
         batch_bytes: bytes of a batch to write at most, about.
+        limit: what may be held.
 
     Raises:
-        InputError: the file cannot be read, or was changed.
+        InputError: the file cannot be read or held, or was changed.
     """
     with explained(name, "Arrow"):
         data, reader, is_file, release = _opened(source)
+        columns = range(len(reader.schema))
+        # nothing else is held by now, so a batch may have more than while the documents are read
+        check_messages(
+            messages_of(data, is_file=is_file, schema=reader.schema, columns=columns), name, limit, 2 * limit.whole
+        )
         options = pa.ipc.IpcWriteOptions(compression=_compression(data, is_file))
     editor = Editor(name, reader.schema, removed, annotation, known)
     with _writer(sink, editor.schema, options, reader, is_file) as writer:
@@ -137,34 +146,16 @@ def _compression(data: Any, is_file: bool) -> str | None:
     messages = pa.ipc.MessageReader.open_stream(pa.BufferReader(data[_FILE_START:] if is_file else data))
     for message in messages:
         if message.type == _RECORD_BATCH:
-            header = _field(bytes(message.metadata), _root(message.metadata), 2)
-            return _codec(bytes(message.metadata), header)
+            metadata = bytes(message.metadata)
+            return _codec(metadata, flatbuffers.table(metadata, flatbuffers.root(metadata), 2))
     return None
 
 
-def _root(metadata: Any) -> int:
-    return int(struct.unpack_from("<I", metadata)[0])
+def _codec(metadata: bytes, batch: int) -> str | None:
+    """The codec that a RecordBatch names whose table is at ``batch``.
 
-
-def _codec(metadata: bytes, header: int) -> str | None:
-    """The codec that a flatbuffer Message names whose header field is at ``header`` (format/Message.fbs).
-
-    RecordBatch has the table BodyCompression as its field 3, and that the byte ``codec`` as its field 0, left out when
-    it is 0. pyarrow does not tell.
+    It has the table BodyCompression as its field 3, and that the byte ``codec`` as its field 0, left out when it is 0.
+    pyarrow does not tell.
     """
-    batch = header + struct.unpack_from("<I", metadata, header)[0]
-    compression = _field(metadata, batch, 3)
-    if compression == 0:
-        return None
-    table = compression + struct.unpack_from("<I", metadata, compression)[0]
-    codec = _field(metadata, table, 0)
-    return _CODECS[metadata[codec] if codec else 0]
-
-
-def _field(metadata: bytes, table: int, number: int) -> int:
-    """Where a field of a flatbuffer table lies, 0 when it is left out."""
-    vtable = table - struct.unpack_from("<i", metadata, table)[0]
-    if 4 + 2 * number >= struct.unpack_from("<H", metadata, vtable)[0]:
-        return 0
-    offset = struct.unpack_from("<H", metadata, vtable + 4 + 2 * number)[0]
-    return table + int(offset) if offset else 0
+    compression = flatbuffers.table(metadata, batch, 3)
+    return _CODECS[flatbuffers.scalar(metadata, compression, 0, "B")] if compression else None

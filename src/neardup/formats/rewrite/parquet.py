@@ -19,14 +19,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.formats.arrow import explained
+from neardup.formats.parquet_groups import Groups
 from neardup.formats.rewrite.columnar import Editor, bytes_of
 from neardup.formats.rewrite.known import Known
 from neardup.formats.rewrite.model import I64, Annotation, Tally
 from neardup.formats.rewrite.sink import Sink
+from neardup.formats.source import RecordLimit, TooLarge, TooLargeRows
 
 __all__ = ["count_parquet", "rewrite_parquet"]
 
-_BATCH_BYTES = 4 << 20
 _BATCH_ROWS = 8192
 """Rows of a batch at most: a column with a dictionary can be far larger than its stored size tells."""
 _READ_BYTES = 1 << 20
@@ -47,6 +48,7 @@ def rewrite_parquet(
     annotation: Annotation | None,
     known: Known | None,
     group_bytes: int,
+    limit: RecordLimit,
 ) -> Tally:
     """Write a Parquet file without some rows, or with three more columns.
 
@@ -58,18 +60,21 @@ def rewrite_parquet(
         annotation: columns to add, or None.
         known: what some of its documents were, and must be.
         group_bytes: decoded bytes of a row group to write at most, about.
+        limit: what may be held.
 
     Raises:
-        InputError: the file cannot be read, or was changed.
+        InputError: the file cannot be read or held, or was changed.
     """
     with explained(name, "Parquet"):
+        source = pa.OSFile(source) if isinstance(source, str) else source
         file = pq.ParquetFile(source, pre_buffer=False, buffer_size=_READ_BYTES)
-    with file:
+    with source, file:
+        groups = Groups(file, source, file.schema_arrow.names, limit)
         editor = Editor(name, file.schema_arrow, removed, annotation, known)
         options = _writer_options(file, editor.schema)
         with pq.ParquetWriter(sink.file(), editor.schema, **options) as writer:
             for i in range(file.metadata.num_row_groups):
-                _rewrite_group(file, i, editor, writer, name, group_bytes)
+                _rewrite_group(groups, i, editor, writer, name, group_bytes)
             if not options["store_schema"] and file.metadata.metadata:  # byte for byte, the Arrow schema among it
                 writer.add_key_value_metadata(file.metadata.metadata)
     editor.check()
@@ -86,10 +91,10 @@ def count_parquet(source: Any, name: str) -> int:
         return int(file.metadata.num_rows)
 
 
-def _rewrite_group(file: Any, i: int, editor: Editor, writer: Any, name: str, group_bytes: int) -> None:
+def _rewrite_group(groups: Groups, i: int, editor: Editor, writer: Any, name: str, group_bytes: int) -> None:
     batches: list[Any] = []
     size = 0
-    for batch in _batches(file, i, name):
+    for batch in _batches(groups, i, name):
         edited = editor.edit(batch)
         if len(edited):
             batches.append(edited)
@@ -106,11 +111,14 @@ def _write_group(batches: list[Any], editor: Editor, writer: Any) -> None:
         writer.write_table(table, row_group_size=len(table))
 
 
-def _batches(file: Any, i: int, name: str) -> Iterator[Any]:
-    """The rows of a row group in batches of about _BATCH_BYTES."""
-    group = file.metadata.row_group(i)
-    rows = int(group.num_rows * _BATCH_BYTES / max(1, group.total_byte_size))
-    batches = file.iter_batches(max(1, min(rows, _BATCH_ROWS)), row_groups=[i], use_threads=False)
+def _batches(groups: Groups, i: int, name: str) -> Iterator[Any]:
+    """The rows of a row group in batches that can be held, of all columns: bytes about as for reading, rows fewer."""
+    with explained(name, "Parquet"):
+        plan = groups.plan(i)
+    if isinstance(plan, TooLargeRows):
+        reason, cure = groups.limit.refusal(f"{plan.what} of row group {i}", plan.size, most=groups.limit.whole)
+        raise TooLarge(name, reason, cure)
+    batches = groups.file.iter_batches(max(1, min(*plan, _BATCH_ROWS)), row_groups=[i], use_threads=False)
     while True:
         with explained(name, "Parquet"):  # the reading only: what the writing raises is not about the input
             batch = next(batches, None)

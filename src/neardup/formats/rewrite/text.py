@@ -49,9 +49,11 @@ def cut_text(
         code = read_code(stream, options.encoding)
         if head:
             sink.write(code.mark)
-        for block in blocks(stream, code):
+        for block in blocks(stream, code, options.limit):
             spans = feed.before(block.next_line)
-            if not is_delimited:
+            if block.is_piece and not is_delimited:
+                tally.bad += not block.is_rest  # no document is so long
+            elif not is_delimited:
                 if known is not None:
                     known.check_lines(block, format)
                 tally.removed += len(spans)
@@ -68,8 +70,8 @@ def _write_rest(block: Block, spans: I64, feed: Feed, sink: Sink, room: Room) ->
     if not len(spans):
         sink.write(block.data)
         return
-    if spans[-1, 1] > block.next_line:
-        feed.put_back(np.array([[block.next_line, spans[-1, 1]]], dtype=np.int64))
+    if spans[-1, 1] > block.goes_on_at:
+        feed.put_back(np.array([[block.goes_on_at, spans[-1, 1]]], dtype=np.int64))
     stop = np.minimum(spans[:, 1], block.next_line)
     sink.write(room.without(block, spans[:, 0] - block.first_line, stop - block.first_line))
 
