@@ -21,6 +21,8 @@ from neardup.types import SLACK
 __all__ = ["Ahead"]
 
 _NEWLINE = 10
+_NOTHING = np.empty(0, dtype=np.uint8)
+"""No view of a block, which would keep it in memory."""
 
 
 class Ahead:
@@ -68,7 +70,7 @@ class Ahead:
                 f"a record that is larger than memory allows cannot be put aside in {tempfile.gettempdir()}: "
                 f"{exc.strerror}. Make room there, or name another folder with the variable TMPDIR."
             ) from exc
-        self._later.append((replace(block, data=block.data[:0], is_alone=False), self._end))
+        self._later.append((replace(block, data=_NOTHING, is_alone=False), self._end))
         self._end += block.size
 
     def _stored(self, block: LineBlock, place: int) -> LineBlock:
