@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from neardup import cleaning, runs
+from neardup import runs
+from neardup.cleaning import run as cleaning_run
 from neardup.cli import main
 from neardup.cli.summary import ALARM, clean_lines, percent
 from neardup.cli.voice import say
@@ -305,7 +306,7 @@ def test_an_interrupted_run_goes_on_and_is_gone_afterwards(
         def full(*args: Any, **kwargs: Any) -> None:
             raise SpoolError("work is full.")
 
-        patched.setattr(cleaning, "choose", full)
+        patched.setattr(cleaning_run, "choose", full)
         stopped = dedup(*args)
     assert stopped.exit_code == 1
     assert stopped.stderr.endswith(

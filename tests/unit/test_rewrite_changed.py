@@ -23,7 +23,7 @@ import pytest
 from click.testing import CliRunner
 
 import neardup
-from neardup import cleaning
+from neardup.cleaning import run as cleaning_run
 from neardup.cli import main
 from neardup.errors import InputChanged, SpoolError
 from neardup.formats.rewrite.known import Known
@@ -191,13 +191,13 @@ def between(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], N
     """Have something done when all texts were read and none was cut."""
 
     def do(change: Callable[[], None]) -> None:
-        plain = cleaning.choose
+        plain = cleaning_run.choose
 
         def choose(*args: Any) -> Any:
             change()
             return plain(*args)
 
-        monkeypatch.setattr(cleaning, "choose", choose)
+        monkeypatch.setattr(cleaning_run, "choose", choose)
 
     return do
 
@@ -385,16 +385,16 @@ def test_a_run_that_is_resumed_after_the_input_changed_is_refused_and_its_work_r
 ) -> None:
     path, work, output = tmp_path / "in.jsonl", tmp_path / "work", tmp_path / "out.jsonl"
     write_jsonl(path, ROWS)
-    plain = cleaning.choose
+    plain = cleaning_run.choose
 
     def stop(*_: Any) -> Any:
         raise KeyboardInterrupt
 
     def broken() -> None:
-        monkeypatch.setattr(cleaning, "choose", stop)
+        monkeypatch.setattr(cleaning_run, "choose", stop)
         with pytest.raises(KeyboardInterrupt):
             neardup.dedup(path, output=output, workdir=work, threads=1)
-        monkeypatch.setattr(cleaning, "choose", plain)
+        monkeypatch.setattr(cleaning_run, "choose", plain)
 
     broken()
     with_old_times(path, lambda: write_jsonl(path, ROWS[::-1]))  # of what a second process sees, nothing differs

@@ -6,88 +6,35 @@ copies.
 
 from __future__ import annotations
 
-import fnmatch
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.errors import InputChanged, InputError
+from neardup.cleaning.origins import Origins
+from neardup.cleaning.policy import Policy, check_policy
+from neardup.errors import InputChanged
 from neardup.formats import Reader
 from neardup.formats.arrays import numbers, strings
 from neardup.formats.atomic import AtomicFiles
 from neardup.formats.folder import FilesSource
-from neardup.formats.inputs import files_of, open_inputs
-from neardup.formats.places import Places
+from neardup.formats.inputs import files_of
 from neardup.formats.rewrite import Annotation
 from neardup.formats.rewrite.known import Known
 from neardup.formats.source import Source
-from neardup.params import Keep
 from neardup.pipeline.choose import RULES, Chosen, Order, choose
 from neardup.pipeline.run import Search
 from neardup.result import CleanSummary, SourceShare
 from neardup.runs import Run, make_summary
 from neardup.types import I64
 
-__all__ = ["Cleaning", "Policy", "check_output", "check_policy", "clean", "open_protected"]
+__all__ = ["Cleaning", "check_output", "clean"]
 
 PIECE = 1 << 16
 """Rows named at a time."""
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """Which document of a cluster is kept."""
-
-    keep: Keep
-    prefer: tuple[str, ...] = ()
-    """Sources whose documents are kept rather than others, the first first: a file, a folder, or a pattern."""
-    protected: frozenset[str] = frozenset()
-    """Names of sources none of whose documents goes."""
-
-    def facts(self) -> dict[str, Any]:
-        """What a later run must be told alike to go on, as JSON values."""
-        return {"keep": str(self.keep), "prefer": list(self.prefer), "protected": sorted(self.protected)}
-
-
-def open_protected(inputs: Any, protect: Any, **reading: Any) -> tuple[Reader, frozenset[str]]:
-    """Open inputs, with those that are protected behind them, or among them.
-
-    Args:
-        inputs: as for ``open_inputs``.
-        protect: the same; None: nothing. A file that is among the inputs too is read once.
-        reading: options of ``open_inputs``.
-
-    Returns:
-        One reader, and the names of its sources that are protected.
-
-    Raises:
-        InputError: something cannot be read, or text files of a folder are protected in part.
-    """
-    reader = open_inputs(inputs, **reading)
-    if protect is None or (isinstance(protect, Sequence) and not isinstance(protect, str) and not len(protect)):
-        return reader, frozenset()
-    other = open_inputs(protect, name="protect", limit=reader.options.limit, **reading)
-    given = {os.path.realpath(path): part for part in reader.parts for path in files_of(part) or []}
-    protected: set[str] = set()
-    more = []
-    for part in other.parts:
-        files = [os.path.realpath(path) for path in files_of(part) or []]
-        twice = [path for path in files if path in given]
-        if not twice:
-            more.append(part)
-            protected.add(part.name)
-        elif len({id(given[path]) for path in twice}) == 1 and len(files_of(given[twice[0]]) or []) == len(files):
-            protected.add(given[twice[0]].name)
-        else:
-            raise InputError(
-                f"{twice[0]} is both an input and protected, and other files beside it are only one of the two. "
-                "Give separate folders."
-            )
-    return reader.joined(more, other.passed_over), frozenset(protected)
 
 
 def check_output(reader: Reader, output: str) -> None:
@@ -105,123 +52,6 @@ def _files_read(reader: Reader) -> list[str]:
     return [path for part in reader.parts for path in files_of(part) or []]
 
 
-class _Origins:
-    """What the order of keeping needs to know of rows: their sources and values."""
-
-    def __init__(self, run: Run, search: Search, policy: Policy) -> None:
-        self._places: Places = run.ledger.places
-        self._reader = run.reader
-        self._search = search
-        self._policy = policy
-        parts = {part.name: part for part in run.reader.parts}
-        self._parts = [parts[name] for name in self._places.sources]
-        self._tiers = [self._tier_of(part) for part in self._parts]
-        self._rows = np.empty(0, dtype=np.int64)
-        self._ranks = np.empty(0, dtype=np.int64)
-
-    def _tier_of(self, part: Any) -> I64:
-        """Tier of a source: one number, or one for each of its text files."""
-        if part.name in self._policy.protected:
-            return np.zeros(1, dtype=np.int64)
-        paths = [file.path for file in part.files] if isinstance(part, FilesSource) else [part.name]
-        last = len(self._policy.prefer) + 1
-        tiers = [
-            next((i for i, source in enumerate(self._policy.prefer, start=1) if _matches(path, source)), last)
-            for path in paths
-        ]
-        return np.array(tiers, dtype=np.int64)
-
-    def tier(self, rows: I64) -> I64:
-        """0 for protected, then the preferred in their order, then the others."""
-        source, local = self._places.locate(rows)
-        tier = np.array([each[0] for each in self._tiers] or [0], dtype=np.int64)[source]
-        for number, each in enumerate(self._tiers):
-            if each.size > 1:
-                mine = source == number
-                tier[mine] = each[local[mine] - 1]
-        return tier
-
-    def prepare(self, rows: I64) -> None:
-        """Read the column that decides, for ``rows``, rising."""
-        from neardup.formats.ranks import ranks, read_values
-
-        column = self._policy.keep.column
-        assert column is not None
-        self._rows, self._ranks = rows, np.zeros(rows.size, dtype=np.int64)
-        asked = np.flatnonzero(self.tier(rows))  # protected documents stay, whatever they have
-        source, local = self._places.locate(rows[asked])
-        order = np.lexsort((local, source))
-        wanted = {name: local[order][source[order] == i] for i, name in enumerate(self._places.sources)}
-        wanted = {name: values for name, values in wanted.items() if values.size}
-        found = ranks(read_values(self._reader, column, wanted))
-        worst = int(found.max(initial=0)) + 1
-        value = -found if self._policy.keep.rule == "max" else found
-        value[found < 0] = worst
-        self._ranks[asked[order]] = value
-
-    def value(self, rows: I64) -> I64:
-        """What the policy orders by; the smaller is kept."""
-        rule = self._policy.keep.rule
-        if rule == "first":
-            return np.zeros(rows.size, dtype=np.int64)
-        if rule == "last":
-            return -rows
-        if rule in ("longest", "shortest"):
-            lengths = self._search.collection.texts.lengths(rows)
-            return -lengths if rule == "longest" else lengths
-        found: I64 = self._ranks[np.searchsorted(self._rows, rows)]
-        return found
-
-    def is_folder(self, number: int) -> bool:
-        """Whether the documents of a source are files of folders."""
-        return isinstance(self._parts[number], FilesSource)
-
-    def names(self, rows: I64) -> tuple[Any, I64]:
-        """Source of each of ``rows`` as Arrow strings (a text file's is its folder), and the local row."""
-        source, local = self._places.locate(rows)
-        labels: list[str] = []
-        place = np.empty(rows.size, dtype=np.int64)
-        for number in np.unique(source).tolist():
-            mine = np.flatnonzero(source == number)
-            part = self._parts[number]
-            if isinstance(part, FilesSource):
-                folders = [os.path.dirname(file.path) or os.curdir for file in part.files]
-                distinct = sorted(set(folders))
-                index = {folder: i for i, folder in enumerate(distinct)}
-                of_file = np.array([index[folder] for folder in folders], dtype=np.int64)
-                place[mine] = of_file[local[mine] - 1] + len(labels)
-                labels += distinct
-            else:
-                place[mine] = len(labels)
-                labels.append(part.name)
-        return strings(labels).take(numbers(place)), local
-
-
-def check_policy(reader: Reader, policy: Policy) -> None:
-    """Say before a long run whether the inputs have what the policy asks for.
-
-    Raises:
-        InputError: no input is a source that is to be preferred, or one lacks the column that decides.
-    """
-    paths = [path for part in reader.parts for path in (files_of(part) or [part.name])]
-    for source in policy.prefer:
-        if not any(_matches(path, source) for path in paths):
-            raise InputError(
-                f"no input is {source!r}, which is to be preferred. Inputs are {', '.join(paths[:5])}; name one, "
-                "a folder, or a pattern."
-            )
-    if policy.keep.column is not None:
-        from neardup.formats.ranks import check_column
-
-        check_column(reader, policy.keep.column, without=policy.protected)
-
-
-def _matches(path: str, source: str) -> bool:
-    """Whether a file is a source: by its name, by a folder that it is in, or by a pattern."""
-    mine, other = os.path.abspath(path), os.path.abspath(source)
-    return path == source or mine == other or mine.startswith(other + os.sep) or fnmatch.fnmatch(path, source)
-
-
 def clean(run: Run, policy: Policy) -> Cleaning:
     """Search a collection and decide which documents go.
 
@@ -232,7 +62,7 @@ def clean(run: Run, policy: Policy) -> Cleaning:
     check_policy(run.reader, policy)
     search = run.search()
     run.observer.stage("choose", None, "")
-    origins = _Origins(run, search, policy)
+    origins = Origins(run, search, policy)
     prepare = origins.prepare if policy.keep.column is not None else None
     chosen = choose(search, Order(origins.tier, origins.value, prepare))
     return Cleaning(run, policy, search, chosen, origins)
@@ -246,7 +76,7 @@ class Cleaning:
     policy: Policy
     search: Search
     chosen: Chosen
-    origins: _Origins
+    origins: Origins
     written: list[str] = field(default_factory=list)
     _keepers: I64 | None = None
     _doubted: set[str] = field(default_factory=set)
