@@ -62,6 +62,26 @@ def test_a_forged_print_makes_no_pair(tmp_path: Path, pair: tuple[str, str], how
     assert [tuple(row.values())[:3] for row in found.pairs.to_pylist()] == expected
 
 
+@pytest.mark.parametrize("how", [{}, {"exact": True}, {"measure": "containment"}, {"verify": "text"}])
+@pytest.mark.parametrize("step", ["find_copies", "link"])
+def test_a_run_that_is_resumed_tells_a_forgery_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pair: tuple[str, str], step: str, how: dict
+):
+    source = tmp_path / "in.jsonl"
+    rows = [{"id": name, "text": text} for name, text in (("forged", pair[1]), ("victim", pair[0]), ("copy", pair[0]))]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+    def die(*args: object, **options: object) -> None:
+        raise RuntimeError("killed here")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(f"neardup.pipeline.run.{step}", die)
+        with pytest.raises(RuntimeError, match="killed here"):
+            neardup.find(source, workdir=tmp_path / "work", **how)
+    found = neardup.find(source, workdir=tmp_path / "work", resume=True, **how).pairs.to_pylist()
+    assert [tuple(row.values())[:3] for row in found] == [("victim", "copy", 1.0)]
+
+
 @pytest.mark.parametrize("memory", MEMORY)
 @pytest.mark.parametrize("verify", ["hash", "text"])
 def test_dedup_keeps_the_victim_of_a_forgery(pair: tuple[str, str], memory: str | None, verify: str):
