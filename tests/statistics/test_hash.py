@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tests.oracles import shared
 from tests.oracles.sketch import chi_square_per_freedom, two_round_hash
 from tests.statistics.bounds import SIGMAS
+from tests.twins import hashing
 
 from neardup.params import Shingle
 from neardup.stages.shingle import Hasher, build_sets
@@ -114,3 +115,35 @@ def test_no_two_of_a_million_shingles_collide():
     """2^20 shingles of ten bytes: a collision of 64-bit hashes has probability 3e-8."""
     text = np.random.default_rng(4).integers(0, 256, 1 << 20, dtype=np.uint8).tobytes()
     assert np.unique(hashes_of([text], "byte:10")).size == (1 << 20) - 9
+
+
+def differing_pairs() -> list[tuple[bytes, bytes]]:
+    """Pairs of 16 bytes that differ in the highest bits of their first half, with a second half that undoes it.
+
+    The first half is multiplied, then folded by a shift of 29: a difference in bit 63 - n comes out as one of
+    2**(63 - n) +- 2**(34 - n), whatever the seed; the multiplier of the second half can be undone since it is public.
+    """
+    inverse = pow(hashing.M3, -1, 1 << 64)
+    pairs = []
+    draw = np.random.default_rng(5)
+    for bit in range(60, 64):
+        for sign in (1, -1):
+            first, last = (int(x) for x in draw.integers(0, 1 << 63, 2))
+            other = last - ((1 << bit) + sign * (1 << (bit - 29))) * inverse
+            words = (first, last), (first ^ (1 << bit), other % (1 << 64))
+            pairs.append(tuple(b"".join(word.to_bytes(8, "little") for word in each) for each in words))
+    return pairs
+
+
+def test_known_bad_public_multipliers_let_pairs_collide_for_many_seeds_and_private_ones_do_not():
+    """Eight pairs under 2,000 keys each. Expected of the best of them: half of all seeds; of any under private keys:
+    16,000 / 2**59 at most, so that one collision is an error."""
+    shingle = Shingle.parse("item")
+    rates, private = [], 0
+    for one, other in differing_pairs():
+        public = [Hasher(shingle, seed).key for seed in range(2000)]
+        rates.append(np.mean([hashing.hash_bytes(one, key) == hashing.hash_bytes(other, key) for key in public]))
+        keys = [Hasher.private(shingle).key for _ in range(2000)]
+        private += sum(hashing.hash_bytes(one, key) == hashing.hash_bytes(other, key) for key in keys)
+    assert max(rates) > 0.4
+    assert private == 0
