@@ -33,7 +33,7 @@ from neardup.pipeline.run import Found, Search
 from neardup.pipeline.space import RECORD_SHARE, Budget, Space
 from neardup.result import Result, Summary
 
-__all__ = ["Finding", "Run", "check_threads", "make_summary"]
+__all__ = ["Finding", "Run", "check_threads", "limit_records", "make_summary"]
 
 CONTAINED = pa.array(["a", "both", "b"])
 """Which of a pair is part of the other: where the first set is smaller, as large, larger."""
@@ -52,6 +52,18 @@ def check_threads(threads: int | None) -> int:
     if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
         raise InputError(f"threads is {threads!r}. Give a whole number of at least 1.")
     return threads
+
+
+def limit_records(
+    reader: Reader, budget: Budget, threads: int, *, largest: int | None = None, memory: int | None = None
+) -> None:
+    """Tell a reader what a record may have: ``largest`` bytes, under the limit ``memory``; else by the budget."""
+    reader.options.limit.set(
+        budget.record if largest is None else largest,
+        memory=budget.limit if memory is None else memory,
+        growth=1 / RECORD_SHARE,
+        together=budget.together(threads),
+    )
 
 
 @dataclass(slots=True)
@@ -119,8 +131,7 @@ class Run:
         largest, memory = self.space.state.get("record") or (budget.record, budget.limit)
         if not is_passing:
             largest, memory = budget.record, budget.limit
-        together = budget.together(self.threads)
-        self.reader.options.limit.set(largest, memory=memory, growth=1 / RECORD_SHARE, together=together)
+        limit_records(self.reader, budget, self.threads, largest=largest, memory=memory)
         if is_passing:
             self.space.lasting["record"] = [largest, memory]
 

@@ -1,8 +1,9 @@
 """Readers and writers.
 
     what the user gave ── inputs ── resolve ── walk
-                            │          ├─ folder, lines, jsonl, delimited (layout)   bytes: streams, encodings
-                            │          └─ arrow (arrow_columns)
+                            │          ├─ folder, lines, jsonl, delimited (layout, endless)
+                            │          │       bytes: streams (line_cuts), unpacked, encodings
+                            │          └─ arrow (arrow_columns, parquet_groups, ipc_messages)
                             ├─ arrow_objects
                             └─ python (items)
     rows ── ledger ── ids, places         names of the documents, wherever they are kept

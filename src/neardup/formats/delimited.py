@@ -28,8 +28,9 @@ from neardup.formats.ahead import Ahead
 from neardup.formats.batches import Columns, gather, make_batch
 from neardup.formats.endless import MAX_RECORD, pass_line, pass_record
 from neardup.formats.layout import BLANK_LAYOUT, Layout, find_layout
+from neardup.formats.line_cuts import WHOLE, first_newline
 from neardup.formats.source import Faults, ReadOptions, RecordLimit, Task, oversized, sized
-from neardup.formats.streams import WHOLE, ByteStream, LineBlock, first_newline, line_blocks
+from neardup.formats.streams import ByteStream, LineBlock, line_blocks
 from neardup.kernels.delimited import (
     BAD_QUOTE,
     COLUMNS,

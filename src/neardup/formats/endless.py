@@ -14,7 +14,8 @@ import numpy as np
 
 from neardup.formats.ahead import Ahead
 from neardup.formats.layout import Layout
-from neardup.formats.streams import LAST, LineBlock
+from neardup.formats.line_cuts import LAST
+from neardup.formats.streams import LineBlock
 from neardup.kernels.delimited import ENDED, GOES_ON, QUOTED, START, follow_record, unclosed_field
 from neardup.types import I64, U8
 

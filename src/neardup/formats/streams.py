@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from neardup.errors import InputError, did_you_mean
 from neardup.formats.encodings import Transcoder, text_codec
+from neardup.formats.line_cuts import BOM, LAST, NEWLINE, WHOLE, Feed, count_lines, cuts, line_ends
 from neardup.formats.slabs import Slabs
 from neardup.formats.source import COUNT_TO, ReadOptions, RecordLimit, Task, TooLarge, oversized
 from neardup.formats.suffixes import stored_codec
@@ -32,11 +33,8 @@ from neardup.types import SLACK
 
 __all__ = [
     "BLOCK_BYTES",
-    "LAST",
-    "WHOLE",
     "ByteStream",
     "LineBlock",
-    "first_newline",
     "line_blocks",
     "open_bytes",
     "read_all",
@@ -51,14 +49,9 @@ I64 = NDArray[np.int64]
 BLOCK_BYTES = 4 << 20
 """Bytes of text in a block; more only where one line is longer."""
 
-_NEWLINE = 10
-_BOM = b"\xef\xbb\xbf"
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _PEEK = 1 << 16
-
-
-WHOLE, PART, LAST = 0, 1, 2
-_NOTHING: U8 = np.full(SLACK, _NEWLINE, dtype=np.uint8)
+_NOTHING: U8 = np.full(SLACK, NEWLINE, dtype=np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,8 +250,8 @@ def read_all(
             buffer = bytearray(room)
             got = feed.fill(memoryview(buffer))
             size += got
-            if not pieces and buffer.startswith(_BOM):
-                most += len(_BOM)
+            if not pieces and buffer.startswith(BOM):
+                most += len(BOM)
             if size > most:
                 del pieces, buffer
                 raise _too_large(stream, feed, size, limit, most)
@@ -268,10 +261,10 @@ def read_all(
             if got < room:
                 break
             room = min(4 * room, BLOCK_BYTES)
-    return bytes(b"".join(pieces).removeprefix(_BOM))
+    return bytes(b"".join(pieces).removeprefix(BOM))
 
 
-def _too_large(stream: ByteStream, feed: _Feed, size: int, limit: RecordLimit, most: int) -> TooLarge:
+def _too_large(stream: ByteStream, feed: Feed, size: int, limit: RecordLimit, most: int) -> TooLarge:
     """What is wrong with a file that cannot be held. It is read on so that its size can be named, but not for ever."""
     spare = memoryview(bytearray(1 << 20))
     got = len(spare)
@@ -316,7 +309,7 @@ def line_blocks(
     with _opened(source) as stream:
         line = 1
         stored = long = 0
-        for data, size, part in _cuts(_feed(stream, encoding), min(block_bytes, most), slabs or Slabs(), most):
+        for data, size, part in cuts(_feed(stream, encoding), min(block_bytes, most), slabs or Slabs(), most):
             consumed = stream.stored - stored
             stored += consumed
             if part:
@@ -327,7 +320,7 @@ def line_blocks(
                     data = data[: size + SLACK].copy()  # the next piece is read into the same buffer
                     yield LineBlock(data, size, int(is_last), line, consumed, is_alone=False, part=part)
                 elif is_last or gives_up:
-                    is_ended = is_last and size > 0 and data[size - 1] == _NEWLINE
+                    is_ended = is_last and size > 0 and data[size - 1] == NEWLINE
                     yield LineBlock(_NOTHING, 0, 1, line, consumed, is_alone=False, too_large=long - is_ended)
                 else:
                     stored -= consumed  # told with the last
@@ -336,21 +329,17 @@ def line_blocks(
                 if is_last:
                     line, long = line + 1, 0
                 continue
-            lines = _count_lines(data, size)
+            lines = count_lines(data, size)
             if max_lines is None or lines <= max_lines:
                 yield LineBlock(data, size, lines, line, consumed)
             else:
-                yield from _split(data, _line_ends(data, size), max_lines, line, consumed)
+                yield from _split(data, line_ends(data, size), max_lines, line, consumed)
             line += lines
 
 
 def too_large_line(block: LineBlock, name: str, options: ReadOptions) -> Task:
     """The task of a line that was passed over."""
     return partial(oversized, name, block.first_line, "the line", block.too_large, options, consumed=block.consumed)
-
-
-class _Feed(Protocol):
-    def fill(self, view: memoryview, /) -> int: ...
 
 
 @contextmanager
@@ -360,93 +349,9 @@ def _opened(source: str | Path | ByteStream) -> Iterator[ByteStream]:
         yield stream
 
 
-def _feed(stream: ByteStream, encoding: str) -> _Feed:
+def _feed(stream: ByteStream, encoding: str) -> Feed:
     codec = text_codec(encoding)
     return stream if codec == "utf-8" else Transcoder(stream, codec)
-
-
-def _cuts(feed: _Feed, block_bytes: int, slabs: Slabs, most: int) -> Iterator[tuple[U8, int, int]]:
-    """Buffers of whole lines and how many bytes of each are meant; of a line of more than ``most`` bytes its pieces."""
-    block_bytes = max(block_bytes, SLACK)  # the byte order mark must fit into the first
-    data = slabs.take(block_bytes + SLACK)
-    held = 0  # bytes at the start of data that were read before
-    seen = 0  # bytes of them that have no newline
-    first = True
-    is_long = False  # the unfinished line is longer than may be held
-    while True:
-        capacity = data.size - SLACK
-        got = feed.fill(memoryview(data)[held:capacity])  # type: ignore[arg-type]
-        size = held + got
-        ended = size < capacity
-        data[size : size + SLACK] = _NEWLINE
-        if first and data[: min(size, len(_BOM))].tobytes() == _BOM:
-            data = data[len(_BOM) :]
-            size -= len(_BOM)
-        first = False
-        if is_long:
-            cut = first_newline(data, size) + 1
-            is_long = not cut and not ended
-            yield data, cut or size, PART if is_long else LAST
-            if ended and cut in (0, size):
-                return
-            data, held = (data, 0) if is_long else _moved(data, cut, size, block_bytes, slabs, most)
-            seen = 0
-            continue
-        cut = size if ended else _last_newline(data, seen, size) + 1
-        if cut > 0:
-            yield data, cut, WHOLE
-        if ended:
-            return
-        is_long = cut == 0 and size > most
-        if is_long:
-            yield data, size, PART
-            data, held = slabs.take(block_bytes + SLACK), 0
-        else:
-            data, held = _moved(data, cut, size, block_bytes, slabs, most)
-        seen = held
-
-
-def _moved(data: U8, cut: int, size: int, block_bytes: int, slabs: Slabs, most: int) -> tuple[U8, int]:
-    """The unfinished line behind ``cut`` at the start of a buffer with room for more; a line of ``most`` bytes fits."""
-    rest = size - cut
-    room = max(block_bytes, min(2 * rest, most + 1))
-    following = slabs.take(room + SLACK)
-    following[:rest] = data[cut:size]  # may be data itself, given back; NumPy copies overlaps rightly
-    return following, rest
-
-
-def first_newline(data: U8, size: int) -> int:
-    """Position of the first newline in ``data[:size]``, -1 without one."""
-    step = 1 << 14
-    for start in range(0, size, step):
-        found = np.flatnonzero(data[start : min(start + step, size)] == _NEWLINE)
-        if found.size:
-            return start + int(found[0])
-    return -1
-
-
-def _last_newline(data: U8, start: int, stop: int) -> int:
-    """Position of the last newline in ``data[start:stop]``, -1 without one."""
-    step = 1 << 14
-    while stop > start:
-        low = max(start, stop - step)
-        found = np.flatnonzero(data[low:stop] == _NEWLINE)
-        if found.size:
-            return low + int(found[-1])
-        stop, step = low, min(2 * step, 1 << 20)
-    return -1
-
-
-def _count_lines(data: U8, size: int) -> int:
-    step = 1 << 17  # the comparison's result stays in the cache
-    text = data[:size]
-    count = sum(int(np.count_nonzero(text[i : i + step] == _NEWLINE)) for i in range(0, size, step))
-    return count + int(data[size - 1] != _NEWLINE)
-
-
-def _line_ends(data: U8, size: int) -> I64:
-    ends = np.flatnonzero(data[:size] == _NEWLINE) + 1
-    return ends if data[size - 1] == _NEWLINE else np.append(ends, size)
 
 
 def _split(data: U8, ends: I64, max_lines: int, line: int, consumed: int) -> Iterator[LineBlock]:

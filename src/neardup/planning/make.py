@@ -15,6 +15,7 @@ from neardup.pipeline.space import Budget
 from neardup.planning.measured import Measured
 from neardup.planning.plan import Option, Plan, RuleOption, is_as_fast
 from neardup.planning.settings import SLOTS, by_every_rule, by_rule, of_spec, settings
+from neardup.runs import limit_records
 from neardup.tuning import rules
 from neardup.tuning.areas import areas
 from neardup.tuning.costs import Estimate, Setting
@@ -92,6 +93,7 @@ def make_plan(
     """
     begin = time.perf_counter()
     budget = Budget.of(parse_memory(memory))
+    limit_records(reader, budget, threads)
     default = by_rule("recall", spec.threshold, target, tuning.choose_slots(spec.threshold, target))
     wanted = settings(spec.threshold, target, open_slots)
     compared = [*wanted, *settings(spec.threshold, target, SLOTS), of_spec(spec), *filter(None, [default])]
@@ -134,6 +136,7 @@ def choose_method(
     Arguments as for ``make_plan``.
     """
     budget = Budget.of(parse_memory(memory))
+    limit_records(reader, budget, threads)
     measured = Measured.of(reader, spec, {spec.slots}, budget, budget.threads(threads), observer or Silent())
     bands, exact = measured.predict(of_spec(spec)), measured.exact
     if exact is None:
