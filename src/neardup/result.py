@@ -76,7 +76,7 @@ class Summary:
 
     def as_dict(self) -> dict[str, Any]:
         """The summary as plain JSON values."""
-        return asdict(self)
+        return {**asdict(self), "passed_over": [asdict(each) for each in self.passed_over]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from neardup.cli.index import command as group
 
 NAMES = sorted(_COMMANDS)
 CONTEXT = click.Context(group)
-NEEDS = {name: ["docs.jsonl"] for name in ("add", "dedup-stream", "merge", "query", "remove")}
+NEEDS = {name: ["docs.jsonl"] for name in ("add", "dedup-stream", "merge", "query", "remove")} | {"backup": ["copy"]}
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +86,7 @@ def test_an_unknown_command_is_told_with_the_near_one() -> None:
     result = index("qurey", "x")
     assert result.exit_code == 2
     assert "No such command 'qurey'. Did you mean 'query'?" in result.stderr
-    assert "Known are add, build, compact, create" in " ".join(index("frobnicate").stderr.split())
+    assert "Known are add, backup, build, compact, create" in " ".join(index("frobnicate").stderr.split())
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - {"create", "build"}))
