@@ -82,5 +82,9 @@ def _marks(form: Form) -> dict[str, str]:
 
     A few are no marks themselves: U+0F73 in both forms, the half-width U+FF9E in NFKC.
     """
-    decomposed = ((char, unicodedata.normalize(DECOMPOSED[form], char)) for char in map(chr, range(_PLANES)))
+    # characters that have a class or decompose: one in fifteen of all
+    chars = [
+        char for char in map(chr, range(_PLANES)) if unicodedata.combining(char) or unicodedata.decomposition(char)
+    ]
+    decomposed = ((char, unicodedata.normalize(DECOMPOSED[form], char)) for char in chars)
     return {char: parts for char, parts in decomposed if unicodedata.combining(parts[0])}

@@ -8,11 +8,11 @@ section 2: two different keys share the leading b bits of the product with proba
 
 from __future__ import annotations
 
-import secrets
+import os
 
 import numpy as np
 
 __all__ = ["SALT"]
 
-SALT = np.uint64(secrets.randbits(64) | 1)
+SALT = np.uint64(int.from_bytes(os.urandom(8)) | 1)
 """Not kept anywhere; another one in each process."""

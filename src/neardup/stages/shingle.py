@@ -6,7 +6,7 @@ Here: ``shingles`` of one text as strings, ``Hasher`` (the parameters that every
 
 from __future__ import annotations
 
-import secrets
+import os
 import unicodedata
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -42,9 +42,9 @@ def _public_key(seed: int) -> Key:
 
 
 def _private_key() -> Key:
-    start, *multipliers = (secrets.randbits(64) for _ in range(4))
-    first, second, third = (np.uint64(number | 1) for number in multipliers)
-    return np.uint64(start), first, second, third
+    start, *multipliers = np.frombuffer(os.urandom(32), dtype=np.uint64)
+    first, second, third = (number | np.uint64(1) for number in multipliers)
+    return start, first, second, third
 
 
 @dataclass(frozen=True, slots=True)
