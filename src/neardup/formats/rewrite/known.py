@@ -163,8 +163,14 @@ class Known:
         """Raise InputChanged unless the documents are those of ``rows[part]``."""
         if len(documents) != part.stop - part.start:  # one of them can no longer be read
             raise self._changed()
-        same = normalize_documents(documents, self._normalize, items=self._options.item)
-        equal = np.all(fingerprints(same) == self._prints(part), axis=1)
+        wanted = self._prints(part)
+        equal = np.all(fingerprints(documents) == wanted, axis=1)
+        if not equal.all():  # most texts are in their normal form already, and making it costs more than all else here
+            at = np.flatnonzero(~equal)
+            others = normalize_documents(
+                _picked(documents, at, len(documents)), self._normalize, items=self._options.item
+            )
+            equal[at] = np.all(fingerprints(others) == wanted[at], axis=1)
         if not equal.all():
             raise self._changed(int(self.rows[part][np.argmin(equal)]))
         self._seen += len(documents)
