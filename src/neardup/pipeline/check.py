@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import numpy as np
 
@@ -27,7 +29,7 @@ SHINGLE_BYTES = 20
 
 FEW = 256
 """Pairs that are checked in the calling thread: starting others would take longer."""
-COMPARED_BYTES = 50
+COMPARED_BYTES = 64
 """Memory for each byte of the two longest documents while shingles themselves are compared."""
 TABLE_BYTES = 32
 """Memory for each shingle of the largest document while its set is built."""
@@ -67,6 +69,8 @@ class Checker:
         self.checked = 0
         self._chunk = min(CHUNK_SHINGLES, collection.space.budget.share(0.25) // (threads * SHINGLE_BYTES))
         self._rooms: list[U64] = []
+        self._large = threading.Lock()
+        """Held while texts are compared that have more than the share of a thread."""
 
     def __call__(self, left: I64, right: I64, threshold: float) -> F64:
         """Exact similarity of each pair by the measure of the spec, or -1 where it is below the threshold.
@@ -128,16 +132,17 @@ class Checker:
         need = int(lengths.sum()) + COMPARED_BYTES * int(lengths[-2:].sum())
         if need > self.collection.space.budget.work:
             raise TooLargeError(chunk.docs[np.argsort(counts)[-2:]], need)
-        found: list[bytes] = []
-        for documents, local, _ in self.collection.texts.parts(rows):
-            found += [documents.blob(at) for at in local.tolist()]
         checked = similarity[near]
-        verify_stage.compare_shingles(
-            Documents.from_bytes(found),
-            *(place[: near.size], place[near.size :], self.hasher, checked),
-            threshold=threshold,
-            is_containment=self.collection.spec.measure == CONTAINMENT,
-        )
+        with self._large if need > self._chunk * SHINGLE_BYTES else nullcontext():
+            found: list[bytes] = []
+            for documents, local, _ in self.collection.texts.parts(rows):
+                found += [documents.blob(at) for at in local.tolist()]
+            verify_stage.compare_shingles(
+                Documents.from_bytes(found),
+                *(place[: near.size], place[near.size :], self.hasher, checked),
+                threshold=threshold,
+                is_containment=self.collection.spec.measure == CONTAINMENT,
+            )
         similarity[near] = checked
 
     def _room(self, size: int) -> U64:
