@@ -225,6 +225,51 @@ def _told(final: Path) -> str:
     return f"an earlier run was stopped while its outputs got their names; those that were left have them now: {final}"
 
 
+def forged(folder: Path, rename: list, journals: list | None = None) -> Path:
+    """A journal that says that a dead process of long ago had one rename left."""
+    journal = folder / ".neardup-1-feed.names"
+    outputs = [str(folder / "clean.jsonl")]
+    head = {"neardup": "names", "format": 1, "process": [2**22 + 1, 0], "outputs": outputs, "journals": journals or []}
+    journal.write_text(json.dumps(head) + "\n" + json.dumps(rename) + "\n1\n")
+    return journal
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="only POSIX tells who wrote a file")
+def test_a_journal_of_another_user_is_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "loot").write_text("loot")
+    forged(tmp_path, [str(tmp_path / "loot"), str(tmp_path / "mine"), False])
+    plain = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: plain + 1)
+    assert mend([str(tmp_path / "clean.jsonl")]) == []
+    assert not (tmp_path / "mine").exists()
+    monkeypatch.setattr(os, "geteuid", lambda: plain)
+    assert len(mend([str(tmp_path / "clean.jsonl")])) == 1
+    assert (tmp_path / "mine").read_text() == "loot"
+
+
+def test_a_journal_moves_nothing_to_another_folder_and_takes_away_journals_only(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "loot").write_text("loot")
+    (tmp_path / "precious").write_text("mine")
+    forged(tmp_path / "a", [str(tmp_path / "a" / "loot"), str(tmp_path / "precious"), False])
+    with pytest.raises(OutputError, match="cannot be read"):
+        mend([str(tmp_path / "a" / "clean.jsonl")])
+    place = str(tmp_path / "a" / "named")
+    forged(tmp_path / "a", [str(tmp_path / "a" / "loot"), place, False], [str(tmp_path / "precious")])
+    assert len(mend([str(tmp_path / "a" / "clean.jsonl")])) == 1
+    assert (tmp_path / "precious").read_text() == "mine"
+
+
+@pytest.mark.parametrize("missing", ["process", "outputs", "journals"])
+def test_a_journal_without_a_field_is_damaged(tmp_path: Path, missing: str) -> None:
+    journal = forged(tmp_path, [str(tmp_path / "x"), str(tmp_path / "y"), False])
+    head, rest = journal.read_text().split("\n", 1)
+    kept = {name: value for name, value in json.loads(head).items() if name != missing}
+    journal.write_text(json.dumps(kept) + "\n" + rest)
+    with pytest.raises(OutputError, match="cannot be read"):
+        mend([str(tmp_path / "clean.jsonl")])
+
+
 @pytest.mark.parametrize("kept", [0, 20, -2, -30])
 def test_a_damaged_journal_is_told(folder: Path, kept: int) -> None:
     step = next(step for step in range(50) if _is_mixed_after(folder, step))

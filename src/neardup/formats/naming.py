@@ -5,6 +5,9 @@ name, and what it is to be called. It goes when all have their names. A later ru
 the journal, and no process at work on it, makes the renames that are left and says so. Only forward: what an output
 was before is gone with its rename, and all that still waits was complete and on disk before the first.
 
+A journal says what is to be renamed, so one that another user wrote, in a folder that several may write to, is not
+looked at, and each rename stays in its folder.
+
 Here: ``Rename``, ``give_names``, ``mend``. What is collected for that moment, and what happens on an error before it,
 is in ``atomic``.
 """
@@ -208,12 +211,21 @@ def mend(outputs: Iterable[str]) -> list[str]:
 
 
 def _journals_in(folder: str) -> list[str]:
+    """Journals of this user."""
     try:
         with os.scandir(folder) as entries:
-            names = [e.name for e in entries if e.name.startswith(_PREFIX) and e.name.endswith(_SUFFIX)]
+            found = [e for e in entries if e.name.startswith(_PREFIX) and e.name.endswith(_SUFFIX)]
+            names = [entry.name for entry in found if _is_own(entry)]
     except OSError:
         return []  # what is wrong with the folder is said when an output is tried there
     return [os.path.join(folder, name) for name in sorted(names)]
+
+
+def _is_own(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a file that this user wrote; Windows does not tell who did."""
+    if not entry.is_file(follow_symlinks=False):
+        return False
+    return not hasattr(os, "geteuid") or entry.stat(follow_symlinks=False).st_uid == os.geteuid()
 
 
 def _head(journal: str) -> dict[str, Any] | None:
@@ -226,6 +238,8 @@ def _head(journal: str) -> dict[str, Any] | None:
     except (OSError, ValueError) as exc:
         raise _damaged(journal) from exc
     if not isinstance(head, dict) or head.get("neardup") != "names" or head.get("format") != _FORMAT:
+        raise _damaged(journal)
+    if not all(isinstance(head.get(name), list) for name in ("process", "outputs", "journals")):
         raise _damaged(journal)
     return head
 
@@ -251,7 +265,10 @@ def _finish(journal: str, copies: list[str]) -> list[str]:
             for line in stream:
                 entry = json.loads(line)
                 if isinstance(entry, list):
-                    yield Rename(*entry)
+                    rename = Rename(*entry)
+                    if os.path.dirname(rename.temporary) != os.path.dirname(rename.final):
+                        raise ValueError("a rename leads to another folder")
+                    yield rename
 
     try:
         with open(journal, "rb") as stream:
@@ -269,7 +286,7 @@ def _finish(journal: str, copies: list[str]) -> list[str]:
             f"an earlier run was stopped while its outputs got their names, and {exc.filename} cannot get its own: "
             f"{exc.strerror or exc}. Free the name, or delete {journal} to leave the outputs as they are."
         ) from exc
-    _remove([*copies, journal])
+    _remove([*(copy for copy in copies if os.path.basename(copy) == os.path.basename(journal)), journal])
     if not left:
         return []
     more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
