@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from neardup.shown import shown_path
+
 __all__ = [
     "BESIDE",
     "FOLDER",
@@ -118,7 +120,7 @@ class Passing:
     def table(self) -> tuple[PassedOver, ...]:
         """What was counted, the most frequent first."""
         return together(
-            PassedOver(reason, suffix, count, _as_text(path), _cure(reason, suffix))
+            PassedOver(reason, suffix, count, shown_path(path), _cure(reason, suffix))
             for (reason, suffix), (count, path) in self._found.items()
         )
 
@@ -141,11 +143,6 @@ def suffix_of(path: str) -> str:
     if last in _PACKED and _SUFFIX.fullmatch(inner):
         return inner + last
     return last if _SUFFIX.fullmatch(last) else ""
-
-
-def _as_text(path: str) -> str:
-    """A path as valid Unicode; ``formats.folder.shown_path`` does the same."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def conversion(suffix: str) -> str | None:

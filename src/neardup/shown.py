@@ -8,9 +8,10 @@ are no business of this module: they go out as they are, unless a terminal takes
 from __future__ import annotations
 
 import codecs
+import os
 import unicodedata
 
-__all__ = ["FITTED", "NARROW", "fitted", "is_hidden", "shown"]
+__all__ = ["FITTED", "NARROW", "fitted", "is_hidden", "shown", "shown_path"]
 
 FITTED = "neardup.fitted"
 """Name of an error handler of codecs: what an encoding has not is spelled in ASCII, signs of ours as people do."""
@@ -45,6 +46,14 @@ def shown(value: object) -> str:
     if text.isprintable() and _BLANK.isdisjoint(text):
         return text
     return "".join(_escape(char) if is_hidden(char) else char for char in text)
+
+
+def shown_path(path: str) -> str:
+    """The path as valid Unicode: bytes of a name that are no UTF-8 are written as ``\\xff``.
+
+    This is data, such as an id, and keeps control characters; for people's eyes ``shown`` escapes them.
+    """
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def fitted(text: str, encoding: str | None) -> str:

@@ -321,3 +321,16 @@ def test_importing_the_package_imports_no_library() -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_an_output_that_cannot_be_is_told_before_numba_is_loaded() -> None:
+    """Known bad: comparing texts in the spool, whose folder names of outputs come by, loaded it for every slip."""
+    code = (
+        "import sys\nfrom neardup.cli import main\n"
+        "try: main(['find', 'x.jsonl', '-o', 'pairs.unknown'])\n"
+        "except SystemExit as end: assert end.code in (1, 2)\n"
+        "assert 'numba' not in sys.modules\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

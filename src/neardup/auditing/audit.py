@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from neardup.auditing.measured import Measured
 from neardup.auditing.outcome import Audit, judge
@@ -18,14 +17,12 @@ from neardup.pipeline.observe import Silent
 from neardup.pipeline.run import Search
 from neardup.pipeline.truth import Truth, draw, find_truth
 from neardup.runs import Run
-from neardup.types import I64, Pairs
+from neardup.types import I64, Mask, Pairs
 
 __all__ = ["audit_search", "check_sample"]
 
 BOTH_SIDES = 3
 """Of two collections: what the sides of the two documents of a pair come to when it lies across."""
-
-Mask = NDArray[np.bool_]
 
 
 def audit_search(

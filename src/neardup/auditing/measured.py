@@ -16,7 +16,7 @@ from neardup.params import Spec
 from neardup.stages.cluster import Components
 from neardup.tuning import filter_loss, s_curve
 from neardup.tuning.intervals import binomial_tail, blended_effect, design_effect, wilson
-from neardup.types import F64, I32, I64, Pairs
+from neardup.types import F64, I32, I64, Mask, Pairs
 
 __all__ = ["Measured", "expected_recall"]
 
@@ -28,8 +28,6 @@ COMMON = 0.004
 """Correlation of the misses of any two pairs: all of a search share its hash functions, and shingles that are common in
 the collection make that felt. Over hash seeds it is 0.001 on long texts and 0.004 on titles of a line, the most that
 was measured (benchmarks/audit_seeds.py --hash-seeds); without it 2 of 320 kept promises were called broken."""
-
-Mask = NDArray[np.bool_]
 
 
 def expected_recall(similarity: F64, spec: Spec) -> F64:

@@ -15,12 +15,12 @@ from typing import IO
 import numpy as np
 
 from neardup.errors import InputError
+from neardup.formats.line_cuts import NEWLINE
 from neardup.formats.streams import LineBlock
 from neardup.types import SLACK
 
 __all__ = ["Ahead"]
 
-_NEWLINE = 10
 _NOTHING = np.empty(0, dtype=np.uint8)
 """No view of a block, which would keep it in memory."""
 
@@ -75,7 +75,7 @@ class Ahead:
 
     def _stored(self, block: LineBlock, place: int) -> LineBlock:
         assert self._file is not None
-        data = np.full(block.size + SLACK, _NEWLINE, dtype=np.uint8)
+        data = np.full(block.size + SLACK, NEWLINE, dtype=np.uint8)
         self._file.seek(place)
         data[: block.size] = np.frombuffer(self._file.read(block.size), dtype=np.uint8)
         return replace(block, data=data)

@@ -21,8 +21,8 @@ from types import TracebackType
 from typing import BinaryIO
 
 from neardup.errors import OutputError
-from neardup.formats.folder import shown_path
 from neardup.formats.naming import Rename, Renames, UnfinishedError, give_names
+from neardup.shown import shown_path
 
 __all__ = ["AtomicFiles", "check_target", "left_behind", "output_error", "remove_parts", "temporary_name"]
 

@@ -18,12 +18,11 @@ from neardup.formats.arrays import flags
 from neardup.formats.items import split_documents
 from neardup.formats.source import BATCH_BYTES, Faults
 from neardup.kernels.delimited import copy_fields
-from neardup.types import SLACK, Batch, Documents
+from neardup.types import SLACK, Batch, Documents, Mask
 
 __all__ = ["Columns", "documents_from", "gather", "make_batch", "text_cuts", "undecodable"]
 
 I64 = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(slots=True)

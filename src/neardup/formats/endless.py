@@ -14,7 +14,7 @@ import numpy as np
 
 from neardup.formats.ahead import Ahead
 from neardup.formats.layout import Layout
-from neardup.formats.line_cuts import LAST
+from neardup.formats.line_cuts import LAST, NEWLINE
 from neardup.formats.streams import LineBlock
 from neardup.kernels.delimited import ENDED, GOES_ON, QUOTED, START, follow_record, unclosed_field
 from neardup.types import I64, U8
@@ -23,7 +23,6 @@ __all__ = ["MAX_RECORD", "Passed", "pass_line", "pass_record"]
 
 MAX_RECORD = 512 << 20
 """Bytes after which a quote still open counts as never closed."""
-_NEWLINE = 10
 
 
 @dataclass(slots=True)
@@ -40,7 +39,7 @@ class Passed:
         """Pass over the first ``at`` bytes of a block, with the end of the record behind them or not."""
         lines = block.lines
         if is_end and at < block.size:
-            lines = int(np.count_nonzero(block.data[:at] == _NEWLINE))
+            lines = int(np.count_nonzero(block.data[:at] == NEWLINE))
             self.left = replace(
                 block,
                 data=block.data[at:],

@@ -9,7 +9,6 @@ some are protected, damaged or scanned, and that is no mistake in the data. A ba
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,10 +24,10 @@ from neardup.formats.items import split_items
 from neardup.formats.source import BATCH_BYTES, Faults, ReadOptions, Task, TooLarge, sized
 from neardup.formats.streams import ByteStream, read_all
 from neardup.formats.suffixes import stored_codec
-from neardup.shown import shown
+from neardup.shown import shown, shown_path
 from neardup.types import Alone, Batch, Documents, NeedsRoom
 
-__all__ = ["FilesSource", "TextFile", "shown_path"]
+__all__ = ["FilesSource", "TextFile"]
 
 _FILE_BYTES = 512
 """What a file counts for beside its bytes when batches are cut: opening one takes its time."""
@@ -165,11 +164,3 @@ class FilesSource:
 
 def _is_packed(file: TextFile) -> bool:
     return not file.is_document and file.stream is None and stored_codec(file.path) is not None
-
-
-def shown_path(path: str) -> str:
-    """The path as valid Unicode: bytes of a name that are no UTF-8 are written as ``\\xff``.
-
-    This is data, such as an id, and keeps control characters; for people's eyes ``neardup.shown`` escapes them.
-    """
-    return os.fsencode(path).decode("utf-8", "backslashreplace")

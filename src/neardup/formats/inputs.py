@@ -14,7 +14,7 @@ from typing import Any
 
 from neardup.errors import InputError, did_you_mean
 from neardup.formats.arrow_objects import ObjectSource, is_arrow_object
-from neardup.formats.folder import FilesSource, shown_path
+from neardup.formats.folder import FilesSource
 from neardup.formats.hf import DatasetSource
 from neardup.formats.python import PythonSource
 from neardup.formats.resolve import INPUT_FORMATS, Resolver, suffix_format
@@ -23,6 +23,7 @@ from neardup.formats.stamps import Stamps
 from neardup.formats.streams import text_codec
 from neardup.params import BOILERPLATE
 from neardup.passed import PassedOver, together
+from neardup.shown import shown_path
 
 __all__ = ["INPUT_FORMATS", "Reader", "open_inputs"]
 

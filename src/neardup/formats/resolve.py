@@ -27,7 +27,7 @@ from neardup.errors import InputError, did_you_mean
 from neardup.formats.arrow import IpcSource, OpenFile, ParquetSource
 from neardup.formats.delimited import DelimitedSource
 from neardup.formats.documents import DOCUMENT_SUFFIXES
-from neardup.formats.folder import FilesSource, TextFile, shown_path
+from neardup.formats.folder import FilesSource, TextFile
 from neardup.formats.hf import DATASET, DICT_FILE, INFO_FILE, STATE_FILE, DatasetSource, dataset_folders, open_dataset
 from neardup.formats.jsonl import JsonlSource
 from neardup.formats.lines import LinesSource
@@ -35,6 +35,7 @@ from neardup.formats.source import ReadOptions, Source
 from neardup.formats.streams import ByteStream, open_bytes, read_all
 from neardup.formats.walk import DEFAULT_GLOBS, TEXT_GLOBS, Found, common_suffix, glob_files, look_at, walk_folder
 from neardup.passed import BESIDE, Passing, conversion
+from neardup.shown import shown_path
 
 __all__ = ["DOCUMENT", "INPUT_FORMATS", "Resolver", "suffix_format"]
 

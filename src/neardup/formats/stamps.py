@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from neardup.formats.folder import shown_path
+from neardup.shown import shown_path
 from neardup.types import I64
 
 __all__ = ["Stamps"]

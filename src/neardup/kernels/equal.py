@@ -7,10 +7,9 @@ import numpy as np
 from neardup.kernels._bits import peek64
 from neardup.kernels._jit import kernel, part
 from neardup.kernels.hashing import BYTE, CHAR, CHUNK, ITEM, SEPARATOR, STATE, WORD, _in_word, _next, fill
+from neardup.kernels.stored import ALL
 
 __all__ = ["colliding", "equal_bytes"]
-
-ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @kernel

@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 from neardup import tuning
 from neardup.errors import InputError
 from neardup.formats.filed import FiledPairs
-from neardup.formats.folder import shown_path
 from neardup.pipeline import run as pipeline
 from neardup.pipeline.check import Checker
 from neardup.pipeline.collect import collect
@@ -30,6 +29,7 @@ from neardup.pipeline.pairs import PairStore
 from neardup.pipeline.run import Found, Search, Tally
 from neardup.result import Summary
 from neardup.runs import Run, make_summary
+from neardup.shown import shown_path
 from neardup.types import F64, I32, I64
 
 __all__ = ["Ground", "from_pairs", "from_search"]

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from neardup.errors import InputChanged, InputError
 from neardup.formats.inputs import Reader, files_of
@@ -32,8 +31,6 @@ _OPENING_BYTES = 2000
 _MADE_OF = {ord(char): point for point, char in enumerate("\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f\x85\xa0\u1680", 0xE000)}
 _MADE_OF[ord(" ")] = 0x2423  # the sign for a space
 """What stands for white space inside an item, where white space parts items."""
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(slots=True)

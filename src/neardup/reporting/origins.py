@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.errors import InputError
-from neardup.formats.folder import FilesSource, shown_path
+from neardup.formats.folder import FilesSource
 from neardup.formats.source import Source
 from neardup.runs import Run
+from neardup.shown import shown_path
 from neardup.types import I64
 
 __all__ = ["MOST_SOURCES", "Origins", "check_pattern", "find_origins"]

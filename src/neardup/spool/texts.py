@@ -11,7 +11,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels.equal import equal_bytes
 from neardup.spool.columns import FileColumn, MemoryColumn
 from neardup.spool.files import STAGE, SpoolFile
 from neardup.types import I64, SLACK, U8, Documents, Mask
@@ -285,6 +284,8 @@ def _runs(left: I64, lengths: I64, room: int) -> Iterator[slice]:
 
 def _equal(first: I64, second: I64, lengths: I64) -> Mask:
     """Whether the bytes at pairs of addresses are the same; the caller keeps what lies there."""
+    from neardup.kernels.equal import equal_bytes  # here: whoever checks names of outputs needs no numba
+
     equal = np.empty(lengths.size, dtype=np.bool_)
     equal_bytes(first, second, lengths, equal)
     return equal

@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from neardup.kernels import postings as kernels
 from neardup.kernels.postings import PAGE, RUN_FIELDS
-from neardup.types import I32, I64, U8, U32, U64
+from neardup.types import I32, I64, U8, U32, U64, Mask
 
 __all__ = [
     "PAGE",
@@ -32,7 +31,6 @@ __all__ = [
     "without",
 ]
 
-Mask = NDArray[np.bool_]
 DIRECTORY_SHARE = 3
 """A directory entry stands for 2**3 to 2**4 postings."""
 

@@ -19,9 +19,9 @@ import pyarrow as pa
 from neardup.errors import InputError
 from neardup.formats.arrow import Batches, ColumnarSource, ipc_batches
 from neardup.formats.arrow_columns import Chosen, choose_columns
-from neardup.formats.folder import shown_path
 from neardup.formats.mapped import map_file
 from neardup.formats.source import ReadOptions, Task
+from neardup.shown import shown_path
 
 __all__ = [
     "CURE",

@@ -24,7 +24,6 @@ import pyarrow as pa
 
 from neardup.errors import InputError, OutputError
 from neardup.formats.atomic import AtomicFiles, output_error
-from neardup.formats.folder import shown_path
 from neardup.formats.hf.folders import (
     DICT_FILE,
     INFO_FILE,
@@ -41,6 +40,7 @@ from neardup.formats.rewrite import Annotation, Written
 from neardup.formats.rewrite.columnar import Editor
 from neardup.formats.rewrite.known import Known
 from neardup.formats.rewrite.model import I64, Tally
+from neardup.shown import shown_path
 
 __all__ = ["rewrite_dataset", "rewrite_dataset_dict"]
 

@@ -19,12 +19,11 @@ from neardup.formats.rewrite.model import I64
 from neardup.formats.source import RecordLimit
 from neardup.formats.streams import ByteStream
 from neardup.kernels.delimited import copy_fields, line_stops
-from neardup.types import SLACK
+from neardup.types import SLACK, Mask
 
 __all__ = ["Block", "Mask", "Room", "blocks", "inserted", "read_code"]
 
 U8 = NDArray[np.uint8]
-Mask = NDArray[np.bool_]
 
 BLOCK_BYTES = 1 << 22
 """Bytes of a block; more only where one line is longer. A multiple of every code unit."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from neardup.errors import InputError
 from neardup.formats.atomic import AtomicFiles
-from neardup.formats.folder import FilesSource, shown_path
+from neardup.formats.folder import FilesSource
 from neardup.formats.hf import DatasetSource, rewrite_dataset, rewrite_dataset_dict
 from neardup.formats.resolve import DOCUMENT
 from neardup.formats.rewrite.files import check_annotatable
@@ -20,6 +20,7 @@ from neardup.formats.rewrite.model import I64, Annotation
 from neardup.formats.rewrite.outputs import OutputSet
 from neardup.formats.rewrite.writer import CleanWriter
 from neardup.formats.source import ReadOptions, Source
+from neardup.shown import shown_path
 
 __all__ = ["check_collection", "write_collection"]
 

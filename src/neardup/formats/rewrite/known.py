@@ -19,6 +19,7 @@ from neardup.formats.arrow_columns import choose_columns, read_rows
 from neardup.formats.batches import documents_from, gather
 from neardup.formats.delimited import DelimitedSource
 from neardup.formats.jsonl import JsonlSource
+from neardup.formats.line_cuts import NEWLINE
 from neardup.formats.lines import LinesSource
 from neardup.formats.rewrite.blocks import Block, Room
 from neardup.formats.rewrite.feed import Records
@@ -32,7 +33,6 @@ from neardup.types import SLACK, U64, Batch, Documents
 
 __all__ = ["Known"]
 
-_NEWLINE = 10
 _FIRST = 16
 """Lines that are looked at for the names of fields before all of a block are."""
 
@@ -150,7 +150,7 @@ class Known:
             raw = text.encode("utf-8", "surrogatepass")
             size = len(raw)
             data = np.frombuffer(bytearray(raw + bytes(SLACK)), dtype=np.uint8)
-        data[size : size + SLACK] = _NEWLINE
+        data[size : size + SLACK] = NEWLINE
         return LineBlock(data, size, lines.size, 1, 0)
 
     def _among(self, first: int, end: int) -> slice:

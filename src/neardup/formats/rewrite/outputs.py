@@ -16,13 +16,13 @@ from pathlib import Path
 
 from neardup.errors import InputError
 from neardup.formats.atomic import check_target, output_error
-from neardup.formats.folder import shown_path
 from neardup.formats.resolve import DOCUMENT, suffix_format
 from neardup.formats.rewrite.blocks import read_code
 from neardup.formats.rewrite.feed import records_of
 from neardup.formats.rewrite.files import check_lasting
 from neardup.formats.source import ReadOptions
 from neardup.formats.streams import open_bytes, stored_codec
+from neardup.shown import shown_path
 
 __all__ = ["STDOUT", "OutputSet", "Target"]
 
