@@ -24,14 +24,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup import tuning
-from neardup.auditing import Measured, audit_search
-from neardup.auditing.outcome import CHANCE
-from neardup.formats import open_inputs
+from neardup.engine.observe import Silent
+from neardup.engine.run import Search
+from neardup.inputs.reader import open_inputs
 from neardup.params import Spec
-from neardup.pipeline.observe import Silent
-from neardup.pipeline.run import Search
-from neardup.pipeline.truth import draw, find_truth
-from neardup.runs import Run, check_threads
+from neardup.session import Run, check_threads
+from neardup.tasks.audit.audit import audit_search
+from neardup.tasks.audit.measured import Measured
+from neardup.tasks.audit.outcome import CHANCE
+from neardup.tasks.audit.truth import draw, find_truth
 from neardup.types import I64, Pairs
 
 Mask = NDArray[np.bool_]

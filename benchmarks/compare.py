@@ -176,7 +176,7 @@ def warm_up(args: argparse.Namespace) -> None:
 
 
 def take_turns(turns: list[Program], runs: int, cores: str) -> None:
-    """Run the programs ``runs`` times each, the order reversed every other time."""
+    """Run the programs ``session`` times each, the order reversed every other time."""
     for number in range(runs):
         for program in turns if number % 2 == 0 else turns[::-1]:
             run = measure(program.command, cores)

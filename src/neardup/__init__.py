@@ -16,17 +16,6 @@ from typing import TYPE_CHECKING, Any
 from neardup._version import __version__
 
 if TYPE_CHECKING:
-    from neardup.api.audit import audit
-    from neardup.api.clean import dedup
-    from neardup.api.compare import compare
-    from neardup.api.explain import explain
-    from neardup.api.figures import figures
-    from neardup.api.measures import SketchSet, estimate, jaccard, shingle, sketch
-    from neardup.api.plan import plan
-    from neardup.api.report import report
-    from neardup.api.search import find
-    from neardup.auditing import Audit, AuditBin
-    from neardup.comparing import Comparison
     from neardup.errors import (
         FormatError,
         IndexLocked,
@@ -39,14 +28,25 @@ if TYPE_CHECKING:
         SpecMismatch,
         SpoolError,
     )
-    from neardup.explaining.model import Explanation
     from neardup.index import Added, Admission, ContainedHit, Hit, Index, IndexInfo, Stored, Verified
     from neardup.params import Bands, Keep, Normalize, Shingle, Spec
     from neardup.passed import PassedOver
-    from neardup.planning import Plan
-    from neardup.reporting import Reported
     from neardup.result import Cleaned, CleanSummary, Result, SourceShare, Summary
     from neardup.stages.sketch import minhash
+    from neardup.tasks.audit.outcome import Audit, AuditBin
+    from neardup.tasks.audit.public import audit
+    from neardup.tasks.compare.model import Comparison
+    from neardup.tasks.compare.public import compare
+    from neardup.tasks.dedup.public import dedup
+    from neardup.tasks.explain.model import Explanation
+    from neardup.tasks.explain.public import explain
+    from neardup.tasks.figures.public import figures
+    from neardup.tasks.find import find
+    from neardup.tasks.measures import SketchSet, estimate, jaccard, shingle, sketch
+    from neardup.tasks.plan.plan import Plan
+    from neardup.tasks.plan.public import plan
+    from neardup.tasks.report.build import Reported
+    from neardup.tasks.report.public import report
     from neardup.tuning import choose_bands, s_curve
 
 __all__ = [
@@ -105,17 +105,17 @@ __all__ = [
 ]
 
 _HOME = {
-    "api.audit": ("audit",),
-    "api.clean": ("dedup",),
-    "api.compare": ("compare",),
-    "api.explain": ("explain",),
-    "api.figures": ("figures",),
-    "api.measures": ("SketchSet", "estimate", "jaccard", "shingle", "sketch"),
-    "api.plan": ("plan",),
-    "api.report": ("report",),
-    "api.search": ("find",),
-    "auditing": ("Audit", "AuditBin"),
-    "comparing": ("Comparison",),
+    "tasks.audit.public": ("audit",),
+    "tasks.dedup.public": ("dedup",),
+    "tasks.compare.public": ("compare",),
+    "tasks.explain.public": ("explain",),
+    "tasks.figures.public": ("figures",),
+    "tasks.measures": ("SketchSet", "estimate", "jaccard", "shingle", "sketch"),
+    "tasks.plan.public": ("plan",),
+    "tasks.report.public": ("report",),
+    "tasks.find": ("find",),
+    "tasks.audit.outcome": ("Audit", "AuditBin"),
+    "tasks.compare.model": ("Comparison",),
     "errors": (
         "FormatError",
         "IndexLocked",
@@ -128,13 +128,13 @@ _HOME = {
         "SpecMismatch",
         "SpoolError",
     ),
-    "explaining.model": ("Explanation",),
+    "tasks.explain.model": ("Explanation",),
     "index": ("Added", "Admission", "ContainedHit", "Hit", "Index", "IndexInfo", "Stored", "Verified"),
     "params": ("Bands", "Keep", "Normalize", "Shingle", "Spec"),
     "tuning": ("choose_bands", "s_curve"),
     "passed": ("PassedOver",),
-    "planning": ("Plan",),
-    "reporting": ("Reported",),
+    "tasks.plan.plan": ("Plan",),
+    "tasks.report.build": ("Reported",),
     "result": ("CleanSummary", "Cleaned", "Result", "SourceShare", "Summary"),
     "stages.sketch": ("minhash",),
 }

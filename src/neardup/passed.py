@@ -1,6 +1,6 @@
 """What a folder holds and a run does not read: counted by reason and suffix, with what to do about it, and in words.
 
-Finding it is in ``formats.walk`` and ``formats.resolve``. Everything in a folder is a document, a bad record, or here.
+Finding it is in ``inputs.walk`` and ``inputs.resolve``. Everything in a folder is a document, a bad record, or here.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Names of files, ids, columns and values, and what other libraries say, may hold anything. The rule which characters
 are hidden, or would steer a terminal, is here, and is the same for messages, tables and texts that are compared. Data
-are no business of this module: they go out as they are, unless a terminal takes them (``formats.stdout``).
+are no business of this module: they go out as they are, unless a terminal takes them (``outputs.stdout``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The arrays that travel between stages: frozen, checked once, no behaviour beyond their shape.
 
 Here: ``Documents``, ``Batch``, ``Fault``, ``ShingleSets``, ``Signatures``, ``Pairs``. Reading files
-into batches is in ``formats``; what turns one into the next is in ``stages``.
+into batches is in ``inputs``; what turns one into the next is in ``stages``.
 """
 
 from __future__ import annotations

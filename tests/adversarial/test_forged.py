@@ -15,11 +15,11 @@ from tests.adversarial.forging import crowding_items, forged, solved_words, weak
 from tests.twins import hashing
 
 import neardup
+from neardup.engine.reading import copies
 from neardup.kernels._jit import kernel
 from neardup.kernels.hashing import CHUNK, STATE
 from neardup.kernels.verify import _fill_table
 from neardup.params import Shingle
-from neardup.pipeline import copies
 from neardup.stages import sketch as sketch_stage
 from neardup.stages.shingle import Hasher
 from neardup.types import Documents
@@ -75,7 +75,7 @@ def test_a_run_that_is_resumed_tells_a_forgery_too(
         raise RuntimeError("killed here")
 
     with monkeypatch.context() as patched:
-        patched.setattr(f"neardup.pipeline.run.{step}", die)
+        patched.setattr(f"neardup.engine.run.{step}", die)
         with pytest.raises(RuntimeError, match="killed here"):
             neardup.find(source, workdir=tmp_path / "work", **how)
     found = neardup.find(source, workdir=tmp_path / "work", resume=True, **how).pairs.to_pylist()

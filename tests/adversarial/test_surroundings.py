@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from tests.adversarial.command import LIMIT, environment, line, write_jsonl
 
+from neardup.engine import space
 from neardup.kernels import _jit, compiling_note, is_compiled
-from neardup.pipeline import space
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits and devices of POSIX")
 needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no /proc here")

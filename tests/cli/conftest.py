@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from neardup.cli import main
 from neardup.params import Bands, Normalize, Shingle, Spec
-from neardup.runs import Run
+from neardup.session import Run
 from neardup.types import Fault
 
 SPEC = Spec(

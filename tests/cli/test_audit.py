@@ -11,10 +11,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import neardup
-from neardup import auditing, tuning
+from neardup import tuning
 from neardup.cli import audit as module
 from neardup.cli import main
-from neardup.pipeline import run as pipeline
+from neardup.engine import run as pipeline
+from neardup.tasks.audit import audit as auditing
 
 ABSTRACTS = Path(__file__).parents[2] / "examples" / "abstracts.jsonl"
 

@@ -13,8 +13,8 @@ from tests.oracles.compare import SGR, read_coloured
 from tests.properties.test_compare import assert_harmless
 
 import neardup
-from neardup.api.compare import compare
 from neardup.cli import Commands
+from neardup.tasks.compare.public import compare
 
 A = "The quick brown fox jumps over the lazy dog.\nThen it sleeps.\n"
 B = "See: the quick brown fox jumps over a lazy dog.\nThen it wakes up.\n"

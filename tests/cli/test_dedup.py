@@ -15,12 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from neardup import runs
-from neardup.cleaning import run as cleaning_run
+from neardup import session
 from neardup.cli import main
 from neardup.cli.summary import ALARM, clean_lines, percent
 from neardup.cli.voice import say
 from neardup.errors import SpoolError
+from neardup.tasks.dedup import run as cleaning_run
 
 Cli = Callable[..., Result]
 
@@ -246,7 +246,7 @@ def test_wrong_usage_is_told_before_the_search(
     if "--protect" in args and "x.jsonl" in args[-1]:
         (tmp_path / "x.jsonl").write_text(jsonl(MORE))
     before = sorted(tmp_path.rglob("*"))
-    monkeypatch.setattr(runs.Run, "search", lambda run: pytest.fail("the search began"))
+    monkeypatch.setattr(session.Run, "search", lambda run: pytest.fail("the search began"))
     result = dedup(*args)
     assert result.exit_code == 2, result.stderr
     assert words in " ".join(result.stderr.split())
@@ -269,7 +269,7 @@ def test_what_cannot_be_done_is_told_before_the_search(
     dedup: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: list[str], words: str
 ) -> None:
     before = sorted(tmp_path.rglob("*"))
-    monkeypatch.setattr(runs.Run, "search", lambda run: pytest.fail("the search began"))
+    monkeypatch.setattr(session.Run, "search", lambda run: pytest.fail("the search began"))
     result = dedup(*args)
     assert result.exit_code == 1, result.stderr
     assert words in result.stderr
@@ -334,13 +334,13 @@ def test_an_interrupted_run_goes_on_and_is_gone_afterwards(
 
 def test_work_goes_beside_the_output(dedup: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     places = []
-    real = runs.Run.search
+    real = session.Run.search
 
-    def noted(run: runs.Run) -> Any:
+    def noted(run: session.Run) -> Any:
         places.append((str(run.spill_to), run.workdir))
         return real(run)
 
-    monkeypatch.setattr(runs.Run, "search", noted)
+    monkeypatch.setattr(session.Run, "search", noted)
     for output in ("clean/", "x.jsonl", "-"):
         assert dedup("a.jsonl", "-o", output).exit_code == 0
     assert dedup("a.jsonl", "--dry-run", "--removed", "r.csv").exit_code == 0

@@ -17,7 +17,7 @@ import pytest
 BUSY = """
 import sys, time
 from concurrent.futures import ThreadPoolExecutor
-from neardup.runs import Run
+from neardup.session import Run
 def find(run, link):
     with ThreadPoolExecutor(8) as pool:
         waiting = [pool.submit(time.sleep, 60) for _ in range(50)]
@@ -30,7 +30,7 @@ main(["find", "docs.jsonl", *sys.argv[1:]], prog_name="neardup")
 # The command with a search that tells of its progress, and so can be stopped in order.
 TALKING = """
 import sys, time
-from neardup.runs import Run
+from neardup.session import Run
 def find(run, link):
     print("searching", file=sys.stderr, flush=True)
     while True:
@@ -44,7 +44,7 @@ main(["find", "docs.jsonl", *sys.argv[1:]], prog_name="neardup")
 MANY = """
 import sys, types
 import pyarrow as pa
-from neardup.runs import Run
+from neardup.session import Run
 from tests.cli.conftest import SUMMARY, CLUSTERS, CROWDS
 n = 300_000
 pairs = pa.table({"id_a": list(range(n)), "id_b": list(range(1, n + 1)), "similarity": [0.9] * n})

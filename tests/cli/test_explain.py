@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from neardup.api.explain import explain
 from neardup.cli import main
+from neardup.tasks.explain.public import explain
 
 
 def run(*args: str, **options: object) -> Result:

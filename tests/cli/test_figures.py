@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from neardup import drawing
 from neardup.cli import main
 from neardup.cli.figures import FIGURE_FORMATS, FIGURE_NAMES
-from neardup.reports.style import FORMATS
+from neardup.tasks.figures import sheets
+from neardup.tasks.figures.style import FORMATS
 
 pytest.importorskip("matplotlib")
 
@@ -33,7 +33,7 @@ def documents(tmp_path: Path) -> Path:
 
 
 def test_the_command_knows_the_figures_and_formats() -> None:
-    assert tuple(drawing.FIGURES) == FIGURE_NAMES
+    assert tuple(sheets.FIGURES) == FIGURE_NAMES
     assert FORMATS == FIGURE_FORMATS
 
 
@@ -90,7 +90,7 @@ def test_without_matplotlib_the_install_line_is_told_before_anything_is_read(com
 
 def test_no_screen_is_looked_for(tmp_path: Path) -> None:
     code = (
-        "import sys; from neardup.api.figures import figures\n"
+        "import sys; from neardup.tasks.figures.public import figures\n"
         "figures(['a b c d', 'a b c d e'], output='out', only=['s-curves', 'hashes'], shingle='word:2')\n"
         "sys.exit('matplotlib.pyplot' in sys.modules)"
     )

@@ -16,7 +16,7 @@ import pytest
 from click.testing import Result
 from tests.cli.conftest import PAIRS, SPEC
 
-from neardup import runs
+from neardup import session
 from neardup.errors import InputError, SpoolError
 from neardup.types import Fault
 
@@ -299,7 +299,7 @@ def test_a_changed_input_cannot_be_gone_on_with(neardup_find: Cli, search: Any, 
 def test_another_version_cannot_go_on(neardup_find: Cli, search: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     search.error = SpoolError("the disk is full.")
     neardup_find("--workdir", "work")
-    monkeypatch.setattr(runs, "__version__", "9.9")
+    monkeypatch.setattr(session, "__version__", "9.9")
     result = neardup_find("--workdir", "work", "--resume")
     assert result.exit_code == 1
     assert 'version is "9.9" and was "0.1.0"' in result.stderr

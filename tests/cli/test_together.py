@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from neardup import cleaning
 from neardup.cli import main
 from neardup.errors import OutputError
-from neardup.formats import write
-from neardup.formats.rewrite.writer import CleanWriter
+from neardup.outputs import write
+from neardup.tasks.dedup.rewrite.writer import CleanWriter
+from neardup.tasks.dedup.run import Cleaning
 
 TEXT = "one and the same text, word for word, twice over"
 OLD = "of last week"
@@ -71,7 +71,7 @@ def test_pairs_and_clusters_are_both_new_or_both_old(folder: Path, monkeypatch: 
 def test_a_figure_that_cannot_be_drawn_leaves_pairs_and_clusters_as_they_were(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawing = pytest.importorskip("neardup.drawing")
+    drawing = pytest.importorskip("neardup.tasks.figures")
     before = contents(folder)
 
     def refuse(*_: Any) -> None:
@@ -119,7 +119,7 @@ def killed_at_name(number: int, *args: str) -> None:
     """Run a command that is killed before it gives an output the name of that number, from 0."""
     script = (
         "import os, signal, sys\n"
-        "from neardup.formats import naming\n"
+        "from neardup.outputs import naming\n"
         "plain, left = naming._rename, [int(sys.argv[1])]\n"
         "def rename(one):\n"
         "    if not left[0]: os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -177,14 +177,14 @@ def test_an_input_that_changes_while_it_is_cut_is_told_before_the_names(
     """The keeper of a document is edited when its file was copied already, with its time set back."""
     path, before = folder / "in.jsonl", contents(folder)
     told = path.stat()
-    plain = cleaning.Cleaning.check_inputs
+    plain = Cleaning.check_inputs
 
-    def check(self: cleaning.Cleaning) -> None:
+    def check(self: Cleaning) -> None:
         path.write_text(before["in.jsonl"].replace(TEXT, TEXT[::-1], 1))
         os.utime(path, ns=(told.st_atime_ns, told.st_mtime_ns))
         plain(self)
 
-    monkeypatch.setattr(cleaning.Cleaning, "check_inputs", check)
+    monkeypatch.setattr(Cleaning, "check_inputs", check)
     result = run(*DEDUP)
     assert result.exit_code == 1
     assert "in.jsonl was changed since it was read: the document at 1 is another." in result.stderr

@@ -13,10 +13,10 @@ from click.testing import CliRunner, Result
 
 import neardup
 from neardup.cli import main, options
-from neardup.formats.columns import ID_NAMES, TEXT_NAMES
-from neardup.formats.inputs import INPUT_FORMATS
-from neardup.formats.walk import DEFAULT_GLOBS
-from neardup.formats.write import OUTPUT_FORMATS
+from neardup.inputs.columns import ID_NAMES, TEXT_NAMES
+from neardup.inputs.reader import INPUT_FORMATS
+from neardup.inputs.walk import DEFAULT_GLOBS
+from neardup.outputs.write import OUTPUT_FORMATS
 
 Run = Callable[..., Result]
 

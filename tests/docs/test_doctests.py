@@ -29,7 +29,7 @@ NAMES = modules_with_examples()
 
 
 def test_the_public_modules_have_examples():
-    expected = {"neardup", "neardup.api.search", "neardup.api.measures", "neardup.tuning.curves"}
+    expected = {"neardup", "neardup.tasks.find", "neardup.tasks.measures", "neardup.tuning.curves"}
     assert expected <= set(NAMES)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 STAND_IN = """
 import os, re, signal, sys, time
-import neardup.formats.documents.child as child
+import neardup.inputs.documents.child as child
 class raw: FPDF_ERR_PASSWORD, FPDF_ERR_SECURITY = 4, 5
 class PdfiumError(Exception): pass
 class PdfDocument:

@@ -20,9 +20,9 @@ from tests.documents import making
 
 import neardup
 from neardup.cli import main
-from neardup.formats.documents import Unreadable, readers
-from neardup.formats.documents.limits import Limits
-from neardup.formats.documents.readers import Readers
+from neardup.inputs.documents import Unreadable, readers
+from neardup.inputs.documents.limits import Limits
+from neardup.inputs.documents.readers import Readers
 
 FIXTURES = Path(__file__).parent / "fixtures"
 MB = 1 << 20

@@ -11,9 +11,9 @@ import pytest
 
 pytest.importorskip("lxml")
 
-from neardup.formats.documents import Unreadable
-from neardup.formats.documents.limits import Limits
-from neardup.formats.documents.readers import Readers
+from neardup.inputs.documents import Unreadable
+from neardup.inputs.documents.limits import Limits
+from neardup.inputs.documents.readers import Readers
 
 MB = 1 << 20
 

@@ -26,10 +26,10 @@ pytest.importorskip("pypdfium2")
 from tests.documents.living import is_alive, until
 
 from neardup.errors import InputError
-from neardup.formats.documents import Unreadable, read_document, readers
-from neardup.formats.documents.limits import Limits
-from neardup.formats.documents.readers import Readers
-from neardup.formats.streams import open_bytes
+from neardup.inputs.documents import Unreadable, read_document, readers
+from neardup.inputs.documents.limits import Limits
+from neardup.inputs.documents.readers import Readers
+from neardup.inputs.streams.streams import open_bytes
 
 FIXTURES = Path(__file__).parent / "fixtures"
 MB = 1 << 20
@@ -270,7 +270,7 @@ def test_where_only_some_can_be_started_they_do(write: Callable[..., str], monke
 RUN = """
 import sys, threading
 sys.path.insert(0, {library!r})
-from neardup.formats.documents.readers import Readers
+from neardup.inputs.documents.readers import Readers
 readers = Readers()
 print(readers.read("pid.pdf"), flush=True)
 {then}

@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("lxml")
 pytest.importorskip("pypdfium2")
 
-from neardup.formats.documents import Unreadable, read_document
+from neardup.inputs.documents import Unreadable, read_document
 
 FIXTURES = Path(__file__).parent / "fixtures"
 _WORD = re.compile(r"\w+")

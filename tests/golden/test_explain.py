@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from neardup.api.explain import explain
 from neardup.cli import main
+from neardup.tasks.explain.public import explain
 
 LOREM = "Lorem Ipsum dolor sit amet"
 MATRIX = ["1010", "1001", "0101", "0101", "0101", "1010", "1010"]

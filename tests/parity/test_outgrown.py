@@ -12,10 +12,10 @@ from tests.oracles import join
 from tests.parity.test_spooled import FACTS, told
 
 import neardup
-from neardup.formats.inputs import open_inputs
-from neardup.pipeline.observe import Silent
-from neardup.pipeline.space import Budget, Space
-from neardup.runs import Run
+from neardup.engine.observe import Silent
+from neardup.engine.space import Budget, Space
+from neardup.inputs.reader import open_inputs
+from neardup.session import Run
 from neardup.spool import Workdir
 from neardup.tuning import make_spec
 
@@ -130,7 +130,7 @@ def test_pairs_of_many_copies_are_the_same_however_many_are_spelled_at_a_time(
     if options["crowd"] > 1000 and "collapse_exact" not in options:
         assert len(whole.pairs) == 105 * 104 // 2 + 51 * 50 // 2
     for most in (1, 7, 100):
-        monkeypatch.setattr("neardup.pipeline.expand.MOST_SPELLED", most)
+        monkeypatch.setattr("neardup.engine.results.expand.MOST_SPELLED", most)
         assert told(neardup.find(documents, **options)) == told(whole)
         again = neardup.find(documents[:80], against=documents[80:], shingle="item", threshold=0.7, crowd=1000)
         assert again.pairs == across.pairs
@@ -169,7 +169,7 @@ def test_what_goes_wrong_leaves_no_folder_that_nothing_could_go_on_from(
         assert run.space.state == {}
         raise ZeroDivisionError
 
-    monkeypatch.setattr("neardup.pipeline.run.spell_pairs", stopped)
+    monkeypatch.setattr("neardup.engine.run.spell_pairs", stopped)
     with pytest.raises(ZeroDivisionError), run:
         run.find("star")
     assert not (tmp_path / "work").exists()
@@ -188,7 +188,7 @@ def test_a_run_killed_while_only_its_pairs_were_in_files_begins_anew(
     expected = told(neardup.find(source, input_format="lines", **OPTIONS))
     allow(WORK, monkeypatch)
     with monkeypatch.context() as patched:
-        patched.setattr("neardup.pipeline.space.CHECKPOINT_SECONDS", 0.0)
+        patched.setattr("neardup.engine.space.CHECKPOINT_SECONDS", 0.0)
         patched.setattr(Workdir, "remove", Workdir.close)
         with Run(reader, spec, 2, spill_to=tmp_path / "work") as run:
             run.find("star").result()

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import neardup
-from neardup.pipeline import space as space_module
-from neardup.pipeline.space import Budget, Space
+from neardup.engine import space as space_module
+from neardup.engine.space import Budget, Space
 
 FACTS = (
     *("documents", "bytes", "empty", "short", "exact_copies", "candidates", "checked"),
@@ -58,8 +58,8 @@ OPTIONS: list[dict[str, Any]] = [
 def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """So little that each stage must work in many parts; what the program itself takes is not counted."""
     monkeypatch.setattr(Budget, "of", classmethod(lambda cls, limit: Budget(8_000_000, 6_000_000)))
-    monkeypatch.setattr("neardup.pipeline.space.CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr("neardup.pipeline.collect.CHECKPOINT_BYTES", 300_000)
+    monkeypatch.setattr("neardup.engine.space.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("neardup.engine.reading.collect.CHECKPOINT_BYTES", 300_000)
     monkeypatch.setattr("os.fsync", lambda descriptor: None)  # a machine that fails is not what is tested here
 
 
@@ -207,7 +207,7 @@ def test_an_exact_join_killed_behind_any_checkpoint_goes_on_in_blocks_of_any_siz
     fit: int, later: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Blocks follow the memory limit; which sets have been joined must not."""
-    monkeypatch.setattr("neardup.pipeline.exact.LEAST_RANGE", 1_000)
+    monkeypatch.setattr("neardup.engine.joins.exact.LEAST_RANGE", 1_000)
     source = tmp_path / "documents.txt"
     source.write_text("\n".join(text for text in mixed()[::2] if text), encoding="utf-8")
     options: dict[str, Any] = {"exact": True, "threshold": 0.7, "input_format": "lines", "block": 100, "threads": 2}
@@ -215,7 +215,7 @@ def test_an_exact_join_killed_behind_any_checkpoint_goes_on_in_blocks_of_any_siz
     expected = neardup.find(source, **options)
     died = 0
     for checkpoints in range(1, 1000, 2):
-        monkeypatch.setattr("neardup.pipeline.exact._Work.fit", fit)
+        monkeypatch.setattr("neardup.engine.joins.exact._Work.fit", fit)
         for _ in killed_after(checkpoints, monkeypatch):
             try:
                 neardup.find(source, **options)
@@ -224,7 +224,7 @@ def test_an_exact_join_killed_behind_any_checkpoint_goes_on_in_blocks_of_any_siz
             else:
                 assert died > 4
                 return
-        monkeypatch.setattr("neardup.pipeline.exact._Work.fit", later)
+        monkeypatch.setattr("neardup.engine.joins.exact._Work.fit", later)
         found = neardup.find(source, resume=True, **options)
         assert found.pairs == expected.pairs
         assert found.clusters == expected.clusters

@@ -14,12 +14,12 @@ from tests.oracles import pairs, text
 from tests.properties.strategies import SHINGLES, THRESHOLDS, collections
 
 from neardup import tuning
-from neardup.api.audit import audit
-from neardup.formats import open_inputs
-from neardup.pipeline import truth
-from neardup.pipeline.observe import Silent
-from neardup.runs import Run
+from neardup.engine.observe import Silent
+from neardup.inputs.reader import open_inputs
+from neardup.session import Run
 from neardup.stages import partners
+from neardup.tasks.audit import truth
+from neardup.tasks.audit.public import audit
 
 EXAMPLES = settings(max_examples=40)
 ORDERS = settings(max_examples=15)

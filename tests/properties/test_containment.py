@@ -16,9 +16,9 @@ from tests.oracles.jaccard import reaches
 from tests.properties.strategies import NORMALIZE, SHINGLES, collections
 
 import neardup
-from neardup.pipeline import containment, rarity
-from neardup.pipeline import space as space_module
-from neardup.pipeline.space import Budget, Space
+from neardup.engine import space as space_module
+from neardup.engine.joins import containment, rarity
+from neardup.engine.space import Budget, Space
 from neardup.stages import contain
 
 EXAMPLES = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -257,7 +257,7 @@ def test_a_run_killed_behind_any_checkpoint_goes_on_to_the_same_answer(
     source = texts_with_quotes(tmp_path / "texts.txt", count=40)
     whole = neardup.find(source, **OPTIONS)
     monkeypatch.setattr(Budget, "of", classmethod(lambda cls, limit: Budget(900_000, 700_000)))
-    monkeypatch.setattr("neardup.pipeline.space.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("neardup.engine.space.CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
     monkeypatch.setattr(rarity, "SLAB", 5000)
     monkeypatch.setattr(containment, "SLAB", 5000)

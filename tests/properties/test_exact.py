@@ -14,8 +14,8 @@ from tests.oracles.results import pair_map
 from tests.properties.strategies import NORMALIZE, SHINGLES, collections
 
 import neardup
-from neardup.pipeline import exact, rarity
-from neardup.pipeline.space import Budget
+from neardup.engine.joins import exact, rarity
+from neardup.engine.space import Budget
 
 EXAMPLES = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 ANY_THRESHOLD = st.one_of(

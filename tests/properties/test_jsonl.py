@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracles.jsonl import Read, read_jsonl
 
-from neardup.formats.jsonl import JsonlSource
-from neardup.formats.source import ReadOptions
+from neardup.inputs.source import ReadOptions
+from neardup.inputs.text.jsonl import JsonlSource
 
 LETTERS = (
     'abcXYZ 019.,-_/"\\\n\t\r\b\f\x7f\x1f\x00é\x85\xa0ßЖ中文\u2003\u2028\u3000\u1680\u205f\u0800\uffff\ufeff'

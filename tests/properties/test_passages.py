@@ -14,9 +14,9 @@ from tests.twins import hashing as twin
 from tests.twins.blocks import hasher_of, packed
 
 import neardup
+from neardup.engine.results.passages import Passages, shared_passages
 from neardup.kernels.occurring import hashes_in_order, match
 from neardup.params import Normalize, Shingle
-from neardup.pipeline.passages import Passages, shared_passages
 from neardup.stages import offsets
 from neardup.stages.text import normalize_text
 

@@ -1,6 +1,6 @@
 """Nothing is lost in silence: whatever a folder holds is a document, a bad record, or counted as passed over.
 
-The oracle walks by ``os.walk`` and shares no code with ``formats.walk``: it knows names, links and what can be opened.
+The oracle walks by ``os.walk`` and shares no code with ``inputs.walk``: it knows names, links and what can be opened.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neardup.errors import InputError
-from neardup.formats import open_inputs
-from neardup.formats.inputs import Reader
+from neardup.inputs.reader import Reader, open_inputs
 from neardup.passed import NOT_ASKED, SUFFIX, PassedOver, suffix_of
 
 READ = (".txt", ".md", ".docx", ".odt", ".pdf", ".epub", ".html", ".htm", ".xhtml")

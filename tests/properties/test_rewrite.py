@@ -18,9 +18,11 @@ import pyarrow.parquet as pq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neardup.formats import open_inputs
-from neardup.formats.rewrite import Annotation, Written, blocks, rewrite_file
-from neardup.formats.source import ReadOptions
+from neardup.inputs.reader import open_inputs
+from neardup.inputs.source import ReadOptions
+from neardup.tasks.dedup.rewrite import blocks
+from neardup.tasks.dedup.rewrite.files import rewrite_file
+from neardup.tasks.dedup.rewrite.model import Annotation, Written
 
 LETTERS = "ab ,;\t\"\\'{}ü中😀\u2028\x0b\x85"
 TEXTS = st.text(st.sampled_from(LETTERS), max_size=8)

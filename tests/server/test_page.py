@@ -17,8 +17,8 @@ from tests.server.browser import Browser
 from tests.server.running import Running
 
 import neardup
+from neardup.engine.results.passages import shared_passages
 from neardup.params import Normalize, Shingle
-from neardup.pipeline.passages import shared_passages
 from neardup.server.security import PAGE_HEADERS
 
 pytestmark = pytest.mark.skipif(not (chrome.CHROMIUM and chrome.DRIVER), reason="needs chromium and chromedriver")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.site import filler
 
-from neardup.reports.site import write_site
+from neardup.pages.site.write import write_site
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -1,6 +1,6 @@
 """Data of reports by the contract of the pages, made from little texts with true passages.
 
-Slow and obvious: every pair is compared. Not here: how ``neardup.reporting`` gathers the same from a run.
+Slow and obvious: every pair is compared. Not here: how ``neardup.tasks.report`` gathers the same from a run.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from neardup.engine.results.passages import Marker, Passages
 from neardup.params import Normalize, Shingle
-from neardup.pipeline.passages import Marker, Passages
 
 SHINGLE, NORMALIZE, SEED = Shingle("char", 9), Normalize("nfc"), 1
 Document = tuple[str, int, str]

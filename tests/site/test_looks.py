@@ -12,7 +12,7 @@ import pytest
 from tests.site import filler
 from tests.site.pages import settled, until
 
-from neardup.reports.site import write_pair
+from neardup.pages.site.write import write_pair
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -45,7 +45,7 @@ PAIRS = [
 
 def colours(scheme: str) -> dict[str, str]:
     """The colours that the style sheet names for light, for dark or for print."""
-    sheet = resources.files("neardup.reports.site").joinpath("assets", "base.css").read_text("utf-8")
+    sheet = resources.files("neardup.pages.site").joinpath("assets", "base.css").read_text("utf-8")
     light, dark, printed = re.findall(r":root \{(.*?)\}", sheet, re.DOTALL)
     told = {"light": light, "dark": light + dark, "print": light + dark + printed}[scheme]
     return dict(re.findall(r"--([a-z0-9-]+): (#[0-9a-f]{3,6});", told))

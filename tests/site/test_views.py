@@ -12,7 +12,7 @@ import pytest
 from tests.site import filler
 from tests.site.pages import cut, settled, until
 
-from neardup.reports.site import write_site
+from neardup.pages.site.write import write_site
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

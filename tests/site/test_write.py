@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from tests.site import filler
 
 from neardup.errors import OutputError
-from neardup.reports.site import check_file, check_site, write_pair, write_site
-from neardup.reports.site.render import json_bytes
+from neardup.pages.site.render import json_bytes
+from neardup.pages.site.write import check_file, check_site, write_pair, write_site
 
 Report = tuple[dict[str, Any], list[tuple[str, dict[str, Any]]]]
 
@@ -184,7 +184,7 @@ def test_a_killed_process_leaves_nothing_that_looks_like_a_report(single: bool, 
         import os, signal, sys
         sys.path.insert(0, {os.getcwd()!r})
         from tests.site import filler
-        from neardup.reports.site import write_site
+        from neardup.pages.site import write_site
         meta, chunks = filler.large(20, chunk=10)
         def dying():
             yield chunks[0]

@@ -14,12 +14,13 @@ import pytest
 from tests.oracles import shared
 
 from neardup import tuning
-from neardup.auditing import Measured, audit_search
-from neardup.auditing.outcome import CHANCE
-from neardup.formats import open_inputs
-from neardup.pipeline.observe import Silent
-from neardup.pipeline.truth import draw, find_truth
-from neardup.runs import Run
+from neardup.engine.observe import Silent
+from neardup.inputs.reader import open_inputs
+from neardup.session import Run
+from neardup.tasks.audit.audit import audit_search
+from neardup.tasks.audit.measured import Measured
+from neardup.tasks.audit.outcome import CHANCE
+from neardup.tasks.audit.truth import draw, find_truth
 from neardup.types import Pairs
 
 pytestmark = pytest.mark.shared_data

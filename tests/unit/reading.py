@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.formats import open_inputs
-from neardup.formats.ids import Ids
+from neardup.inputs.names.ids import Ids
+from neardup.inputs.reader import open_inputs
 from neardup.types import SLACK, Batch
 
 

@@ -20,7 +20,7 @@ import pytest
 from tests.unit.reading import read
 
 from neardup.errors import InputError
-from neardup.formats import open_inputs
+from neardup.inputs.reader import open_inputs
 
 TEXTS = ["one", "zwölf Boxkämpfer", "", "a text of more than twelve bytes"]
 IDS = [3, 1, 4, 15]
@@ -140,7 +140,7 @@ def test_a_frame_without_ids_has_positions() -> None:
 DATASETS = """
 import datasets
 from neardup.errors import InputError
-from neardup.formats import open_inputs
+from neardup.inputs.reader import open_inputs
 from tests.unit.reading import read
 
 data = datasets.Dataset.from_dict({"id": ["x", "y", "z"], "text": ["a", "b", "c"], "n": [1, 2, 3]})

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from neardup import InputError, tuning
-from neardup.api.audit import audit
-from neardup.auditing import Measured, audit_search, expected_recall, shown
-from neardup.auditing.outcome import judge
-from neardup.formats import open_inputs
-from neardup.runs import Run
+from neardup.inputs.reader import open_inputs
+from neardup.session import Run
+from neardup.tasks.audit.audit import audit_search
+from neardup.tasks.audit.measured import Measured, expected_recall
+from neardup.tasks.audit.outcome import judge, shown
+from neardup.tasks.audit.public import audit
 from neardup.types import Pairs
 
 BASE = "it was the best of times, it was the worst of times, it was the age of wisdom"
@@ -165,8 +166,8 @@ def test_a_sample_that_cannot_be_drawn_is_refused(documents, seed):
 
 
 def test_documents_too_long_for_the_limit_are_named(monkeypatch):
-    from neardup.auditing import audit as module
-    from neardup.pipeline.check import TooLargeError
+    from neardup.engine.check import TooLargeError
+    from neardup.tasks.audit import audit as module
 
     def refuse(*args, **how):
         raise TooLargeError(np.array([0, 1]), 10**9)

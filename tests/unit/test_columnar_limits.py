@@ -16,9 +16,9 @@ from tests.unit.reading import zstd
 from tests.unit.test_record_limits import LIMIT, read, rewritten
 
 from neardup.errors import InputError
-from neardup.formats import flatbuffers, parquet_groups
-from neardup.formats.ipc_messages import messages_of
-from neardup.formats.parquet_pages import pages_of
+from neardup.inputs.columnar import flatbuffers, parquet_groups
+from neardup.inputs.columnar.ipc_messages import messages_of
+from neardup.inputs.columnar.parquet_pages import pages_of
 
 MB = 1_000_000
 

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup
-from neardup.api.compare import compare
 from neardup.cli.compare_rows import Mark, rows_of
-from neardup.comparing.documents import pick_documents, read_document
-from neardup.comparing.gaps import BUDGET, chain, changed_words
-from neardup.comparing.page import PAGE_CHARACTERS, pair_page
+from neardup.engine.results.passages import Passages
 from neardup.errors import InputError
-from neardup.pipeline.passages import Passages
-from neardup.reports.pairs import LISTED, pair_data, text_data
+from neardup.pages.pairs import LISTED, pair_data, text_data
+from neardup.tasks.compare.documents import pick_documents, read_document
+from neardup.tasks.compare.gaps import BUDGET, chain, changed_words
+from neardup.tasks.compare.page import PAGE_CHARACTERS, pair_page
+from neardup.tasks.compare.public import compare
 
 FIRST = "A rose is a rose is a rose."
 SECOND = "Indeed, a rose is a rose!"
@@ -115,7 +115,7 @@ def test_changed_words_of_small_gaps():
 
 
 def test_gaps_beyond_the_budget_are_counted(monkeypatch):
-    monkeypatch.setattr("neardup.comparing.gaps.BUDGET", 3)
+    monkeypatch.setattr("neardup.tasks.compare.gaps.BUDGET", 3)
     a, b = (" x ".join(f"one {i} two {i} three" for i in range(5)).replace("x", word) for word in ("x", "y"))
     found = compare(a, b, shingle="word:2")
     *spans, left_alone = changed_words((a, b), found.passages, until=10**9)

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from neardup.pipeline.collection import Collection, Rows
-from neardup.pipeline.copies import find_copies
-from neardup.pipeline.space import Budget, Space
+from neardup.engine.reading.collection import Collection, Rows
+from neardup.engine.reading.copies import find_copies
+from neardup.engine.space import Budget, Space
 from neardup.spool import FileTexts, MemoryTexts, Texts, Workdir
 from neardup.stages.sketch import fingerprints
 from neardup.tuning.spec import make_spec
@@ -106,7 +106,7 @@ def test_copies_on_disk_are_the_same_at_any_limit(tmp_path: Path, prints: Prints
 
 
 def test_known_bad_grouping_by_print_alone_fails_the_same_check(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("neardup.pipeline.copies._verified", lambda collection, of, members: (of, members))
+    monkeypatch.setattr("neardup.engine.reading.copies._verified", lambda collection, of, members: (of, members))
     texts = [b"one text", b"and another", b"one text"]
     assert found_groups(texts, fingerprints, in_memory()) == groups_by_dict(texts)
     assert found_groups(texts, constant, in_memory()) != groups_by_dict(texts)

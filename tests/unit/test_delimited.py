@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tests.unit.reading import Everything, gathered, read
 
 from neardup.errors import InputError
-from neardup.formats import delimited, endless
-from neardup.formats.delimited import DelimitedSource
-from neardup.formats.source import ReadOptions
+from neardup.inputs.source import ReadOptions
+from neardup.inputs.text import delimited, endless
+from neardup.inputs.text.delimited import DelimitedSource
 from neardup.kernels.delimited import line_stops
 
 

@@ -16,9 +16,9 @@ from tests.documents import making
 
 import neardup
 from neardup.errors import InputError
-from neardup.formats.documents import DOCUMENT_SUFFIXES, Unreadable, read_document
-from neardup.formats.inputs import open_inputs
-from neardup.formats.walk import walk_folder
+from neardup.inputs.documents import DOCUMENT_SUFFIXES, Unreadable, read_document
+from neardup.inputs.reader import open_inputs
+from neardup.inputs.walk import walk_folder
 
 FIXTURES = Path(__file__).parents[1] / "documents" / "fixtures"
 

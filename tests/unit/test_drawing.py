@@ -19,18 +19,18 @@ from hypothesis import strategies as st
 from tests.oracles.jaccard import jaccard
 from tests.oracles.text import shingles
 
-from neardup import drawing, tuning
-from neardup.api.figures import figures
-from neardup.auditing import audit_search
-from neardup.drawing import bands as band_data
-from neardup.drawing import child, found, hashes, sheets, timing
+from neardup import tuning
+from neardup.engine.observe import Silent
+from neardup.engine.run import Search
+from neardup.engine.space import Budget
 from neardup.errors import InputError, NeardupError, OutputError
-from neardup.formats import open_inputs
-from neardup.pipeline.observe import Silent
-from neardup.pipeline.run import Search
-from neardup.pipeline.space import Budget
-from neardup.reports.evenness import chi_squared
-from neardup.runs import Run
+from neardup.inputs.reader import open_inputs
+from neardup.session import Run
+from neardup.tasks.audit.audit import audit_search
+from neardup.tasks.figures import bands as band_data
+from neardup.tasks.figures import child, found, hashes, sheets, timing
+from neardup.tasks.figures.evenness import chi_squared
+from neardup.tasks.figures.public import figures
 
 pytest.importorskip("matplotlib")
 
@@ -214,25 +214,25 @@ def test_a_failed_run_is_told(tmp_path: Path) -> None:
 
 def test_wrong_names_and_formats_are_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"only has 's-curve'; known are s-curves, .* Did you mean 's-curves'?"):
-        drawing.check_names(["s-curve"])
+        sheets.check_names(["s-curve"])
     with pytest.raises(InputError, match="formats has 'jpg'; known are png, svg, pdf"):
-        drawing.check_formats(["jpg"])
+        sheets.check_formats(["jpg"])
     with pytest.raises(InputError, match="formats is empty"):
-        drawing.check_formats([])
+        sheets.check_formats([])
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="it is a file"):
-        drawing.make_folder(tmp_path / "file")
+        sheets.make_folder(tmp_path / "file")
 
 
 def test_other_commands_draw_their_own_sheet(tmp_path: Path) -> None:
-    drawing.plot_spec(SPEC, tmp_path / "plan.png")
+    sheets.plot_spec(SPEC, tmp_path / "plan.png")
     with Run(open_inputs(texts()), SPEC, 1) as run:
         finding = run.find("star")
         number = sum(len(batch) for batch in finding.pairs())
-        drawing.plot_finding(finding, run, tmp_path / "find.svg")
+        sheets.plot_finding(finding, run, tmp_path / "find.svg")
         assert finding.summary().pairs == number
     with Run(open_inputs(texts()), SPEC, 1) as run:
-        drawing.plot_audit(audit_search(run, run.search()), run, tmp_path / "audit.pdf")
+        sheets.plot_audit(audit_search(run, run.search()), run, tmp_path / "audit.pdf")
     assert {path.name for path in tmp_path.iterdir()} == {"plan.png", "find.svg", "audit.pdf"}
 
 

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from tests.oracles import text as oracle
 
 import neardup
-from neardup.api.explain import explain
 from neardup.errors import InputError
-from neardup.explaining import MAX_DOCUMENTS, MAX_FUNCTIONS, MAX_SHINGLES
 from neardup.params import SKETCH_FAMILIES
+from neardup.tasks.explain.documents import MAX_DOCUMENTS, MAX_SHINGLES
+from neardup.tasks.explain.functions import MAX_FUNCTIONS
+from neardup.tasks.explain.public import explain
 
 EMPTY = 0xFFFFFFFF
 SHORT = st.text(st.sampled_from("ab é\n漢ﬁ,"), max_size=9)
@@ -248,7 +249,7 @@ def test_what_does_not_fit_is_told_with_the_cure(texts, call, words):
 
 def test_sets_under_given_functions_need_no_numba():
     code = (
-        "import sys; from neardup.api.explain import explain; "
+        "import sys; from neardup.tasks.explain.public import explain; "
         "print(explain([{0, 3}, {2}], hashes=['x+1 mod 5']).signature[0].values, 'numba' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)

@@ -75,7 +75,7 @@ def test_parameters_and_plans_load_none_of_them_either(light):
 
 
 @pytest.mark.parametrize(
-    "before", ["", "neardup.api.search", "neardup.stages.shingle, neardup.stages.sketch", "neardup.pipeline.run"]
+    "before", ["", "neardup.tasks.find", "neardup.stages.shingle, neardup.stages.sketch", "neardup.engine.run"]
 )
 def test_shingle_and_sketch_are_functions_whatever_was_imported_before(before):
     first = f"import {before}; " if before else ""

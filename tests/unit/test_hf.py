@@ -19,9 +19,9 @@ import pytest
 from tests.unit.reading import read
 
 from neardup.errors import InputError, OutputError
-from neardup.formats import open_inputs
-from neardup.formats.hf import rewrite_dataset, rewrite_dataset_dict
-from neardup.formats.rewrite import Annotation
+from neardup.inputs.reader import open_inputs
+from neardup.tasks.dedup.rewrite.datasets import rewrite_dataset, rewrite_dataset_dict
+from neardup.tasks.dedup.rewrite.model import Annotation
 
 FEATURES = datasets.Features(
     {

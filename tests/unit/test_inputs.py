@@ -18,8 +18,9 @@ import pytest
 from tests.unit.reading import read
 
 from neardup.errors import InputError
-from neardup.formats import columns, open_inputs
-from neardup.formats.source import MAX_FAULTS, Faults
+from neardup.inputs import columns
+from neardup.inputs.reader import open_inputs
+from neardup.inputs.source import MAX_FAULTS, Faults
 
 
 @pytest.fixture
@@ -316,7 +317,7 @@ def test_faults_are_counted_beyond_those_listed() -> None:
 
 def test_importing_the_package_imports_no_library() -> None:
     code = (
-        "import sys, neardup.formats; assert not {'numba', 'numpy', 'pyarrow'} & set(sys.modules), sorted(sys.modules)"
+        "import sys, neardup.inputs; assert not {'numba', 'numpy', 'pyarrow'} & set(sys.modules), sorted(sys.modules)"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)

@@ -14,8 +14,8 @@ import pytest
 from tests.unit.reading import zstd
 
 from neardup.errors import InputError
-from neardup.formats.jsonl import JsonlSource
-from neardup.formats.source import ReadOptions
+from neardup.inputs.source import ReadOptions
+from neardup.inputs.text.jsonl import JsonlSource
 from neardup.types import SLACK, Batch
 
 GOOD = b'{"id": "a", "text": "one"}\n'

@@ -16,13 +16,13 @@ from tests.unit.reading import zstd
 
 import neardup
 from neardup.cli.index.lines import Records, chunks
+from neardup.engine import space
+from neardup.engine.space import Budget
+from neardup.engine.threads import in_order
 from neardup.errors import InputError
-from neardup.formats import open_inputs
-from neardup.formats.source import BATCH_BYTES, ReadOptions, RecordLimit
-from neardup.pipeline import space
-from neardup.pipeline.space import Budget
-from neardup.pipeline.threads import in_order
-from neardup.runs import Run
+from neardup.inputs.reader import open_inputs
+from neardup.inputs.source import BATCH_BYTES, ReadOptions, RecordLimit
+from neardup.session import Run
 from neardup.tuning import make_spec
 from neardup.types import Alone, NeedsRoom
 
@@ -87,7 +87,7 @@ def test_the_cure_is_enough(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
 
 def test_a_reader_without_a_run_goes_by_what_is_free(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("neardup.formats.source.available_memory", lambda: 100 * BATCH_BYTES)
+    monkeypatch.setattr("neardup.inputs.source.available_memory", lambda: 100 * BATCH_BYTES)
     path = tmp_path / "x.txt"
     for size in (5 * BATCH_BYTES, 5 * BATCH_BYTES + 1):
         path.write_bytes(b"x" * size)
@@ -98,7 +98,7 @@ def test_a_reader_without_a_run_goes_by_what_is_free(monkeypatch: pytest.MonkeyP
 
 
 def test_an_index_refuses_what_it_cannot_hold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("neardup.formats.source.available_memory", lambda: 0)
+    monkeypatch.setattr("neardup.inputs.source.available_memory", lambda: 0)
     path = collection(tmp_path / "x.jsonl", 5_000_000)
     index = neardup.Index.create()
     with pytest.raises(InputError, match=r"x\.jsonl:2: the line has 5\.0 MB"):
@@ -266,7 +266,7 @@ def test_a_bomb_of_three_gigabytes_stays_within_500_mb(tmp_path: Path, name: str
     form = ["--input-format", "lines"] if name == "x.lines" else []
     glob = [str(path)]
     code = (
-        "import sys; from neardup.cli import main; from neardup.pipeline.observe import peak_memory\n"
+        "import sys; from neardup.cli import main; from neardup.engine.observe import peak_memory\n"
         "try: main()\nfinally: print('peak', peak_memory(), file=sys.stderr)"
     )
     args = ["find", *glob, *form, "--on-bad", on_bad, "--memory", "500MB", "--quiet"]

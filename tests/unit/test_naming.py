@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from neardup.errors import OutputError
-from neardup.formats import naming
-from neardup.formats.atomic import AtomicFiles
-from neardup.formats.naming import Rename, UnfinishedError, give_names, mend
+from neardup.outputs import naming
+from neardup.outputs.atomic import AtomicFiles
+from neardup.outputs.naming import Rename, UnfinishedError, give_names, mend
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills are tried in a process that was forked")
 

@@ -14,18 +14,19 @@ from tests.oracles import join
 
 import neardup
 from neardup import tuning
-from neardup.api.plan import plan
+from neardup.engine.observe import Silent
 from neardup.errors import InputError
-from neardup.formats import Ledger, open_inputs
+from neardup.inputs.names.ledger import Ledger
+from neardup.inputs.reader import open_inputs
 from neardup.params import Bands
-from neardup.pipeline import census as census_module
-from neardup.pipeline.census import Census, documents_with_partner, find_crowds, take_census
-from neardup.pipeline.observe import Silent
-from neardup.pipeline.profile import Sample, survey
-from neardup.planning import SLOTS, settings
 from neardup.stages.sketch import fingerprints
-from neardup.tuning.chances import band_chances
-from neardup.tuning.costs import Profile, Room, Setting, Speeds, predict
+from neardup.tasks.plan import census as census_module
+from neardup.tasks.plan.census import Census, documents_with_partner, find_crowds, take_census
+from neardup.tasks.plan.chances import band_chances
+from neardup.tasks.plan.costs import Profile, Room, Setting, Speeds, predict
+from neardup.tasks.plan.profile import Sample, survey
+from neardup.tasks.plan.public import plan
+from neardup.tasks.plan.settings import SLOTS, settings
 from neardup.types import Documents
 
 ABSTRACTS = Path(__file__).parents[2] / "examples" / "abstracts.jsonl"

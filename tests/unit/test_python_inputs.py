@@ -12,7 +12,7 @@ from tests.unit.reading import read
 
 import neardup
 from neardup.errors import InputError
-from neardup.formats import open_inputs
+from neardup.inputs.reader import open_inputs
 
 
 @pytest.mark.parametrize(

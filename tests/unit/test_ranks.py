@@ -30,8 +30,8 @@ from hypothesis import strategies as st
 from tests.unit.reading import zstd
 
 from neardup.errors import InputError
-from neardup.formats import open_inputs
-from neardup.formats.ranks import check_column, ranks, read_values
+from neardup.inputs.reader import open_inputs
+from neardup.tasks.dedup.ranks import check_column, ranks, read_values
 
 BIG = 1 << 53
 
@@ -420,8 +420,8 @@ def test_documents_without_columns_are_refused(tmp_path: Path) -> None:
 
 def test_standard_input_cannot_be_read_again() -> None:
     code = """
-        from neardup.formats import open_inputs
-        from neardup.formats.ranks import check_column
+        from neardup.inputs.reader import open_inputs
+        from neardup.tasks.dedup.ranks import check_column
         check_column(open_inputs("-", input_format="{}"), "n")
     """
     for name in ("jsonl", "csv", "parquet", "arrow"):
@@ -556,8 +556,8 @@ def test_reading_values_imports_no_frame_library(tmp_path: Path) -> None:
     code = f"""
         import sys
         import numpy as np
-        from neardup.formats import open_inputs
-        from neardup.formats.ranks import ranks, read_values
+        from neardup.inputs.reader import open_inputs
+        from neardup.tasks.dedup.ranks import ranks, read_values
         for path in ({path!r}, {str(tmp_path / "b.csv")!r}):
             assert ranks(read_values(open_inputs(path), "n", {{path: np.array([2])}})).tolist() == [0]
         print(*sorted({{"pandas", "polars", "datasets"}} & set(sys.modules)))

@@ -21,9 +21,11 @@ from hypothesis import strategies as st
 from tests.unit.reading import Everything, gathered, zstd
 
 from neardup.errors import InputError
-from neardup.formats import endless, open_inputs
-from neardup.formats.rewrite import Annotation, Written, rewrite_file
-from neardup.formats.source import ReadOptions, RecordLimit
+from neardup.inputs.reader import open_inputs
+from neardup.inputs.source import ReadOptions, RecordLimit
+from neardup.inputs.text import endless
+from neardup.tasks.dedup.rewrite.files import rewrite_file
+from neardup.tasks.dedup.rewrite.model import Annotation, Written
 
 LIMIT = 1000
 
@@ -102,7 +104,8 @@ def test_the_refusal_names_line_size_limit_and_cure(tmp_path: Path, name: str) -
 
 
 def test_the_rest_of_a_bomb_is_not_read_to_refuse_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from neardup.formats import source, streams
+    from neardup.inputs import source
+    from neardup.inputs.streams import streams
 
     monkeypatch.setattr(source, "COUNT_TO", 20_000)
     monkeypatch.setattr(streams, "COUNT_TO", 20_000)
@@ -384,7 +387,7 @@ def rewritten(path: Path, format: str, limit: int, **how: Any) -> tuple[bytes, W
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neardup.formats.rewrite.blocks.BLOCK_BYTES", 256)
+    monkeypatch.setattr("neardup.tasks.dedup.rewrite.blocks.BLOCK_BYTES", 256)
 
 
 @pytest.mark.usefixtures("small_blocks")

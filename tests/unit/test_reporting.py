@@ -23,15 +23,16 @@ from tests.oracles.text import shingles
 
 import neardup
 from neardup import tuning
-from neardup.api.report import report
+from neardup.engine.space import LEAST_WORK, PROGRAM, resident_memory
 from neardup.errors import FormatError, InputError, OutputError
-from neardup.formats import open_inputs
-from neardup.formats.write import write_table
-from neardup.pipeline.space import LEAST_WORK, PROGRAM, resident_memory
-from neardup.reporting import from_search, marking, pages
-from neardup.reporting.curve import count_pairs, link_at, steps
-from neardup.reporting.groups import FAR, NEAR, RANDOM
-from neardup.runs import Run
+from neardup.inputs.reader import open_inputs
+from neardup.outputs.write import write_table
+from neardup.session import Run
+from neardup.tasks.report import marking, pages
+from neardup.tasks.report.curve import count_pairs, link_at, steps
+from neardup.tasks.report.ground import from_search
+from neardup.tasks.report.groups import FAR, NEAR, RANDOM
+from neardup.tasks.report.public import report
 
 ONE = {"threads": 1}
 EXACT: dict[str, Any] = {"shingle": "char:3", "threshold": 0.3, "exact": True}
@@ -344,8 +345,8 @@ def test_threads_blocks_and_work_on_disk_change_no_byte(many: Path, tmp_path: Pa
 def test_pairs_of_an_earlier_run_give_the_same_pages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, numbered: bool
 ) -> None:
-    monkeypatch.setattr("neardup.formats.filed.PIECE", 7)  # they are read some at a time
-    monkeypatch.setattr("neardup.formats.filed.BLOCK", 300)
+    monkeypatch.setattr("neardup.tasks.report.filed.PIECE", 7)  # they are read some at a time
+    monkeypatch.setattr("neardup.tasks.report.filed.BLOCK", 300)
     texts = varied(120, 12)
     documents = pa.table({"id": range(120) if numbered else [f"2009-02-{i}" for i in range(120)], "text": texts})
     found = neardup.find(documents, **EXACT)

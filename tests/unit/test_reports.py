@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 from neardup import tuning
 from neardup.errors import InputError, MissingDependency, OutputError
 from neardup.params import Bands
-from neardup.reports import curves, evenness, histograms, scaling, style
-from neardup.reports.curves import BandCounts, RecallBins
-from neardup.reports.evenness import HashBins
-from neardup.reports.histograms import ClusterSizes, SimilarityBins
-from neardup.reports.scaling import Timings
-from neardup.reports.style import About, save
+from neardup.tasks.figures import curves, evenness, histograms, scaling, style
+from neardup.tasks.figures.curves import BandCounts, RecallBins
+from neardup.tasks.figures.evenness import HashBins
+from neardup.tasks.figures.histograms import ClusterSizes, SimilarityBins
+from neardup.tasks.figures.scaling import Timings
+from neardup.tasks.figures.style import About, save
 
 matplotlib = pytest.importorskip("matplotlib")
 

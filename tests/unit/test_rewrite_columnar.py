@@ -16,8 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from neardup.errors import InputError
-from neardup.formats.rewrite import Annotation, Written, rewrite_file
-from neardup.formats.source import ReadOptions
+from neardup.inputs.source import ReadOptions
+from neardup.tasks.dedup.rewrite.files import rewrite_file
+from neardup.tasks.dedup.rewrite.model import Annotation, Written
 
 ROWS = 300
 NOTHING: Sequence[int] = ()

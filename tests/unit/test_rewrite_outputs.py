@@ -19,9 +19,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from neardup.errors import InputError, OutputError
-from neardup.formats.rewrite import Annotation, CleanWriter, OutputSet, copy_files, rewrite_file
-from neardup.formats.rewrite.outputs import Target
-from neardup.formats.source import ReadOptions
+from neardup.inputs.source import ReadOptions
+from neardup.tasks.dedup.rewrite.copying import copy_files
+from neardup.tasks.dedup.rewrite.files import rewrite_file
+from neardup.tasks.dedup.rewrite.model import Annotation
+from neardup.tasks.dedup.rewrite.outputs import OutputSet, Target
+from neardup.tasks.dedup.rewrite.writer import CleanWriter
 
 OPTIONS = ReadOptions()
 NOTHING = np.empty(0, dtype=np.int64)

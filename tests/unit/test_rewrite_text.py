@@ -14,9 +14,10 @@ import pyarrow as pa
 import pytest
 
 from neardup.errors import InputError
-from neardup.formats.rewrite import Annotation, Written, rewrite_file
-from neardup.formats.rewrite import blocks as rewrite_blocks
-from neardup.formats.source import ReadOptions
+from neardup.inputs.source import ReadOptions
+from neardup.tasks.dedup.rewrite import blocks as rewrite_blocks
+from neardup.tasks.dedup.rewrite.files import rewrite_file
+from neardup.tasks.dedup.rewrite.model import Annotation, Written
 
 NOTHING = np.empty(0, dtype=np.int64)
 

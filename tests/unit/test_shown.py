@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup import errors
-from neardup.formats.stdout import TerminalBytes
+from neardup.outputs.stdout import TerminalBytes
 from neardup.shown import FITTED, NARROW, fitted, is_hidden, shown
 from neardup.types import Fault
 
@@ -91,7 +91,7 @@ def test_data_on_a_terminal_keep_their_lines_and_lose_what_steers(text: str, ste
 
 
 def test_data_for_a_terminal_go_through_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    from neardup.formats.stdout import stdout_bytes
+    from neardup.outputs.stdout import stdout_bytes
 
     class Terminal(io.TextIOWrapper):
         def isatty(self) -> bool:
@@ -104,7 +104,7 @@ def test_data_for_a_terminal_go_through_it(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_data_in_a_pipe_are_left_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    from neardup.formats.stdout import stdout_bytes
+    from neardup.outputs.stdout import stdout_bytes
 
     out = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(out, encoding="ascii"))

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup import tuning
+from neardup.engine import space as space_module
+from neardup.engine.reading.collection import Collection, Rows, content_order
+from neardup.engine.reading.copies import find_copies
+from neardup.engine.space import Budget, Space
 from neardup.errors import InputError
-from neardup.formats.ledger import Ledger
+from neardup.inputs.names.ledger import Ledger
 from neardup.params import parse_memory
-from neardup.pipeline import space as space_module
-from neardup.pipeline.collection import Collection, Rows, content_order
-from neardup.pipeline.copies import find_copies
-from neardup.pipeline.space import Budget, Space
 from neardup.types import Batch, Documents, Fault
 
 PLENTY = Budget(1 << 40, 1 << 40)

@@ -11,8 +11,8 @@ import pytest
 from tests.unit.reading import zstd
 
 from neardup.errors import InputError
-from neardup.formats.source import RecordLimit
-from neardup.formats.streams import line_blocks, open_bytes, read_all
+from neardup.inputs.source import RecordLimit
+from neardup.inputs.streams.streams import line_blocks, open_bytes, read_all
 from neardup.types import SLACK
 
 GOOD = b'{"id": "a", "text": "one"}\n'

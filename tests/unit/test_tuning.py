@@ -12,6 +12,7 @@ import pytest
 from neardup import tuning
 from neardup.errors import InputError
 from neardup.params import Bands
+from neardup.tasks.plan.chances import band_chances, pass_chances, slot_shares
 from neardup.tuning import (
     FILTER_SHARE,
     choose_bands,
@@ -21,7 +22,6 @@ from neardup.tuning import (
     promised_recall,
     s_curve,
 )
-from neardup.tuning.chances import band_chances, pass_chances, slot_shares
 
 THRESHOLDS = [0.05, 0.1, 0.3, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99, 1.0]
 RECALLS = [0.5, 0.9, 0.95, 0.99, 0.999, 0.9999]

@@ -21,9 +21,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.errors import InputError, OutputError, SpoolError
-from neardup.formats import write
-from neardup.formats.atomic import AtomicFiles, check_target
-from neardup.formats.write import Output, output_format, remove_leftovers, write_table, write_tables
+from neardup.outputs import write
+from neardup.outputs.atomic import AtomicFiles, check_target
+from neardup.outputs.write import Output, output_format, remove_leftovers, write_table, write_tables
 
 SPEC: dict[str, Any] = {"id": "0123456789ab", "threshold": 0.8}
 AWKWARD = [
@@ -254,7 +254,7 @@ def test_a_missing_folder_is_found_before_the_run(tmp_path: Path) -> None:
 
 def test_a_pipe_takes_every_format(tmp_path: Path) -> None:
     script = (
-        "import sys, pyarrow as pa; from neardup.formats.write import write_table;"
+        "import sys, pyarrow as pa; from neardup.outputs.write import write_table;"
         "write_table(pa.table({'x': ['a', 'b']}), '-', format=sys.argv[1], spec={'id': 'x'})"
     )
     out = {
@@ -350,7 +350,7 @@ def test_an_error_in_the_stream_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_not(tmp_path: Path) -> None:
     script = (
-        "import os, signal, sys; from neardup.formats.atomic import AtomicFiles\n"
+        "import os, signal, sys; from neardup.outputs.atomic import AtomicFiles\n"
         "with AtomicFiles() as files:\n"
         "    files.open('p.csv').write(b'half'); files.open('p.csv.spec.json'); files.open('other.csv')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)"

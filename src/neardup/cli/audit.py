@@ -1,6 +1,6 @@
 """``neardup audit``: the recall and the precision of a search, measured on its own collection.
 
-Here: the options and the order of events. The audit is made by ``neardup.auditing``, its text in ``audit_text``.
+Here: the options and the order of events. The audit is made by ``neardup.tasks.audit``, its text in ``audit_text``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from neardup.errors import InputError
 from neardup.params import DEFAULT_AUDIT, DEFAULT_SEED
 
 if TYPE_CHECKING:
-    from neardup.auditing import Audit
+    from neardup.tasks.audit.outcome import Audit
 
 __all__ = ["command"]
 
@@ -129,7 +129,7 @@ def _targets(inputs: tuple[Path, ...], misses: str | None, plot: str | None, glo
     """The files to be written, refused at once where that could not be done."""
     from neardup.cli.targets import check_collisions, check_files
     from neardup.cli.working import STDOUT, check_plot
-    from neardup.formats.write import output_format
+    from neardup.outputs.write import output_format
 
     if misses == STDOUT:
         raise click.UsageError("stdout takes the audit. Give --misses a file.")
@@ -157,12 +157,12 @@ def _run(
     sample_seed: int,
     quiet: bool,
 ) -> Audit:
-    from neardup.auditing import audit_search
     from neardup.cli import working
     from neardup.cli.progress import observer
-    from neardup.formats import open_inputs
-    from neardup.formats.atomic import AtomicFiles
-    from neardup.formats.write import Output, write_tables
+    from neardup.inputs.reader import open_inputs
+    from neardup.outputs.atomic import AtomicFiles
+    from neardup.outputs.write import Output, write_tables
+    from neardup.tasks.audit.audit import audit_search
 
     spec = working.make_spec(search)
     files = [name for name in (misses, plot) if name is not None]
@@ -184,7 +184,7 @@ def _run(
             if misses is not None:
                 write_tables([Output(audit.missed, misses)], spec=spec.as_dict(), files=together)
             if plot is not None:
-                from neardup.drawing import plot_audit
+                from neardup.tasks.figures.sheets import plot_audit
 
                 plot_audit(audit, run, plot, together)
         ctx.meta[WRITTEN] = files

@@ -1,12 +1,12 @@
-"""The text of an audit: figures in aligned columns. What they mean is in ``neardup.auditing``."""
+"""The text of an audit: figures in aligned columns. What they mean is in ``neardup.tasks.audit``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from neardup.auditing import Audit, AuditBin, shown
 from neardup.cli.summary import LABEL_WIDTH, counted, duration, labelled, megabytes, similarity_text
 from neardup.passed import passed_rows
+from neardup.tasks.audit.outcome import Audit, AuditBin, shown
 
 __all__ = ["audit_lines"]
 

@@ -1,7 +1,7 @@
 """``neardup compare``: two documents held against each other.
 
 Here: the options, where the two documents come from, and where the comparison goes. The comparison itself is in
-``neardup.comparing``, what a terminal shows of it in ``compare_text``; the same from Python is ``neardup.compare``.
+``neardup.tasks.compare``, what a terminal shows of it in ``compare_text``; the same from Python is ``neardup.compare``.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from neardup.cli.voice import print_json, say
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
-    from neardup.comparing import Comparison
-    from neardup.comparing.documents import Document
     from neardup.params import Spec
+    from neardup.tasks.compare.documents import Document
+    from neardup.tasks.compare.model import Comparison
 
 __all__ = ["command"]
 
@@ -132,7 +132,7 @@ def _fetch(
             raise click.UsageError(f"{indexes[0]} is an index, which can be the only --in. Give it alone.")
         return _from_index(ctx, indexes[0], names, choices)
     from neardup import tuning
-    from neardup.comparing.documents import pick_documents
+    from neardup.tasks.compare.documents import pick_documents
 
     spec = tuning.make_spec(**{name: choices[name] for name in _SPEC})
     how = {**{name: choices[name] for name in _READING}, "item": spec.shingle.kind == "item"}
@@ -147,7 +147,7 @@ def _fetch(
 
 def _read(name: str, how: dict[str, Any]) -> Document:
     """A file; what looks like an id is told how to be one."""
-    from neardup.comparing.documents import read_document
+    from neardup.tasks.compare.documents import read_document
 
     if name != STDIN and not Path(name).exists():
         raise InputError(
@@ -175,8 +175,8 @@ def _from_index(
     """The spec of an index and two of its documents."""
     from itertools import islice
 
-    from neardup.comparing.documents import Document, no_document
     from neardup.index import Index
+    from neardup.tasks.compare.documents import Document, no_document
 
     for name in _READING:
         if _is_given(ctx, name):
@@ -209,7 +209,7 @@ def _dashed(name: str) -> str:
 
 def _compare(documents: Sequence[Document], spec: Spec) -> Comparison:
     """Compare two texts; or as sets, when one of them is one already."""
-    from neardup.comparing import compare_sets, compare_texts
+    from neardup.tasks.compare.build import compare_sets, compare_texts
 
     first, second = (document.content for document in documents)
     if isinstance(first, str) and isinstance(second, str):
@@ -227,7 +227,7 @@ def _as_json(answer: dict[str, Any]) -> str:
 def _check_page(html: Path, inputs: Sequence[Path], glob: str | None) -> None:
     """Raise before any work what would keep the page from being written."""
     from neardup.cli.targets import check_collisions
-    from neardup.reports.site import check_file
+    from neardup.pages.site.write import check_file
 
     try:
         check_collisions(inputs, [str(html)], glob=glob)
@@ -237,8 +237,8 @@ def _check_page(html: Path, inputs: Sequence[Path], glob: str | None) -> None:
 
 
 def _write_page(html: Path, found: Comparison, names: tuple[str, str]) -> None:
-    from neardup.comparing.page import pair_page
-    from neardup.reports.site import write_pair
+    from neardup.pages.site.write import write_pair
+    from neardup.tasks.compare.page import pair_page
 
     write_pair(html, *pair_page(found, names))
 

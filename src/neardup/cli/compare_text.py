@@ -1,7 +1,7 @@
 """A comparison for a terminal: the facts, and both texts with their shared passages marked.
 
 Here: facts, what stands beside what, colours, printing. How one text becomes rows is in ``compare_rows``; what is
-shared and which words changed are in ``neardup.comparing``.
+shared and which words changed are in ``neardup.tasks.compare``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from neardup.cli.summary import counted, labelled, percent, similarity_text
 from neardup.shown import NARROW, shown
 
 if TYPE_CHECKING:
-    from neardup.comparing import Comparison
+    from neardup.tasks.compare.model import Comparison
 
 __all__ = ["facts", "print_texts"]
 
@@ -90,7 +90,7 @@ def print_texts(found: Comparison, names: tuple[str, str], *, is_full: bool) -> 
     """
     from rich.console import Console
 
-    from neardup.comparing.gaps import chain, changed_words
+    from neardup.tasks.compare.gaps import chain, changed_words
 
     console = Console(highlight=False)
     is_plain = console.color_system is None or console.no_color
@@ -118,14 +118,14 @@ def print_texts(found: Comparison, names: tuple[str, str], *, is_full: bool) -> 
 
 
 def _windows(text: str, spans: Sequence[tuple[int, int]], is_full: bool) -> list[tuple[int, int]]:
-    from neardup.reports.pairs import windows
+    from neardup.pages.pairs import windows
 
     return windows(text, spans, most=len(text) if is_full else SHOWN)
 
 
 def _marks(found: Comparison, changed: Sequence[Sequence[tuple[int, int]]]) -> list[list[Mark]]:
     """Passages and changed words of either text, in order."""
-    from neardup.comparing.gaps import groups
+    from neardup.tasks.compare.gaps import groups
 
     spans = found.passages.a, found.passages.b
     return [

@@ -1,7 +1,7 @@
 """``neardup dedup``: clean copies of a collection, and why each document that is missing there went.
 
 Here: the options that no other command has, and the order of events of one run: check the outputs, search and choose,
-write the table of removals and then the copies, tell. What goes is decided in ``neardup.cleaning``.
+write the table of removals and then the copies, tell. What goes is decided in ``neardup.tasks.dedup``.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from neardup.cli.working import STDOUT
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
-    from neardup.cleaning import Cleaning
-    from neardup.formats import Reader
-    from neardup.formats.atomic import AtomicFiles
+    from neardup.inputs.reader import Reader
+    from neardup.outputs.atomic import AtomicFiles
     from neardup.params import Spec
+    from neardup.tasks.dedup.run import Cleaning
 
 __all__ = ["command"]
 
@@ -185,7 +185,7 @@ def _plan(inputs: tuple[Path, ...], asked: Plan, *, json: bool, glob: str | None
         OutputError: the folder of the removals is missing or may not be written to.
     """
     from neardup.cli.targets import check_collisions, check_files, mend_and_tell
-    from neardup.formats.write import output_format
+    from neardup.outputs.write import output_format
 
     output = None if asked.dry_run else asked.output
     if asked.output is None and not asked.dry_run:
@@ -229,11 +229,12 @@ def _run(
     quiet: bool,
     verbose: bool,
 ) -> None:
-    from neardup.cleaning import Policy, check_policy, clean, open_protected
     from neardup.cli import working
     from neardup.cli.dry import make_plan
     from neardup.cli.plan_text import plan_lines
     from neardup.cli.progress import observer
+    from neardup.tasks.dedup.policy import Policy, check_policy, open_protected
+    from neardup.tasks.dedup.run import clean
 
     spec = working.make_spec(search)
     reader, protected = open_protected(list(inputs), list(search["protect"]), **working.reading(search, spec))
@@ -277,7 +278,7 @@ def _check_copies(reader: Reader, plan: Plan) -> None:
         click.UsageError: the output cannot hold copies of these inputs, or would replace one.
         OutputError: its folder is missing.
     """
-    from neardup.cleaning import check_output
+    from neardup.tasks.dedup.run import check_output
 
     if plan.output is None:
         return
@@ -304,8 +305,8 @@ def _check_table(reader: Reader, output: str, removed: str | None) -> None:
 def _write(ctx: click.Context, cleaning: Cleaning, plan: Plan, spec: Spec) -> float:
     """Write the removals and the copies, which get their names together, the removals first, so that whoever sees the
     copies has the reasons; seconds for the removals."""
-    from neardup.formats.atomic import AtomicFiles
-    from neardup.formats.write import Output, write_tables
+    from neardup.outputs.atomic import AtomicFiles
+    from neardup.outputs.write import Output, write_tables
 
     start = time.perf_counter()
     table = []

@@ -42,7 +42,7 @@ def command(ctx: click.Context, /, *, output: Path, quiet: bool) -> None:
     """
     from neardup import demo
     from neardup.cli.report import command as report
-    from neardup.formats.atomic import AtomicFiles, output_error
+    from neardup.outputs.atomic import AtomicFiles, output_error
 
     try:
         output.mkdir(parents=True, exist_ok=True)

@@ -12,9 +12,9 @@ from neardup.cli import working
 from neardup.cli.voice import print_json, say
 
 if TYPE_CHECKING:
-    from neardup.formats import Reader
+    from neardup.inputs.reader import Reader
     from neardup.params import Spec
-    from neardup.planning import Plan
+    from neardup.tasks.plan.plan import Plan
 
 __all__ = ["make_plan", "show_plan"]
 
@@ -32,7 +32,7 @@ def show_plan(
     from neardup.cli.find import stdout_errors
     from neardup.cli.plan_text import plan_lines
     from neardup.cli.progress import observer
-    from neardup.formats import open_inputs
+    from neardup.inputs.reader import open_inputs
 
     if against:
         raise click.UsageError("--dry-run plans for one collection. Leave --against out.")
@@ -51,10 +51,10 @@ def show_plan(
 
 def make_plan(reader: Reader, spec: Spec, search: dict[str, Any], observer: working.Stoppable) -> Plan:
     """The plan for a spec as it is, beside other settings and the exact join."""
-    from neardup import planning
-    from neardup.runs import check_threads
+    from neardup.session import check_threads
+    from neardup.tasks.plan.make import make_plan
 
-    return planning.make_plan(
+    return make_plan(
         reader,
         spec,
         target=search["recall"],

@@ -1,7 +1,7 @@
 """``neardup explain``: every step of the method on a few small documents.
 
-Here: the options and where the documents come from. The steps are in ``neardup.explaining``, which also lays them out
-for reading; the same from Python is ``neardup.explain``.
+Here: the options and where the documents come from. The steps are in ``neardup.tasks.explain``, which also lays them
+out for reading; the same from Python is ``neardup.explain``.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def command(
     buckets, estimated and exact similarities, and the S-curve of the bands. At most 20 documents of 200 different
     shingles.
     """
-    from neardup.api.explain import explain
+    from neardup.tasks.explain.public import explain
 
     if sum(map(bool, (texts or files, sets, rows is not None))) > 1:
         raise click.UsageError(

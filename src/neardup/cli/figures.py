@@ -1,6 +1,6 @@
 """``neardup figures``: pictures of what the method does on a collection.
 
-Here: the order of events of the command. What is drawn is in ``neardup.drawing``, how it looks in ``neardup.reports``.
+Here: the order of events of the command. What is drawn, and how it looks, is in ``neardup.tasks.figures``.
 """
 
 from __future__ import annotations
@@ -103,18 +103,18 @@ def _run(
     quiet: bool,
 ) -> list[str]:
     """Search, draw and write; the names of the files are kept for the message on Ctrl-C as they are complete."""
-    from neardup import drawing
     from neardup.cli import working
     from neardup.cli.index.shared import left_out
     from neardup.cli.progress import observer
     from neardup.cli.summary import labelled
-    from neardup.formats import open_inputs
-    from neardup.reports.style import check_matplotlib
+    from neardup.inputs.reader import open_inputs
+    from neardup.tasks.figures import sheets
+    from neardup.tasks.figures.style import check_matplotlib
 
     check_matplotlib()
     spec = working.make_spec(search)
     reader = open_inputs(list(inputs), **working.reading(search, spec))
-    folder = drawing.make_folder(output)
+    folder = sheets.make_folder(output)
     written: list[str] = []
     ctx.meta[WRITTEN] = written
     with observer(quiet=quiet) as watching:
@@ -129,7 +129,7 @@ def _run(
         )
 
         def work() -> None:
-            written.extend(drawing.write(run, folder, names=names, formats=formats))
+            written.extend(sheets.write(run, folder, names=names, formats=formats))
 
         with working.kept(ctx, run, ()):
             working.in_background(ctx, work, stoppable)

@@ -1,7 +1,7 @@
 """``neardup find``: near-duplicate pairs and clusters of a collection.
 
 Here: the order of events of one run (check the outputs, search, write, tell) and where pairs go. The search
-itself is in ``neardup.runs``; how a run is set up and ended is in ``working``, what is shown in ``progress`` and
+itself is in ``neardup.session``; how a run is set up and ended is in ``working``, what is shown in ``progress`` and
 ``summary``.
 """
 
@@ -24,9 +24,9 @@ from neardup.errors import InputError
 from neardup.params import CONTAINMENT, DEFAULT_SKETCH, Bands
 
 if TYPE_CHECKING:
-    from neardup.auditing import Audit
-    from neardup.formats.atomic import AtomicFiles
-    from neardup.runs import Finding, Run
+    from neardup.outputs.atomic import AtomicFiles
+    from neardup.session import Finding, Run
+    from neardup.tasks.audit.outcome import Audit
 
 __all__ = [
     "check_banding",
@@ -212,7 +212,7 @@ def _outputs(
         OutputError: a folder is missing or may not be written to.
     """
     from neardup.cli.targets import check_collisions, check_files
-    from neardup.formats.write import output_format
+    from neardup.outputs.write import output_format
 
     pairs = output if output is not None or json else STDOUT
     if [pairs, clusters, STDOUT if json else None].count(STDOUT) > 1:
@@ -256,7 +256,7 @@ def _run(
     verbose: bool,
 ) -> Audit | None:
     from neardup.cli.progress import observer
-    from neardup.formats.across import open_across
+    from neardup.inputs.across import open_across
 
     search["against"] = against
     spec = working.make_spec(search)
@@ -290,7 +290,7 @@ def _run(
 def _find(run: Run, link: str, audit: int | None) -> tuple[Finding, Audit | None]:
     if audit is None:
         return run.find(link), None
-    from neardup.auditing import audit_search
+    from neardup.tasks.audit.audit import audit_search
 
     search = run.search()
     audited = audit_search(run, search, documents=audit)
@@ -299,14 +299,14 @@ def _find(run: Run, link: str, audit: int | None) -> tuple[Finding, Audit | None
 
 def _write(ctx: click.Context, run: Run, finding: Finding, outputs: Outputs) -> float:
     """Write the tables, stdout and the figure; then all files get their names. Returns the seconds for the tables."""
-    from neardup.formats.atomic import AtomicFiles
+    from neardup.outputs.atomic import AtomicFiles
 
     files = AtomicFiles()
     try:
         with files:
             seconds = _write_tables(finding, outputs, files, spec=run.spec.as_dict(), threshold=run.spec.threshold)
             if outputs.plot is not None:
-                from neardup.drawing import plot_finding
+                from neardup.tasks.figures.sheets import plot_finding
 
                 plot_finding(finding, run, outputs.plot, files)
     finally:
@@ -318,7 +318,7 @@ def _write_tables(
     finding: Finding, outputs: Outputs, files: AtomicFiles, *, spec: dict[str, Any], threshold: float
 ) -> float:
     """Write what goes to files, then what goes to stdout; return the seconds it took."""
-    from neardup.formats.write import Output, write_table, write_tables
+    from neardup.outputs.write import Output, write_table, write_tables
 
     start = time.perf_counter()
     pairs, clusters = finding.pairs(), finding.clusters() if outputs.clusters is not None else None
@@ -348,7 +348,7 @@ def _write_tables(
 @contextmanager
 def stdout_errors() -> Iterator[None]:
     """Turn a system error met while printing into an OutputError; a closed pipe stays what it is."""
-    from neardup.formats.atomic import output_error
+    from neardup.outputs.atomic import output_error
 
     try:
         yield

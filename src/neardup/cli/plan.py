@@ -1,6 +1,6 @@
 """``neardup plan``: choose bands, and predict candidates, memory and time before a run.
 
-Here: the options and the order of events. The plan is made by ``neardup.planning``, its text in ``plan_text``.
+Here: the options and the order of events. The plan is made by ``neardup.tasks.plan``, its text in ``plan_text``.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def command(
         _check_plot(inputs, plot, search["glob"])
     made = _make(ctx, inputs, search, rule, quiet=quiet)
     if plot is not None:
-        from neardup.drawing import plot_spec
+        from neardup.tasks.figures.sheets import plot_spec
 
         plot_spec(made.spec, plot)
     with stdout_errors():
@@ -131,9 +131,9 @@ def _check_plot(inputs: tuple[Path, ...], plot: str, glob: str | None) -> None:
 def _make(
     ctx: click.Context, inputs: tuple[Path, ...], search: dict[str, Any], rule: str | None, *, quiet: bool
 ) -> Any:
-    from neardup.api.plan import plan
     from neardup.cli import working
     from neardup.cli.progress import observer
+    from neardup.tasks.plan.public import plan
 
     block = search.pop("block_size")
     if not inputs:

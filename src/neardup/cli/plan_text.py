@@ -10,8 +10,8 @@ from neardup.cli.summary import counted, duration, labelled, megabytes, percent
 from neardup.passed import passed_rows
 
 if TYPE_CHECKING:
-    from neardup.planning import Collected, Option, Plan
-    from neardup.tuning.costs import Estimate, Range
+    from neardup.tasks.plan.costs import Estimate, Range
+    from neardup.tasks.plan.plan import Collected, Option, Plan
 
 __all__ = ["plan_lines"]
 

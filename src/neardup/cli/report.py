@@ -1,7 +1,7 @@
 """``neardup report``: pages that show the near-duplicates of a collection.
 
 Here: the options that no other command has, and the order of events of one run. What goes into the pages is gathered in
-``neardup.reporting``, what they look like is in ``neardup.reports.site``.
+``neardup.tasks.report``, what they look like is in ``neardup.pages.site``.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from neardup.cli.working import STDOUT
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
-    from neardup.auditing import Audit
-    from neardup.formats import Reader
-    from neardup.formats.filed import FiledPairs
+    from neardup.inputs.reader import Reader
     from neardup.params import Spec
-    from neardup.reporting import Reported
-    from neardup.runs import Run
+    from neardup.session import Run
+    from neardup.tasks.audit.outcome import Audit
+    from neardup.tasks.report.build import Reported
+    from neardup.tasks.report.filed import FiledPairs
 
 __all__ = ["command"]
 
@@ -153,9 +153,9 @@ def _check_options(
         OutputError: something else is where the report should go.
     """
     from neardup.cli.targets import mend_and_tell
-    from neardup.reporting import check_size
-    from neardup.reporting.origins import check_pattern
-    from neardup.reports.site import check_site
+    from neardup.pages.site.write import check_site
+    from neardup.tasks.report.build import check_size
+    from neardup.tasks.report.origins import check_pattern
 
     if STDOUT in map(str, inputs):
         raise click.UsageError("inputs are read twice, and stdin can be read once. Save it to a file, and give that.")
@@ -191,9 +191,9 @@ def _run(
     """Search, or read the pairs, and write the report; with the summary, crowds and faults for a person."""
     from neardup.cli import working
     from neardup.cli.progress import observer
-    from neardup.formats import open_inputs
-    from neardup.formats.filed import read_pairs
-    from neardup.reporting import check_inputs
+    from neardup.inputs.reader import open_inputs
+    from neardup.tasks.report.filed import read_pairs
+    from neardup.tasks.report.originals import check_inputs
 
     filed = read_pairs(pairs) if pairs is not None else None
     spec = filed.spec if filed is not None else working.make_spec(search)
@@ -226,7 +226,8 @@ def _run(
 def _report(
     run: Run, filed: FiledPairs | None, spec: Spec, output: str, search: Mapping[str, Any], audit: int | None
 ) -> tuple[Reported, Audit | None]:
-    from neardup.reporting import build, from_pairs, from_search
+    from neardup.tasks.report.build import build
+    from neardup.tasks.report.ground import from_pairs, from_search
 
     audited = None
     if filed is not None:
@@ -234,7 +235,7 @@ def _report(
     else:
         found = run.search()
         if audit is not None:
-            from neardup.auditing import audit_search
+            from neardup.tasks.audit.audit import audit_search
 
             audited = audit_search(run, found, documents=audit)
         ground = from_search(run, found, search["link"])

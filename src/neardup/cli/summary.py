@@ -1,6 +1,6 @@
 """What a run says when it is over: the summary, its closing line, and the table of pairs on a terminal.
 
-Everything here turns figures into text and decides nothing; how a figure is written is in ``neardup.reports.wording``,
+Everything here turns figures into text and decides nothing; how a figure is written is in ``neardup.wording``,
 and what would steer a terminal is escaped in ``voice``.
 """
 
@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from neardup.passed import PassedOver, passed_rows
-from neardup.reports.wording import counted, duration, megabytes, percent, similarity_text
 from neardup.shown import shown
+from neardup.wording import counted, duration, megabytes, percent, similarity_text
 
 __all__ = [
     "ALARM",

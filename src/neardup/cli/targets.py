@@ -8,10 +8,10 @@ from pathlib import Path
 
 from neardup.cli.voice import say
 from neardup.errors import InputError
-from neardup.formats.atomic import check_target
-from neardup.formats.naming import mend
-from neardup.formats.walk import glob_files, walk_folder
-from neardup.formats.write import SPEC_SUFFIX
+from neardup.inputs.walk import glob_files, walk_folder
+from neardup.outputs.atomic import check_target
+from neardup.outputs.naming import mend
+from neardup.outputs.write import SPEC_SUFFIX
 
 __all__ = ["check_collisions", "check_files", "mend_and_tell"]
 

@@ -1,7 +1,7 @@
 """Everything that the command line says to people passes here: text from outside is made safe once, on its way out.
 
 ``say`` is for lines, ``print_json`` for answers of --json, ``speaking`` sets stdout and stderr up, and ``Context`` fits
-the help. Data go past it: ``formats.stdout``.
+the help. Data go past it: ``outputs.stdout``.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def print_json(value: Any) -> None:
 
 def print_names(names: Iterable[str]) -> None:
     """Print names of files on stdout, a line each, byte for byte as the system has them."""
-    from neardup.formats.stdout import stdout_bytes
+    from neardup.outputs.stdout import stdout_bytes
 
     stream = stdout_bytes()
     if stream is not None:

@@ -1,7 +1,7 @@
 """The run behind a command: set up from its options, ended by Ctrl-C at once, and what it leaves to go on from.
 
-Here: ``open_run``, ``kept``, ``in_background``, ``work_place``. What a run does is in ``neardup.runs``; what a command
-does with it is in the module of the command.
+Here: ``open_run``, ``kept``, ``in_background``, ``work_place``. What a run does is in ``neardup.session``; what a
+command does with it is in the module of the command.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from neardup.params import DEFAULT_MEASURE, DEFAULT_VERIFY
 
 if TYPE_CHECKING:
     from neardup.cli.progress import Watching
-    from neardup.formats import Reader
+    from neardup.inputs.reader import Reader
     from neardup.params import Spec
-    from neardup.runs import Run
+    from neardup.session import Run
 
 __all__ = [
     "READING",
@@ -115,8 +115,8 @@ def decided(
     """The spec, and why, where ``--exact auto`` leaves it to the plan; an interrupted run goes on as it began."""
     if options["exact"] != "auto" or options.get("against"):
         return spec, None
-    from neardup.planning import decide
-    from neardup.runs import check_threads
+    from neardup.session import check_threads
+    from neardup.tasks.plan.decision import decide
 
     if options["resume"]:
         from neardup.spool.manifest import Manifest
@@ -137,7 +137,7 @@ def check_plot(target: str) -> None:
     Raises:
         InputError, MissingDependency: it could not.
     """
-    from neardup.reports.style import check_matplotlib, check_suffix
+    from neardup.tasks.figures.style import check_matplotlib, check_suffix
 
     if target == STDOUT:
         raise InputError("a figure cannot go to stdout. Give a name that ends in .png, .svg or .pdf.")
@@ -186,7 +186,7 @@ def open_run(
     Raises:
         SpoolError: an interrupted run has left its work in ``place``, and it is not to be resumed.
     """
-    from neardup.runs import Run, check_threads
+    from neardup.session import Run, check_threads
 
     workdir, resume = options["workdir"], options["resume"]
     if workdir is None and not resume:
@@ -219,7 +219,7 @@ def kept(ctx: click.Context, run: Run, outputs: Sequence[str]) -> Iterator[Run]:
 
     Where it goes on with an interrupted one, what that had begun to write into the files ``outputs`` is taken away.
     """
-    from neardup.formats.write import remove_leftovers
+    from neardup.outputs.write import remove_leftovers
 
     with run:
         if run.resume:

@@ -11,10 +11,8 @@ from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
+from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
-from neardup.formats.inputs import Reader
-from neardup.formats.items import COLLECTIONS
-from neardup.formats.source import ReadOptions
 from neardup.index import backup, checking, folders, opening
 from neardup.index.answers import candidates_of, check, find_ids, hits, unverified
 from neardup.index.containing import find_contained
@@ -25,10 +23,12 @@ from neardup.index.source import IndexSource, stored_blocks
 from neardup.index.statements import FORMAT, Reading, Row
 from neardup.index.upkeep import Upkeep
 from neardup.index.views import View, documents_of, names_of
+from neardup.inputs.items import COLLECTIONS
+from neardup.inputs.reader import Reader
+from neardup.inputs.source import ReadOptions
 from neardup.params import CONTAINMENT, DEFAULT_MEASURE, Spec, check_link, check_measure, check_threshold
-from neardup.pipeline.observe import Observer, Silent
 from neardup.result import Result
-from neardup.runs import Run, check_threads
+from neardup.session import Run, check_threads
 
 __all__ = ["Asking"]
 

@@ -18,15 +18,15 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from neardup.engine.observe import Observer
 from neardup.errors import FormatError, InputError, OutputError
-from neardup.formats.atomic import output_error
 from neardup.index import checking, folders
 from neardup.index.core import LOOKS, Core
 from neardup.index.segments import bad_pages, fresh_name, open_segment, sync_folder, write_new
 from neardup.index.statements import Reading, Writing
 from neardup.index.truth import DATABASE
 from neardup.index.views import keys_of
-from neardup.pipeline.observe import Observer
+from neardup.outputs.atomic import output_error
 
 __all__ = ["backed_up"]
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from neardup.engine.observe import Observer
 from neardup.errors import InputError
-from neardup.formats.inputs import Reader
 from neardup.index.core import Core
 from neardup.index.incoming import EMPTY, SHORT, Incoming, named, of_batches
 from neardup.index.model import Added
 from neardup.index.segments import Keys, fresh_name, write_new
 from neardup.index.statements import State, Writing
-from neardup.pipeline.observe import Observer
+from neardup.inputs.reader import Reader
 from neardup.types import I64, U64
 
 __all__ = ["SEGMENT_DOCUMENTS", "bulk_load"]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from neardup.engine.observe import Observer, Silent
 from neardup.errors import FormatError
 from neardup.index.core import Core
 from neardup.index.folders import LOCK, acknowledged
@@ -17,7 +18,6 @@ from neardup.index.source import stored_blocks
 from neardup.index.statements import Reading, Row
 from neardup.index.truth import DATABASE
 from neardup.index.views import documents_of, is_whole
-from neardup.pipeline.observe import Observer, Silent
 from neardup.types import I64
 
 __all__ = ["database_faults", "verify"]

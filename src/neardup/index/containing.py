@@ -12,17 +12,17 @@ from functools import partial
 
 import numpy as np
 
-from neardup.formats.inputs import Reader
-from neardup.formats.source import ReadOptions, Task
+from neardup.engine import run as pipeline
 from neardup.index.core import Core
 from neardup.index.incoming import named
 from neardup.index.model import ContainedHit
 from neardup.index.source import IndexSource
 from neardup.index.statements import Reading
 from neardup.index.views import names_of
+from neardup.inputs.reader import Reader
+from neardup.inputs.source import ReadOptions, Task
 from neardup.params import CONTAINMENT
-from neardup.pipeline import run as pipeline
-from neardup.runs import Run
+from neardup.session import Run
 from neardup.tuning import as_exact
 from neardup.types import F64, I64, Batch, Documents
 

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from neardup.errors import FormatError, IndexLocked, IndexNotFound, OutputError
-from neardup.formats.atomic import left_behind, remove_parts, temporary_name
 from neardup.index.segments import sync_folder
 from neardup.index.truth import DATABASE
+from neardup.outputs.atomic import left_behind, remove_parts, temporary_name
 
 __all__ = [
     "LOCK",

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.engine.threads import in_order
 from neardup.errors import InputError
-from neardup.formats.ids import ids_of
-from neardup.formats.items import COLLECTIONS, ItemError, join_items, split_items
 from neardup.index.statements import TailRow
+from neardup.inputs.items import COLLECTIONS, ItemError, join_items, split_items
+from neardup.inputs.names.ids import ids_of
 from neardup.kernels import stored
 from neardup.params import Spec
-from neardup.pipeline.threads import in_order
 from neardup.stages import bands as band_stage
 from neardup.stages import shingle as shingle_stage
 from neardup.stages import sketch as sketch_stage

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from neardup._version import __version__
-from neardup.formats.inputs import Reader
+from neardup.engine.observe import Observer
 from neardup.index import folders
 from neardup.index.build import bulk_load
 from neardup.index.core import Core
@@ -14,8 +14,8 @@ from neardup.index.model import Added
 from neardup.index.source import read_spec
 from neardup.index.truth import Truth, log_size
 from neardup.index.upkeep import clean_folder
+from neardup.inputs.reader import Reader
 from neardup.params import Spec
-from neardup.pipeline.observe import Observer
 
 __all__ = ["build_folder", "create_folder", "in_memory", "open_folder"]
 

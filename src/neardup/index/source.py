@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from neardup.arrays import numbers, strings
 from neardup.errors import FormatError, SpecMismatch
-from neardup.formats.arrays import numbers, strings
-from neardup.formats.source import BATCH_BYTES, Task
 from neardup.index.incoming import NUMBER
 from neardup.index.statements import Reading, Row
 from neardup.index.views import documents_of
+from neardup.inputs.source import BATCH_BYTES, Task
 from neardup.params import SPEC_VERSION, Spec
 from neardup.types import I64, Batch
 

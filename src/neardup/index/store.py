@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from neardup import tuning
+from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
-from neardup.formats.inputs import Reader, open_inputs
 from neardup.index import changes, opening
 from neardup.index.asking import Asking
 from neardup.index.incoming import EMPTY, SHORT, Incoming, checked_ids, given_id, listed, named, of_batches
 from neardup.index.model import Added
 from neardup.index.source import check_same
 from neardup.index.views import documents_of
+from neardup.inputs.reader import Reader, open_inputs
 from neardup.params import (
     DEFAULT_NORMALIZE,
     DEFAULT_RECALL,
@@ -31,8 +32,7 @@ from neardup.params import (
     Normalize,
     Shingle,
 )
-from neardup.pipeline.observe import Observer, Silent
-from neardup.runs import check_threads
+from neardup.session import check_threads
 
 __all__ = ["Index"]
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.engine.threads import in_order
 from neardup.errors import FormatError
 from neardup.index.folders import SEGMENTS
 from neardup.index.incoming import EMPTY, Maker, are_named_so, is_tail_whole, whole_documents
@@ -23,7 +24,6 @@ from neardup.index.segments import Keys, open_segment
 from neardup.index.statements import Name, Reading, Row, TailRow
 from neardup.kernels.postings import RUN_FIELDS
 from neardup.params import Spec
-from neardup.pipeline.threads import in_order
 from neardup.stages import postings as stage
 from neardup.stages.postings import Found, Run
 from neardup.types import I64, U32, U64, Documents

@@ -2,10 +2,10 @@
 
 The kernel checks a line in full (``_json``) and writes the unescaped text straight into the output. About
 any line that gives it the least doubt it says so and stops; the caller asks Python's ``json`` and goes on
-behind that line (``formats.jsonl``). So the kernel may doubt what is good, and must never accept what
+behind that line (``inputs.text.jsonl``). So the kernel may doubt what is good, and must never accept what
 ``json`` refuses or would read as another value.
 
-One pass over the bytes, no look-ahead: a block ends with a newline (``formats.streams.LineBlock``), every
+One pass over the bytes, no look-ahead: a block ends with a newline (``inputs.streams.streams.LineBlock``), every
 scanner stops at a newline, and unescaped text is never longer than its source, so the output position
 never overtakes the input position and an output as long as the input has room. Strings go eight bytes at
 a time; each step stores all eight, which is why every buffer needs SLACK.
@@ -113,7 +113,7 @@ def _split(out: Any, start: int, stop: int) -> int:
 
 @part
 def _items(data: Any, at: int, out: Any, to: int) -> tuple[int, int]:
-    """Write the set at ``at`` (a string, or a list of strings and integers) as ``formats.items`` does.
+    """Write the set at ``at`` (a string, or a list of strings and integers) as ``inputs.items`` does.
 
     Returns the position behind it (-1: doubt) and the end of what was written.
     """

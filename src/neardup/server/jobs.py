@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET
 
+from neardup.engine.results.passages import shared_passages
 from neardup.errors import InputError
-from neardup.pipeline.passages import shared_passages
 from neardup.server.limits import Limits
 from neardup.server.problems import Problem
 from neardup.server.wire import Answer, Answers, Document, Found, LineStatus, Match, Query, check_document, read

@@ -1,4 +1,4 @@
-"""The stages of the chain, one module each: arrays in, arrays out. They do not import each other; ``pipeline`` does.
+"""The stages of the chain, one module each: arrays in, arrays out. They do not import each other; ``engine`` does.
 
 text      normalisation            bands     buckets and candidate pairs
 shingle   shingles and their sets  verify    the exact check

@@ -1,7 +1,7 @@
 """Containment of shingle sets: which documents hold a set, or enough of it, none missed.
 
 Here: ``Parts``, an index of the sets that may be part of something, and the probe of it with other sets in memory. Who
-fetches texts, and how a collection larger than memory is passed over, is in ``pipeline.containment``.
+fetches texts, and how a collection larger than memory is passed over, is in ``engine.joins.containment``.
 """
 
 from __future__ import annotations

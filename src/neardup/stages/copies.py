@@ -1,4 +1,4 @@
-"""Copies spelled out: from pairs of representatives to pairs of all rows. Finding the copies is in ``pipeline``."""
+"""Copies spelled out: from pairs of representatives to pairs of all rows. Finding the copies is in ``engine``."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ that pay (Mann, Augsten, Bouros: An Empirical Evaluation of Set Similarity Join 
 the join, a document is dropped when more of its shingles are its own than a partner may lack.
 
 Here: counting how often shingles are met, dropping documents, one join of sets that are in memory. Who fetches texts,
-and how a collection larger than memory is cut into blocks, is in ``pipeline.exact``.
+and how a collection larger than memory is cut into blocks, is in ``engine.joins.exact``.
 """
 
 from __future__ import annotations

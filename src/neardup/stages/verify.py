@@ -1,7 +1,7 @@
 """The exact check: Jaccard similarity, or containment, of candidate pairs on their shingle sets.
 
 Here: the order in which pairs are checked (so that each document's set is built once and dropped soon) and the check
-of one chunk of them. Building the sets is in ``shingle``; who fetches the texts is ``pipeline``.
+of one chunk of them. Building the sets is in ``shingle``; who fetches the texts is ``engine``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Choosing the parameters of a run: S-curves, bands by recall or by a rule of the literature, costs, the spec.
 
-Pure functions of numbers: nothing here reads a collection. Measuring one is in ``pipeline`` (``profile``, ``census``,
-``speeds``), a whole plan in ``neardup.planning``. ``rules`` and ``costs`` are imported from where they are.
+Pure functions of numbers: nothing here reads a collection. Measuring one is in ``engine`` (``profile``, ``census``,
+``speeds``), a whole plan in ``neardup.tasks.plan``. ``rules`` and ``costs`` are imported from where they are.
 """
 
 from neardup.tuning.choice import (

@@ -14,7 +14,7 @@ from neardup.cli.index import shared, tables
 if TYPE_CHECKING:
     from neardup.cli.index.reading import Counts
     from neardup.cli.working import Stoppable
-    from neardup.formats import Reader
+    from neardup.inputs.reader import Reader
 
 __all__ = ["command"]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from neardup.cli.index.lines import Chunk, Records
     from neardup.cli.index.passing import FilePassing, PipePassing, Removals
     from neardup.cli.index.reading import Counts
-    from neardup.formats.source import ReadOptions
+    from neardup.inputs.source import ReadOptions
 
 __all__ = ["command"]
 
@@ -157,8 +157,8 @@ def _open(
     from neardup.cli.index.lines import STDIN, Records, line_format
     from neardup.cli.index.passing import FilePassing, PipePassing, Removals, is_plain_file
     from neardup.cli.index.reading import Counts
-    from neardup.formats.source import ReadOptions
-    from neardup.formats.streams import open_bytes
+    from neardup.inputs.source import ReadOptions
+    from neardup.inputs.streams.streams import open_bytes
 
     item = held.spec.shingle.kind == "item"
     options = ReadOptions(reading["text"], reading["id"], on_bad=reading["on_bad"], item=item)

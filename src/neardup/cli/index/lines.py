@@ -1,7 +1,7 @@
 """Lines of inputs that may pause, as they come: what ``dedup-stream`` reads.
 
 Here: cutting what has come into whole lines, and turning them into documents that know their line. A thread reads, so
-that waiting for input stops neither the clock nor Ctrl-C. What a line must be is the readers' business (``formats``).
+that waiting for input stops neither the clock nor Ctrl-C. What a line must be is the readers' business (``inputs``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
-    from neardup.formats.source import ReadOptions
+    from neardup.inputs.source import ReadOptions
     from neardup.types import Batch
 
 __all__ = ["PAUSE", "STDIN", "Chunk", "Records", "chunks", "line_format", "names_of"]
@@ -59,7 +59,7 @@ def line_format(source: str, input_format: str | None, *, item: bool) -> str | N
     Raises:
         InputError: it is of a format that has no lines.
     """
-    from neardup.formats.resolve import suffix_format
+    from neardup.inputs.resolve import suffix_format
 
     format = input_format or suffix_format(source)
     if format == "text" and item and input_format is None:
@@ -151,7 +151,7 @@ def _parts(data: bytes) -> Iterator[bytes]:
 
 def _pieces(source: str) -> Iterator[bytes]:
     """The bytes of a source, unpacked, as they come."""
-    from neardup.formats.streams import open_bytes, stored_codec
+    from neardup.inputs.streams.streams import open_bytes, stored_codec
 
     if source == STDIN:
         yield from _of_stdin()
@@ -184,7 +184,7 @@ def _of_stdin() -> Iterator[bytes]:
 
 
 def _unpacked(source: str) -> Iterator[bytes]:
-    from neardup.formats.streams import open_bytes
+    from neardup.inputs.streams.streams import open_bytes
 
     with open_bytes(source) as stream:
         while True:
@@ -212,8 +212,8 @@ class Records:
         """
         import numpy as np
 
-        from neardup.formats.source import oversized
-        from neardup.formats.streams import LineBlock
+        from neardup.inputs.source import oversized
+        from neardup.inputs.streams.streams import LineBlock
         from neardup.types import SLACK
 
         if chunk.too_large:
@@ -230,8 +230,8 @@ class Records:
         return batch, [lines[row - chunk.first_line] for row in batch.rows.tolist()]
 
     def _open(self, head: bytes) -> Any:
-        from neardup.formats.jsonl import JsonlSource
-        from neardup.formats.lines import LinesSource
+        from neardup.inputs.text.jsonl import JsonlSource
+        from neardup.inputs.text.lines import LinesSource
 
         format = self._format
         if format is None:

@@ -73,8 +73,8 @@ class PipePassing:
         self._stream: Any = None
 
     def __enter__(self) -> PipePassing:
-        from neardup.formats.atomic import output_error
-        from neardup.formats.stdout import stdout_bytes
+        from neardup.outputs.atomic import output_error
+        from neardup.outputs.stdout import stdout_bytes
 
         if self._name != STDOUT:
             try:
@@ -213,7 +213,7 @@ class FilePassing:
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
-        from neardup.formats.atomic import output_error
+        from neardup.outputs.atomic import output_error
 
         try:
             yield
@@ -253,7 +253,7 @@ class Removals:
         self._stream: Any = None
 
     def __enter__(self) -> Removals:
-        from neardup.formats.atomic import output_error
+        from neardup.outputs.atomic import output_error
 
         try:
             self._stream = open(self._name, "a", encoding="utf-8", newline="")
@@ -273,7 +273,7 @@ class Removals:
         Raises:
             OutputError: they cannot be written.
         """
-        from neardup.formats.atomic import output_error
+        from neardup.outputs.atomic import output_error
 
         try:
             if self._format == "csv":

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from neardup.formats import Reader
+    from neardup.inputs.reader import Reader
     from neardup.passed import PassedOver
     from neardup.types import Batch, Documents, Fault
 
@@ -53,14 +53,14 @@ class Counts:
 def open_reader(inputs: Sequence[Path], options: Mapping[str, Any], *, item: bool) -> Reader:
     """Open inputs as ``find`` does; ``item``: documents are sets of items."""
     from neardup.cli.working import READING
-    from neardup.formats import open_inputs
+    from neardup.inputs.reader import open_inputs
 
     return open_inputs(list(inputs), **{name: options[name] for name in READING}, item=item)
 
 
 def asked(reader: Reader, counts: Counts) -> Iterator[Asked]:
     """Yield the documents of a reader in order, and count them."""
-    from neardup.formats.ids import ids_of
+    from neardup.inputs.names.ids import ids_of
 
     counts.passed_over = reader.passed_over
     for task in reader.tasks():
@@ -90,7 +90,7 @@ def texts_of(documents: Documents, *, item: bool) -> list[Any]:
     values = pa.Array.from_buffers(kind, len(documents), buffers).to_pylist()
     if not item:
         return values  # type: ignore[no-any-return]
-    from neardup.formats.items import ITEM_SEPARATOR
+    from neardup.inputs.items import ITEM_SEPARATOR
 
     return [[part.decode() for part in value.split(ITEM_SEPARATOR)] if value else [] for value in values]
 

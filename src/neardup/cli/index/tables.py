@@ -48,7 +48,7 @@ def choose_targets(
         OutputError: a folder is missing or may not be written to.
     """
     from neardup.cli.find import stdout_format
-    from neardup.formats.write import output_format
+    from neardup.outputs.write import output_format
 
     first = output if output is not None or json else STDOUT
     if [first, clusters, STDOUT if json else None].count(STDOUT) > 1:
@@ -92,8 +92,8 @@ def write(
     """Write tables: files that appear together or not at all, and stdout; returns the names of the files."""
     from neardup.cli.find import stdout_errors
     from neardup.cli.summary import print_pairs
-    from neardup.formats.atomic import AtomicFiles
-    from neardup.formats.write import Output, write_table, write_tables
+    from neardup.outputs.atomic import AtomicFiles
+    from neardup.outputs.write import Output, write_table, write_tables
 
     tables = list(written)
     files = [Output(table, str(target.name), target.format) for table, target in tables if target.is_file]

@@ -1,0 +1,13 @@
+"""From batches of documents to verified pairs and clusters of rows: the one place where the stages meet.
+
+    reading   collect: read, normalise, sketch; collection: what is held of all documents; copies: exact copies as one
+    banding   bands → buckets → candidate pairs, and what is done with hot buckets
+    joins     every pair at or above a threshold, without banding: exact and containment
+    check     exact similarity of candidate pairs, chunk by chunk
+    results   from pairs of representatives to the pairs, clusters and passages of all rows
+    run       all of it in order, rows in, rows out
+    space     memory, and what is put on disk          observe   who is told how far a run is
+    threads   work in threads, results in order
+
+Arrays and rows only: files and names of documents are in ``inputs``, tables in ``outputs``.
+"""

@@ -1,0 +1,1 @@
+"""Candidate pairs from buckets of equal bands, hot buckets included."""

@@ -1,0 +1,198 @@
+"""Candidate pairs on their way from the bands to the exact check: each once, held against its signatures, in an order
+in which the texts of a block of documents are wanted together."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from neardup.engine.check import pairs_at_once
+from neardup.engine.reading.collection import Collection
+from neardup.engine.space import Space
+from neardup.errors import InputError
+from neardup.spool import Sorter
+from neardup.stages import bands as band_stage
+from neardup.stages import cluster as cluster_stage
+from neardup.types import I32, I64, U64
+
+__all__ = ["Pending"]
+
+
+class Pending:
+    """Candidate pairs as numbers ``(left * n + right) * tags + tag``, which sort by left, right, tag.
+
+    Tag 0: the pair was counted and its signatures agree in enough slots. Tag b + 1: it was met in a bucket of band b,
+    and its signatures have not been seen.
+    """
+
+    def __init__(self, collection: Collection, space: Space) -> None:
+        self._collection = collection
+        self._space = space
+        self._n = len(collection)
+        self._tags = collection.spec.bands.bands + 1
+        if self._n * self._n * self._tags >= 1 << 64:
+            raise InputError(
+                f"{self._n} documents are more than pairs can be numbered for. Split the collection into parts."
+            )
+        # beside documents in memory there is room for half of what there is beside those in files
+        self._part = 1.0 if collection.resident is None else 0.5
+        self._sorter = space.sorter("candidates", payload=None, part=0.2 * self._part)
+        self._layout: Sorter | None = None
+        self._lock = threading.Lock()
+        self.hot: set[int] = set()
+        """Bands with a hot bucket: there, pairs inside a crowd are not counted."""
+        self.met = 0
+        """Candidates among the tagged pairs, as far as ``checked`` has come."""
+
+    @classmethod
+    def begun(cls, collection: Collection, space: Space) -> Pending:
+        """Empty, or with the pairs that an interrupted run wrote down."""
+        return cls(collection, space)
+
+    def __len__(self) -> int:
+        """Pairs at most: one that was met in several bands counts several times."""
+        return len(self._sorter)
+
+    def add(self, left: I64, right: I64, *, tag: int = 0) -> None:
+        """Write pairs down, left < right; from any thread."""
+        if left.size:
+            pair = left.astype(np.uint64) * np.uint64(self._n) + right.astype(np.uint64)
+            packed = pair * np.uint64(self._tags) + np.uint64(tag)
+            with self._lock:
+                self._sorter.add(packed)
+
+    def add_all(self, pieces: Iterable[tuple[I64, I64, int]]) -> int:
+        """Write down the pairs of ``stages.bands.pair_up``; returns the candidates met with them."""
+        total = 0
+        for left, right, met in pieces:
+            self.add(left, right)
+            total += met
+        return total
+
+    def flush(self) -> None:
+        """Let nothing be in memory only, before a checkpoint."""
+        self._sorter.flush()
+
+    def slabs(self, crowd: I32, *, skip: int, threads: int) -> Iterator[tuple[I64, I64, int]]:
+        """Pairs to be checked: each once, none inside a crowd, all of enough agreement.
+
+        Args:
+            crowd: int32[n], the leader of each row's crowd or -1.
+            skip: records to pass over, which were checked before. Records and not slabs, whose size follows the memory
+                limit, and that may be another one when a run is resumed.
+            threads: that will check.
+
+        Yields:
+            left, right, and the records that have been passed with them.
+        """
+        rows = pairs_at_once(self._space)
+        # once they are laid out, that is the order in which records are counted
+        if len(self._sorter) <= rows and not self._space.state.get("laid_out"):
+            stream = self._unique(rows)
+        else:
+            stream = self._by_blocks(rows, threads)
+        last = (-1, -1)
+        passed = 0
+        for left, right, tag in stream:
+            again = np.zeros(left.size, dtype=np.bool_)
+            again[1:] = (left[1:] == left[:-1]) & (right[1:] == right[:-1])
+            if left.size:
+                again[0] = (int(left[0]), int(right[0])) == last
+                last = int(left[-1]), int(right[-1])
+            fresh = slice(max(0, skip - passed), None)
+            passed += left.size
+            if passed > skip or left.size == 0:
+                left, right, tag = left[fresh], right[fresh], tag[fresh]
+                keep = self._agreeing(left, right, tag, crowd) & ~again[fresh]
+                yield left[keep], right[keep], passed
+
+    def drop(self) -> None:
+        """Forget the pairs."""
+        self._sorter.drop()
+        if self._layout is not None:
+            self._layout.drop()
+
+    def _unpacked(self, packed: U64) -> tuple[I64, I64, I64]:
+        pair, tag = np.divmod(packed, np.uint64(self._tags))
+        left, right = np.divmod(pair, np.uint64(self._n))
+        return left.astype(np.int64), right.astype(np.int64), tag.astype(np.int64)
+
+    def _packed_unique(self, rows: int) -> Iterator[U64]:
+        """Packed pairs, sorted; of one pair tag 0, which needs no look at signatures, and the smallest other tag."""
+        last = np.empty(0, dtype=np.uint64)
+        for packed, _ in self._sorter.merged(rows, unique=True):
+            both = np.concatenate((last, packed))
+            pair, tag = np.divmod(both, np.uint64(self._tags))
+            fresh = np.ones(both.size, dtype=np.bool_)
+            fresh[1:] = (pair[1:] != pair[:-1]) | (tag[:-1] == 0)
+            yield both[last.size :][fresh[last.size :]]
+            last = packed[-1:].copy()
+
+    def _unique(self, rows: int) -> Iterator[tuple[I64, I64, I64]]:
+        parts = list(self._packed_unique(max(rows, 1)))
+        packed = np.concatenate(parts) if parts else np.empty(0, np.uint64)
+        yield self._unpacked(packed)
+
+    def _by_blocks(self, rows: int, threads: int) -> Iterator[tuple[I64, I64, I64]]:
+        """Pairs ordered by the blocks of their documents, laid out by component: each text is wanted in one place."""
+        space = self._space
+        layout = space.sorter("layout", payload=np.dtype(np.uint64), part=0.15 * self._part)
+        self._layout = layout
+        if not space.state.get("laid_out"):
+            block, blocks = self._blocks(rows, threads)
+            for packed in self._packed_unique(rows):
+                left, right, _ = self._unpacked(packed)
+                key = block[left].astype(np.uint64) * np.uint64(blocks) + block[right].astype(np.uint64)
+                layout.add(key, packed)
+            del block
+            if space.is_lasting:
+                layout.flush()
+                space.checkpoint(laid_out=True)
+        for _, payload in layout.merged(rows, unique=False):
+            assert payload is not None
+            yield self._unpacked(payload)
+
+    def _blocks(self, rows: int, threads: int) -> tuple[I32, int]:
+        """Block of documents that each row belongs to (int32[n]), and the number of blocks."""
+        parent = cluster_stage.Components(self._n)
+        for packed in self._packed_unique(rows):
+            left, right, _ = self._unpacked(packed)
+            parent.join(left, right)
+        involved, label = parent.joined()
+        involved = involved[np.argsort(label, kind="stable")]
+        del parent, label
+        block = np.zeros(self._n, dtype=np.int32)
+        size = self._space.budget.share(0.15) // (20 * threads)
+        filled = 0
+        for i in range(0, involved.size, 1 << 20):
+            part = involved[i : i + (1 << 20)]
+            ends = np.cumsum(self._collection.counts.take(part)) + filled
+            block[part] = (ends // size).astype(np.int32)
+            filled = int(ends[-1])
+        return block, filled // size + 1
+
+    def _agreeing(self, left: I64, right: I64, tag: I64, crowd: I32) -> np.typing.NDArray[np.bool_]:
+        """Pairs whose signatures agree in enough slots and that do not lie inside one crowd."""
+        keep = np.ones(left.size, dtype=np.bool_)
+        spec, resident = self._collection.spec, self._collection.resident
+        inside = (crowd[left] >= 0) & (crowd[left] == crowd[right])
+        unseen = np.flatnonzero(tag)
+        step = max(1024, self._space.budget.share(0.1) // (8 * spec.slots))
+        is_hot = np.zeros(self._tags, dtype=np.bool_)
+        is_hot[list(self.hot)] = True
+        for i in range(0, unseen.size, step):
+            at = unseen[i : i + step]
+            if resident is not None:
+                first, same = band_stage.first_bands(resident, left[at], right[at], spec.bands)
+            else:
+                docs, place = np.unique(np.concatenate((left[at], right[at])), return_inverse=True)
+                values = self._collection.values.take(docs)
+                first, same = band_stage.first_bands(values, place[: at.size], place[at.size :], spec.bands)
+            # a pair met in a later band than the first that it agrees in was dealt with there, in a hot bucket
+            mine = first == tag[at] - 1
+            self.met += int(np.count_nonzero(mine & ~(inside[at] & is_hot[tag[at] - 1])))
+            keep[at] = mine & (same >= spec.min_matches)
+        keep &= ~inside
+        return keep

@@ -1,0 +1,154 @@
+"""The exact check of candidate pairs against a collection, chunk by chunk in threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import nullcontext
+
+import numpy as np
+
+from neardup.engine.observe import Observer
+from neardup.engine.reading.collection import Collection
+from neardup.engine.space import Space
+from neardup.engine.threads import in_order
+from neardup.params import CONTAINMENT, TEXT
+from neardup.stages import shingle as shingle_stage
+from neardup.stages import verify as verify_stage
+from neardup.stages.shingle import Hasher
+from neardup.stages.verify import Chunk
+from neardup.types import F64, I64, U64, Documents
+
+__all__ = ["CHUNK_SHINGLES", "Checker", "TooLargeError", "pairs_at_once"]
+
+CHUNK_SHINGLES = 8_000_000
+"""Shingles held at a time by a thread, unless the budget has room for fewer: 64 MB of sets."""
+SHINGLE_BYTES = 20
+"""Memory for each of them: the text, the set, the table in which it is built."""
+
+
+FEW = 256
+"""Pairs that are checked in the calling thread: starting others would take longer."""
+COMPARED_BYTES = 64
+"""Memory for each byte of the two longest documents while shingles themselves are compared."""
+TABLE_BYTES = 32
+"""Memory for each shingle of the largest document while its set is built."""
+
+
+PAIR_BYTES = 200
+"""Memory for each pair that is being checked, beside the texts."""
+
+
+def pairs_at_once(space: Space) -> int:
+    """Pairs that the memory has room for while they are checked."""
+    return max(1_000, space.budget.share(0.15) // PAIR_BYTES)
+
+
+class TooLargeError(Exception):
+    """Two documents are too long to be compared within the memory limit."""
+
+    def __init__(self, rows: I64, need: int) -> None:
+        super().__init__(rows, need)
+        self.rows = rows
+        self.need = need
+
+
+class Checker:
+    """Knows a collection's texts and gives the exact similarity of pairs of its rows.
+
+    Shingles are compared by hashes of a private key, so that no texts can be written for which they lie: two shingles
+    that differ share a hash with a probability of about 2**-64, whoever wrote them. ``Spec.verify`` "text" leaves
+    nothing to chance: the shingles of each pair that is given are compared themselves.
+    """
+
+    def __init__(self, collection: Collection, *, threads: int, observer: Observer) -> None:
+        self.collection = collection
+        self.hasher = Hasher.private(collection.spec.shingle)
+        self.threads = threads
+        self.observer = observer
+        self.checked = 0
+        self._chunk = min(CHUNK_SHINGLES, collection.space.budget.share(0.25) // (threads * SHINGLE_BYTES))
+        self._rooms: list[U64] = []
+        self._large = threading.Lock()
+        """Held while texts are compared that have more than the share of a thread."""
+
+    def __call__(self, left: I64, right: I64, threshold: float) -> F64:
+        """Exact similarity of each pair by the measure of the spec, or -1 where it is below the threshold.
+
+        ``checked`` counts pairs held against a threshold; similarities of pairs known already (0.0) are not counted.
+
+        The result does not depend on threads or chunks.
+        """
+        self.checked += left.size if threshold > 0 else 0
+        similarity = np.full(left.size, -1.0)
+        step = pairs_at_once(self.collection.space)
+        for i in range(0, left.size, step):
+            part = similarity[i : i + step]
+            for chunk, found in self._checked(left[i : i + step], right[i : i + step], threshold):
+                part[chunk.pairs] = found
+                self.observer.advance(chunk.pairs.size)
+        return similarity
+
+    def rest(self) -> None:
+        """Give up the memory that is kept for the next chunk."""
+        self._rooms.clear()
+
+    def _checked(self, left: I64, right: I64, threshold: float) -> Iterator[tuple[Chunk, F64]]:
+        parts = verify_stage.chunks(left, right, self.collection.counts.take, budget=self._chunk)
+
+        def work(chunk: Chunk) -> tuple[Chunk, F64]:
+            return chunk, self._check_chunk(chunk, threshold)
+
+        threads = self.threads if left.size >= FEW else 1
+        return in_order(work, parts, threads=threads, ahead=threads + 1)
+
+    def _check_chunk(self, chunk: Chunk, threshold: float) -> F64:
+        """Build the sets of a chunk's documents, each once, then merge its pairs."""
+        counts = self.collection.counts.take(chunk.docs)
+        need = SHINGLE_BYTES * int(counts.sum()) + TABLE_BYTES * int(counts.max(initial=0))
+        if need > max(self._chunk * SHINGLE_BYTES, self.collection.space.budget.work):
+            raise TooLargeError(chunk.docs[np.argsort(counts)[-2:]], need)
+        starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+        sizes = np.empty(chunk.docs.size, dtype=np.int64)
+        sets = self._room(int(starts[-1]))
+        for documents, local, part in self.collection.texts.parts(chunk.docs):
+            rooms = starts[part.start : part.stop + 1]
+            shingle_stage.build_rows(documents, local, counts[part], self.hasher, rooms, sizes[part], sets)
+        is_containment = self.collection.spec.measure == CONTAINMENT
+        similarity = verify_stage.check_pairs(
+            chunk, starts, sizes, sets, threshold=threshold, is_containment=is_containment
+        )
+        self._rooms.append(sets)
+        if self.collection.spec.verify == TEXT:
+            self._compare_shingles(chunk, counts, similarity, threshold)
+        return similarity
+
+    def _compare_shingles(self, chunk: Chunk, counts: I64, similarity: F64, threshold: float) -> None:
+        """Hold the pairs that reach the threshold against their texts."""
+        near = np.flatnonzero(similarity >= 0)
+        used, place = np.unique(np.concatenate((chunk.left[near], chunk.right[near])), return_inverse=True)
+        rows = chunk.docs[used]
+        lengths = np.sort(self.collection.texts.lengths(rows))
+        need = int(lengths.sum()) + COMPARED_BYTES * int(lengths[-2:].sum())
+        if need > self.collection.space.budget.work:
+            raise TooLargeError(chunk.docs[np.argsort(counts)[-2:]], need)
+        checked = similarity[near]
+        with self._large if need > self._chunk * SHINGLE_BYTES else nullcontext():
+            found: list[bytes] = []
+            for documents, local, _ in self.collection.texts.parts(rows):
+                found += [documents.blob(at) for at in local.tolist()]
+            verify_stage.compare_shingles(
+                Documents.from_bytes(found),
+                *(place[: near.size], place[near.size :], self.hasher, checked),
+                threshold=threshold,
+                is_containment=self.collection.spec.measure == CONTAINMENT,
+            )
+        similarity[near] = checked
+
+    def _room(self, size: int) -> U64:
+        """Memory for sets, used again where it is large enough: fresh pages cost more than filling them."""
+        try:
+            room = self._rooms.pop()
+        except IndexError:
+            room = np.empty(0, dtype=np.uint64)
+        return room if room.size >= size else np.empty(max(size, min(self._chunk, 4 * size)), dtype=np.uint64)

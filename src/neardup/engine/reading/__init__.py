@@ -1,0 +1,1 @@
+"""Documents in, a collection out: texts, signatures and bands of all documents, and which of them are copies."""

@@ -1,0 +1,1 @@
+"""What is made of verified pairs: clusters, pairs of all rows, shared passages."""

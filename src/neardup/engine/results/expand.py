@@ -1,0 +1,216 @@
+"""From representatives back to all rows: pairs and clusters with the exact copies in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from neardup.engine.reading.copies import Copies
+from neardup.engine.results.link import Links
+from neardup.engine.results.pairs import PairStore
+from neardup.engine.space import Space
+from neardup.params import Spec
+from neardup.stages import copies as copy_stage
+from neardup.types import F64, I32, I64, Pairs
+
+__all__ = ["Members", "Speakers", "runs_of", "spell_across", "spell_clusters", "spell_pairs"]
+
+MOST_SPELLED = 1 << 18
+"""Pairs written out at a time, about."""
+
+
+class Speakers:
+    """For each leader of a crowd the row of its copies that is named for it."""
+
+    def __init__(self, leads: I64, copies: Copies, first_of: Callable[[I64], int]) -> None:
+        several = leads[copies.weight[leads] > 1]
+        self._rows = np.sort(several)
+        self._named = np.array([first_of(copies.of(row)) for row in self._rows.tolist()], dtype=np.int64)
+
+    def of(self, rows: I64) -> I64:
+        """The rows that are named for ``rows``."""
+        if not self._rows.size:
+            return rows
+        at = np.minimum(np.searchsorted(self._rows, rows), self._rows.size - 1)
+        return np.where(self._rows[at] == rows, self._named[at], rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """Clusters of two rows and more, by row."""
+
+    rows: I32
+    label: I32
+    """Smallest row of the cluster."""
+    keeper: I32
+    similarity: F64
+    """Exact similarity to the keeper."""
+
+    @classmethod
+    def none(cls) -> Members:
+        """No clusters."""
+        rows = np.empty(0, dtype=np.int32)
+        return cls(rows, rows, rows, np.empty(0))
+
+
+def spell_clusters(links: Links, copies: Copies, speakers: Speakers) -> Members:
+    """Clusters of all rows, from those of representatives and from copies. O(rows).
+
+    Memory: 8 bytes a row of the run, and 40 for each that is in a cluster.
+    """
+    more = copies.several[~np.isin(copies.several, links.rows, assume_unique=True)]
+    reps = np.concatenate((links.rows, more))
+    keeper = np.concatenate((links.keeper, more))
+    load = np.zeros(copies.weight.size, dtype=np.int32)
+    np.add.at(load, keeper, copies.weight[reps])
+    label = np.full(copies.weight.size, np.iinfo(np.int32).max, dtype=np.int32)
+    np.minimum.at(label, keeper, reps.astype(np.int32))
+    inside = np.flatnonzero(load[keeper] > 1)
+    del load
+    size = np.cumsum(copies.weight[reps[inside]], dtype=np.int64)
+    total = int(size[-1]) if size.size else 0
+    rows_, label_, keeper_ = (np.empty(total, dtype=np.int32) for _ in range(3))
+    found = Members(rows_, label_, keeper_, np.empty(total))
+    similarity = np.concatenate((links.similarity, np.ones(more.size)))
+    filled = 0
+    for some in runs_of(inside, copies.weight[reps[inside]].astype(np.int64)):
+        starts, rows = copies.spread(reps[some])
+        back = np.repeat(some, np.diff(starts))
+        part = slice(filled, filled + rows.size)
+        found.rows[part] = rows
+        found.label[part] = label[keeper[back]]
+        found.keeper[part] = speakers.of(keeper[back])
+        found.similarity[part] = similarity[back]
+        filled += rows.size
+    order = np.argsort(found.rows, kind="stable")
+    return Members(found.rows[order], found.label[order], found.keeper[order], found.similarity[order])
+
+
+def spell_pairs(
+    pairs: PairStore, copies: Copies, crowd: I32, leads: I64, speakers: Speakers, spec: Spec, space: Space
+) -> PairStore:
+    """Pairs of all rows. O(pairs written).
+
+    Outside crowds a pair of representatives stands for all pairs of their copies, and copies are pairs among
+    themselves. In a crowd each row is listed with its leader's row only. With ``collapse_exact`` representatives
+    speak for their copies.
+    """
+    if spec.collapse_exact or not copies.several.size:
+        return pairs
+    spelled = PairStore("spelled", copies.weight.size, space, part=0.15)
+    for piece in pairs.pieces():
+        _spell(piece, spelled, copies, crowd, speakers, spec)
+    plain = copies.several[crowd[copies.several] < 0]
+    sizes = copies.weight[plain].astype(np.int64)
+    cost = sizes * (sizes - 1) // 2
+    few = cost <= MOST_SPELLED
+    for part in runs_of(plain[few], cost[few]):
+        starts, members = copies.spread(part)
+        left, right = copy_stage.pair_copies(np.arange(part.size), starts, members)
+        spelled.add(left, right, np.ones(left.size))
+    for row in plain[~few].tolist():
+        for left, right in _paired(copies.of(row)):
+            spelled.add(left, right, np.ones(left.size))
+    for row in leads[copies.weight[leads] > 1].tolist():
+        group = copies.of(row)
+        named = int(speakers.of(np.array([row]))[0])
+        _list_star(spelled, named, group[group != named], 1.0)
+    return spelled
+
+
+def spell_across(pairs: PairStore, copies: Copies, cut: int, spec: Spec, space: Space) -> PairStore:
+    """Pairs of rows before ``cut`` with rows behind it. O(pairs written).
+
+    Groups of copies that would make more than the square of the crowd limit are listed as two stars: the first row of
+    each side with all of the other.
+    """
+    if not copies.several.size:
+        return pairs
+    spelled = PairStore("spelled", copies.weight.size, space, part=0.15)
+    for piece in pairs.pieces():
+        single = (copies.weight[piece.left] == 1) & (copies.weight[piece.right] == 1)
+        spelled.add(piece.left[single], piece.right[single], piece.similarity[single])
+        for p in np.flatnonzero(~single).tolist():
+            one, other = copies.of(int(piece.left[p])), copies.of(int(piece.right[p]))
+            similarity = float(piece.similarity[p])
+            _list_across(spelled, one[one < cut], other[other >= cut], similarity, spec)
+            _list_across(spelled, other[other < cut], one[one >= cut], similarity, spec)
+    for row in copies.several.tolist():
+        group = copies.of(row)
+        _list_across(spelled, group[group < cut], group[group >= cut], 1.0, spec)
+    return spelled
+
+
+def _list_across(spelled: PairStore, before: I64, behind: I64, similarity: float, spec: Spec) -> None:
+    if before.size * behind.size > spec.crowd**2:
+        _list_star(spelled, int(before[0]), behind, similarity)
+        _list_star(spelled, int(behind[0]), before, similarity)
+    elif before.size and behind.size:
+        _list_crossed(spelled, before, behind, similarity)
+
+
+def _list_crossed(spelled: PairStore, ours: I64, theirs: I64, similarity: float) -> None:
+    for left, right in _crossed(ours, theirs):
+        spelled.add(left, right, np.full(left.size, similarity))
+
+
+def _crossed(ours: I64, theirs: I64) -> Iterator[tuple[I64, I64]]:
+    """Every row of one group with every row of another, about MOST_SPELLED pairs at a time."""
+    step = max(1, MOST_SPELLED // theirs.size)
+    for i in range(0, ours.size, step):
+        some = ours[i : i + step]
+        yield np.repeat(some, theirs.size), np.tile(theirs, some.size)
+
+
+def _paired(group: I64) -> Iterator[tuple[I64, I64]]:
+    """Every pair of a group of rising rows, about MOST_SPELLED at a time."""
+    step = max(1, MOST_SPELLED // group.size)
+    for i in range(0, group.size, step):
+        for left, right in _crossed(group[i : i + step], group[i:]):
+            rising = left < right
+            yield left[rising], right[rising]
+
+
+def runs_of(rows: I64, cost: I64, most: int = MOST_SPELLED) -> Iterator[I64]:
+    """Cut rows into runs that cost about ``most`` each, one row at least."""
+    total = np.cumsum(cost)
+    begin = 0
+    while begin < rows.size:
+        spent = int(total[begin - 1]) if begin else 0
+        end = max(begin + 1, int(np.searchsorted(total, spent + most, side="right")))
+        yield rows[begin:end]
+        begin = end
+
+
+def _spell(pairs: Pairs, spelled: PairStore, copies: Copies, crowd: I32, speakers: Speakers, spec: Spec) -> None:
+    weight = copies.weight
+    products = weight[pairs.left].astype(np.int64) * weight[pairs.right]
+    inside = (crowd[pairs.left] >= 0) & (crowd[pairs.left] == crowd[pairs.right])
+    starred = inside | (products > spec.crowd**2)
+    # a star of two rows that have no copies is a plain pair
+    plain = np.flatnonzero(~starred | (products == 1))
+    few = products[plain] <= MOST_SPELLED
+    for some in runs_of(plain[few], products[plain[few]]):
+        left, right = pairs.left[some], pairs.right[some]
+        docs, place = np.unique(np.concatenate((left, right)), return_inverse=True)
+        starts, members = copies.spread(docs)
+        a, b, similarity = copy_stage.cross_copies(
+            place[: some.size], place[some.size :], pairs.similarity[some], starts, members
+        )
+        spelled.add(a, b, similarity)
+    for p in plain[~few].tolist():
+        both = copies.of(int(pairs.left[p])), copies.of(int(pairs.right[p]))
+        _list_crossed(spelled, *both, float(pairs.similarity[p]))
+    for p in np.flatnonzero(starred & (products > 1)).tolist():
+        one, other = int(pairs.left[p]), int(pairs.right[p])
+        ours, theirs = copies.of(one), copies.of(other)
+        # one row speaks for one side, all copies of the other are listed: the leader's side, else the larger
+        speaks = crowd[one] == one if inside[p] else ours.size >= theirs.size
+        named = int(speakers.of(np.array([one if speaks else other]))[0])
+        _list_star(spelled, named, theirs if speaks else ours, float(pairs.similarity[p]))
+
+
+def _list_star(spelled: PairStore, named: int, others: I64, similarity: float) -> None:
+    spelled.add(np.full(others.size, named), others, np.full(others.size, similarity))

@@ -1,0 +1,160 @@
+"""From columns of bytes to a ``Batch``: what every reader does last.
+
+Here: texts as Arrow arrays and as ``Documents``, the UTF-8 check, leaving out bad rows, cutting blocks.
+What a bad record is, each reader knows; ``source.Faults`` keeps the record of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from neardup.arrays import flags
+from neardup.inputs.items import split_documents
+from neardup.inputs.source import BATCH_BYTES, Faults
+from neardup.kernels.delimited import copy_fields
+from neardup.types import SLACK, Batch, Documents, Mask
+
+__all__ = ["Columns", "documents_from", "gather", "make_batch", "text_cuts", "undecodable"]
+
+I64 = NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class Columns:
+    """The rows of one task on their way to a batch; all of one length."""
+
+    texts: Any
+    """Arrow large_string or large_binary without nulls."""
+    rows: I64
+    """1-based line or row in the source."""
+    ids: Any = None
+    """Arrow int64, large_string or large_binary without nulls, or None."""
+
+    def keep(self, mask: Mask) -> None:
+        """Leave out the rows where ``mask`` is False."""
+        if mask.all():
+            return
+        chosen = flags(mask)
+        self.texts = self.texts.filter(chosen)
+        self.rows = self.rows[mask]
+        if self.ids is not None:
+            self.ids = self.ids.filter(chosen)
+
+
+def make_batch(
+    columns: Columns,
+    source: str,
+    faults: Faults,
+    *,
+    encoding: str = "utf-8",
+    split: bool = False,
+    check_texts: bool = True,
+    blank: int = 0,
+    consumed: int = 0,
+) -> Batch:
+    """Check the texts and ids for UTF-8, leave out the bad ones, and wrap the rest.
+
+    Args:
+        columns: the rows.
+        source: what the batch is called.
+        faults: takes the bad ones.
+        encoding: what the input was transcoded from, for the message.
+        split: turn each text into the set of its words.
+        check_texts: the texts are not known to be UTF-8, and must be.
+        blank: blank lines that were passed over.
+        consumed: bytes of input that the batch stands for.
+    """
+    mask = np.ones(len(columns.rows), dtype=np.bool_)
+    if check_texts:
+        mask &= _valid(columns.texts, columns.rows, faults, "text", encoding)
+    if columns.ids is not None and not pa.types.is_integer(columns.ids.type):
+        mask &= _valid(columns.ids, columns.rows, faults, "id", encoding)
+    columns.keep(mask)
+    ids = columns.ids
+    if ids is not None and pa.types.is_large_binary(ids.type):
+        ids = ids.cast(pa.large_string())
+    documents = documents_from(columns.texts)
+    return Batch(
+        split_documents(documents) if split else documents,
+        source,
+        columns.rows,
+        ids,
+        bad=faults.count,
+        faults=tuple(sorted(faults.first, key=lambda fault: fault.row)),
+        blank=blank,
+        consumed=consumed,
+    )
+
+
+def _valid(texts: Any, rows: I64, faults: Faults, what: str, encoding: str) -> Mask:
+    """Which texts are UTF-8; the others become faults."""
+    mask = np.ones(len(texts), dtype=np.bool_)
+    strings = pa.Array.from_buffers(pa.large_string(), len(texts), texts.buffers(), offset=texts.offset)
+    try:
+        strings.validate(full=True)  # 3-25 GB/s, and each text by itself
+    except pa.ArrowInvalid:
+        for i, text in enumerate(texts.cast(pa.large_binary())):
+            try:
+                text.as_py().decode("utf-8")
+            except UnicodeDecodeError as exc:
+                mask[i] = False
+                faults.add(int(rows[i]), *undecodable(exc, what, encoding))
+    return mask
+
+
+def undecodable(error: UnicodeDecodeError, what: str, encoding: str) -> tuple[str, str]:
+    """The reason and the cure for bytes that the encoding does not have."""
+    if encoding == "utf-8":
+        byte = error.object[error.start]
+        reason = f"byte 0x{byte:02x} at byte {error.start + 1} of the {what} is no valid UTF-8"
+    else:
+        reason = f"the {what} has bytes that are no valid {encoding}"
+    return reason, "Name the encoding of the file with --encoding (encoding=)."
+
+
+def gather(data: NDArray[np.uint8], spans: I64) -> Any:
+    """Copy pieces of a buffer end to end.
+
+    Args:
+        data: uint8, with SLACK bytes behind the last piece.
+        spans: int64[n, 3]: begin, end, and how many doubled quotes of each piece become one.
+
+    Returns:
+        Arrow large_binary[n].
+    """
+    spans = np.ascontiguousarray(spans)
+    offsets = np.zeros(len(spans) + 1, dtype=np.int64)
+    np.cumsum(spans[:, 1] - spans[:, 0] - spans[:, 2], out=offsets[1:])
+    out = np.empty(int(offsets[-1]) + SLACK, dtype=np.uint8)
+    copy_fields(data, spans, out, offsets)
+    return pa.Array.from_buffers(pa.large_binary(), offsets.size - 1, [None, pa.py_buffer(offsets), pa.py_buffer(out)])
+
+
+def documents_from(texts: Any) -> Documents:
+    """Wrap an Arrow string or binary array, large or not; copied only when the bytes lack the slack."""
+    _, offset_buffer, data_buffer = texts.buffers()
+    if len(texts) == 0 or offset_buffer is None:
+        return Documents.from_bytes([])
+    is_large = pa.types.is_large_string(texts.type) or pa.types.is_large_binary(texts.type)
+    # a slice keeps the whole buffers: its own offset must be applied
+    stored: NDArray[Any] = np.frombuffer(offset_buffer, dtype=np.int64 if is_large else np.int32)
+    offsets: I64 = stored[texts.offset : texts.offset + len(texts) + 1].astype(np.int64, copy=False)
+    if data_buffer is None:
+        return Documents.from_bytes([b""] * len(texts))
+    return Documents.with_slack(np.frombuffer(data_buffer, dtype=np.uint8), offsets)
+
+
+def text_cuts(offsets: I64, block: int | None) -> Iterator[tuple[int, int]]:
+    """Cut texts into runs of about BATCH_BYTES, at most ``block`` texts and at least one."""
+    start, last = 0, offsets.size - 1
+    while start < last:
+        stop = int(np.searchsorted(offsets, offsets[start] + BATCH_BYTES, side="right"))
+        stop = min(max(stop, start + 1), last, start + (block or last))
+        yield start, stop
+        start = stop

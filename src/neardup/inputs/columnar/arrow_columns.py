@@ -1,0 +1,298 @@
+"""Arrow columns as texts, sets and ids.
+
+A text is a string of any Arrow layout (string, large_string, string_view, dictionary of strings), or binary
+that is valid UTF-8. A set is a list of strings or whole numbers in any list layout, or a text to split at
+white space. An id is a whole number, or whatever Arrow can write as a string. A null text, item or id is a
+fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pat
+from numpy.typing import NDArray
+
+from neardup.arrays import numbers
+from neardup.errors import InputError
+from neardup.inputs.batches import Columns, make_batch, text_cuts
+from neardup.inputs.columns import choose_id, choose_text, guess_text
+from neardup.inputs.items import ITEM_SEPARATOR
+from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions
+from neardup.types import Batch
+
+__all__ = ["Chosen", "check_text_type", "choose_columns", "column_cuts", "read_rows"]
+
+
+_SCALAR_BYTES = 8
+"""What a number or a time counts for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Where the text and the id are among the columns."""
+
+    text: int
+    id: int | None
+
+    def alone(self) -> Chosen:
+        """Where they are when there are no other columns."""
+        if self.id is None or self.id == self.text:
+            return Chosen(0, None if self.id is None else 0)
+        return Chosen(int(self.text > self.id), int(self.id > self.text))
+
+
+def choose_columns(schema: Any, options: ReadOptions, source: str) -> Chosen:
+    """Find the columns by the names asked for, else by known names, passing over columns of unfit types.
+
+    Raises:
+        InputError: there is no such column, or it is there twice, or its type is no text and no set.
+    """
+    if options.text is None:
+        fit = [field.name for field in schema if _is_text(field.type) or (options.item and _is_set(field.type))]
+        named = guess_text(schema.names) if guess_text(fit) is None else guess_text(fit)
+    else:
+        named = options.text
+    text = _place(schema, choose_text(schema.names, named, source), source)
+    check_text_type(schema.field(text), options.item, source)
+    if options.id is not None:
+        name = choose_id(schema.names, options.id, source)
+    else:
+        name = choose_id([field.name for field in schema if _is_id(field.type)], None, source)
+    place = None if name is None else _place(schema, name, source)
+    if place is not None and not _is_id(schema.field(place).type):
+        raise InputError(
+            f"{source}: column {name!r} is of type {schema.field(place).type}, which is no id. "
+            "Choose a column of strings or whole numbers with --id."
+        )
+    return Chosen(text, place)
+
+
+def _place(schema: Any, name: str, source: str) -> int:
+    if schema.names.count(name) > 1:
+        raise InputError(f"{source}: {schema.names.count(name)} columns are named {name!r}. Give each its own name.")
+    return int(schema.names.index(name))
+
+
+def check_text_type(field: Any, item: bool, source: str) -> None:
+    """Raise InputError, with the cure, when the column is no text (with ``item``: and no set)."""
+    if _is_text(field.type) or (item and _is_set(field.type)):
+        return
+    column = f"column {field.name!r}" if field.name else "the column"
+    if _is_set(field.type):
+        cure = "Use --shingle item to compare lists as sets, or choose a column of strings with --text."
+    elif pat.is_nested(field.type):
+        cure = "Make the text a column of its own, or choose one of strings with --text."
+    else:
+        cure = f"Choose a column of strings{' or lists' if item else ''} with --text."
+    raise InputError(f"{source}: {column} is of type {field.type}, not text. {cure}")
+
+
+def _bare(type_: Any) -> Any:
+    """The type under extensions and dictionaries."""
+    while True:
+        if isinstance(type_, pa.BaseExtensionType):
+            type_ = type_.storage_type
+        elif pat.is_dictionary(type_):
+            type_ = type_.value_type
+        else:
+            return type_
+
+
+def _is_string(type_: Any) -> bool:
+    return any(kind(type_) for kind in (pat.is_string, pat.is_large_string, pat.is_string_view))
+
+
+def _is_binary(type_: Any) -> bool:
+    return any(kind(type_) for kind in (pat.is_binary, pat.is_large_binary, pat.is_binary_view))
+
+
+def _is_text(type_: Any) -> bool:
+    bare = _bare(type_)
+    return _is_string(bare) or _is_binary(bare) or pat.is_null(bare)
+
+
+def _is_list(type_: Any) -> bool:
+    kinds = (pat.is_list, pat.is_large_list, pat.is_fixed_size_list, pat.is_list_view, pat.is_large_list_view)
+    return any(kind(type_) for kind in kinds)
+
+
+def _is_set(type_: Any) -> bool:
+    bare = _bare(type_)
+    if not _is_list(bare):
+        return False
+    item = _bare(bare.value_type)
+    return _is_string(item) or pat.is_integer(item) or pat.is_null(item)
+
+
+def _is_id(type_: Any) -> bool:
+    bare = _bare(type_)
+    return not (pat.is_nested(bare) or pat.is_fixed_size_binary(bare))
+
+
+def column_cuts(column: Any, ids: Any, block: int | None) -> Iterator[tuple[int, int, int]]:
+    """Cut a column into runs of rows of about BATCH_BYTES, at most ``block`` rows; a very large row by itself.
+
+    Args:
+        column: the texts, or sets.
+        ids: their ids, or None; they count where they are long.
+        block: rows.
+
+    Yields:
+        First row, row behind the last, and bytes about.
+    """
+    if len(column) == 0:
+        return
+    offsets = _offsets(column)
+    if ids is not None and not pat.is_integer(_bare(ids.type)):
+        more = _offsets(ids)
+        if more[-1] - more[0] > BATCH_BYTES:
+            offsets = offsets - offsets[0] + (more - more[0])
+    for start, stop in text_cuts(offsets, block):
+        size = int(offsets[stop] - offsets[start])
+        if size > 2 * BATCH_BYTES and stop - start > 1:  # by its last row, or the run would have ended before
+            yield start, stop - 1, int(offsets[stop - 1] - offsets[start])
+            start, size = stop - 1, int(offsets[stop] - offsets[stop - 1])
+        yield start, stop, size
+
+
+def _offsets(array: Any) -> Any:
+    """int64[n + 1] or int32[n + 1], rising; its differences are the bytes of each value, as a text or joined set."""
+    width = _offset_type(array.type)
+    if width is not None and array.buffers()[1] is not None:
+        offsets: NDArray[Any] = np.frombuffer(array.buffers()[1], dtype=width)
+        return offsets[array.offset : array.offset + len(array) + 1]
+    found = np.zeros(len(array) + 1, dtype=np.int64)
+    np.cumsum(_sizes(array), out=found[1:])
+    return found
+
+
+def _offset_type(type_: Any) -> Any:
+    """The dtype of the offsets of a string or binary column, None for other layouts."""
+    if pat.is_string(type_) or pat.is_binary(type_):
+        return np.int32
+    return np.int64 if pat.is_large_string(type_) or pat.is_large_binary(type_) else None
+
+
+def _sizes(array: Any) -> NDArray[np.int64]:
+    """int64[n]: bytes of each value as a text, or joined as a set; a few too many for a null."""
+    type_ = array.type
+    if isinstance(array, pa.ExtensionArray):
+        return _sizes(array.storage)
+    if pat.is_dictionary(type_):
+        if len(array.dictionary) == 0:
+            return np.zeros(len(array), dtype=np.int64)
+        places = array.indices.fill_null(0).cast(pa.int64()).to_numpy(zero_copy_only=False)
+        of_each: NDArray[np.int64] = _sizes(array.dictionary)[places]
+        return of_each
+    if _offset_type(type_) is not None:
+        return np.diff(_offsets(array)) if array.buffers()[1] is not None else np.zeros(len(array), dtype=np.int64)
+    if pat.is_string_view(type_) or pat.is_binary_view(type_):
+        views: NDArray[np.int32] = np.frombuffer(array.buffers()[1], dtype=np.int32).reshape(-1, 4)
+        return views[array.offset : array.offset + len(array), 0].astype(np.int64)
+    if _is_list(type_):
+        counts = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+        ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
+        items = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(_sizes(array.flatten()) + 1)])
+        sizes: NDArray[np.int64] = items[ends[1:]] - items[ends[:-1]]
+        return sizes
+    return np.full(len(array), _SCALAR_BYTES, dtype=np.int64)
+
+
+def read_rows(
+    texts: Any,
+    ids: Any,
+    first_row: int,
+    source: str,
+    options: ReadOptions,
+    *,
+    consumed: int | None,
+    positions: bool,
+) -> Batch:
+    """Turn a piece of the columns into a batch.
+
+    Args:
+        texts: Arrow array of a text or, with ``item``, set type.
+        ids: Arrow array, or None.
+        first_row: 1-based row of the first.
+        source: what the rows are from.
+        options: how to read.
+        consumed: stored bytes; None: the bytes of the texts.
+        positions: rows without an id have their 0-based position as one.
+    """
+    faults = Faults(source, options.on_bad)
+    rows = np.arange(first_row, first_row + len(texts), dtype=np.int64)
+    is_set = _is_set(texts.type)
+    plain = _joined_sets(texts) if is_set else _large(texts)
+    mask = _note_nulls(plain, rows, faults, "the set is null or has a null in it" if is_set else "the text is null")
+    if ids is not None:
+        ids = _id_array(ids)
+        mask &= _note_nulls(ids, rows, faults, "the id is null")
+    elif positions:
+        ids = numbers(rows - 1)
+    columns = Columns(plain, rows, ids)
+    columns.keep(mask)
+    if is_set:  # joined by a byte that is no UTF-8: nothing to check
+        columns.texts = columns.texts.view(pa.large_binary())
+    return make_batch(
+        columns,
+        source,
+        faults,
+        split=options.item and not is_set,
+        check_texts=not is_set,
+        consumed=int(plain.nbytes) if consumed is None else consumed,
+    )
+
+
+def _note_nulls(array: Any, rows: NDArray[np.int64], faults: Faults, reason: str) -> NDArray[np.bool_]:
+    if array.null_count == 0:
+        return np.ones(len(array), dtype=np.bool_)
+    mask: NDArray[np.bool_] = array.is_valid().to_numpy(zero_copy_only=False)
+    for row in rows[~mask]:
+        faults.add(int(row), reason)
+    return mask
+
+
+def _flat(array: Any) -> Any:
+    """The array without extension types and dictionaries."""
+    while True:
+        if isinstance(array, pa.ExtensionArray):
+            array = array.storage
+        elif pat.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        else:
+            return array
+
+
+def _large(array: Any) -> Any:
+    """As large_string or large_binary; of string and binary only the offsets are copied."""
+    array = _flat(array)
+    return array.cast(pa.large_binary() if _is_binary(array.type) else pa.large_string())
+
+
+def _id_array(array: Any) -> Any:
+    array = _flat(array)
+    if pat.is_integer(array.type):
+        is_wide = pat.is_uint64(array.type) and len(array) and (pc.max(array).as_py() or 0) >= 1 << 63
+        return array.cast(pa.large_string() if is_wide else pa.int64())
+    return _large(array)
+
+
+def _joined_sets(array: Any) -> Any:
+    """A list array as large_binary, its items joined; null where a list or a member is null."""
+    array = _flat(array)
+    lengths = pc.list_value_length(array).fill_null(0)
+    items = _flat(array.flatten())  # leaves out what null lists cover
+    items = items.cast(pa.large_string()).cast(pa.large_binary())
+    offsets = np.zeros(len(array) + 1, dtype=np.int64)
+    np.cumsum(lengths.to_numpy(zero_copy_only=False), out=offsets[1:])
+    lists = pa.LargeListArray.from_arrays(numbers(offsets), items)
+    joined = pc.binary_join(lists, pa.scalar(ITEM_SEPARATOR, pa.large_binary()))
+    if array.null_count:
+        joined = pc.if_else(array.is_valid(), joined, pa.scalar(None, joined.type))
+    return joined

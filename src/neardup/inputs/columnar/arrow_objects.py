@@ -1,0 +1,169 @@
+"""Objects in memory with Arrow data inside: frames, tables, relations, readers, single columns.
+
+pandas, polars, pyarrow and duckdb speak the Arrow PyCapsule interface. A ``datasets.Dataset`` (5.2) does
+not; it is known by its methods, so nothing of these libraries is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from neardup.errors import InputError
+from neardup.inputs.columnar.arrow import Batches, ColumnarSource
+from neardup.inputs.columnar.arrow_columns import Chosen, check_text_type, choose_columns
+from neardup.inputs.columns import unknown_column
+from neardup.inputs.source import ReadOptions, Task
+
+__all__ = ["ObjectSource", "is_arrow_object", "is_dataset", "read_object"]
+
+_ROWS = 1000
+"""Rows asked of a ``datasets.Dataset`` at a time."""
+
+
+def is_arrow_object(value: Any) -> bool:
+    """True when ``ObjectSource`` can read ``value``.
+
+    Raises:
+        InputError: it is a dictionary of datasets, of which one must be chosen.
+    """
+    if isinstance(value, Mapping) and hasattr(value, "with_format"):
+        raise InputError(
+            f"the input is a {type(value).__name__} of the splits {', '.join(map(repr, value))}. "
+            f"Give one of them, such as dataset[{next(iter(value), 'train')!r}]."
+        )
+    return hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__") or is_dataset(value)
+
+
+def is_dataset(value: Any) -> bool:
+    """True for a dataset of ``datasets``, of either kind."""
+    return all(hasattr(value, name) for name in ("with_format", "iter", "column_names", "features"))
+
+
+class _Opened(NamedTuple):
+    schema: Any
+    batches: Iterator[Any]
+    is_column: bool = False
+
+
+class ObjectSource(ColumnarSource):
+    """A table, a frame, a relation, a reader, or one column of texts, in memory.
+
+    Without an id column the id of a row is its position, from 0, so that it can index the object.
+    """
+
+    def __init__(self, value: Any, options: ReadOptions, name: str = "input") -> None:
+        super().__init__(name, options, None)
+        self._value = value
+
+    def with_column(self, name: str) -> tuple[Any, Iterator[Any]]:
+        """The Arrow schema, and record batches that have the column ``name`` if there is one.
+
+        Where the kind of object allows it, nothing but that column is converted, and the schema has no other. The
+        schema of a single column, which has no name, is empty.
+        """
+        with _explained(self._value):
+            opened = _open(_only(self._value, name))
+        if opened is None:
+            return pa.schema([(column, pa.null()) for column in self._value.column_names]), iter(())
+        if opened.is_column:
+            return pa.schema([]), iter(())
+        return opened.schema, (batch for batch, _ in self._batches(opened))
+
+    def tasks(self) -> Iterator[Task]:
+        """Yield tasks of about 4 MB of text, without a copy where the layout allows it."""
+        with _explained(self._value):
+            opened = _open(self._value)
+        if opened is not None:
+            yield from self.cut(self._batches(opened), self._choose(opened), positions=True)
+
+    def _batches(self, opened: _Opened) -> Batches:
+        with _explained(self._value):
+            for batch in opened.batches:
+                yield batch, None
+
+    def _choose(self, opened: _Opened) -> Chosen:
+        if not opened.is_column:
+            return choose_columns(opened.schema, self._options, self.name)
+        for option, asked in (("text", self._options.text), ("id", self._options.id)):
+            if asked is not None:
+                raise unknown_column(asked, [], f"{self.name} (a single column)", option=option)
+        check_text_type(opened.schema.field(0), self._options.item, self.name)
+        return Chosen(0, None)
+
+
+def _open(value: Any) -> _Opened | None:
+    """The schema and the batches of an object; None for a dataset without rows."""
+    if is_dataset(value):
+        return _open_dataset(value)
+    if hasattr(value, "__arrow_c_stream__"):
+        try:
+            reader = pa.RecordBatchReader.from_stream(value)
+        except pa.ArrowInvalid:  # a stream of one column, not of records
+            return _column(pa.chunked_array(value))
+        return _Opened(reader.schema, iter(reader))
+    array = pa.array(value)
+    if pa.types.is_struct(array.type):
+        batch = pa.RecordBatch.from_struct_array(array)
+        return _Opened(batch.schema, iter([batch]))
+    return _column(pa.chunked_array([array]))
+
+
+def _only(value: Any, name: str) -> Any:
+    """The object with one column, where it has it and is of a kind that we know; else as it is."""
+    if is_dataset(value):
+        return value.select_columns([name]) if name in (value.column_names or ()) else value
+    if isinstance(value, (pa.Table, pa.RecordBatch)):
+        return value.select([name]) if value.schema.names.count(name) == 1 else value
+    if type(value).__module__.split(".")[0] in ("pandas", "polars") and name in getattr(value, "columns", ()):
+        return value[[name]]
+    return value
+
+
+def _column(column: Any) -> _Opened:
+    schema = pa.schema([pa.field("", column.type)])
+    chunks = (pa.RecordBatch.from_arrays([chunk], schema=schema) for chunk in column.chunks)
+    return _Opened(schema, chunks, is_column=True)
+
+
+def _open_dataset(dataset: Any) -> _Opened | None:
+    tables = dataset.with_format("arrow").iter(batch_size=_ROWS)
+    first = next(tables, None)
+    if first is None:
+        return None
+
+    def batches() -> Iterator[Any]:
+        yield from first.to_batches()
+        for table in tables:
+            yield from table.to_batches()
+
+    return _Opened(first.schema, batches())
+
+
+def read_object(value: Any) -> Any:
+    """Everything that an object of the Arrow PyCapsule interface has: a table, or a chunked array of a single column.
+
+    Raises:
+        InputError: it cannot be read as Arrow columns.
+    """
+    with _explained(value):
+        opened = _open(value)
+        if opened is None:
+            return pa.table({})
+        table = pa.Table.from_batches(list(opened.batches), opened.schema)
+    return table.column(0) if opened.is_column else table
+
+
+@contextmanager
+def _explained(value: Any) -> Iterator[None]:
+    """Turn what goes wrong inside an object's own conversion into InputError with the cure."""
+    try:
+        yield
+    except (pa.ArrowException, NotImplementedError) as exc:
+        raise InputError(
+            f"the {type(value).__name__} cannot be read as Arrow columns: {exc}. Give only the columns that "
+            "are needed, each of one type, such as frame[['id', 'text']]."
+        ) from exc

@@ -1,0 +1,182 @@
+"""Arrow files and streams message by message: what a batch unpacks to is known before it is unpacked.
+
+The buffers of a batch may be compressed, each with a number before it that says how much it unpacks to, which is what
+pyarrow allocates. A batch that is too large to be held is passed over, with its rows counted.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.types as pat
+
+from neardup.inputs.columnar import flatbuffers
+from neardup.inputs.source import RecordLimit, TooLarge
+
+__all__ = ["Message", "check_messages", "messages_of", "without"]
+
+_FILE_START = 8
+_DICTIONARY, _RECORDS = 2, 3
+_CONTINUED = 0xFFFFFFFF
+_WITH_THREE = (
+    *(pat.is_string, pat.is_binary, pat.is_large_string, pat.is_large_binary),
+    *(pat.is_list_view, pat.is_large_list_view),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A dictionary or a batch of records."""
+
+    is_records: bool
+    start: int
+    end: int
+    """Where its bytes begin and end in the file."""
+    rows: int
+    unpacked: int
+    """Bytes that its compressed buffers unpack to, those of the columns asked for."""
+
+
+def messages_of(data: Any, *, is_file: bool, schema: Any, columns: Sequence[int]) -> list[Message]:
+    """The dictionaries and batches of an Arrow file or stream, a file's in the order that its footer gives.
+
+    Args:
+        data: pyarrow buffer of all of it.
+        is_file: it is a file and no stream.
+        schema: its schema.
+        columns: places of the columns that are read.
+
+    Raises:
+        ArrowInvalid: it is damaged.
+    """
+    try:
+        places = _of_footer(data) if is_file else _of_stream(data)
+        return [found for found in (_message(data, *place, schema, columns) for place in places) if found is not None]
+    except (struct.error, IndexError) as exc:
+        raise pa.ArrowInvalid(f"a message is damaged ({exc})") from exc
+
+
+def without(data: Any, messages: Sequence[Message]) -> Any:
+    """A stream as a pyarrow file that lacks some of its messages."""
+    pieces = []
+    at = 0
+    for message in messages:
+        pieces.append(data[at : message.start])
+        at = message.end
+    return pa.PythonFile(_Joined([*pieces, data[at:]]), mode="r")
+
+
+def check_messages(messages: Sequence[Message], name: str, limit: RecordLimit, most: int) -> None:
+    """Raise TooLarge when one of ``messages``, which are all needed, unpacks to more than ``most`` bytes."""
+    for message in messages:
+        if message.unpacked > most:
+            what = "a batch" if message.is_records else "a dictionary of a column"
+            raise TooLarge(name, *limit.refusal(what, message.unpacked, most=most))
+
+
+class _Joined:
+    """Buffers one after the other as a file."""
+
+    closed = False
+
+    def __init__(self, pieces: list[Any]) -> None:
+        self._pieces = pieces
+
+    def read(self, size: int = -1) -> bytes:
+        found = []
+        while self._pieces and size:
+            piece = self._pieces[0]
+            taken = len(piece) if size < 0 else min(size, len(piece))
+            found.append(piece[:taken].to_pybytes())
+            self._pieces[0] = piece[taken:]
+            if taken == len(piece):
+                del self._pieces[0]
+            size -= taken if size > 0 else 0
+        return b"".join(found)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _of_stream(data: Any) -> Iterator[tuple[int, int, int]]:
+    """Start, begin of the body and end of each message."""
+    at = 0
+    while at + 8 <= len(data):
+        size, head = struct.unpack_from("<iI", data[at : at + 8].to_pybytes())[0], 4
+        if size == -1:
+            size, head = struct.unpack_from("<i", data[at + 4 : at + 8].to_pybytes())[0], 8
+        if size <= 0:
+            return
+        body = at + head + size
+        metadata = data[at + head : body].to_pybytes()
+        end = body + flatbuffers.scalar(metadata, flatbuffers.root(metadata), 3, "q")
+        if end < body:
+            raise IndexError("its size is negative")
+        yield at, body, end
+        at = end
+
+
+def _of_footer(data: Any) -> Iterator[tuple[int, int, int]]:
+    size = struct.unpack("<i", data[len(data) - 10 : len(data) - 6].to_pybytes())[0]
+    footer = data[len(data) - 10 - size : len(data) - 10].to_pybytes()
+    at = flatbuffers.root(footer)
+    for number in (2, 3):
+        for start, head, body in flatbuffers.structs(footer, at, number, "qi4xq"):
+            yield start, start + head, start + head + body
+
+
+def _message(data: Any, start: int, body: int, end: int, schema: Any, columns: Sequence[int]) -> Message | None:
+    if not 0 <= start < body <= end <= len(data):
+        raise IndexError("it lies outside of the file")
+    raw = data[start:body].to_pybytes()
+    metadata = raw[8:] if struct.unpack_from("<I", raw)[0] == _CONTINUED else raw[4:]
+    at = flatbuffers.root(metadata)
+    kind = flatbuffers.scalar(metadata, at, 1, "B")
+    if kind not in (_DICTIONARY, _RECORDS):
+        return None
+    batch = flatbuffers.table(metadata, at, 2)
+    if kind == _DICTIONARY:
+        batch = flatbuffers.table(metadata, batch, 1)
+    rows = flatbuffers.scalar(metadata, batch, 0, "q")
+    unpacked = 0
+    if flatbuffers.table(metadata, batch, 3):
+        buffers = flatbuffers.structs(metadata, batch, 2, "qq")
+        if kind == _RECORDS:
+            counts = iter([count for (count,) in flatbuffers.structs(metadata, batch, 4, "q")])
+            sizes = [_buffers(each.type, counts) for each in schema]
+            first = [sum(sizes[:i]) for i in range(len(sizes))]
+            buffers = [each for i in columns for each in buffers[first[i] : first[i] + sizes[i]]]
+        unpacked = sum(_unpacked(data, body + place, size) for place, size in buffers)
+    return Message(kind == _RECORDS, start, end, rows, unpacked)
+
+
+def _unpacked(data: Any, at: int, size: int) -> int:
+    if size < 8:
+        return 0
+    told = int(struct.unpack("<q", data[at : at + 8].to_pybytes())[0])
+    return max(0, told)  # -1: it is not compressed, and lies in the file as it is
+
+
+def _buffers(type_: Any, counts: Iterator[int]) -> int:
+    """How many buffers a column of a type has in a batch; ``counts``: the further ones of each view in it."""
+    if isinstance(type_, pa.BaseExtensionType):
+        return _buffers(type_.storage_type, counts)
+    if pat.is_null(type_) or pat.is_run_end_encoded(type_):
+        inner = [type_.run_end_type, type_.value_type] if pat.is_run_end_encoded(type_) else []
+        return sum(_buffers(each, counts) for each in inner)
+    if pat.is_dictionary(type_):
+        return 2
+    if pat.is_string_view(type_) or pat.is_binary_view(type_):
+        return 2 + next(counts, 0)
+    own = 2
+    if any(is_kind(type_) for is_kind in _WITH_THREE):
+        own = 3
+    elif pat.is_fixed_size_list(type_) or pat.is_struct(type_):
+        own = 1
+    elif pat.is_union(type_):
+        own = 1 if type_.mode == "sparse" else 2
+    return own + sum(_buffers(type_.field(i).type, counts) for i in range(type_.num_fields))

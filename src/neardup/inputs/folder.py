@@ -1,0 +1,166 @@
+"""Files that are one document each: texts, and people's documents; the id of a document is the path of its file.
+
+Finding the files is in ``inputs``, and what is inside a document that is no plain text in ``documents``. Files are read
+inside the tasks, so that many small ones are read in parallel; documents in processes that end with the last task.
+
+A document of people's that cannot be read is noted and left out whatever ``on_bad`` says: in a folder of such files
+some are protected, damaged or scanned, and that is no mistake in the data. A bad text file is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from neardup.arrays import strings
+from neardup.errors import InputError
+from neardup.inputs.batches import undecodable
+from neardup.inputs.documents import Unreadable
+from neardup.inputs.documents.readers import Readers
+from neardup.inputs.items import split_items
+from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions, Task, TooLarge, sized
+from neardup.inputs.streams.streams import ByteStream, read_all
+from neardup.inputs.suffixes import stored_codec
+from neardup.shown import shown, shown_path
+from neardup.types import Alone, Batch, Documents, NeedsRoom
+
+__all__ = ["FilesSource", "TextFile"]
+
+_FILE_BYTES = 512
+"""What a file counts for beside its bytes when batches are cut: opening one takes its time."""
+_DOCUMENT_BYTES = 256 << 10
+"""The same of a document, which takes as long to read as a text of this size or more."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile:
+    """A file to read as one document."""
+
+    path: str
+    size: int
+    error: str | None = None
+    """Why it is known already that it cannot be read."""
+    stream: ByteStream | None = None
+    """Open standard input, for "-"."""
+    is_document: bool = False
+    """It is no plain text: its suffix says how to read it."""
+
+
+class FilesSource:
+    """Files in the order given."""
+
+    format = "text"
+
+    def __init__(self, name: str, files: Sequence[TextFile], options: ReadOptions) -> None:
+        self.name = name
+        self.total_bytes = sum(file.size for file in files)
+        self.files = files
+        self._options = options
+
+    def tasks(self) -> Iterator[Task]:
+        """Yield a task for files of about 4 MB together, at most ``block`` of them.
+
+        A compressed text has its own: nobody knows how much it is.
+        """
+        readers = Readers()
+        start = size = 0
+        for i, file in enumerate(self.files, start=1):
+            if _is_packed(file) and start < i - 1:
+                yield sized(partial(self.read, start, i - 1, readers), size, self._options)
+                start, size = i - 1, 0
+            size += file.size + (_DOCUMENT_BYTES if file.is_document else _FILE_BYTES)
+            is_full = size >= BATCH_BYTES or i - start == self._options.block
+            if is_full or _is_packed(file) or i == len(self.files):
+                yield sized(partial(self.read, start, i, readers), size, self._options)
+                start, size = i, 0
+
+    def read(self, start: int, stop: int, readers: Readers | None = None, is_alone: bool = False) -> Batch:
+        """Read the files at some places, counted from 0.
+
+        Args:
+            start, stop: the places.
+            readers: the processes that read documents; None: some for this call.
+            is_alone: nothing else is being worked on, so that there is room for the largest text.
+
+        Raises:
+            InputError: a text cannot be read, and that is to fail the run.
+            NeedsRoom: a text is too large to be worked on beside others.
+        """
+        readers = readers or Readers()
+
+        def on_large() -> None:
+            raise NeedsRoom(Alone(partial(self.read, start, stop, readers, True)))
+
+        can_wait = self._options.limit.is_set and not is_alone
+        faults = Faults(self.name, self._options.on_bad)
+        blobs: list[bytes] = []
+        rows: list[int] = []
+        ids: list[str] = []
+        for row, file in enumerate(self.files[start:stop], start=start + 1):
+            if file.is_document:
+                text = self._document(readers, file, faults)
+            else:
+                text = self._text(file, faults, on_large if can_wait and _is_packed(file) else None)
+            if text is not None:
+                blobs.append(text)
+                rows.append(row)
+                ids.append(shown_path(file.path))
+        return Batch(
+            Documents.from_bytes(blobs),
+            self.name,
+            np.array(rows, dtype=np.int64),
+            strings(ids),
+            bad=faults.count,
+            faults=tuple(faults.first),
+            consumed=sum(file.size for file in self.files[start:stop]),
+        )
+
+    def _document(self, readers: Readers, file: TextFile, faults: Faults) -> bytes | None:
+        """The text of a document, or None when it cannot be read, which is a fault and never an error."""
+        path = shown_path(file.path)
+        options = self._options
+        try:
+            if file.error is not None:
+                raise Unreadable(shown_path(file.error).removeprefix(f"{path} ").rstrip("."), "")
+            text = readers.read(
+                file.path, stream=file.stream, encoding=options.encoding, boilerplate=options.boilerplate
+            )
+        except Unreadable as exc:
+            faults.note(0, str(exc), source=path)
+            return None
+        blob = split_items(text) if options.item else text.encode("utf-8")
+        if len(blob) > options.limit.largest:
+            faults.note(0, " ".join(options.limit.refusal("its text", len(blob))), source=path)
+            return None
+        return blob
+
+    def _text(self, file: TextFile, faults: Faults, on_large: Callable[[], None] | None) -> bytes | None:
+        """The text of a text file, or None when it is a fault; ``on_large`` as for ``read_all``."""
+        path = shown_path(file.path)
+        try:
+            if file.error is not None:
+                raise InputError(file.error)
+            source, options = file.stream or file.path, self._options
+            text = read_all(source, encoding=options.encoding, limit=options.limit, on_large=on_large)
+        except TooLarge as exc:
+            faults.add(0, exc.reason, exc.cure, source=path)
+            return None
+        except InputError as exc:
+            if self._options.on_bad != "skip":
+                raise
+            faults.add(1, str(exc).removeprefix(f"{shown(path)} "), source=path)
+            return None
+        try:
+            text.decode("utf-8")
+        except UnicodeDecodeError as exc:
+            line = text.count(b"\n", 0, exc.start) + 1
+            faults.add(line, *undecodable(exc, "file", self._options.encoding), source=path)
+            return None
+        return split_items(text.decode("utf-8")) if self._options.item else text
+
+
+def _is_packed(file: TextFile) -> bool:
+    return not file.is_document and file.stream is None and stored_codec(file.path) is not None

@@ -1,0 +1,269 @@
+"""The ids of all documents of a run, held as lean as they come, in memory or in a workdir."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.arrays import numbers, strings
+from neardup.inputs.batches import documents_from
+from neardup.inputs.names.places import Places
+from neardup.kernels.hashing import fingerprint
+from neardup.spool import Column, MemoryColumn, MemoryTexts, Sorter, Texts, Workdir
+from neardup.types import I32, I64, U64, Batch, Documents
+
+__all__ = ["Ids", "ids_of"]
+
+_TEXT = pa.large_string()
+_MADE, _NUMBERS, _STRINGS = range(3)
+_FIELDS = 3
+_KIND, _START, _BASE = range(_FIELDS)
+_PIECE = 1 << 16
+_PIECE_BYTES = 16 << 20
+_DIGITS = 20
+"""Of a whole number, at most."""
+DEFAULT_BUDGET = 256 << 20
+
+
+class Ids:
+    """Ids in input order, appended batch by batch.
+
+    A batch without ids costs nothing but its place: such ids are made, as ``source:row``, when they are asked for.
+    """
+
+    def __init__(self, places: Places | None = None) -> None:
+        self.places = Places() if places is None else places
+        self._owns_places = places is None
+        self._chunks: list[tuple[int, ...]] = []
+        self._numbers: Column = MemoryColumn(np.int64)
+        self._strings: Texts = MemoryTexts()
+        self._stored: Column | None = None
+        self._size = 0
+        self._longest = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held in memory."""
+        data = 0 if self._stored is not None else self._numbers.nbytes + self._strings.nbytes
+        return data + 150 * len(self._chunks)
+
+    def append(self, batch: Batch) -> None:
+        """Add the ids of a batch behind those before; its place must have been added, or be ours to add."""
+        if self._owns_places:
+            self.places.append(batch)
+        n = len(batch.documents)
+        if n == 0:
+            return
+        if batch.ids is None:
+            entry = (_MADE, self._size, 0)
+        elif pa.types.is_integer(batch.ids.type):
+            entry = (_NUMBERS, self._size, len(self._numbers))
+            self._numbers.append(batch.ids.to_numpy(zero_copy_only=False))
+        else:
+            entry = (_STRINGS, self._size, len(self._strings))
+            texts = documents_from(batch.ids)
+            self._strings.append(texts)
+            self._longest = max(self._longest, int(np.diff(texts.offsets).max()))
+        self._chunks.append(entry)
+        self._size += n
+        if self._stored is not None:
+            self._stored.append(np.array([entry], dtype=np.int64))
+
+    def spill(self, workdir: Workdir) -> None:
+        """Go on in files."""
+        numbers_, strings_ = workdir.column("id-numbers", np.int64), workdir.texts("id-strings")
+        for _, values in self._numbers.scan(_PIECE):
+            numbers_.append(values)
+        for first in range(0, len(self._strings), _PIECE):
+            rows = np.arange(first, min(first + _PIECE, len(self._strings)))
+            for documents, local, _ in self._strings.parts(rows):
+                strings_.append(documents.slice(int(local[0]), int(local[-1]) + 1))
+        self._numbers, self._strings = numbers_, strings_
+        self._stored = workdir.column("id-chunks", np.int64, _FIELDS)
+        if self._chunks:
+            self._stored.append(np.array(self._chunks, dtype=np.int64))
+
+    def restore(self, workdir: Workdir, size: int) -> None:
+        """Become what an interrupted run's was, of ``size`` documents."""
+        self._numbers, self._strings = workdir.column("id-numbers", np.int64), workdir.texts("id-strings")
+        self._stored = workdir.column("id-chunks", np.int64, _FIELDS)
+        self._chunks = [tuple(entry) for _, table in self._stored.scan(1 << 12) for entry in table.tolist()]
+        self._size = size
+        for first in range(0, len(self._strings), _PIECE):
+            rows = np.arange(first, min(first + _PIECE, len(self._strings)))
+            self._longest = max(self._longest, int(self._strings.lengths(rows).max()))
+
+    @property
+    def type(self) -> Any:
+        """int64 when every source has whole-number ids, else large_string."""
+        return pa.int64() if self._chunks and all(chunk[_KIND] == _NUMBERS for chunk in self._chunks) else _TEXT
+
+    def take(self, rows: I64) -> Any:
+        """The ids of documents, by their place in the input.
+
+        Args:
+            rows: int64[m], 0-based, in any order, repeats allowed.
+
+        Returns:
+            Arrow array[m] of ``type``. The work grows with m and the number of sources, not with the documents.
+        """
+        type_ = self.type
+        rows = np.asarray(rows, dtype=np.int64)
+        if rows.size == 0:
+            return pa.nulls(0, type_)
+        if not (int(rows.min()) >= 0 and int(rows.max()) < self._size):
+            raise IndexError(f"rows must lie from 0 to {self._size - 1}")
+        table = np.array(self._chunks, dtype=np.int64)
+        at = np.searchsorted(table[:, _START], rows, side="right") - 1
+        kinds, inside = table[at, _KIND], rows - table[at, _START] + table[at, _BASE]
+        if pa.types.is_integer(type_):
+            return numbers(self._numbers.take(inside))
+        pieces, places = [], []
+        for kind, make in ((_MADE, self._made), (_NUMBERS, self._digits), (_STRINGS, self._brought)):
+            mine = np.flatnonzero(kinds == kind)
+            if mine.size:
+                pieces.append(make(rows[mine] if kind == _MADE else inside[mine]))
+                places.append(mine)
+        if len(pieces) == 1:
+            return pieces[0]
+        back = np.empty(rows.size, dtype=np.int64)
+        back[np.concatenate(places)] = np.arange(rows.size)
+        return pa.concat_arrays(pieces).take(numbers(back))
+
+    def pieces(self, *columns: I32 | I64) -> Iterator[slice]:
+        """Cut columns of rows into pieces of which all ids are held at a time: 65,536 rows, or 16 MB of long ids.
+
+        Args:
+            columns: int32 or int64[m] each, documents by their place in the input.
+        """
+        size = int(columns[0].size)
+        names = np.array([len(source.encode()) + 1 + _DIGITS for source in self.places.sources] or [0])
+        is_long = max(self._longest, int(names.max())) * len(columns) * _PIECE > _PIECE_BYTES
+        for first in range(0, size, _PIECE):
+            end = min(first + _PIECE, size)
+            if is_long and self.type is _TEXT:
+                taken = np.cumsum(sum(self._lengths(rows[first:end].astype(np.int64), names) for rows in columns))
+                begin = 0
+                while begin < taken.size:
+                    before = int(taken[begin - 1]) if begin else 0
+                    stop = max(begin + 1, int(np.searchsorted(taken, before + _PIECE_BYTES, side="right")))
+                    yield slice(first + begin, first + stop)
+                    begin = stop
+            else:
+                yield slice(first, end)
+
+    def _lengths(self, rows: I64, names: I64) -> I64:
+        """Bytes of the id of each document, at most; those of made ones by the length of their source's name."""
+        table = np.array(self._chunks, dtype=np.int64)
+        at = np.searchsorted(table[:, _START], rows, side="right") - 1
+        kinds, inside = table[at, _KIND], rows - table[at, _START] + table[at, _BASE]
+        out = np.full(rows.size, _DIGITS, dtype=np.int64)
+        if (made := kinds == _MADE).any():
+            out[made] = names[self.places.locate(rows[made])[0]]
+        if (brought := kinds == _STRINGS).any():
+            out[brought] = self._strings.lengths(inside[brought])
+        return out
+
+    def _made(self, rows: I64) -> Any:
+        source, local = self.places.locate(rows)
+        used, place = np.unique(source, return_inverse=True)
+        names = strings(self.places.sources[number] for number in used.tolist()).take(numbers(place))
+        return pc.binary_join_element_wise(names, numbers(local).cast(_TEXT), strings([":"])[0])
+
+    def _digits(self, at: I64) -> Any:
+        return numbers(self._numbers.take(at)).cast(_TEXT)
+
+    def _brought(self, at: I64) -> Any:
+        distinct, place = np.unique(at, return_inverse=True)
+        found = [_as_strings(documents).take(numbers(local)) for documents, local, _ in self._strings.parts(distinct)]
+        names = found[0] if len(found) == 1 else pa.concat_arrays(found)
+        return names if distinct.size == at.size and (distinct == at).all() else names.take(numbers(place))
+
+    def count_duplicates(self, budget: int = DEFAULT_BUDGET, workdir: Workdir | None = None) -> tuple[int, str | None]:
+        """How many documents carry the id of an earlier one, and an id that comes back.
+
+        Ids made as ``source:row`` are compared among themselves only.
+
+        Args:
+            budget: bytes of memory that the comparison may take.
+            workdir: where to sort, if there is one.
+        """
+        kinds = np.array([chunk[_KIND] for chunk in self._chunks], dtype=np.int64)
+        made = self.places.repeats(np.flatnonzero(kinds == _MADE)) if (kinds == _MADE).any() else (0, None)
+        own = self._own_duplicates(budget, workdir) if (kinds != _MADE).any() else (0, None)
+        return own[0] + made[0], own[1] or made[1]
+
+    def _own_duplicates(self, budget: int, workdir: Workdir | None) -> tuple[int, str | None]:
+        sorter = Sorter("id-hashes", payload=np.dtype(np.uint64), budget=budget, workdir=workdir)
+        for hashes, rows in self._hashed():
+            sorter.add(hashes, rows.astype(np.uint64))
+        repeated: list[I64] = []
+        last, last_row = None, 0
+        for hashes, payload in sorter.merged(_PIECE, unique=False):
+            assert payload is not None
+            if hashes.size == 0:
+                continue
+            same = np.zeros(hashes.size, dtype=np.bool_)
+            same[1:] = hashes[1:] == hashes[:-1]
+            same[0] = int(hashes[0]) == last
+            again = np.flatnonzero(same)
+            if again.size:
+                rows = payload.view(np.uint64).astype(np.int64)
+                before = rows[again - 1]
+                before[again == 0] = last_row
+                repeated += [rows[again], before]
+            last, last_row = int(hashes[-1]), int(payload.view(np.uint64)[-1])
+        sorter.drop()
+        if not repeated:
+            return 0, None
+        # equal hashes are almost surely equal ids, and the few that have them are compared themselves
+        suspects = self.take(np.unique(np.concatenate(repeated)))
+        codes = suspects.dictionary_encode().indices.to_numpy()
+        firsts = np.unique(codes, return_index=True)[1]
+        if firsts.size == codes.size:
+            return 0, None
+        again_ = np.ones(codes.size, dtype=np.bool_)
+        again_[firsts] = False
+        return int(codes.size - firsts.size), str(suspects[int(np.argmax(again_))].as_py())
+
+    def _hashed(self) -> Any:
+        """Yield (uint64 hashes, rows) of the ids that batches brought, equal for equal ids."""
+        as_text = not pa.types.is_integer(self.type)
+        ends = [*(chunk[_START] for chunk in self._chunks[1:]), self._size]
+        for (kind, start, _), end in zip(self._chunks, ends, strict=True):
+            if kind == _MADE:
+                continue
+            for part in self.pieces(np.arange(start, end)):
+                rows = np.arange(start + part.start, start + part.stop)
+                yield _hashes(self.take(rows), as_text), rows
+
+
+def _hashes(ids: Any, as_text: bool) -> U64:
+    if not as_text:
+        whole: I64 = ids.to_numpy()
+        return whole.view(np.uint64)
+    texts = documents_from(ids)
+    out = np.empty((len(ids), 2), dtype=np.uint64)
+    fingerprint(texts.data, texts.offsets, out)
+    return out[:, 0].copy()
+
+
+def ids_of(batch: Batch) -> list[int | str]:
+    """The ids of a batch one by one: its own, or ``source:row``."""
+    if batch.ids is None:
+        return [f"{batch.source}:{row}" for row in batch.rows.tolist()]
+    ids: list[int | str] = batch.ids.to_pylist()
+    return ids
+
+
+def _as_strings(documents: Documents) -> Any:
+    """Arrow large_string array over the documents' own memory."""
+    buffers = [None, pa.py_buffer(documents.offsets), pa.py_buffer(documents.data)]
+    return pa.Array.from_buffers(_TEXT, len(documents), buffers)

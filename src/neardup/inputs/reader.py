@@ -1,0 +1,239 @@
+"""The one door for input: what the user gave becomes a ``Reader``.
+
+A path (file, folder, pattern, "-") is made into sources by ``resolve``; Python values and Arrow objects are
+told apart here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
+from typing import Any
+
+from neardup.errors import InputError, did_you_mean
+from neardup.inputs.columnar.arrow_objects import ObjectSource, is_arrow_object
+from neardup.inputs.datasets import DatasetSource
+from neardup.inputs.folder import FilesSource
+from neardup.inputs.python import PythonSource
+from neardup.inputs.resolve import INPUT_FORMATS, Resolver, suffix_format
+from neardup.inputs.source import BATCH_DOCUMENTS, ReadOptions, RecordLimit, Source, Task
+from neardup.inputs.stamps import Stamps
+from neardup.inputs.streams.streams import text_codec
+from neardup.params import BOILERPLATE
+from neardup.passed import PassedOver, together
+from neardup.shown import shown_path
+
+__all__ = ["INPUT_FORMATS", "Reader", "open_inputs"]
+
+ON_BAD = ("fail", "skip")
+
+
+class Reader:
+    """Sources in order, and their tasks one after the other."""
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        names: Sequence[str],
+        settings: ReadOptions,
+        value: Any = None,
+        passed_over: Sequence[PassedOver] = (),
+    ) -> None:
+        self.parts = list(sources)
+        """The sources, in order."""
+        self.sources = list(names)
+        """The inputs as the user gave them."""
+        self.options = settings
+        self.value = value
+        """What was given, when it is no path."""
+        self.written_parts = self.parts
+        """The sources of which clean copies are wanted."""
+        self.passed_over = tuple(passed_over)
+        """What the folders and patterns hold and is not read."""
+        self.across: list[str] | None = None
+        """Names of the last sources, where pairs are wanted only between these and those before them."""
+
+    @property
+    def total_bytes(self) -> int | None:
+        """Bytes of input as stored, or None when any source does not know."""
+        total = 0
+        for source in self.parts:
+            if source.total_bytes is None:
+                return None
+            total += source.total_bytes
+        return total
+
+    @property
+    def base(self) -> str | None:
+        """The folder that was given, when it was the only input."""
+        return self.sources[0] if len(self.sources) == 1 and os.path.isdir(self.sources[0]) else None
+
+    def joined(self, more: Sequence[Source], passed_over: Sequence[PassedOver]) -> Reader:
+        """This reader with further sources behind its own, which are read and not written."""
+        passed = together([*self.passed_over, *passed_over])
+        both = Reader([*self.parts, *more], self.sources, self.options, self.value, passed)
+        both.written_parts = self.parts
+        return both
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How the sources are read, as JSON values."""
+        facts = {each.name: getattr(self.options, each.name) for each in fields(self.options)}
+        del facts["limit"]  # of the run
+        return facts
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether a later process could read the same again: everything is in regular files."""
+        return all(files is not None for files in map(files_of, self.parts))
+
+    def identity(self) -> dict[str, str]:
+        """Name, size and time of last change of each file; of many files, a digest of theirs."""
+        found: dict[str, str] = {}
+        for source in self.parts:
+            files = files_of(source)
+            if files is None:
+                found[source.name] = "cannot be read again"
+                continue
+            facts = [f"{path} {_stamp(path)}" for path in files]
+            digest = hashlib.blake2b("\n".join(facts).encode("utf-8", "backslashreplace"), digest_size=8)
+            key = source.name if len(files) == 1 else f"{source.name} and {len(files) - 1} more"
+            found[key] = _stamp(files[0]) if len(files) == 1 else digest.hexdigest()
+        return found
+
+    def stamps(self) -> dict[str, Stamps]:
+        """What the file system says now of the files of each source that reads nothing else, by its name."""
+        files = {source.name: files_of(source) for source in self.parts}
+        return {name: Stamps(paths) for name, paths in files.items() if paths is not None}
+
+    def tasks(self) -> Iterator[Task]:
+        """Yield the tasks of all sources; each returns a Batch, and they may run in parallel."""
+        for source in self.parts:
+            yield from source.tasks()
+
+
+def files_of(source: Source) -> list[str] | None:
+    """The regular files that a source reads, or None when it reads something else too."""
+    if isinstance(source, (ObjectSource, PythonSource)):
+        return None
+    if isinstance(source, DatasetSource):
+        return source.files
+    if isinstance(source, FilesSource):
+        # what is known to be unreadable, such as a broken link, is not read, now or later
+        is_regular = all(file.error is not None or os.path.isfile(file.path) for file in source.files)
+        return [file.path for file in source.files] if is_regular else None
+    return [source.name] if os.path.isfile(source.name) else None
+
+
+def _stamp(path: str) -> str:
+    try:
+        facts = os.stat(path)
+    except OSError:
+        return "missing"
+    return f"{facts.st_size} bytes, changed {facts.st_mtime_ns}"
+
+
+def open_inputs(
+    inputs: Any,
+    *,
+    text: str | None = None,
+    id: str | None = None,
+    glob: str | Sequence[str] | None = None,
+    encoding: str = "utf-8",
+    on_bad: str = "fail",
+    input_format: str | None = None,
+    item: bool = False,
+    boilerplate: str = "keep",
+    block: int | None = None,
+    name: str = "input",
+    limit: RecordLimit | None = None,
+) -> Reader:
+    """Resolve inputs into a reader; files are looked at here and read by its tasks.
+
+    Args:
+        inputs: a str or Path (file, folder, glob pattern, "-"), a list of Path, a list of str (the documents
+            themselves), an iterable of (id, text), a mapping of id to text, or an object with Arrow data.
+        text: column or field of the text, for formats that have them; guessed by name when None.
+        id: the same for the id; without one, ids are ``source:row``, the path of a text file, or the
+            position in a value. glob: pattern or patterns of the files of a folder. encoding: of text
+            files; JSON, CSV and lines too. on_bad: "fail" or "skip", for records that cannot be used.
+            input_format: one of INPUT_FORMATS, in place of the suffix. item: documents are sets of items.
+            boilerplate: of web pages, "keep" or "remove". block: documents a batch, at most. name: what values
+            in memory are called. limit: shared with another reader of the same run.
+
+    Raises:
+        InputError: an input is missing, unknown, unreadable, given twice, or not of a kind that can be read.
+    """
+    _check_choice(on_bad, ON_BAD, "on_bad")
+    if input_format is not None:
+        _check_choice(input_format, INPUT_FORMATS, "input_format")
+    if block is not None and block < 1:
+        raise InputError(f"block is {block}. Give a number of documents of at least 1.")
+    _check_choice(boilerplate, BOILERPLATE, "boilerplate")
+    text_codec(encoding)
+    most = min(block or BATCH_DOCUMENTS, BATCH_DOCUMENTS)
+    options = ReadOptions(text, id, encoding, on_bad, item, most, boilerplate, limit or RecordLimit())
+    paths = _paths(inputs)
+    if paths is None:
+        value: Source = (
+            ObjectSource(inputs, options, name) if is_arrow_object(inputs) else _python(inputs, options, name)
+        )
+        return Reader([value], [value.name], options, inputs)
+    patterns = (glob,) if isinstance(glob, str) else tuple(glob) if glob is not None else None
+    resolver = Resolver(options, patterns, input_format)
+    sources = resolver.sources(paths)
+    return Reader(sources, [shown_path(path) for path in paths], options, passed_over=resolver.passing.table())
+
+
+def _check_choice(value: str, known: Sequence[str], name: str) -> None:
+    if value not in known:
+        raise InputError(f"{name} is {value!r}; known are {', '.join(known)}.{did_you_mean(str(value), known)}")
+
+
+def _paths(inputs: Any) -> list[str] | None:
+    """The paths among the inputs, or None when they are no paths."""
+    if isinstance(inputs, (str, os.PathLike)):
+        return [_checked_path(inputs)]
+    if isinstance(inputs, (list, tuple)) and any(isinstance(value, os.PathLike) for value in inputs):
+        for position, value in enumerate(inputs):
+            if not isinstance(value, os.PathLike):
+                raise InputError(
+                    f"input {position} (counted from 0) is of type {type(value).__name__} among paths. "
+                    "Give only Path objects, or only texts."
+                )
+        return [_checked_path(value) for value in inputs]
+    return None
+
+
+def _checked_path(value: str | os.PathLike[Any]) -> str:
+    path = os.fsdecode(value)
+    if "\n" in path or "\0" in path or len(path) > 4096:
+        raise InputError(
+            f"the input is a string of {len(path)} characters that is no path. "
+            "To give one text, put it in a list: [text]."
+        )
+    if not path:
+        raise InputError("the input is an empty string. Give a file, a folder or a pattern, or texts in a list.")
+    return path
+
+
+def _python(inputs: Any, options: ReadOptions, name: str) -> PythonSource:
+    if isinstance(inputs, (bytes, bytearray)) or not isinstance(inputs, Iterable):
+        raise InputError(
+            f"the input is of type {type(inputs).__name__}, which cannot be read. Give a path, a list of "
+            "texts, pairs (id, text), a mapping of id to text, or a frame."
+        )
+    _check_no_paths(inputs)
+    return PythonSource(inputs, options, name)
+
+
+def _check_no_paths(inputs: Any) -> None:
+    """Stop a list of file names from being compared as texts of a few letters."""
+    first = inputs[0] if isinstance(inputs, (list, tuple)) and inputs else None
+    if isinstance(first, str) and len(first) < 256 and suffix_format(first) and os.path.isfile(first):
+        raise InputError(
+            f"the list begins with {first!r}, which is a file, and a list of strings is a list of texts. "
+            "Give Path objects to read files, or pairs (id, text) if it is a text."
+        )

@@ -1,0 +1,284 @@
+"""From paths to sources.
+
+    file      by its suffix, or ``input_format``; ``.gz`` and ``.zst`` behind it are unpacked
+    folder    of ``datasets`` (``hf``), without ``glob`` and ``input_format``: each split one source
+    folder    its text files and documents (``*.txt``, ``*.md``, ``*.docx``, ``*.pdf`` …, or ``glob``), one document
+              each; record files that ``glob`` names, by suffix
+    pattern   ``data/*.jsonl``, ``**/*.parquet``: the files it names, sorted by path
+    -         standard input (or a pipe by name): ``input_format``, else JSON Lines when it begins with
+              ``{``; sets: lines
+
+A file may be given only once. A link inside a folder to a file of the same folder is read once, by the
+first name.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+import pyarrow as pa
+
+from neardup.errors import InputError, did_you_mean
+from neardup.inputs.columnar.arrow import IpcSource, OpenFile, ParquetSource
+from neardup.inputs.datasets import (
+    DATASET,
+    DICT_FILE,
+    INFO_FILE,
+    STATE_FILE,
+    DatasetSource,
+    dataset_folders,
+    open_dataset,
+)
+from neardup.inputs.documents import DOCUMENT_SUFFIXES
+from neardup.inputs.folder import FilesSource, TextFile
+from neardup.inputs.source import ReadOptions, Source
+from neardup.inputs.streams.streams import ByteStream, open_bytes, read_all
+from neardup.inputs.text.delimited import DelimitedSource
+from neardup.inputs.text.jsonl import JsonlSource
+from neardup.inputs.text.lines import LinesSource
+from neardup.inputs.walk import DEFAULT_GLOBS, TEXT_GLOBS, Found, common_suffix, glob_files, look_at, walk_folder
+from neardup.passed import BESIDE, Passing, conversion
+from neardup.shown import shown_path
+
+__all__ = ["DOCUMENT", "INPUT_FORMATS", "Resolver", "suffix_format"]
+
+INPUT_FORMATS = ("jsonl", "csv", "tsv", "parquet", "arrow", "text", "lines")
+
+DOCUMENT = "document"
+"""Format of people's documents, each kind by its suffix; not one of INPUT_FORMATS, since it cannot be asked for."""
+
+_SUFFIXES = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".txt": "text",
+    ".md": "text",
+    **dict.fromkeys(DOCUMENT_SUFFIXES, DOCUMENT),
+}
+_COMPRESSIONS = ("", ".gz", ".zst")
+_GLOB_CHARACTERS = frozenset("*?[")
+_STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class _Input:
+    """A file and how it is to be read."""
+
+    found: Found
+    format: str
+    stream: ByteStream | None = None
+    """Open already: standard input or a pipe, which can be read only once."""
+
+
+class Resolver:
+    """Turns paths into sources. Text files and documents that follow each other become one source."""
+
+    def __init__(self, options: ReadOptions, patterns: tuple[str, ...] | None, input_format: str | None) -> None:
+        self._options = options
+        self._patterns = patterns
+        self._format = input_format
+        self._given: dict[str, str] = {}
+        self.passing = Passing()
+        """What the folders and patterns hold and is not read."""
+
+    def sources(self, paths: Sequence[str]) -> list[Source]:
+        """The sources of all paths, in order.
+
+        Raises:
+            InputError: a path is missing, of no known format, given twice, or a folder or pattern without
+                files.
+        """
+        inputs = [each for path in paths for each in self._resolve(path)]
+        sources: list[Source] = []
+        for is_one_each, group in groupby(inputs, key=lambda each: each.format in ("text", DOCUMENT)):
+            if is_one_each:
+                files = [_file(each) for each in group]
+                sources.append(FilesSource(shown_path(files[0].path), files, self._options))
+            else:
+                sources.extend(self._source(each) for each in group)
+        return sources
+
+    def _resolve(self, path: str) -> list[_Input]:
+        if os.path.isdir(path):
+            return self._datasets(path) or self._folder(path)
+        if _is_stream(path):
+            return [self._stream(path)]
+        if not os.path.lexists(path) and not _GLOB_CHARACTERS.isdisjoint(path):
+            files = glob_files(path, self.passing)
+            if not files:
+                raise InputError(f"no file matches {path}. Check the pattern and the folder that it begins in.")
+        else:
+            files = [look_at(path, os.path.realpath(path))]
+            if files[0].error is not None:
+                open_bytes(path).close()  # says best what is wrong
+                raise InputError(files[0].error)
+        return [_Input(file, self._format_of(file.path)) for file in self._once(files, path)]
+
+    def _datasets(self, folder: str) -> list[_Input]:
+        """The splits of a folder of Hugging Face datasets; none of another, or when it was said what to read in it."""
+        if self._patterns or self._format is not None:
+            return []
+        splits = dataset_folders(folder)
+        self._pass_beside(folder, splits)
+        for split in splits:
+            self._once([look_at(path, os.path.realpath(path)) for path in open_dataset(split).paths], folder)
+        return [_Input(Found(split, 0, os.path.realpath(split)), DATASET) for split in splits]
+
+    def _pass_beside(self, folder: str, splits: Sequence[str]) -> None:
+        """Note what lies beside the files of datasets, which alone are read."""
+        for each in {folder, *splits} if splits else ():
+            parts = open_dataset(each).shards if each in splits else map(os.path.basename, splits)
+            for entry in {*os.listdir(each)} - {*parts, DICT_FILE, STATE_FILE, INFO_FILE}:
+                self.passing.note(BESIDE, os.path.join(each, entry))
+
+    def _folder(self, folder: str) -> list[_Input]:
+        patterns = self._patterns or self._format_globs()
+        files = walk_folder(folder, patterns, self.passing)
+        if not files:
+            *others, last = patterns or DEFAULT_GLOBS
+            named = f"{', '.join(others)} or {last}" if others else last
+            raise InputError(f"{shown_path(folder)} has no file that matches {named}.{_other_glob(folder)}")
+        if self._options.on_bad == "fail":
+            for file in files:
+                if file.error is not None and self._folder_format(file) != DOCUMENT:
+                    raise InputError(
+                        f"{shown_path(file.error)} Mend it, or leave it out with --on-bad skip (on_bad='skip')."
+                    )
+        return [_Input(file, self._folder_format(file)) for file in self._once(files, folder)]
+
+    def _format_globs(self) -> tuple[str, ...] | None:
+        """What to look for in a folder when no pattern is given; None: what is read by default."""
+        if self._format is None:
+            return None
+        if self._format in ("text", "lines"):
+            return TEXT_GLOBS
+        return tuple(
+            f"*{suffix}{compression}"
+            for suffix, format in _SUFFIXES.items()
+            if format == self._format
+            for compression in _COMPRESSIONS
+        )
+
+    def _folder_format(self, file: Found) -> str:
+        """As for a file by itself, but a file of unknown suffix that was asked for is a text."""
+        format = self._format or suffix_format(file.path) or "text"
+        if file.error is not None:
+            return DOCUMENT if format == DOCUMENT else "text"
+        return self._settled(format)
+
+    def _format_of(self, path: str) -> str:
+        format = self._format or suffix_format(path)
+        if format is None:
+            suffix = _bare_suffix(path)
+            said = f"the suffix {suffix!r} does not tell" if suffix else "there is no suffix to tell"
+            raise InputError(
+                f"{shown_path(path)}: {said} the format. Name it with --input-format (input_format=): "
+                f"{', '.join(INPUT_FORMATS)}.{did_you_mean(suffix, _SUFFIXES)}"
+            )
+        return self._settled(format)
+
+    def _settled(self, format: str) -> str:
+        """A text file of sets holds one a line, unless it was said that the file is the document."""
+        return "lines" if format == "text" and self._options.item and self._format is None else format
+
+    def _stream(self, path: str) -> _Input:
+        self._once([Found(path, 0, path)], path)
+        format = self._format or suffix_format(path) or ("lines" if self._options.item else None)
+        stream = open_bytes(path)
+        if format is None:
+            head = stream.peek().removeprefix(b"\xef\xbb\xbf").lstrip()
+            if head[:1] not in (b"{", b""):
+                stream.close()
+                name = "standard input" if path == _STDIN else shown_path(path)
+                raise InputError(
+                    f"{name} does not begin with '{{', so its format is not known. "
+                    f"Name it with --input-format (input_format=): {', '.join(INPUT_FORMATS)}."
+                )
+            format = "jsonl"
+        return _Input(Found(path, 0, path), self._settled(format), stream)
+
+    def _once(self, files: list[Found], given: str) -> list[Found]:
+        """The files, none of which was given before."""
+        for file in files:
+            before = self._given.get(file.real)
+            if before is not None:
+                name = "standard input" if file.path == _STDIN else shown_path(file.path)
+                ways = f"as {before!r} and {given!r}" if before != given else f"as {given!r}"
+                raise InputError(f"{name} is given twice, {ways}. Give it once.")
+            self._given[file.real] = given
+        return files
+
+    def _source(self, each: _Input) -> Source:
+        name, options, stream = each.found.path, self._options, each.stream
+        if each.format == DATASET:
+            return DatasetSource(name, options)
+        size = each.found.size if stream is None else None
+        if each.format == "jsonl":
+            return JsonlSource(stream or name, options, total_bytes=size)
+        if each.format in ("csv", "tsv"):
+            return DelimitedSource(name, options, kind=each.format, total_bytes=size, stream=stream)
+        if each.format == "lines":
+            return LinesSource(name, options, total_bytes=size, stream=stream)
+        open_file = _in_memory(stream or name, options) if stream is not None or _is_compressed(name) else None
+        columnar = ParquetSource if each.format == "parquet" else IpcSource
+        return columnar(name, options, total_bytes=size, open_file=open_file)
+
+
+def _file(each: _Input) -> TextFile:
+    found = each.found
+    return TextFile(found.path, found.size, found.error, each.stream, each.format == DOCUMENT)
+
+
+def _in_memory(source: str | ByteStream, options: ReadOptions) -> OpenFile:
+    return lambda: pa.BufferReader(read_all(source, limit=options.limit, many=True))
+
+
+def _is_stream(path: str) -> bool:
+    if path == _STDIN:
+        return True
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
+
+
+def _is_compressed(path: str) -> bool:
+    return Path(path).suffix.lower() in _COMPRESSIONS[1:]
+
+
+def _bare_suffix(path: str) -> str:
+    """The suffix, in small letters, under that of a compression."""
+    bare = Path(path).with_suffix("") if _is_compressed(path) else Path(path)
+    return bare.suffix.lower()
+
+
+def suffix_format(path: str) -> str | None:
+    """The format that the name of a file stands for, or None."""
+    return _SUFFIXES.get(_bare_suffix(path))
+
+
+def _other_glob(folder: str) -> str:
+    """What a folder holds instead, as a sentence with the cure."""
+    common = common_suffix(folder)
+    if common is None:
+        return " It holds no files. Check the path."
+    suffix, count = common
+    pattern = f"*{suffix}" if suffix else "*"
+    kind = f"{count} file{'s' if count > 1 else ''} *{suffix}" if suffix else f"{count} without a suffix"
+    if (cure := conversion(suffix)) is not None:
+        return f" It holds {kind}: {cure}."
+    return f" It holds {kind}: take others with --glob, such as --glob '{pattern}'."

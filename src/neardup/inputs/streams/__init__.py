@@ -1,0 +1,1 @@
+"""Bytes of files, pipes and compressed files, cut into buffers of whole lines."""

@@ -1,0 +1,1 @@
+"""Formats of lines: plain text, JSONL, CSV and its kin."""

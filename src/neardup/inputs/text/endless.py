@@ -1,0 +1,110 @@
+"""Records of CSV and TSV that are too large to be held, or whose quote is never closed: which of the two, and where to
+go on.
+
+A quote that is never closed costs one line, and what follows are records; a record that is too large is passed over
+as a whole, or its inner lines would be taken for records. So the bytes that follow are looked at until the quote is
+closed, or has been open for so long that it never is, however much or little memory there is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from neardup.inputs.streams.line_cuts import LAST, NEWLINE
+from neardup.inputs.streams.streams import LineBlock
+from neardup.inputs.text.ahead import Ahead
+from neardup.inputs.text.layout import Layout
+from neardup.kernels.delimited import ENDED, GOES_ON, QUOTED, START, follow_record, unclosed_field
+from neardup.types import I64, U8
+
+__all__ = ["MAX_RECORD", "Passed", "pass_line", "pass_record"]
+
+MAX_RECORD = 512 << 20
+"""Bytes after which a quote still open counts as never closed."""
+
+
+@dataclass(slots=True)
+class Passed:
+    """What was passed over of a record beside what was held of it."""
+
+    size: int = 0
+    lines: int = 0
+    consumed: int = 0
+    left: LineBlock | None = None
+    """What follows the record in its last block."""
+
+    def note(self, block: LineBlock, at: int, *, is_end: bool) -> None:
+        """Pass over the first ``at`` bytes of a block, with the end of the record behind them or not."""
+        lines = block.lines
+        if is_end and at < block.size:
+            lines = int(np.count_nonzero(block.data[:at] == NEWLINE))
+            self.left = replace(
+                block,
+                data=block.data[at:],
+                size=block.size - at,
+                lines=block.lines - lines,
+                first_line=block.first_line + lines,
+                consumed=0,
+                is_alone=False,
+            )
+        self.size += at
+        self.lines += lines
+        self.consumed += block.consumed
+
+
+def pass_record(data: U8, size: int, blocks: Ahead, layout: Layout) -> Passed | None:
+    """Pass over a record that begins with ``data[:size]``, whole lines in which a quote is open, and goes on.
+
+    Returns:
+        What was passed over behind ``data``; None when the quote is never closed, and then nothing was.
+    """
+    state: I64 = np.zeros(3, dtype=np.int64)
+    state[0] = QUOTED if layout.relaxed else START
+    begin = unclosed_field(data, size, layout.delimiter) if layout.relaxed else 0
+    _, outcome = follow_record(data, begin, size, layout.delimiter, layout.relaxed, state)
+    return _followed(outcome, state, size, blocks, layout)
+
+
+def pass_line(blocks: Ahead, layout: Layout) -> Passed:
+    """Pass over a record that begins with the next block, a piece of a line that is too long by itself.
+
+    It goes on behind that line where a quote is open at its end that is closed later. In TSV it does not: the lines
+    behind lack fields then, and are bad records.
+    """
+    passed = Passed()
+    state: I64 = np.zeros(3, dtype=np.int64)
+    state[0] = START
+    outcome = ENDED if layout.relaxed else GOES_ON
+    while (block := blocks.look(0)) is not None and block.part:
+        blocks.take()
+        if outcome == GOES_ON and passed.size <= MAX_RECORD:
+            _, outcome = follow_record(block.data, 0, block.size, layout.delimiter, False, state)
+        passed.note(block, block.size, is_end=False)
+        if block.part == LAST:
+            break
+    more = _followed(outcome, state, passed.size, blocks, layout) if outcome == GOES_ON else None
+    if more is not None:
+        return Passed(passed.size + more.size, passed.lines + more.lines, passed.consumed + more.consumed, more.left)
+    return replace(passed, lines=1)
+
+
+def _followed(outcome: int, state: I64, size: int, blocks: Ahead, layout: Layout) -> Passed | None:
+    """Look for the end of a record in the blocks that follow ``size`` bytes of it, and take them if it is there."""
+    passed = Passed()
+    looked = 0
+    while outcome == GOES_ON and size + passed.size <= MAX_RECORD:
+        block = blocks.look(looked)
+        if block is None:
+            if state[0] != QUOTED:  # its last quote was closed, and the file has ended
+                outcome = ENDED
+            break
+        at, outcome = follow_record(block.data, 0, block.size, layout.delimiter, layout.relaxed, state)
+        passed.note(block, at, is_end=outcome == ENDED)
+        looked += 1
+    if outcome != ENDED:
+        return None
+    for _ in range(looked):
+        blocks.take()
+    return passed

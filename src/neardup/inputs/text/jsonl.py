@@ -1,0 +1,235 @@
+"""Reader of JSON Lines: one object a line, with a text field and perhaps an id field.
+
+The kernel (``kernels.jsonl``) reads the lines that are plainly well-formed; a line about which it has any
+doubt is judged by Python's ``json``, which gives the value or the reason. Both write into one output, in
+order.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from neardup.arrays import flags, numbers
+from neardup.inputs.columns import choose_id, choose_text
+from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions, Task, sized
+from neardup.inputs.streams.slabs import Slabs
+from neardup.inputs.streams.streams import ByteStream, LineBlock, line_blocks, too_large_line
+from neardup.inputs.text.jsonl_judge import BadRecord, judge, parse_object
+from neardup.types import SLACK, Batch, Documents
+
+__all__ = ["JsonlSource"]
+
+U8 = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    text: str
+    id: str | None
+
+
+_NO_COLUMNS = _Columns("", None)
+"""For blocks before the first line that is an object: their lines are bad or blank, whatever the names."""
+
+
+class JsonlSource:
+    """A JSON Lines file, or standard input for ``-``, as a source of batches."""
+
+    format = "jsonl"
+
+    def __init__(
+        self,
+        source: str | Path | ByteStream,
+        options: ReadOptions,
+        *,
+        total_bytes: int | None = None,
+        block_bytes: int = BATCH_BYTES,
+    ) -> None:
+        self.name = source.name if isinstance(source, ByteStream) else str(source)
+        self.total_bytes = total_bytes
+        self._source = source
+        self._options = options
+        self._block_bytes = block_bytes
+        self._columns: _Columns | None = None
+
+    def tasks(self) -> Iterator[Task]:
+        """Yield one task a block of lines, in order.
+
+        Raises:
+            InputError: the file cannot be read, or its first record lacks a field that was asked for.
+        """
+        options = self._options
+        columns: _Columns | None = None
+        slabs, blocks_of = Slabs(), Slabs()
+        blocks = line_blocks(
+            self._source,
+            encoding=options.encoding,
+            block_bytes=self._block_bytes,
+            max_lines=options.block,
+            slabs=blocks_of,
+            limit=options.limit,
+            count_to=options.count_to,
+        )
+        for block in blocks:
+            if block.too_large:
+                yield too_large_line(block, self.name, options)
+                continue
+            if columns is None:
+                columns = _find_columns(block, self.name, options)
+            yield sized(partial(self._task, block, columns or _NO_COLUMNS, slabs, blocks_of), block.size, options)
+
+    @property
+    def has_fields(self) -> bool:
+        """Whether ``read_block`` or ``look_at`` has met a line that decides on the fields."""
+        return self._columns is not None
+
+    def look_at(self, block: LineBlock) -> None:
+        """Let the first line of a block that has an object decide on the fields, if none has yet.
+
+        Raises:
+            InputError: it lacks a field that was asked for.
+        """
+        if self._columns is None:
+            self._columns = _find_columns(block, self.name, self._options)
+
+    def read_block(self, block: LineBlock) -> Batch:
+        """Read one block of lines that the caller has; the first of them that has an object decides on the fields.
+
+        Raises:
+            InputError: its first record lacks a field that was asked for, or a record cannot be used.
+        """
+        self.look_at(block)
+        return _read_block(block, self.name, self._columns or _NO_COLUMNS, self._options, Slabs())
+
+    def _task(self, block: LineBlock, columns: _Columns, slabs: Slabs, blocks_of: Slabs) -> Batch:
+        batch = _read_block(block, self.name, columns, self._options, slabs)
+        if block.is_alone:
+            blocks_of.give_back(block.data)
+        return batch
+
+
+def _find_columns(block: LineBlock, name: str, options: ReadOptions) -> _Columns | None:
+    """The fields to read, by the first line of the block that is an object; None without one."""
+    for line in io.BytesIO(block.data[: block.size].tobytes()):
+        if line.isspace():  # a million blank lines should take no time
+            continue
+        try:
+            names = list(parse_object(line, options.encoding))
+        except BadRecord:
+            continue
+        return _Columns(choose_text(names, options.text, name), choose_id(names, options.id, name))
+    return None
+
+
+def _read_block(block: LineBlock, name: str, columns: _Columns, options: ReadOptions, slabs: Slabs) -> Batch:
+    """Read one block: the kernel as far as it goes, the judge for the line it stopped at, and on."""
+    from neardup.kernels import jsonl as kernel
+
+    faults = Faults(name, options.on_bad)
+    buffers = _Buffers(block, columns, slabs)
+    state = buffers.state
+    while True:
+        kernel.read_records(*buffers.arguments(options.item))
+        stop = int(state[kernel.DOUBT])
+        if stop < 0:
+            break
+        line = block.data[state[kernel.AT] : stop].tobytes()
+        try:
+            buffers.add(*judge(line, columns.text, columns.id, item=options.item, encoding=options.encoding))
+        except BadRecord as exc:
+            faults.add(int(state[kernel.LINE]), str(exc), exc.cure)
+        state[kernel.AT] = stop + 1
+        state[kernel.LINE] += 1
+    n = int(state[kernel.DOCUMENTS])
+    return Batch(
+        documents=buffers.documents(),
+        source=name,
+        rows=buffers.rows[:n].copy(),
+        ids=None if columns.id is None else buffers.id_array(),
+        bad=faults.count,
+        faults=tuple(faults.first),
+        blank=int(state[kernel.BLANK]),
+        consumed=block.consumed,
+    )
+
+
+class _Buffers:
+    """The arrays of one call of the kernel, and the judge's way of adding a record to them."""
+
+    def __init__(self, block: LineBlock, columns: _Columns, slabs: Slabs) -> None:
+        from neardup.kernels import jsonl as kernel
+
+        text = columns.text.encode("utf-8", "surrogatepass")
+        id = b"" if columns.id is None else columns.id.encode("utf-8", "surrogatepass")
+        self.block = block
+        self.keys = np.frombuffer(bytearray(text + id), dtype=np.uint8)
+        self.sizes = np.array([len(text), -1 if columns.id is None else len(id)], dtype=np.int64)
+        # As large as the block, but only pages that are written to take memory.
+        self.out = slabs.take(block.size + SLACK)
+        self.ids = np.empty(block.size + SLACK, dtype=np.uint8)
+        self.offsets = np.empty(block.lines + 1, dtype=np.int64)
+        self.id_offsets = np.empty(block.lines + 1, dtype=np.int64)
+        self.offsets[0] = self.id_offsets[0] = 0
+        self.rows = np.empty(block.lines, dtype=np.int64)
+        self.numbers = np.empty(block.lines, dtype=np.int64)
+        self.is_number = np.empty(block.lines, dtype=np.bool_)
+        self.state = np.zeros(kernel.STATE, dtype=np.int64)
+        self.state[kernel.LINE] = block.first_line
+
+    def arguments(self, item: bool) -> tuple[Any, ...]:
+        """What ``read_records`` takes, in its order."""
+        return (
+            *(self.block.data, self.block.size, self.keys, self.sizes, item),
+            *(self.out, self.offsets, self.rows),
+            *(self.ids, self.id_offsets, self.numbers, self.is_number, self.state),
+        )
+
+    def add(self, text: bytes, id: str | int | None) -> None:
+        """Append the record of the line at which the kernel stopped."""
+        from neardup.kernels import jsonl as kernel
+
+        state = self.state
+        n = int(state[kernel.DOCUMENTS])
+        start, end = int(state[kernel.OUT_AT]), int(state[kernel.OUT_AT]) + len(text)
+        self.out[start:end] = np.frombuffer(text, dtype=np.uint8)
+        name = id.encode("utf-8") if isinstance(id, str) else b""
+        id_start, id_end = int(state[kernel.IDS_AT]), int(state[kernel.IDS_AT]) + len(name)
+        self.ids[id_start:id_end] = np.frombuffer(name, dtype=np.uint8)
+        self.is_number[n] = isinstance(id, int)
+        self.numbers[n] = id if isinstance(id, int) else 0
+        self.offsets[n + 1], self.id_offsets[n + 1] = end, id_end
+        self.rows[n] = state[kernel.LINE]
+        state[kernel.OUT_AT], state[kernel.IDS_AT], state[kernel.DOCUMENTS] = end, id_end, n + 1
+
+    def documents(self) -> Documents:
+        """The texts; copied where the buffer is much larger than what it holds."""
+        from neardup.kernels import jsonl as kernel
+
+        n, used = int(self.state[kernel.DOCUMENTS]), int(self.state[kernel.OUT_AT]) + SLACK
+        data = self.out if used > 0.8 * self.out.size else self.out[:used].copy()
+        return Documents(data, self.offsets[: n + 1].copy())
+
+    def id_array(self) -> Any:
+        """The ids: int64 when all are integers, else large_string."""
+        from neardup.kernels import jsonl as kernel
+
+        n, used = int(self.state[kernel.DOCUMENTS]), int(self.state[kernel.IDS_AT])
+        is_number = self.is_number[:n]
+        if n and is_number.all():
+            return numbers(self.numbers[:n])
+        parts: tuple[Any, Any] = self.id_offsets[: n + 1].copy(), self.ids[:used].copy()
+        names = pa.Array.from_buffers(pa.large_string(), n, [None, *map(pa.py_buffer, parts)])
+        if not is_number.any():
+            return names
+        digits = numbers(self.numbers[:n]).cast(pa.large_string())
+        return pc.if_else(flags(is_number), digits, names)

@@ -1,0 +1,173 @@
+"""What the first row of a delimited file says: delimiter, header, and which fields are the text and the id.
+
+The first row is a header when one of its cells is a known column name or equals ``--text`` or ``--id``.
+Without a header, a line of one field is a text, a line of two is ``id, text``, and of more the text's
+1-based number must be given (``--text 3``); a number counts under a header too. A CSV file may be delimited
+by commas, semicolons, tabs or bars: the first under which the first row is a header, else the comma.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.errors import InputError
+from neardup.inputs.columns import choose_id, choose_text, guess_id, guess_text, unknown_column
+from neardup.inputs.source import ReadOptions
+from neardup.kernels.delimited import COLUMNS, FIELDS, FINE, ID, STATUS, TEXT, scan_records
+
+__all__ = ["BLANK_LAYOUT", "Layout", "find_layout"]
+
+_DELIMITERS = {"csv": (",", ";", "\t", "|"), "tsv": ("\t",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the records of a file are made."""
+
+    delimiter: int
+    relaxed: bool
+    """The rules of TSV for quotes."""
+    width: int
+    """Fields of the first row, and so of every record."""
+    text_field: int
+    id_field: int
+    """0-based; -1 without ids."""
+    header: tuple[int, int] | None
+    """Bytes and lines up to the end of the header row; None without one."""
+    names: tuple[str, ...] = ()
+    """The cells of the header row."""
+
+
+BLANK_LAYOUT = Layout(ord(","), False, 0, 0, -1, None)
+"""For a file of nothing but blank lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class _FirstRow:
+    cells: list[str]
+    end: int
+    lines: int
+
+
+_UNFINISHED = _FirstRow([], 0, 0)
+
+
+def find_layout(
+    data: NDArray[np.uint8], size: int, patience: int, source: str, kind: str, options: ReadOptions
+) -> Layout | None:
+    """Read the first row.
+
+    Args:
+        data: whole lines from the beginning of the file.
+        size: bytes of them.
+        patience: as ``scan_records`` has it.
+        source: the file, for messages.
+        kind: "csv" or "tsv".
+        options: the columns that were asked for.
+
+    Returns:
+        The layout, or None when ``data`` holds no whole row yet.
+
+    Raises:
+        InputError: the row is broken, or does not have the columns that were asked for.
+    """
+    relaxed = kind == "tsv"
+    rows: list[tuple[int, _FirstRow]] = []
+    broken = 0
+    for delimiter in map(ord, _DELIMITERS[kind]):
+        row = _first_row(data, size, patience, delimiter, relaxed)
+        if isinstance(row, int):
+            broken = broken or row
+        elif row is None:
+            rows.append((delimiter, _UNFINISHED))
+        elif _is_header(row.cells, options):
+            text, id_field = _header_fields(row.cells, options, source)
+            return Layout(delimiter, relaxed, len(row.cells), text, id_field, (row.end, row.lines), tuple(row.cells))
+        else:
+            rows.append((delimiter, row))
+    if any(row is _UNFINISHED for _, row in rows):
+        return None
+    if not rows:
+        raise InputError(
+            f"{source}:{broken}: the first row has a quoted field that is not closed properly. "
+            "Double every quote inside a quoted field, and close it."
+        )
+    delimiter, row = rows[0]
+    text, id_field = _headless_fields(row.cells, options, source)
+    return Layout(delimiter, relaxed, len(row.cells), text, id_field, None)
+
+
+def _first_row(
+    data: NDArray[np.uint8], size: int, patience: int, delimiter: int, relaxed: bool
+) -> _FirstRow | int | None:
+    """The first row; None when it does not end in ``data``; its 1-based line when its quotes are broken."""
+    records = np.zeros((1, COLUMNS), dtype=np.int64)
+    cells: list[str] = []
+    while True:
+        n = len(cells)  # two fields a scan; the row is short
+        count, end, lines, _ = scan_records(data, 0, size, delimiter, relaxed, patience, n, n + 1, records)
+        if count == 0:
+            return None
+        record = records[0]
+        if record[STATUS] != FINE:
+            return int(lines)
+        for first in (TEXT, ID):
+            if record[first] >= 0:
+                cell = data[record[first] : record[first + 1]].tobytes().replace(b'""', b'"')
+                cells.append(cell.decode("utf-8", "replace").strip())
+        if len(cells) >= int(record[FIELDS]):
+            return _FirstRow(cells, int(end), int(lines))
+
+
+def _is_header(cells: Sequence[str], options: ReadOptions) -> bool:
+    asked = {options.text, options.id} - {None}
+    known = guess_text(cells) is not None or guess_id(cells) is not None
+    return known or not asked.isdisjoint(cells)
+
+
+def _field(cells: Sequence[str], asked: str | None, source: str, *, option: str) -> int | None:
+    """The 0-based field that a 1-based number stands for; None when ``asked`` is no number or is a cell."""
+    if asked is None or asked in cells or not (asked.isascii() and asked.isdigit()):
+        return None
+    if not 1 <= int(asked) <= len(cells):
+        raise InputError(
+            f"{source}: there is no column number {asked} for --{option}; the first row has {len(cells)} fields."
+        )
+    return int(asked) - 1
+
+
+def _header_fields(cells: list[str], options: ReadOptions, source: str) -> tuple[int, int]:
+    """The fields of the text and of the id (-1: none) by the names, or numbers, that the header gives."""
+    text = _field(cells, options.text, source, option="text")
+    if text is None:
+        text = cells.index(choose_text(cells, options.text, source))
+    id_field = _field(cells, options.id, source, option="id")
+    if id_field is None:
+        name = choose_id(cells, options.id, source)
+        id_field = -1 if name is None else cells.index(name)
+    return text, id_field
+
+
+def _headless_fields(cells: Sequence[str], options: ReadOptions, source: str) -> tuple[int, int]:
+    """The fields of the text and of the id (-1: none) in a file without a header."""
+    for option, asked in (("text", options.text), ("id", options.id)):
+        if asked is not None and _field(cells, asked, source, option=option) is None:
+            raise unknown_column(asked, cells, source, option=option)
+    text = _field(cells, options.text, source, option="text")
+    id_field = _field(cells, options.id, source, option="id")
+    if text is None:
+        others = [i for i in range(len(cells)) if i != id_field]
+        if len(cells) > 2 or not others:
+            raise InputError(
+                f"{source}: no field of the first row is a known column name, and it has "
+                f"{len(cells)} fields. Give the number of the text's column, such as --text 2 (and --id 1); "
+                f"the first row is {', '.join(repr(cell[:30]) for cell in cells[:8])}."
+            )
+        text = others[-1]
+    if id_field is None and (len(cells), text) == (2, 1):
+        id_field = 0
+    return text, -1 if id_field is None else id_field

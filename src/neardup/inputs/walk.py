@@ -1,0 +1,202 @@
+"""Finding files: folders with patterns, and glob patterns. Nothing is opened here.
+
+Hidden files and folders (a leading dot) are passed over unless the pattern itself names them, and so are the locks
+that Word lays beside an open document (``~$report.docx``). A folder that holds a report of ours is always passed over.
+Links are followed; a folder is entered once and a file found once, by whatever name comes first, so a loop of links
+ends.
+
+What is not read is counted: ``walk_folder`` and ``glob_files`` take a ``Passing`` for it. A hidden folder counts as one
+and is not entered.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from neardup.inputs.documents import DOCUMENT_SUFFIXES
+from neardup.passed import (
+    FOLDER,
+    HIDDEN_FILE,
+    HIDDEN_FOLDER,
+    LINKED_FILE,
+    LINKED_FOLDER,
+    LOCK,
+    NOT_ASKED,
+    REPORT,
+    SUFFIX,
+    Passing,
+)
+
+__all__ = [
+    "DEFAULT_GLOBS",
+    "REPORT_MARKER",
+    "TEXT_GLOBS",
+    "Found",
+    "common_suffix",
+    "glob_files",
+    "look_at",
+    "walk_folder",
+]
+
+TEXT_GLOBS = ("*.txt", "*.md")
+"""Text files of a folder that are read when no pattern is given."""
+DEFAULT_GLOBS = (*TEXT_GLOBS, *(f"*{suffix}" for suffix in DOCUMENT_SUFFIXES))
+"""Files of a folder that are read when no pattern is given."""
+REPORT_MARKER = "neardup-report.json"
+"""A file that says that its folder is a report, which is about documents and holds none."""
+_LOCK = "~$"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file, or a folder that could not be listed."""
+
+    path: str
+    """As reached from the input."""
+    size: int
+    real: str
+    """Without links: the same for two ways to one file."""
+    error: str | None = None
+    """Why it cannot be read, as a sentence."""
+
+
+def walk_folder(folder: str, patterns: Sequence[str] | None = None, passing: Passing | None = None) -> list[Found]:
+    """Find the files of a folder and of those in it, sorted by path, and what kept us from finding them.
+
+    A pattern without a slash is matched against the file's name, one with a slash against its path in the
+    folder, where ``**`` stands for any folders or none. Without patterns, those of DEFAULT_GLOBS are meant, in
+    capitals too (``REPORT.PDF``). ``passing`` is told of everything else that the folder holds.
+    """
+    passing = Passing() if passing is None else passing
+    matches = [_matcher(pattern) for pattern in patterns or ()]
+    hidden = any(part.startswith((".", _LOCK)) for pattern in patterns or () for part in pattern.split("/"))
+    found = []
+    for parts, file in _files(folder, hidden, passing):
+        if parts is None or (
+            _has_default_suffix(parts[-1]) if patterns is None else any(match(parts) for match in matches)
+        ):
+            found.append(file)
+        else:
+            passing.note(SUFFIX if patterns is None else NOT_ASKED, file.path)
+    return _once(found, passing)
+
+
+def glob_files(pattern: str, passing: Passing | None = None) -> list[Found]:
+    """Find the files, not folders, that a glob pattern names, sorted by path.
+
+    ``passing`` is told of links to one file, and of folders that the pattern names and in which it names no file.
+    """
+    passing = Passing() if passing is None else passing
+    files: list[str] = []
+    folders: list[str] = []
+    for path in glob.iglob(pattern, recursive=True):
+        (folders if os.path.isdir(path) else files).append(path)
+    entered = {folder for path in files for folder in _above(path)}
+    for folder in folders:
+        if os.path.join(folder, "").rstrip(os.sep) not in entered:
+            passing.note(FOLDER, folder)
+    return _once([look_at(path, os.path.realpath(path)) for path in files], passing)
+
+
+def _above(path: str) -> Iterator[str]:
+    """The folders that a path leads through."""
+    while (above := os.path.dirname(path)) not in ("", path):
+        yield above
+        path = above
+
+
+def common_suffix(folder: str) -> tuple[str, int] | None:
+    """The commonest suffix of the files below a folder, and how many have it; None without files."""
+    suffixes = Counter(Path(file.path).suffix for parts, file in _files(folder, False, Passing()) if parts is not None)
+    return max(suffixes.items(), key=lambda item: (item[1], item[0]), default=None)
+
+
+def look_at(path: str, real: str) -> Found:
+    """The size of a file, or why it cannot be read."""
+    try:
+        info = os.stat(path)
+    except OSError as exc:
+        return Found(path, 0, real, f"{path} cannot be read: {exc.strerror}.")
+    if not stat.S_ISREG(info.st_mode):
+        return Found(path, 0, real, f"{path} is no regular file.")
+    return Found(path, info.st_size, real)
+
+
+def _once(found: list[Found], passing: Passing) -> list[Found]:
+    first: dict[str, Found] = {}
+    for file in sorted(found, key=lambda file: file.path):
+        if first.setdefault(file.real, file) is not file:
+            passing.note(LINKED_FILE, file.path)
+    return list(first.values())
+
+
+def _files(folder: str, hidden: bool, passing: Passing) -> Iterator[tuple[list[str] | None, Found]]:
+    """All files below a folder with the parts of their path in it; None for an unlistable folder."""
+    entered: set[str] = set()
+    pending: list[tuple[str, list[str], str]] = [(folder, [], os.path.realpath(folder))]
+    while pending:
+        path, parts, real = pending.pop()
+        if real in entered:
+            passing.note(LINKED_FOLDER, path)
+            continue
+        entered.add(real)
+        try:
+            with os.scandir(path) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError as exc:
+            yield None, Found(path, 0, real, f"{path} cannot be listed: {exc.strerror}.")
+            continue
+        if any(entry.name == REPORT_MARKER for entry in entries):
+            passing.note(REPORT, path)
+            continue
+        folders = []
+        for entry in entries:
+            is_folder = _leads_to_folder(entry)
+            if entry.name.startswith(_LOCK) and not hidden:
+                passing.note(LOCK, entry.path)
+                continue
+            if entry.name.startswith(".") and not hidden:
+                passing.note(HIDDEN_FOLDER if is_folder else HIDDEN_FILE, entry.path)
+                continue
+            inner_real = os.path.realpath(entry.path) if entry.is_symlink() else os.path.join(real, entry.name)
+            if is_folder:
+                folders.append((entry.path, [*parts, entry.name], inner_real))
+            else:
+                yield [*parts, entry.name], look_at(entry.path, inner_real)
+        pending.extend(reversed(folders))
+
+
+def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False  # a link that leads round to itself; what it is called decides, as with other broken links
+
+
+def _has_default_suffix(name: str) -> bool:
+    return any(fnmatchcase(name.lower(), pattern) for pattern in DEFAULT_GLOBS)
+
+
+def _matcher(pattern: str) -> Callable[[list[str]], bool]:
+    wanted = pattern.removeprefix("./").split("/") if "/" in pattern else ["**", pattern]
+    if wanted[-1] == "**":
+        wanted.append("*")
+    return lambda parts: _matches(parts, wanted)
+
+
+def _matches(parts: list[str], wanted: list[str]) -> bool:
+    if not wanted or not parts:
+        return not wanted and not parts
+    if wanted[0] == "**":
+        here = _matches(parts, wanted[1:])
+        return here or (not parts[0].startswith(".") and _matches(parts[1:], wanted))
+    if parts[0].startswith(".") and not wanted[0].startswith("."):
+        return False
+    return fnmatchcase(parts[0], wanted[0]) and _matches(parts[1:], wanted[1:])

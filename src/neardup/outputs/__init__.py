@@ -1,0 +1,6 @@
+"""Tables and files written whole or not at all.
+
+write    tables as JSONL, CSV or Parquet      stdout   bytes to standard output, and what can go wrong there
+atomic   files under a temporary name, renamed when complete
+naming   the end of a run, when all its outputs get their names together
+"""

@@ -1,0 +1,267 @@
+"""Output files that appear whole or not at all.
+
+Here: ``AtomicFiles``, which holds any number of outputs back until all of them are complete, and
+``check_target``, which says before a long run whether an output could be written. What goes into the files
+is in ``write``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
+
+from neardup.errors import OutputError
+from neardup.outputs.naming import Rename, Renames, UnfinishedError, give_names
+from neardup.shown import shown_path
+
+__all__ = ["AtomicFiles", "check_target", "left_behind", "output_error", "remove_parts", "temporary_name"]
+
+_CURES = {
+    errno.ENOSPC: "Free some space or give a file on another disk.",
+    errno.EDQUOT: "Free some of your quota or give a file on another disk.",
+    errno.EFBIG: "The file size is limited here (ulimit -f); raise the limit or write elsewhere.",
+    errno.ENOENT: "Make the folder first, or give another file.",
+    errno.ENOTDIR: "A part of the path is a file; give another one.",
+    errno.EACCES: "Give a file in a folder that you may write to.",
+    errno.EPERM: "Give a file in a folder that you may write to.",
+    errno.EROFS: "The file system is read-only; give a file elsewhere.",
+    errno.EISDIR: "It is a folder; give the name of a file.",
+}
+
+
+def output_error(target: str | Path, exc: OSError) -> OutputError:
+    """Return the OutputError for a system error met while writing ``target``: path, reason and cure."""
+    reason = exc.strerror or str(exc)
+    cure = _CURES.get(exc.errno or 0, "Give another file.")
+    return OutputError(f"cannot write {target}: {reason}. {cure}")
+
+
+def check_target(target: str | Path) -> None:
+    """Raise OutputError unless ``target`` could be written now: its folder exists and takes new files."""
+    final = Path(os.path.realpath(target))
+    try:
+        if _is_special(final):
+            if not os.access(final, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return
+        if final.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        temporary = temporary_name(final)
+        # Trying is the only honest test: rights, quotas and read-only mounts all speak here.
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        temporary.unlink()
+    except OSError as exc:
+        raise output_error(target, exc) from exc
+
+
+def remove_parts(target: str | Path) -> None:
+    """Remove temporary files and folders of ``target`` whose processes are gone: killed before they could do it."""
+    with contextlib.suppress(OSError):
+        for left in left_behind(target):
+            if left.is_dir():
+                shutil.rmtree(left, ignore_errors=True)
+            else:
+                left.unlink(missing_ok=True)
+
+
+def left_behind(target: str | Path, suffix: str = ".part") -> list[Path]:
+    """Temporary files and folders of ``target`` whose processes are gone."""
+    final = Path(os.path.realpath(target))
+    pattern = re.compile(rf"\.{re.escape(final.name[:100])}\.([0-9a-f]+)-[0-9a-f]{{8}}{re.escape(suffix)}")
+    try:
+        found = [(pattern.fullmatch(name), final.parent / name) for name in os.listdir(final.parent)]
+    except OSError:
+        return []
+    return [path for match, path in found if match and not _is_running(int(match[1], 16))]
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # another user's
+    return True
+
+
+def temporary_name(final: Path) -> Path:
+    """A name beside ``final``, with the process in it, for what is not complete yet."""
+    return final.with_name(f".{final.name[:100]}.{os.getpid():x}-{secrets.token_hex(4)}.part")
+
+
+def _is_special(path: Path) -> bool:
+    """Whether ``path`` is a device, a pipe or a socket: such a thing is written in place, never replaced."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+@dataclass(slots=True)
+class _Held:
+    target: str | Path
+    """As the caller named it, for messages."""
+    final: Path
+    """With symbolic links followed, so that a link stays a link."""
+    temporary: Path | None
+    """None for a special file, which is written in place."""
+    stream: BinaryIO
+
+
+@dataclass(slots=True)
+class _Taken:
+    target: str | Path
+    renames: Renames
+    discard: Callable[[BaseException], None]
+
+
+class AtomicFiles:
+    """Outputs that take their names together, when the ``with`` block ends without an error.
+
+    Each is written under a temporary name in the folder of its target; on a clean exit all are flushed and
+    synced to disk first and renamed after that, in the order in which they were opened and taken; see ``naming`` for
+    a kill in between. On any error, Ctrl-C included, the temporary files are removed, the targets stay as they were,
+    and a system error (disk full, no right) is raised as OutputError. Special files such as /dev/stdout are written
+    in place.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> with AtomicFiles() as files:
+        ...     _ = files.open(folder / "a.txt").write(b"whole")
+        >>> (folder / "a.txt").read_bytes()
+        b'whole'
+    """
+
+    def __init__(self) -> None:
+        self._held: list[_Held | _Taken] = []
+        self._checks: list[Callable[[], None]] = []
+        self.are_named = False
+        """Whether the outputs have their names."""
+
+    def __enter__(self) -> AtomicFiles:
+        return self
+
+    def open(self, target: str | Path) -> BinaryIO:
+        """Return a binary stream whose bytes become ``target`` at the end of the block."""
+        final = Path(os.path.realpath(target))
+        try:
+            if _is_special(final):
+                held = _Held(target, final, None, open(final, "wb"))  # noqa: SIM115 closed in __exit__
+            else:
+                held = self._open_temporary(target, final)
+        except OSError as exc:
+            raise output_error(target, exc) from exc
+        self._held.append(held)
+        return held.stream
+
+    def take(self, target: str | Path, renames: Renames, discard: Callable[[BaseException], None]) -> None:
+        """Let what the caller has written under temporary names take part: it is complete and on disk.
+
+        Args:
+            target: the file or folder that the user named.
+            renames: gives what is called what, each time it is asked.
+            discard: removes the temporary files, told the error that made them useless.
+        """
+        self._held.append(_Taken(target, renames, discard))
+
+    def check_before(self, check: Callable[[], None]) -> None:
+        """Have ``check`` called when all is complete, right before the names are given; what it raises is an error."""
+        self._checks.append(check)
+
+    def _open_temporary(self, target: str | Path, final: Path) -> _Held:
+        if final.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        temporary = temporary_name(final)
+        stream = open(temporary, "xb", buffering=1 << 20)  # noqa: SIM115 closed in __exit__
+        with contextlib.suppress(OSError):
+            temporary.chmod(stat.S_IMODE(final.stat().st_mode))  # a replaced file keeps its rights
+        return _Held(target, final, temporary, stream)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self._discard(error)
+            if isinstance(error, OSError) and not isinstance(error, BrokenPipeError | OutputError):
+                raise output_error(self._names(), error) from error
+            return
+        try:
+            self._complete()
+            self._name()
+        except UnfinishedError:
+            raise
+        except BaseException as exc:
+            if not self.are_named:
+                self._discard(exc)
+            raise
+
+    def _names(self) -> str:
+        return ", ".join(str(held.target) for held in self._held) or "the output"
+
+    def _complete(self) -> None:
+        for held in self._held:
+            if isinstance(held, _Taken):
+                continue
+            try:
+                held.stream.flush()
+                if held.temporary is not None:
+                    os.fsync(held.stream.fileno())
+                held.stream.close()
+            except BrokenPipeError:
+                raise
+            except OSError as exc:
+                raise output_error(held.target, exc) from exc
+        for check in self._checks:
+            check()
+
+    def _name(self) -> None:
+        try:
+            give_names(self._renames, [str(held.target) for held in self._held if _gets_a_name(held)])
+        except OutputError:
+            raise
+        except KeyboardInterrupt:
+            self.are_named = not any(os.path.lexists(rename.temporary) for rename in self._renames())
+            raise
+        except OSError as exc:
+            raise output_error(self._target_of(exc.filename), exc) from exc
+        self.are_named = True
+
+    def _renames(self) -> Iterator[Rename]:
+        for held in self._held:
+            if isinstance(held, _Taken):
+                yield from held.renames()
+            elif held.temporary is not None:
+                yield Rename(str(held.temporary), str(held.final))
+
+    def _target_of(self, final: str) -> str | Path:
+        """What the user called an output."""
+        named = {str(held.final): held.target for held in self._held if isinstance(held, _Held)}
+        return named.get(final, shown_path(final))
+
+    def _discard(self, error: BaseException) -> None:
+        for held in self._held:
+            if isinstance(held, _Taken):
+                held.discard(error)
+                continue
+            with contextlib.suppress(OSError):
+                held.stream.close()
+            if held.temporary is not None:
+                with contextlib.suppress(OSError):
+                    held.temporary.unlink(missing_ok=True)
+
+
+def _gets_a_name(held: _Held | _Taken) -> bool:
+    return isinstance(held, _Taken) or held.temporary is not None

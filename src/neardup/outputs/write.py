@@ -1,0 +1,352 @@
+"""Tables written as JSONL, CSV or Parquet, exact and whole.
+
+Here: ``write_table`` for one table, ``write_tables`` for several that must appear together,
+``output_format`` for the format that a name stands for. A similarity is written so that it reads back as
+the same float64; a text is escaped as RFC 8259 (JSON) and RFC 4180 (CSV) say. Temporary names and renaming
+are in ``atomic``; tables for the eye are in ``cli``.
+
+A table may come as a stream, and need not fit into memory. Rows are cut into pieces by their number and size, so
+the bytes written do not depend on how they came. Lines are built column by column inside Arrow, never as one
+Python object a row: writing a million pairs takes about a second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from neardup.arrays import strings
+from neardup.arrays import text as scalar
+from neardup.errors import InputError, OutputError, did_you_mean
+from neardup.outputs.atomic import AtomicFiles, output_error, remove_parts
+from neardup.outputs.stdout import stdout_bytes
+from neardup.types import I64
+
+__all__ = [
+    "OUTPUT_FORMATS",
+    "SPEC_SUFFIX",
+    "Output",
+    "output_format",
+    "remove_leftovers",
+    "write_table",
+    "write_tables",
+]
+
+OUTPUT_FORMATS = ("jsonl", "csv", "parquet")
+STDOUT = "-"
+SPEC_SUFFIX = ".spec.json"
+"""Ending of the file that keeps the spec beside JSONL and CSV."""
+
+_SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+_TEXT_ROWS, _TEXT_BYTES = 1 << 17, 8 << 20
+"""What is turned into text at a time: some tens of MB of memory, and Ctrl-C is heard between two pieces."""
+_GROUP_ROWS, _GROUP_BYTES = 1 << 20, 16 << 20
+"""A row group of Parquet."""
+
+_JSON_SPECIAL = r'["\\\x00-\x1f]'
+# RFC 4180 needs the first part; an empty text differs from no value; some readers drop blanks at an end.
+_CSV_SPECIAL = '[",\r\n]|^$|^[ \t]|[ \t]$'
+
+
+class Output(NamedTuple):
+    """A table, where it goes, and in which format (None: as the suffix of the target says)."""
+
+    table: pa.Table | pa.RecordBatchReader
+    """A reader is read once, to its end."""
+    target: str | Path
+    format: str | None = None
+
+
+def output_format(target: str | Path, format: str | None) -> str:
+    """Return ``jsonl``, ``csv`` or ``parquet``: ``format`` when given, else what ``target`` ends in.
+
+    ``.gz`` and ``.zst`` after a suffix of JSONL or CSV compress it. Stdout (``-``) is JSONL unless a format
+    is given.
+
+    Raises:
+        InputError: the format or the suffix is unknown, or Parquet is to be compressed once more.
+    """
+    suffix, compression = _suffix_of(target)
+    if format is None:
+        format = "jsonl" if str(target) == STDOUT else _SUFFIXES.get(suffix)
+        if format is None:
+            known = ", ".join(_SUFFIXES)
+            raise InputError(f"{target} does not tell a format. End the name in one of {known}, or give a format.")
+    if format not in OUTPUT_FORMATS:
+        near = did_you_mean(format, OUTPUT_FORMATS)
+        raise InputError(f"format is {format!r}; known are {', '.join(OUTPUT_FORMATS)}.{near}")
+    if format == "parquet" and compression:
+        raise InputError(f"{target}: Parquet is compressed inside. Give a name that ends in .parquet.")
+    return format
+
+
+def _suffix_of(target: str | Path) -> tuple[str, str | None]:
+    """The suffix that tells the format, and the compression asked for by a further suffix."""
+    name = Path(target).name.lower()
+    stem, last = os.path.splitext(name)
+    if last in _COMPRESSIONS:
+        return os.path.splitext(stem)[1], _COMPRESSIONS[last]
+    return last, None
+
+
+def write_table(
+    table: pa.Table | pa.RecordBatchReader, target: str | Path, *, format: str | None, spec: dict[str, Any]
+) -> None:
+    """Write one table to a file or, for ``-``, to stdout; see ``write_tables``."""
+    write_tables([Output(table, target, format)], spec=spec)
+
+
+def write_tables(outputs: Sequence[Output], *, spec: dict[str, Any], files: AtomicFiles | None = None) -> None:
+    """Write tables so that either all their files appear, each whole, or none.
+
+    Rows keep their order, integers stay integers, texts are UTF-8. The spec goes into the schema metadata
+    of Parquet under the key ``neardup``; beside a JSONL or CSV file it goes into ``TARGET.spec.json``.
+    Stdout and special files (devices, pipes) get the rows only. Files are complete before the first byte
+    goes to stdout, and get their names behind the last.
+
+    Args:
+        outputs: the tables and where they go.
+        spec: what made them.
+        files: get their names at the end of the caller's block, with the other outputs of the run.
+
+    Raises:
+        InputError: the format of an output is unknown.
+        OutputError: an output cannot be written; the message has the path and the cure.
+        BrokenPipeError: whoever read stdout has closed it; the files are there.
+        TypeError: a column is neither text, number nor boolean.
+    """
+    planned = [(output, output_format(output.target, output.format)) for output in outputs]
+    with AtomicFiles() if files is None else contextlib.nullcontext(files) as held:
+        for (table, target, _), format in planned:
+            if str(target) == STDOUT:
+                continue
+            _write(table, held.open(target), format, spec, _suffix_of(target)[1])
+            if format != "parquet" and _is_file_or_new(target):
+                side = held.open(f"{os.fspath(target)}{SPEC_SUFFIX}")
+                side.write(json.dumps(spec, indent=2, sort_keys=True).encode() + b"\n")
+        closed = None
+        try:
+            for (table, target, _), format in planned:
+                if str(target) == STDOUT:
+                    _write_stdout(table, format, spec)
+        except BrokenPipeError as exc:
+            closed = exc
+    if closed is not None:
+        raise closed
+
+
+def remove_leftovers(target: str | Path) -> None:
+    """Remove what a process that was killed while it wrote ``target`` has left beside it, for a run that is resumed."""
+    remove_parts(target)
+    remove_parts(f"{os.fspath(target)}{SPEC_SUFFIX}")
+
+
+def _is_file_or_new(target: str | Path) -> bool:
+    path = Path(os.path.realpath(target))
+    return path.is_file() or not path.exists()
+
+
+def _write_stdout(table: pa.Table | pa.RecordBatchReader, format: str, spec: dict[str, Any]) -> None:
+    if getattr(sys.stdout, "buffer", None) is None:
+        raise OutputError("stdout is closed. Give a file for the output.")
+    try:
+        stream = stdout_bytes()
+        _write(table, stream, format, spec, None)
+        stream.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as exc:
+        raise output_error("stdout", exc) from exc
+
+
+def _write(
+    table: pa.Table | pa.RecordBatchReader,
+    stream: BinaryIO,
+    format: str,
+    spec: dict[str, Any],
+    compression: str | None,
+) -> None:
+    schema = table.schema
+    batches = table.to_batches() if isinstance(table, pa.Table) else table
+    if format == "parquet":
+        _write_parquet(schema, batches, stream, spec)
+        return
+    pieces = _jsonl(schema, batches) if format == "jsonl" else _csv(schema, batches)
+    if compression is None:
+        for piece in pieces:
+            stream.write(piece)
+        return
+    with pa.CompressedOutputStream(pa.PythonFile(_Sink(stream), "w"), compression) as packed:
+        for piece in pieces:
+            packed.write(piece)
+
+
+class _Sink:
+    """What pyarrow writes into: a stream that counts its bytes and stays open when pyarrow closes it.
+
+    Parquet asks ``tell`` where each part begins, which a pipe cannot answer; AtomicFiles closes its files
+    last.
+    """
+
+    closed = False
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._written = 0
+
+    def write(self, data: Any) -> int:
+        size = memoryview(data).nbytes
+        self._stream.write(data)
+        self._written += size
+        return size
+
+    def tell(self) -> int:
+        return self._written
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def close(self) -> None:
+        self._stream.flush()
+
+
+def _write_parquet(
+    schema: pa.Schema, batches: Iterable[pa.RecordBatch], stream: BinaryIO, spec: dict[str, Any]
+) -> None:
+    note = json.dumps(spec, sort_keys=True).encode()
+    noted = schema.with_metadata({**(schema.metadata or {}), b"neardup": note})
+    sink = pa.PythonFile(_Sink(stream), "w")
+    with pq.ParquetWriter(sink, noted, compression="zstd") as writer:
+        for group in _regrouped(schema, batches, _GROUP_ROWS, _GROUP_BYTES):
+            writer.write_table(pa.Table.from_batches([group.replace_schema_metadata(noted.metadata)], noted))
+
+
+def _jsonl(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[memoryview]:
+    """Yield the lines of a table as JSON objects, a piece of rows at a time."""
+    keys = [json.dumps(name, ensure_ascii=False) for name in schema.names]
+    heads = [("{" if i == 0 else ", ") + key + ": " for i, key in enumerate(keys)]
+    for batch in _regrouped(schema, batches, _TEXT_ROWS, _TEXT_BYTES):
+        cells = [_cells(column, _json_text, null="null") for column in batch.columns]
+        yield _joined([part for pair in zip(heads, cells, strict=True) for part in pair] + ["}\n"])
+
+
+def _csv(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes | memoryview]:
+    """Yield a header line and the rows of a table as RFC 4180 has them (CRLF, doubled quotes)."""
+    names = strings(schema.names)
+    yield (",".join(_csv_text(names).to_pylist()) + "\r\n").encode()
+    for batch in _regrouped(schema, batches, _TEXT_ROWS, _TEXT_BYTES):
+        cells = [_cells(column, _csv_text, null="") for column in batch.columns]
+        parts: list[Any] = []
+        for i, column in enumerate(cells):
+            parts += [column] if i == 0 else [",", column]
+        yield _joined([*parts, "\r\n"])
+
+
+def _regrouped(schema: pa.Schema, batches: Iterable[pa.RecordBatch], rows: int, size: int) -> Iterator[pa.RecordBatch]:
+    """Yield the rows again, cut where ``rows`` of them or ``size`` bytes are full: the same for any batches.
+
+    Compressors and Parquet give other bytes for other pieces, even where they give the same content.
+    """
+    held: list[pa.RecordBatch] = []
+    held_rows = held_bytes = 0
+    for batch in batches:
+        sums = np.cumsum(_row_bytes(batch))
+        start = 0
+        while start < batch.num_rows:
+            done = int(sums[start - 1]) if start else 0
+            # the row that fills the piece belongs to it, so there is always one
+            full = int(np.searchsorted(sums, done + size - held_bytes)) + 1
+            stop = min(full, start + rows - held_rows, batch.num_rows)
+            held.append(batch.slice(start, stop - start))
+            held_rows += stop - start
+            held_bytes += int(sums[stop - 1]) - done
+            start = stop
+            if held_rows == rows or held_bytes >= size:
+                yield _one(schema, held)
+                held, held_rows, held_bytes = [], 0, 0
+    if held:
+        yield _one(schema, held)
+
+
+def _one(schema: pa.Schema, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    if len(batches) == 1:
+        return batches[0]
+    return pa.Table.from_batches(batches, schema).combine_chunks().to_batches()[0]
+
+
+def _row_bytes(batch: pa.RecordBatch) -> I64:
+    """int64[rows]: about how many bytes each row has, 8 for each column and beside that those of texts."""
+    size = np.full(batch.num_rows, 8 * batch.num_columns, dtype=np.int64)
+    for column in batch.columns if batch.num_rows else ():
+        width = {pa.string(): np.int32, pa.large_string(): np.int64}.get(column.type)
+        if width is not None:  # by hand: Arrow's own way to numpy loads pandas where it is installed
+            ends = np.frombuffer(column.buffers()[1], dtype=width)
+            size += np.diff(ends[column.offset : column.offset + batch.num_rows + 1])
+    return size
+
+
+def _joined(parts: Sequence[Any]) -> memoryview:
+    """Join texts and columns row by row; Arrow lays the rows end to end in one buffer: the output."""
+    scalars = [scalar(part) if isinstance(part, str) else part for part in parts]
+    rows = pc.binary_join_element_wise(*scalars, scalar(""))
+    first = rows.buffers()[1]
+    ends = memoryview(first).cast("q")[rows.offset : rows.offset + len(rows) + 1]
+    return memoryview(rows.buffers()[2])[ends[0] : ends[-1]]
+
+
+def _cells(column: pa.Array, text: Callable[[pa.Array], pa.Array], *, null: str) -> pa.Array:
+    """Return a column as large_string cells ready to join; ``text`` quotes and escapes what is text."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    large = pa.large_string()
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view():
+        cells = text(column.cast(large))
+    elif pa.types.is_floating(kind):
+        cells = _float_text(column, null)
+    elif pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
+        cells = column.cast(large)
+    else:
+        raise TypeError(f"a column of type {kind} cannot be written as text")
+    return pc.fill_null(cells, null) if cells.null_count else cells
+
+
+def _float_text(column: pa.Array, null: str) -> pa.Array:
+    """Shortest digits that read back as the same float64; a whole number gets ``.0`` and stays a float."""
+    cells = column.cast(pa.float64()).cast(pa.large_string())
+    whole = pc.match_substring_regex(cells, r"^-?[0-9]+$")
+    cells = pc.if_else(whole, pc.binary_join_element_wise(cells, scalar(".0"), scalar("")), cells)
+    return pc.if_else(pc.is_finite(column), cells, scalar(null))
+
+
+def _json_text(cells: pa.Array) -> pa.Array:
+    escaped = _rewritten(cells, _JSON_SPECIAL, lambda text: json.dumps(text, ensure_ascii=False)[1:-1])
+    return pc.binary_join_element_wise(scalar('"'), escaped, scalar('"'), scalar(""))
+
+
+def _csv_text(cells: pa.Array) -> pa.Array:
+    return _rewritten(cells, _CSV_SPECIAL, lambda text: '"' + text.replace('"', '""') + '"')
+
+
+def _rewritten(cells: pa.Array, special: str, rewrite: Callable[[str], str]) -> pa.Array:
+    """Return the cells with those that match ``special`` rewritten, each distinct one once."""
+    marked = pc.match_substring_regex(cells, special)
+    if marked.null_count:
+        marked = pc.fill_null(marked, False)
+    if not pc.any(marked).as_py():
+        return cells
+    packed = pc.filter(cells, marked).dictionary_encode()
+    distinct = strings(rewrite(text) for text in packed.dictionary.to_pylist())
+    return pc.replace_with_mask(cells, marked, distinct.take(packed.indices))

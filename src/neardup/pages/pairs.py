@@ -1,0 +1,205 @@
+"""Pairs and texts as plain JSON values, for the pair view of a report and of ``compare``.
+
+Here: what two texts share as a record (``pair_data``), and a text whole or in windows round its passages
+(``text_data``, ``windows``). Passages are found in ``neardup.engine.results.passages`` and shown by
+``neardup.pages.site``.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from neardup.engine.results.passages import Passages
+from neardup.errors import InputError
+
+__all__ = ["LISTED", "Span", "containments", "covered", "longest", "pair_data", "text_data", "union", "windows"]
+
+Span = tuple[int, int]
+
+LISTED = 2000
+"""Passages of a text that a pair lists; the counts, the shares and the longest are of all there are."""
+SNAP = 24
+"""Characters that a window may grow by at each end to begin and end at white space."""
+_LEVELS = (
+    # characters of context on each side of a span, characters of a span that are shown
+    (400, 1 << 62),
+    (200, 8000),
+    (120, 2000),
+    (80, 600),
+    (40, 200),
+    (20, 80),
+)
+"""How windows are made smaller until they fit: less context first, then the middles of long spans."""
+_LEAST = (80, 600)
+"""And how the longest spans are shown where not all can be."""
+
+
+def containments(passages: Passages) -> tuple[float, float]:
+    """Share of the shingles of ``a`` that are in ``b``, and the other way round; an empty set is in any other (1.0)."""
+    sizes = passages.size_a, passages.size_b
+    a_in_b, b_in_a = (passages.common / size if size else 1.0 for size in sizes)
+    return a_in_b, b_in_a
+
+
+def covered(spans: Sequence[Span], characters: int) -> float:
+    """Share of a text's characters that are marked; 0 of a text without characters."""
+    return sum(end - start for start, end in spans) / characters if characters else 0.0
+
+
+def longest(passages: Passages) -> tuple[int, int, int]:
+    """Length of the longest shared passage, and where it begins in each text; (0, 0, 0) when there is none.
+
+    A passage has two linked runs, and is as long as the shorter one: a run that was repeated or put together in one
+    text counts only as far as the other text has it. Of several the first in ``a``. O(runs).
+    """
+    best, at_a, at_b = 0, 0, 0
+    linked = [*enumerate(passages.links), *((i, j) for j, i in enumerate(passages.back))]
+    for i, j in linked:
+        (start_a, end_a), (start_b, end_b) = passages.a[i], passages.b[j]
+        length = min(end_a - start_a, end_b - start_b)
+        if length > best or (length == best and best and (start_a, start_b) < (at_a, at_b)):
+            best, at_a, at_b = length, start_a, start_b
+    return best, at_a, at_b
+
+
+def pair_data(passages: Passages, characters: tuple[int, int], *, measure: str) -> dict[str, Any]:
+    """What two texts share, as JSON values. O(runs).
+
+    Args:
+        passages: of the two texts.
+        characters: how many code points each text has.
+        measure: ``jaccard`` or ``containment`` (of the smaller set in the larger): which one is the ``similarity``.
+
+    Returns:
+        ``similarity``, ``jaccard``, ``a_in_b``, ``b_in_a``; ``sizes`` [shingles of a, of b, of both]; ``passages`` with
+        the spans ``a`` and ``b`` in code points of the original texts, and ``links`` and ``back``: the run of the other
+        text that each belongs to. These four lists stop after the first LISTED, and a link to a run behind that is -1;
+        ``session`` says how many there are. ``covered`` [share of a's characters, of b's]; ``longest`` [characters,
+        start in a, start in b].
+
+    Raises:
+        InputError: another measure.
+    """
+    a_in_b, b_in_a = containments(passages)
+    similarities = {"jaccard": passages.jaccard, "containment": max(a_in_b, b_in_a)}
+    if measure not in similarities:
+        raise InputError(f"measure is {measure!r}; known are {', '.join(similarities)}.")
+    return {
+        "similarity": similarities[measure],
+        "jaccard": passages.jaccard,
+        "a_in_b": a_in_b,
+        "b_in_a": b_in_a,
+        "sizes": [passages.size_a, passages.size_b, passages.common],
+        "passages": {
+            "a": [list(span) for span in passages.a[:LISTED]],
+            "b": [list(span) for span in passages.b[:LISTED]],
+            "links": [link if link < LISTED else -1 for link in passages.links[:LISTED]],
+            "back": [link if link < LISTED else -1 for link in passages.back[:LISTED]],
+        },
+        "runs": [len(passages.a), len(passages.b)],
+        "covered": [covered(passages.a, characters[0]), covered(passages.b, characters[1])],
+        "longest": list(longest(passages)),
+    }
+
+
+def text_data(text: str, spans: Sequence[Span], *, most: int = 20_000) -> dict[str, Any]:
+    """A text for a page: whole, or its windows. O(characters shown + spans).
+
+    Args:
+        text: as it was written.
+        spans: its passages, rising, apart.
+        most: characters that are shown, at most.
+
+    Returns:
+        ``characters`` (code points there are) and ``pieces``, [start, text] rising and apart; see ``windows``.
+    """
+    return {
+        "characters": len(text),
+        "pieces": [[start, text[start:end]] for start, end in windows(text, spans, most=most)],
+    }
+
+
+def windows(text: str, spans: Sequence[Span], *, most: int) -> list[Span]:
+    """The parts of a text to show: all of it when it has at most ``most`` characters, else its beginning and the spans.
+
+    Windows hold a span with context on both sides; the more spans there are the less context, and of long spans only
+    the beginning and the end. Where they do not fit even so, the longest spans are shown. A window begins and ends at
+    white space where some is near, else not between a letter and its combining marks if they are few. Windows are
+    rising, apart, not empty, and together hold ``most`` characters or fewer.
+    """
+    if len(text) <= most:
+        return [(0, len(text))] if text else []
+    parts: list[Span] = []
+    for context, shown in _LEVELS:
+        parts = _parts(text, spans[:most], context, shown)  # more spans are more characters than that
+        if sum(end - start for start, end in parts) <= most:
+            return parts
+    context, shown = _LEAST
+    parts = _parts(text, _longest(spans, most, context, shown), context, shown)
+    return _first(parts, most)
+
+
+def _parts(text: str, spans: Sequence[Span], context: int, shown: int) -> list[Span]:
+    """Windows round spans; a gap smaller than a note about it is shown."""
+    parts = union(_wanted(len(text), spans, context, shown), gap=SNAP)
+    return union(((_snapped(text, start, -1), _snapped(text, end, 1)) for start, end in parts), gap=SNAP)
+
+
+def _longest(spans: Sequence[Span], most: int, context: int, shown: int) -> list[Span]:
+    """As many of the longest spans as fit with their context, in order; of equally long ones the first."""
+    kept = []
+    room = most - context - 3 * SNAP  # the beginning of the text
+    for start, end in sorted(spans, key=lambda span: (span[0] - span[1], span)):
+        room -= min(end - start, shown) + 2 * context + 5 * SNAP
+        if room < 0:
+            break
+        kept.append((start, end))
+    return sorted(kept)
+
+
+def _wanted(length: int, spans: Sequence[Span], context: int, shown: int) -> list[Span]:
+    """Where to look: the beginning, and each span with its context, a long one without its middle."""
+    out = [(0, min(length, context))]
+    for start, end in spans:
+        low, high = max(0, start - context), min(length, end + context)
+        if end - start <= shown:
+            out.append((low, high))
+        else:
+            out += [(low, start + shown // 2), (end - shown // 2, high)]
+    return out
+
+
+def union(spans: Iterable[Span], *, gap: int = 0) -> list[Span]:
+    """Spans made into ones that rise and are apart by more than ``gap``. O(spans log spans)."""
+    out: list[Span] = []
+    for start, end in sorted(spans):
+        if out and start <= out[-1][1] + gap:
+            out[-1] = (out[-1][0], max(out[-1][1], end))
+        else:
+            out.append((start, end))
+    return out
+
+
+def _snapped(text: str, at: int, step: int) -> int:
+    """The nearest white space outwards, else the nearest edge of a letter with its marks, else ``at``."""
+    near = range(at, at + step * SNAP, step)
+    for place in near:
+        if not 0 < place < len(text):
+            return max(0, min(place, len(text)))
+        if text[place - 1].isspace() or text[place].isspace():
+            return place
+    return next((place for place in near if not unicodedata.combining(text[place])), at)
+
+
+def _first(parts: list[Span], most: int) -> list[Span]:
+    """As much of the first parts as fits."""
+    out: list[Span] = []
+    for start, end in parts:
+        room = min(end - start, most)
+        if room <= 0:
+            break
+        out.append((start, start + room))
+        most -= room
+    return out

@@ -1,0 +1,168 @@
+"""Templates, styles and scripts put together to pages, and JSON that is safe inside them.
+
+Styles and scripts stand inside the page and are named by their hashes in its policy: nothing else runs, nothing is
+fetched but the report's own data, and a browser that opens the page from disk has no say in what a file's origin is.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import importlib.resources
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from neardup._version import __version__
+
+__all__ = ["CHUNKS", "GENERATOR", "json_bytes", "pair_page", "report_page"]
+
+GENERATOR = f"neardup {__version__}"
+CHUNKS = "<!--chunks-->"
+"""Where the data of a single file goes. No text can hold it: ``<`` is escaped in markup and in JSON."""
+
+_PAIR_STYLES = ("base", "pair")
+_PAIR_SCRIPTS = ("dom", "text", "pane", "differ", "pair")
+_STYLES = (*_PAIR_STYLES, "views")
+_SCRIPTS = (
+    *_PAIR_SCRIPTS,
+    "data",
+    "parts",
+    "summary",
+    "charts",
+    "histogram",
+    "tables",
+    "graph",
+    "matrix",
+    "cluster",
+    "sources",
+    "routes",
+)
+
+_ESCAPES = {char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_MOST_FAULTS = 200
+
+
+def json_bytes(value: object) -> bytes:
+    """A value as JSON in UTF-8 that may stand inside a script element: no ``<``, ``>``, ``&`` and no line separators.
+
+    Half of a surrogate pair, which UTF-8 cannot say, is escaped as JSON allows.
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for char, escaped in _ESCAPES.items():
+        text = text.replace(char, escaped)
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode("utf-8")
+
+
+def report_page(meta: Mapping[str, Any]) -> bytes:
+    """``index.html`` of a report, with ``CHUNKS`` where a single file has its data."""
+    spec = _spec(meta)
+    faults = list(meta["faults"][:_MOST_FAULTS])
+    more = int(meta["faults_left_out"]) + len(meta["faults"]) - len(faults)
+    return _page("report.html", _STYLES, _SCRIPTS, meta=meta, spec=spec, faults=faults, more_faults=more)
+
+
+def pair_page(meta: Mapping[str, Any], page: Mapping[str, Any]) -> bytes:
+    """The pair view alone, with its texts."""
+    spec = _spec(meta)
+    return _page("pair.html", _PAIR_STYLES, (*_PAIR_SCRIPTS, "compare"), meta=meta, spec=spec, page=page)
+
+
+def _page(template: str, styles: Sequence[str], scripts: Sequence[str], **values: Any) -> bytes:
+    style, script = _assets(styles, "css"), _assets(scripts, "js")
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}' 'strict-dynamic'; style-src '{_hash(style)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    text = (
+        _environment()
+        .get_template(template)
+        .render(policy=policy, style=Markup(style), script=Markup(script), generator=GENERATOR, **values)
+    )
+    return text.encode("utf-8", "replace")
+
+
+def _assets(names: Sequence[str], kind: str) -> str:
+    folder = importlib.resources.files("neardup.pages.site").joinpath("assets")
+    # A line break of its own before and behind, as the template has: the hash is of all that the element holds.
+    return "\n" + "\n".join(folder.joinpath(f"{name}.{kind}").read_text("utf-8") for name in names)
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+@functools.cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("neardup.pages.site", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    made.filters.update(counted=_counted, cut=_cut, exact=_exact, share=_share, seen=_seen, data=_data)
+    return made
+
+
+def _counted(number: int) -> str:
+    return f"{number:,}"
+
+
+def _cut(value: float, digits: int = 3) -> str:
+    """A similarity or a probability, cut: what is less than 1 never reads 1. The first digit may lie just below it."""
+    scale = 10**digits
+    kept = math.floor(value * scale + 1e-9)
+    return f"{(min(kept, scale - 1) if value < 1 else kept) / scale:.{digits}f}"
+
+
+def _exact(value: float) -> str:
+    """A threshold as it was given."""
+    return f"{value:.10g}"
+
+
+def _share(value: float) -> str:
+    """A share as per cent, cut."""
+    return f"{float(_cut(value, 3)) * 100:.1f}%"
+
+
+def _spec(meta: Mapping[str, Any]) -> dict[str, str]:
+    """The spec as text, without its own id and version, which stand elsewhere."""
+    return {name: _told(value) for name, value in meta["spec"].items() if name not in ("id", "version")}
+
+
+def _told(value: object) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return _cut(value, 6).rstrip("0").rstrip(".")
+    return str(value)
+
+
+def _data(value: object) -> Markup:
+    return Markup(json_bytes(value).decode("utf-8"))
+
+
+def _seen(text: object) -> Markup:
+    """Text for markup, with the characters that are not seen, or that turn the direction of others, by name."""
+    parts = []
+    for char in str(text):
+        if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") and char not in "\u200c\u200d":
+            parts.append(Markup('<span class="hidden" data-name="U+{:04X}"></span>').format(ord(char)))
+        else:
+            parts.append(escape(char))
+    return Markup("").join(parts)

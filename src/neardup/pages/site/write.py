@@ -1,0 +1,216 @@
+"""Pages put on disk, whole or not at all.
+
+A folder is made beside the target under a temporary name and renamed when it is complete. What stands in the way is
+replaced only when we made it: a report has a marker, and a folder with anything else in it is left alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from neardup.errors import OutputError
+from neardup.inputs.walk import REPORT_MARKER
+from neardup.outputs.atomic import AtomicFiles, output_error, remove_parts, temporary_name
+from neardup.outputs.naming import Rename, give_names
+from neardup.pages.site.render import CHUNKS, json_bytes, pair_page, report_page
+
+__all__ = ["Written", "check_file", "check_site", "write_pair", "write_site"]
+
+_MARK = {"kind": "neardup report", "format": 1}
+_NAME = re.compile(r"[a-z]+-[0-9]{4,}")
+_GENERATOR = b'<meta name="generator" content="neardup '
+_HEAD = 4096
+"""Bytes of a file in which the generator stands, when it is a page of ours."""
+
+
+Chunk = Mapping[str, Any] | bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A report on disk."""
+
+    path: Path
+    """The page to open."""
+    files: int
+    bytes: int
+
+
+def write_site(
+    target: str | Path, meta: dict[str, Any], chunks: Iterable[tuple[str, Chunk]], *, single_file: bool
+) -> Written:
+    """Write a report: a folder with ``index.html`` and its data, or one HTML file that holds all.
+
+    Appears whole or not at all; the same data gives the same bytes. Chunks are written as they come.
+
+    Args:
+        target: the folder, or the file when ``single_file``. Replaced when it is a report; an empty folder is filled.
+        meta: what the summary, the histogram and the sources show, as plain JSON values.
+        chunks: names (``clusters-0000``, ``pages-0000``) and the data of the other pages: plain JSON values,
+            or the bytes that ``json_bytes`` makes of them.
+        single_file: one file to send, which a browser reads as a whole before it shows a cluster.
+
+    Raises:
+        OutputError: the target is something else than a report, or cannot be written.
+    """
+    check_site(target, single_file=single_file)
+    page = report_page(meta)
+    if single_file:
+        before, _, behind = page.partition(CHUNKS.encode())
+        return _write_file(target, _inline(before, chunks, behind))
+    index = page.replace(CHUNKS.encode(), b"")
+    final = Path(os.path.realpath(target))
+    temporary = temporary_name(final)
+    remove_parts(final)
+    try:
+        files, size = _fill(temporary, target, index, chunks)
+        with _told_as(target):
+            give_names(lambda: iter((Rename(str(temporary), str(final), replaces_folder=True),)), [str(target)])
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return Written(final / "index.html", files, size)
+
+
+def write_pair(target: str | Path, meta: dict[str, Any], page: dict[str, Any]) -> Written:
+    """Write the view of one pair as one HTML file, whole or not at all.
+
+    Args:
+        target: the file; replaced when it is a page of ours.
+        meta: title, spec and measures of the comparison, as plain JSON values.
+        page: members, texts and the pair.
+
+    Raises:
+        OutputError: the target is something else, or cannot be written.
+    """
+    check_file(target)
+    return _write_file(target, [pair_page(meta, page)])
+
+
+def check_site(target: str | Path, *, single_file: bool) -> None:
+    """Raise unless a report could be written to ``target``: to be asked before a long run.
+
+    Raises:
+        OutputError: the target is something else than a report, or its folder does not exist or takes no files.
+    """
+    if single_file:
+        check_file(target)
+        return
+    final = Path(os.path.realpath(target))
+    with _told_as(target):
+        _refuse_foreign_folder(target, final)
+        probe = temporary_name(final)
+        probe.mkdir()
+        probe.rmdir()
+
+
+def check_file(target: str | Path) -> None:
+    """Raise unless a page could be written to the file ``target``.
+
+    Raises:
+        OutputError: the target is a folder or a file that is no page of ours.
+    """
+    final = Path(os.path.realpath(target))
+    if final.is_dir():
+        raise OutputError(f"cannot write {target}: it is a folder. Give the name of an .html file.")
+    if final.is_file() and final.stat().st_size:
+        with final.open("rb") as stream:
+            if _GENERATOR not in stream.read(_HEAD):
+                raise OutputError(
+                    f"cannot write {target}: it exists and is not a page that neardup made. Give another name, or "
+                    "remove it first."
+                )
+    if not final.parent.is_dir():
+        raise OutputError(f"cannot write {target}: there is no folder {final.parent}. Make it first.")
+
+
+def _refuse_foreign_folder(target: str | Path, final: Path) -> None:
+    if final.is_file():
+        raise OutputError(
+            f"cannot write {target}: it is a file, and a report is a folder. Give a folder, or ask for a single file."
+        )
+    if not final.exists():
+        return
+    names = {entry.name for entry in final.iterdir()}
+    foreign = sorted(names - {REPORT_MARKER, "index.html", "data"})
+    if (final / "data").is_dir():
+        kept = re.compile(_NAME.pattern + r"\.js")
+        foreign += sorted(f"data/{e.name}" for e in (final / "data").iterdir() if not kept.fullmatch(e.name))
+    if foreign:
+        raise OutputError(
+            f"cannot write {target}: the folder holds {foreign[0]!r}, which no report has. Give a new or an empty "
+            "folder."
+        )
+    if names and REPORT_MARKER not in names:
+        raise OutputError(
+            f"cannot write {target}: the folder is not empty and not a report that neardup made. Give a new or an "
+            "empty folder."
+        )
+
+
+def _fill(folder: Path, target: str | Path, index: bytes, chunks: Iterable[tuple[str, Chunk]]) -> tuple[int, int]:
+    """Write all files of a report; how many, and how many bytes."""
+    files, size = 0, 0
+
+    def put(name: str, data: bytes) -> None:
+        nonlocal files, size
+        with _told_as(target), open(folder / name, "xb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        files, size = files + 1, size + len(data)
+
+    with _told_as(target):
+        (folder / "data").mkdir(parents=True)
+    for name, value in chunks:  # outside of any `with`: what goes wrong in their making is not about the target
+        put(f"data/{_checked(name)}.js", b'neardup.take("%s", %s);\n' % (name.encode("ascii"), _packed(value)))
+    put("index.html", index)
+    put(REPORT_MARKER, json_bytes(_MARK) + b"\n")
+    return files, size
+
+
+@contextlib.contextmanager
+def _told_as(target: str | Path) -> Iterator[None]:
+    """Tell a system error as one about the target."""
+    try:
+        yield
+    except OutputError:
+        raise
+    except OSError as exc:
+        raise output_error(target, exc) from exc
+
+
+def _checked(name: str) -> str:
+    assert _NAME.fullmatch(name), f"{name!r} is no name of a chunk"
+    return name
+
+
+def _packed(value: Chunk) -> bytes:
+    return value if isinstance(value, bytes) else json_bytes(value)
+
+
+def _inline(before: bytes, chunks: Iterable[tuple[str, Chunk]], behind: bytes) -> Iterator[bytes]:
+    yield before
+    for name, value in chunks:
+        yield b'<script type="application/json" id="%s">' % _checked(name).encode("ascii")
+        yield _packed(value)
+        yield b"</script>\n"
+    yield behind
+
+
+def _write_file(target: str | Path, parts: Iterable[bytes]) -> Written:
+    final = Path(os.path.realpath(target))
+    remove_parts(final)
+    size = 0
+    with AtomicFiles() as files:
+        stream = files.open(target)
+        for part in parts:
+            stream.write(part)
+            size += len(part)
+    return Written(final, 1, size)

@@ -1,0 +1,327 @@
+"""One run from its options to what was found: inputs opened, spec made, workdir kept, rows named again.
+
+``tasks`` gives what is here to Python as whole tables, ``cli`` writes it to files piece by piece. The work itself is in
+``engine``; reading and writing in ``inputs``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup._version import __version__
+from neardup.arrays import numbers
+from neardup.engine import run as pipeline
+from neardup.engine.check import TooLargeError
+from neardup.engine.observe import Observer, Silent, peak_memory
+from neardup.engine.run import Found, Search
+from neardup.engine.space import RECORD_SHARE, Budget, Space
+from neardup.errors import InputChanged, InputError
+from neardup.inputs.names.ledger import Ledger
+from neardup.inputs.reader import Reader
+from neardup.inputs.stamps import Stamps
+from neardup.params import CONTAINMENT, Spec, parse_memory
+from neardup.result import Result, Summary
+
+__all__ = ["Finding", "Run", "check_threads", "limit_records", "make_summary"]
+
+CONTAINED = pa.array(["a", "both", "b"])
+"""Which of a pair is part of the other: where the first set is smaller, as large, larger."""
+
+
+def check_threads(threads: int | None) -> int:
+    """Threads to work with: as asked, or one for each processor that this process may use.
+
+    Raises:
+        InputError: not a whole number of at least 1.
+    """
+    if threads is None:
+        if hasattr(os, "sched_getaffinity"):
+            return len(os.sched_getaffinity(0))
+        return os.cpu_count() or 1
+    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
+        raise InputError(f"threads is {threads!r}. Give a whole number of at least 1.")
+    return threads
+
+
+def limit_records(
+    reader: Reader, budget: Budget, threads: int, *, largest: int | None = None, memory: int | None = None
+) -> None:
+    """Tell a reader what a record may have: ``largest`` bytes, under the limit ``memory``; else by the budget."""
+    reader.options.limit.set(
+        budget.record if largest is None else largest,
+        memory=budget.limit if memory is None else memory,
+        growth=1 / RECORD_SHARE,
+        together=budget.together(threads),
+    )
+
+
+@dataclass(slots=True)
+class Run:
+    """A run that is set up. A context manager: the workdir goes when the block ends well, and stays when it fails."""
+
+    reader: Reader
+    spec: Spec
+    threads: int
+    memory: int | str | None = None
+    """Limit of resident memory: bytes, or such as "2GB"; None: half of what is free."""
+    workdir: str | os.PathLike[str] | None = None
+    """Named: work there from the start, so that the run can be resumed."""
+    spill_to: Path | None = None
+    """Where to go when memory gets short, if ``workdir`` is not named; None: a temporary folder."""
+    resume: bool = False
+    task: dict[str, Any] = field(default_factory=dict)
+    """What else must be equal for an interrupted run to go on."""
+    choice: str | None = None
+    """Why the pairs are found as they are, where the plan decided."""
+    observer: Observer = field(default_factory=Silent)
+    ledger: Ledger = field(init=False, default_factory=Ledger)
+    stamps: dict[str, Stamps] = field(init=False, default_factory=dict)
+    """Of the files of each source, from before the first was read."""
+    space: Space = field(init=False)
+    begin: float = field(init=False, default_factory=time.perf_counter)
+
+    def __enter__(self) -> Run:
+        budget = Budget.of(parse_memory(self.memory))
+        path = Path(self.workdir) if self.workdir is not None else self.spill_to
+        if self.resume and path is None:
+            raise InputError("resume needs the workdir of the interrupted run. Name it with --workdir (workdir=).")
+        if self.resume and not self.reader.is_lasting:
+            raise InputError(
+                "a run over standard input or values in memory cannot be resumed. Run it without --resume."
+            )
+        if self.workdir is not None and self.spec.sketch == "permutation":
+            raise InputError(
+                "sketch permutation needs the sets of the whole collection in memory at once. Name no --workdir "
+                "(workdir=), or take another sketch."
+            )
+        if path is None:
+            path = Path(tempfile.gettempdir()) / f"neardup-{os.getpid()}-{time.time_ns():x}"
+        self.stamps = self.reader.stamps()
+        identity = {
+            "spec_id": self.spec.id,
+            "spec": self.spec.as_dict(),
+            "version": __version__,
+            "inputs": self.reader.identity(),
+            "reading": self.reader.settings,
+            **({"across": self.reader.across} if self.reader.across is not None else {}),
+            **self.task,
+        }
+        self.space = Space(budget, path, identity, at_once=self.workdir is not None, resume=self.resume)
+        self._limit_records()
+        return self
+
+    def _limit_records(self) -> None:
+        """Tell the readers what one record may have.
+
+        Where too large ones are passed over, a resumed run goes by the limit that it began with: the blocks that it has
+        read, and the answer, depend on it.
+        """
+        budget, is_passing = self.space.budget, self.reader.options.on_bad == "skip"
+        largest, memory = self.space.state.get("record") or (budget.record, budget.limit)
+        if not is_passing:
+            largest, memory = budget.record, budget.limit
+        limit_records(self.reader, budget, self.threads, largest=largest, memory=memory)
+        if is_passing:
+            self.space.lasting["record"] = [largest, memory]
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        lasting = self.reader.is_lasting and (self.workdir is not None or self.spill_to is not None)
+        # of an input that is another now, nothing can be gone on with
+        self.space.close(finished=error is None or not lasting or isinstance(error, InputChanged))
+
+    @property
+    def token(self) -> str:
+        """A name for the run that is the same when it is resumed."""
+        facts = json.dumps([self.space.identity, str(self.space.path)], sort_keys=True)
+        return hashlib.blake2b(facts.encode(), digest_size=6).hexdigest()
+
+    def search(self) -> Search:
+        """Verified pairs of representatives.
+
+        Raises:
+            InputError: two documents are too long to be compared within the memory limit.
+        """
+        try:
+            return pipeline.search(
+                self.reader.tasks(),
+                self.spec,
+                total_bytes=self.reader.total_bytes,
+                threads=self.threads,
+                ledger=self.ledger,
+                observer=self.observer,
+                space=self.space,
+                cut=None if self.reader.across is None else self._cut,
+            )
+        except TooLargeError as exc:
+            names = " and ".join(map(str, self.ledger.ids.take(exc.rows).to_pylist()))
+            more = (self.space.budget.limit - self.space.budget.work + 1.1 * exc.need) / 1e6
+            raise InputError(
+                f"the documents {names} are too long to be compared within a memory limit of "
+                f"{self.space.budget.limit / 1e6:.0f} MB. Raise --memory (memory=) to about {more:.0f}MB, or leave "
+                "them out."
+            ) from exc
+
+    def _cut(self) -> int:
+        """First row of the collection that the inputs are held against."""
+        places = self.ledger.places
+        spans = [places.span(places.sources.index(name)) for name in self.reader.across or [] if name in places.sources]
+        return min((first for first, end in spans if end > first), default=len(places))
+
+    def find(self, rule: str) -> Finding:
+        """Pairs and clusters of all rows."""
+        return self.finding(self.search(), rule)
+
+    def finding(self, search: Search, rule: str) -> Finding:
+        """Pairs and clusters of all rows from what ``search`` gave."""
+        return Finding(self, pipeline.find(search, rule=rule), rule)
+
+
+class Finding:
+    """Pairs, clusters and crowds under their names, and the summary."""
+
+    def __init__(self, run: Run, found: Found, rule: str) -> None:
+        self._run = run
+        self._found = found
+        self._rule = rule
+        self._pairs = 0
+
+    def pairs(self) -> pa.RecordBatchReader:
+        """id_a, id_b, similarity: a stream, so that the pairs need not fit into memory; read it before ``summary``.
+
+        Of containment also contained: which one is part of the other, "a", "b" or, of equally large sets, "both".
+        """
+        ids, sizes = self._run.ledger.ids, self._found.sizes
+        schema = pa.schema([("id_a", ids.type), ("id_b", ids.type), ("similarity", pa.float64())])
+        if sizes is not None:
+            schema = schema.append(pa.field("contained", pa.string()))
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            self._pairs = 0
+            for piece in self._found.pairs.pieces():
+                self._pairs += len(piece)
+                self._run.space.settle()  # what the last piece took
+                for part in ids.pieces(piece.left, piece.right):
+                    left, right = piece.left[part], piece.right[part]
+                    columns = [ids.take(left), ids.take(right), numbers(piece.similarity[part])]
+                    if sizes is not None:
+                        columns.append(CONTAINED.take(numbers(sizes.sides(left, right))))
+                    yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+        return pa.RecordBatchReader.from_batches(schema, batches())
+
+    def clusters(self) -> pa.RecordBatchReader:
+        """id, cluster, keeper, similarity of the documents in clusters of two and more: a stream."""
+        members, ids = self._found.members, self._run.ledger.ids
+        labels = np.unique(members.label)
+        columns = [("id", ids.type), ("cluster", pa.int64()), ("keeper", ids.type), ("similarity", pa.float64())]
+        schema = pa.schema(columns)
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            for part in ids.pieces(members.rows, members.keeper):
+                arrays = [
+                    ids.take(members.rows[part].astype(np.int64)),
+                    numbers(np.searchsorted(labels, members.label[part]).astype(np.int64)),
+                    ids.take(members.keeper[part].astype(np.int64)),
+                    numbers(members.similarity[part]),
+                ]
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+        return pa.RecordBatchReader.from_batches(schema, batches())
+
+    def crowds(self) -> pa.Table:
+        """leader, documents of each crowd."""
+        return pa.table(
+            {
+                "leader": self._run.ledger.ids.take(self._found.crowd_leaders),
+                "documents": numbers(self._found.crowd_documents),
+            }
+        )
+
+    def result(self) -> Result:
+        """All of it as tables in memory."""
+        pairs = self.pairs().read_all()
+        return Result(pairs, self.clusters().read_all(), self.crowds(), self.summary(), self._run.spec, self.faults)
+
+    @property
+    def faults(self) -> tuple[Any, ...]:
+        """The first bad records."""
+        return tuple(self._run.ledger.faults)
+
+    def summary(self) -> Summary:
+        """What was read, found, promised and spent."""
+        found, run = self._found, self._run
+        return make_summary(
+            run,
+            found.tally,
+            pairs=self._pairs,
+            clusters=int(np.unique(found.members.label).size),
+            crowds=found.crowd_leaders.size,
+            crowd_documents=int(found.crowd_documents.sum()),
+            link=self._rule,
+        )
+
+
+def make_summary(
+    run: Run, tally: pipeline.Tally, *, pairs: int, clusters: int, crowds: int, crowd_documents: int, link: str
+) -> Summary:
+    """The summary of a run."""
+    spec, ledger, space = run.spec, run.ledger, run.space
+    duplicates, example = ledger.ids.count_duplicates(space.budget.share(0.2), space.workdir)
+    seconds = time.perf_counter() - run.begin
+    return Summary(
+        documents=tally.documents,
+        bytes=tally.read_bytes,
+        empty=tally.empty,
+        short=tally.short,
+        bad=ledger.bad,
+        blank=ledger.blank,
+        passed_over=run.reader.passed_over,
+        duplicate_ids=duplicates,
+        duplicate_id_example=example,
+        exact_copies=tally.exact_copies,
+        candidates=tally.candidates,
+        checked=tally.checked,
+        pairs=pairs,
+        clusters=clusters,
+        crowds=crowds,
+        crowd_documents=crowd_documents,
+        overfull=tally.overfull,
+        recall=spec.recall,
+        threshold=spec.threshold,
+        slots=spec.slots,
+        bands=str(spec.bands),
+        link=link,
+        sketch=spec.sketch,
+        method=_method(spec),
+        choice=run.choice,
+        seconds={name: round(value, 4) for name, value in tally.seconds.items()},
+        total_seconds=round(seconds, 4),
+        mb_per_second=round(tally.read_bytes / 1e6 / max(seconds, 1e-9), 3),
+        peak_memory=peak_memory(),
+        memory_limit=space.budget.limit,
+        spooled=space.workdir.peak_bytes if space.workdir is not None else 0,
+        threads=tally.threads,
+        spec=spec.as_dict(),
+        spec_id=spec.id,
+        version=__version__,
+    )
+
+
+def _method(spec: Spec) -> str:
+    if spec.measure == CONTAINMENT:
+        return "containment join"
+    return "exact join" if spec.exact else "banding"

@@ -1,0 +1,169 @@
+"""The statistics of an audit: from pairs found and missed to an interval, and to how likely chance is the cause.
+
+Nothing here reads a collection. The maths that knows no pairs is in ``tuning.intervals``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.params import Spec
+from neardup.stages.cluster import Components
+from neardup.tasks.audit.intervals import binomial_tail, blended_effect, design_effect, wilson
+from neardup.tasks.audit.outcome import AuditBin
+from neardup.tuning import filter_loss, s_curve
+from neardup.types import F64, I32, I64, Mask, Pairs
+
+__all__ = ["Measured", "expected_recall"]
+
+BINS = 10
+"""Bins of similarity between the threshold and 1; those at exactly 1 have one of their own."""
+GRID = 64
+"""Similarities at which the loss of the estimate filter is computed; it is next to nothing and changes slowly."""
+COMMON = 0.004
+"""Correlation of the misses of any two pairs: all of a search share its hash functions, and shingles that are common in
+the collection make that felt. Over hash seeds it is 0.001 on long texts and 0.004 on titles of a line, the most that
+was measured (benchmarks/audit_seeds.py --hash-seeds); without it 2 of 320 kept promises were called broken."""
+
+
+def expected_recall(similarity: F64, spec: Spec) -> F64:
+    """Probability with which a spec promises to find pairs of each similarity, its threshold or more.
+
+    What the bands find, less what the estimate filter may lose of it.
+    """
+    if spec.exact:
+        return np.ones(similarity.size)
+    grid = np.linspace(spec.threshold, 1.0, GRID)
+    lost = np.interp(similarity, grid, [filter_loss(s, spec.slots, spec.min_matches) for s in grid.tolist()])
+    distinct, place = np.unique(similarity, return_inverse=True)
+    curve = np.array([s_curve(s, spec.bands.bands, spec.bands.rows) for s in distinct.tolist()])
+    return np.maximum(0.0, curve[place] - lost)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Hits and misses of true pairs, and how far they speak for all."""
+
+    true: Pairs
+    hit: Mask
+    """bool[m]: whether each was found."""
+    theory: F64
+    """float64[m]: probability with which each is promised to be found."""
+    groups: I32
+    """int32[m]: the connected group of each."""
+    drawn: I64
+    """Rows of the sample."""
+    population: int
+    """Documents that it was drawn from."""
+    spec: Spec
+    """Whose promise it is."""
+
+    @classmethod
+    def of(cls, true: Pairs, hit: Mask, drawn: I64, population: int, spec: Spec) -> Measured:
+        """What was measured on a sample under a promise."""
+        return cls(true, hit, expected_recall(true.similarity, spec), _components(true), drawn, population, spec)
+
+    def interval(self) -> tuple[float, float, float]:
+        """The interval of 95 % for the recall over all documents, and the design effect in it.
+
+        Near copies of one document are found or missed together, so the variance is taken from the sums over the
+        documents drawn, or over connected groups of pairs if those vary more. Where a good part of all documents was
+        drawn the interval is narrower, and with all of them it is the recall itself.
+        """
+        pairs, found = self.hit.size, int(self.hit.sum())
+        if not pairs:
+            return 0.0, 1.0, 1.0
+        effect = self._effect(self.hit - found / pairs)
+        return *self._interval(found, pairs, effect), effect
+
+    def _interval(self, found: int, pairs: int, effect: float) -> tuple[float, float]:
+        """The interval for so many found pairs, under a design effect and the share of documents not drawn."""
+        if not pairs:
+            return 0.0, 1.0
+        spread = effect * (1.0 - self.drawn.size / self.population)
+        return wilson(found / spread, pairs / spread) if spread > 0 else (found / pairs, found / pairs)
+
+    def chance(self) -> float:
+        """Probability of so many misses or more, were each pair found with the probability promised.
+
+        A binomial tail, over as many trials as give the number of misses its true variance: pairs are promised
+        different probabilities, those of near copies miss together, and one search has one set of hash functions.
+        """
+        misses = int(np.count_nonzero(~self.hit))
+        losses = 1.0 - self.theory
+        if not misses:
+            return 1.0
+        mean = float(losses.mean())
+        if mean <= 0:
+            return 0.0
+        fitted = np.empty(self.hit.size)
+        for part in self._parts():
+            fitted[part] = self.hit[part].mean() if part.any() else 0.0
+        effect = self._effect(self.hit - fitted) + COMMON * self.hit.size
+        spread = effect * max(float(np.mean(losses * self.theory)), 1e-12) / max(mean * (1.0 - mean), 1e-12)
+        return binomial_tail(misses / spread, self.hit.size / spread, mean)
+
+    def bins(self, effect: float) -> tuple[AuditBin, ...]:
+        """The same by similarity; each bin is as sure as its pairs, if they miss together as all do."""
+        bins = []
+        for low, high, part in zip(self._edges[:-1], self._edges[1:], self._parts(), strict=True):
+            pairs, found = int(part.sum()), int(self.hit[part].sum())
+            recall = found / pairs if pairs else None
+            theory = float(self.theory[part].mean()) if pairs else None
+            bins.append(AuditBin(low, high, pairs, found, recall, *self._interval(found, pairs, effect), theory))
+        return tuple(bins)
+
+    @property
+    def _edges(self) -> list[float]:
+        """Where the bins begin and end: the last one is from 1 to 1."""
+        threshold = self.spec.threshold
+        if threshold >= 1.0:
+            return [1.0, 1.0]
+        step = (1.0 - threshold) / BINS
+        return [threshold, *(round(threshold + i * step, 12) for i in range(1, BINS)), 1.0, 1.0]
+
+    def _parts(self) -> list[Mask]:
+        """Which pairs are in each bin."""
+        edges = self._edges[:-1]
+        at = np.searchsorted(edges, self.true.similarity, side="right") - 1
+        return [at == number for number in range(len(edges))]
+
+    def _place(self, rows: I64) -> I32:
+        """int32: which document of the sample each row is, -1 for none."""
+        if not self.drawn.size:
+            return np.full(rows.size, -1, dtype=np.int32)
+        place = np.searchsorted(self.drawn, rows).astype(np.int32)
+        np.minimum(place, self.drawn.size - 1, out=place)
+        place[self.drawn[place] != rows] = -1
+        return place
+
+    def _effect(self, errors: NDArray[Any]) -> float:
+        """The design effect of errors of single pairs."""
+        left, right = self._place(self.true.left), self._place(self.true.right)
+        is_left, is_right = left >= 0, right >= 0
+        share = 1.0 / (is_left.astype(np.float64) + is_right)
+        ends = np.concatenate((left[is_left], right[is_right]))
+        del left, right
+        errors_of = np.concatenate((errors[is_left], errors[is_right]))
+        by_document = design_effect(errors_of, ends, np.concatenate((share[is_left], share[is_right])))
+        del share, errors_of
+        by_group = design_effect(errors, self.groups)
+        sizes = np.bincount(ends)
+        sizes = sizes[sizes > 0]
+        return blended_effect(max(by_document, by_group), int(np.count_nonzero(~self.hit)), sizes)
+
+
+def _components(pairs: Pairs) -> I32:
+    """The number of the connected group of each pair."""
+    last = max(int(pairs.left.max(initial=-1)), int(pairs.right.max(initial=-1)))
+    groups = Components(last + 1)
+    groups.join(pairs.left, pairs.right)
+    labels = groups.labels()[pairs.left]
+    is_label = np.zeros(last + 1, dtype=np.bool_)
+    is_label[labels] = True
+    number: I32 = np.cumsum(is_label, dtype=np.int32)[labels] - np.int32(1)
+    return number

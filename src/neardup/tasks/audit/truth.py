@@ -1,0 +1,242 @@
+"""The truth about a sample: documents drawn by their content, and all their partners, exactly.
+
+The pass over the stored texts only hashes; what it gives is held to the same exact check as the candidates of a run.
+What the truth says about a run is in ``neardup.tasks.audit``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from neardup.engine.check import Checker, pairs_at_once
+from neardup.engine.observe import Observer, Silent
+from neardup.engine.reading.collection import SCAN, Collection
+from neardup.engine.results.pairs import PairStore
+from neardup.engine.threads import in_order
+from neardup.stages import partners as partner_stage
+from neardup.stages import shingle as shingle_stage
+from neardup.stages.partners import Block, Index, Rarity, Scratch
+from neardup.stages.shingle import Hasher
+from neardup.types import I32, I64, U64, Pairs, ShingleSets
+
+__all__ = ["Truth", "draw", "find_truth"]
+
+AHEAD = 2
+"""Blocks that may wait for the check, beside those in work."""
+BLOCK_BYTES = 2 << 20
+"""Text that a thread passes over at a time."""
+SHINGLE_BYTES = 64
+"""Memory for each shingle of the sample while its index is built, and for the scratch of the pass."""
+CANDIDATE_BYTES = 16
+"""Memory for each candidate of a block, of which every document may be one with every document of the sample."""
+WIDER = 3
+"""Beside the sample, documents of so many times its shingles tell which shingles are common ..."""
+AT_MOST = 32
+"""... but no more than one of so many of the collection."""
+RARITY_SEED = 1 << 63
+"""By which those are drawn; no sample has it, so they are others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """All true pairs of which at least one document was drawn and at most one stands in a crowd."""
+
+    pairs: Pairs
+    candidates: int
+    """Pairs that the pass over the texts gave; the others of its pairs are below the threshold."""
+
+
+def draw(collection: Collection, weight: I32, *, documents: int, seed: int) -> I64:
+    """Rows of ``documents`` distinct texts, or of all if there are fewer, rising: those of smallest hash.
+
+    The hash is of the text and the seed, so the order of the input does not matter. Documents without a shingle are
+    left out.
+    """
+    held = np.empty((0, 3), dtype=np.uint64)
+    rows = np.empty(0, dtype=np.int64)
+    for first, prints in collection.prints.scan(SCAN):
+        inside = np.flatnonzero(weight[first : first + len(prints)])
+        keys = np.column_stack((_hash(prints[inside], seed), prints[inside]))
+        held, rows = np.concatenate((held, keys)), np.concatenate((rows, inside + first))
+        if rows.size > documents:
+            order = np.lexsort((held[:, 2], held[:, 1], held[:, 0]))[:documents]
+            held, rows = held[order], rows[order]
+    return np.sort(rows)
+
+
+def _hash(prints: U64, seed: int) -> U64:
+    """A hash of the 128 bits of a text and the seed (the finaliser of SplitMix64, twice)."""
+    low, high = prints[:, 0], prints[:, 1]
+    start = np.uint64((seed * 0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019) & 0xFFFFFFFFFFFFFFFF)
+    return _mix(_mix(low ^ start) + high)
+
+
+def _mix(x: U64) -> U64:
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: U64 = x ^ (x >> np.uint64(31))
+    return mixed
+
+
+def find_truth(
+    collection: Collection, weight: I32, crowd: I32, drawn: I64, *, threads: int, observer: Observer
+) -> Truth:
+    """All partners of the documents drawn, with exact similarities.
+
+    The pairs do not depend on threads and memory. Where the index of the sample does not fit the budget, the sample
+    is cut and there is a pass for each part.
+
+    Args:
+        collection: texts.
+        weight: int32[n], 0 for rows that no pair of representatives has.
+        crowd: int32[n], the leader of each row's crowd, or -1.
+        drawn: rows of the sample, rising, each of weight.
+        threads: how many.
+        observer: told about progress: bytes passed over, of all parts.
+
+    Raises:
+        TooLargeError: two documents are too long to be compared within the memory limit.
+    """
+    spec = collection.spec
+    hasher = Hasher(spec.shingle, spec.seed)
+    check = Checker(collection, threads=threads, observer=Silent())
+    # plain documents first: where the documents of crowds begin the index can leave them out
+    drawn = drawn[np.argsort(crowd[drawn] >= 0, kind="stable")]
+    parts = list(_parts(drawn, collection))
+    rarity = _rarity_of(drawn, collection, weight, hasher)
+    observer.stage("audit", len(parts) * collection.texts.nbytes, "bytes")
+    space = collection.space
+    found = PairStore("truth", len(collection), space, part=0.1)
+    candidates = 0
+    for part in parts:
+        sets = _sets_of(part, collection, hasher, threads)
+        plain = int(np.count_nonzero(crowd[part] < 0))
+        index = partner_stage.build_index(sets, part, plain, rarity=rarity, threshold=spec.threshold)
+        del sets
+        # blocks in work and those that wait share a tenth of the memory
+        most = max(64, space.budget.share(0.1) // (CANDIDATE_BYTES * part.size * (threads + AHEAD)))
+        blocks = _blocks(collection, weight, most)
+        passed = _pass(index, blocks, collection, crowd, hasher, threads, observer)
+        for left, right in _slabs(passed, pairs_at_once(space)):
+            candidates += left.size
+            similarity = check(np.minimum(left, right), np.maximum(left, right), spec.threshold)
+            near = similarity >= 0
+            # a pair whose documents were both drawn comes from both
+            found.add(left[near], right[near], similarity[near])
+        check.rest()
+    pairs = found.gathered()
+    found.drop()
+    return Truth(pairs, candidates)
+
+
+def _parts(drawn: I64, collection: Collection) -> Iterator[I64]:
+    """The sample in parts whose indices fit the budget, one document at least."""
+    cost = SHINGLE_BYTES * np.cumsum(collection.counts.take(drawn))
+    most = collection.space.budget.share(0.25)
+    begin = 0
+    while begin < drawn.size:
+        spent = int(cost[begin - 1]) if begin else 0
+        end = max(begin + 1, int(np.searchsorted(cost, spent + most, side="right")))
+        yield drawn[begin:end]
+        begin = end
+
+
+def _rarity_of(drawn: I64, collection: Collection, weight: I32, hasher: Hasher) -> Rarity:
+    """How common shingles are: counted in the sample and in some documents beside, drawn alike."""
+    inside = int(collection.counts.take(drawn).sum())
+    total = sum(int(counts.sum()) for _, counts in collection.counts.scan(SCAN))
+    more = min(WIDER * inside, total // AT_MOST)
+    documents = more * int(np.count_nonzero(weight)) // max(1, total)
+    others = draw(collection, weight, documents=documents, seed=RARITY_SEED)
+    rarity = Rarity.of(collection.spec.threshold, inside + more)
+    for rows in _cut(np.union1d(drawn, others), collection):
+        for block, local, _ in collection.texts.parts(rows):
+            rarity.see(block, local, hasher)
+    return rarity
+
+
+def _sets_of(rows: I64, collection: Collection, hasher: Hasher, threads: int) -> ShingleSets:
+    """The sets of some documents, in the order of ``rows``."""
+    order = np.argsort(rows)
+    rising = rows[order]
+    counts = collection.counts.take(rising)
+    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+    sizes = np.empty(rows.size, dtype=np.int64)
+    room = np.empty(int(starts[-1]), dtype=np.uint64)
+
+    def work(some: I64) -> None:
+        first = int(np.searchsorted(rising, some[0]))
+        for documents, local, part in collection.texts.parts(some):
+            here = slice(first + part.start, first + part.stop)
+            rooms = starts[here.start : here.stop + 1]
+            shingle_stage.build_rows(documents, local, counts[here], hasher, rooms, sizes[here], room)
+
+    for _ in in_order(work, _cut(rising, collection), threads=threads):
+        pass
+    place = np.empty(rows.size, dtype=np.int64)
+    place[order] = np.arange(rows.size)
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes[place])))
+    hashes = [room[starts[i] : starts[i] + sizes[i]] for i in place.tolist()]
+    return ShingleSets(offsets, np.concatenate([np.empty(0, np.uint64), *hashes]))
+
+
+def _pass(
+    index: Index,
+    blocks: Iterator[I64],
+    collection: Collection,
+    crowd: I32,
+    hasher: Hasher,
+    threads: int,
+    observer: Observer,
+) -> Iterator[tuple[I64, I64]]:
+    """Candidates of an index, block after block of all texts."""
+    spare: list[Scratch] = []
+
+    def work(rows: I64) -> tuple[I64, I64, int]:
+        try:
+            scratch = spare.pop()
+        except IndexError:
+            scratch = Scratch.of(index)
+        found = []
+        for documents, local, part in collection.texts.parts(rows):
+            some = rows[part]
+            block = Block(documents, local, some, collection.counts.take(some), crowd[some] >= 0)
+            found.append(partner_stage.find_candidates(block, index, scratch, hasher))
+        spare.append(scratch)
+        left, right = (np.concatenate(column) for column in zip(*found, strict=True))
+        return left, right, int(collection.texts.lengths(rows).sum())
+
+    for left, right, passed in in_order(work, blocks, threads=threads, ahead=threads + AHEAD):
+        observer.advance(passed)
+        yield left, right
+
+
+def _blocks(collection: Collection, weight: I32, most: int) -> Iterator[I64]:
+    """Rows of weight, cut where their texts fill a block, ``most`` at most."""
+    step = min(SCAN, most)
+    for first in range(0, len(collection), step):
+        yield from _cut(np.flatnonzero(weight[first : first + step]) + first, collection)
+
+
+def _cut(rows: I64, collection: Collection) -> Iterator[I64]:
+    """Rows, cut where their texts fill a block."""
+    ends = np.cumsum(collection.texts.lengths(rows))
+    cuts = np.flatnonzero(np.diff(ends // BLOCK_BYTES)) + 1
+    yield from (block for block in np.split(rows, cuts) if block.size)
+
+
+def _slabs(pieces: Iterator[tuple[I64, I64]], most: int) -> Iterator[tuple[I64, I64]]:
+    """The same pairs in pieces worth checking together."""
+    held: list[tuple[I64, I64]] = []
+    size = 0
+    for piece in pieces:
+        held.append(piece)
+        size += piece[0].size
+        if size >= most:
+            yield np.concatenate([left for left, _ in held]), np.concatenate([right for _, right in held])
+            held, size = [], 0
+    if size:
+        yield np.concatenate([left for left, _ in held]), np.concatenate([right for _, right in held])

@@ -1,0 +1,82 @@
+"""``Comparison``: the outcome of holding two documents against each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from neardup.engine.results.passages import Passages
+from neardup.params import Bands, Spec
+
+__all__ = ["Comparison"]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What two documents share, exactly, and what signatures and bands make of them."""
+
+    texts: tuple[str, str] = field(repr=False)
+    """The two texts as they were given; of sets, the items as they are compared with a space between."""
+    sizes: tuple[int, int, int]
+    """Distinct shingles of the first, of the second, and of both."""
+    jaccard: float
+    """Exact Jaccard similarity, shared shingles over all; two empty documents are alike (1.0)."""
+    containment_a_in_b: float
+    """Share of the first one's shingles that the second has; 1.0 of an empty first."""
+    containment_b_in_a: float
+    """Share of the second one's shingles that the first has; 1.0 of an empty second."""
+    estimate: float
+    """The share of slots in which the signatures agree; 1.0 of two empty documents, which have none."""
+    estimate_error: float
+    """Standard error of an estimate of this similarity from so many slots: sqrt(J (1 - J) / slots)."""
+    probability: float
+    """Probability that some band agrees for a pair of this similarity: the S-curve of the bands."""
+    found: bool
+    """Whether these very signatures agree in a band, and in enough slots to pass the estimate filter: then a search
+    checks this pair, and lists it when ``jaccard`` is no less than the threshold. Never for an empty document."""
+    agreeing_bands: int
+    """Bands in which the signatures agree."""
+    bands: Bands
+    """Bands and rows of the search."""
+    passages: Passages = field(repr=False)
+    """The shared passages: runs of the characters that a shingle of both covers, as spans of ``texts``."""
+    longest: tuple[int, int, int]
+    """Characters of the longest shared passage, and where it begins in each text; (0, 0, 0) without one. A passage is
+    a run in one text and the run of the other that it is linked to, and counts as the shorter of them."""
+    covered_a: float
+    """Share of the first text's characters that the passages cover."""
+    covered_b: float
+    """The same of the second text."""
+    spec: Spec
+    """All settings."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything but the texts, as JSON values."""
+        size_a, size_b, common = self.sizes
+        length, start_a, start_b = self.longest
+        return {
+            "jaccard": self.jaccard,
+            "containment_a_in_b": self.containment_a_in_b,
+            "containment_b_in_a": self.containment_b_in_a,
+            "shingles": {"a": size_a, "b": size_b, "common": common},
+            "characters": {"a": len(self.texts[0]), "b": len(self.texts[1])},
+            "estimate": self.estimate,
+            "estimate_error": self.estimate_error,
+            "probability": self.probability,
+            "found": self.found,
+            "agreeing_bands": self.agreeing_bands,
+            "bands": str(self.bands),
+            "slots": self.spec.slots,
+            "threshold": self.spec.threshold,
+            "covered_a": self.covered_a,
+            "covered_b": self.covered_b,
+            "longest": {"characters": length, "start_a": start_a, "start_b": start_b},
+            "passages": {
+                "a": [list(span) for span in self.passages.a],
+                "b": [list(span) for span in self.passages.b],
+                "links": list(self.passages.links),
+                "back": list(self.passages.back),
+            },
+            "spec": self.spec.as_dict(),
+            "spec_id": self.spec.id,
+        }

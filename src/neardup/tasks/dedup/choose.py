@@ -1,0 +1,246 @@
+"""Which documents go: greedy stars over verified pairs, in an order of preference.
+
+Every document that goes is itself verified against the one that is kept for it, and no found pair is left among the
+kept, but for protected ones. The documents of a crowd have pairs with its leader only; where the order wants another
+one kept, that one is checked against the others first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.engine.reading.collection import SCAN
+from neardup.engine.results.expand import runs_of
+from neardup.engine.results.link import Links, involved_rows, link
+from neardup.engine.results.pairs import PairStore
+from neardup.engine.run import Search
+from neardup.types import F64, I32, I64
+
+__all__ = ["RULES", "Chosen", "Order", "choose"]
+
+RULES = ("protect", "prefer", "keep", "first")
+"""What decided between the kept document and one that goes: a number in ``Chosen.rule`` is a place here."""
+ROUNDS = 16
+"""How many documents of one crowd may be checked against all others that would be kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """In which order documents are kept: by tier, then by value, then by row; the smaller first."""
+
+    tier: Callable[[I64], I64]
+    """int64[m] for rows: 0 for a protected document, which never goes; then the preferred, then the others."""
+    value: Callable[[I64], I64]
+    """int64[m] for rows."""
+    prepare: Callable[[I64], None] | None = None
+    """Told, before the first question, all rows that may be asked for, rising."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The documents that go, by row."""
+
+    rows: I64
+    keeper: I64
+    """The row that is kept for each."""
+    similarity: F64
+    """Exact similarity of the two."""
+    cluster: I64
+    """Number of the cluster, from 0, in the order of the smallest row of each."""
+    rule: NDArray[np.int8]
+    """What decided; see RULES."""
+    protected: int
+    """Protected documents with a pair."""
+
+    def largest(self) -> tuple[int, int]:
+        """Documents of the largest cluster, the kept one included, and its kept row; (0, -1) when nothing goes."""
+        if not self.rows.size:
+            return 0, -1
+        keeper, sizes = np.unique(self.keeper, return_counts=True)
+        at = int(np.argmax(sizes))
+        return int(sizes[at]) + 1, int(keeper[at])
+
+    def clustered(self) -> tuple[I64, I64, I64, F64]:
+        """(rows, cluster, keeper, similarity) of all documents in clusters, the kept ones too, by row."""
+        keeper, first = np.unique(self.keeper, return_index=True)
+        rows = np.concatenate((self.rows, keeper))
+        order = np.argsort(rows)
+        cluster = np.concatenate((self.cluster, self.cluster[first]))[order]
+        return (
+            rows[order],
+            cluster,
+            np.concatenate((self.keeper, keeper))[order],
+            np.concatenate((self.similarity, np.ones(keeper.size)))[order],
+        )
+
+
+def choose(found: Search, order: Order) -> Chosen:
+    """Decide which documents go.
+
+    Args:
+        found: verified pairs, copies and crowds.
+        order: who is kept rather than whom.
+
+    Memory: about 100 bytes for each document that has a pair. O(pairs log pairs), and a check for each member of a
+    crowd whose leader is not kept.
+    """
+    with found.watch.measure("choose"):
+        involved = involved_rows(found.pairs, len(found.collection))
+        found.need_memory(involved)
+        reps = np.union1d(involved, found.copies.several)
+        if order.prepare is not None:
+            order.prepare(np.sort(found.copies.spread(reps)[1]))
+        best, tier, value = _best_rows(reps, found, order)
+        ranked = np.lexsort((best, value, tier))
+        has_pairs = np.zeros(reps.size, dtype=np.bool_)
+        has_pairs[np.searchsorted(reps, involved)] = True
+        ranked = ranked[has_pairs[ranked]]
+        fixed = tier[ranked] == 0
+        by_rank = reps[ranked]
+        del involved, tier, value, ranked, has_pairs
+        found.space.settle()
+        links = _linked(found, by_rank, fixed)
+        del by_rank
+        found.space.settle()
+        chosen = _chosen(found, order, links, reps, best)
+        del links, reps, best
+        found.space.settle()
+        return chosen
+
+
+def _best_rows(reps: I64, found: Search, order: Order) -> tuple[I64, NDArray[np.int16], I64]:
+    """Of the copies of each representative the one that would be kept, with its tier and value."""
+    best = reps.copy()
+    many = np.flatnonzero(found.copies.weight[reps] > 1)
+    for some in runs_of(many, found.copies.weight[reps[many]].astype(np.int64), SCAN):
+        starts, rows = found.copies.spread(reps[some])
+        group = np.repeat(np.arange(some.size), np.diff(starts))
+        by_order = np.lexsort((rows, order.value(rows), order.tier(rows), group))
+        best[some] = rows[by_order[starts[:-1]]]
+    tier, value = np.empty(reps.size, dtype=np.int16), np.empty(reps.size, dtype=np.int64)
+    for i in range(0, reps.size, SCAN):
+        tier[i : i + SCAN] = order.tier(best[i : i + SCAN])
+        value[i : i + SCAN] = order.value(best[i : i + SCAN])
+    return best, tier, value
+
+
+def _linked(found: Search, order: I64, fixed: NDArray[np.bool_]) -> Links:
+    """Stars of representatives; crowds are completed until none keeps two that were not held against each other."""
+    n, space = len(found.collection), found.space
+    links = link(found.pairs, order, n, space, rule="star", fixed=fixed)
+    if not found.leads.size:
+        return links
+    # apart from the others, and gone before the next checkpoint: a resumed run completes the crowds again
+    completed = PairStore("completed", n, space, part=0.1)
+    rank = np.full(n, -1, dtype=np.int32)
+    rank[order] = np.arange(order.size, dtype=np.int32)
+    tried = np.zeros(n, dtype=np.bool_)
+    free = np.ones(n, dtype=np.bool_)
+    free[order[fixed]] = False
+    compared = np.empty(0, dtype=np.int64)
+    for _ in range(ROUNDS):
+        kept = links.rows[(links.keeper == links.rows) | ~free[links.rows]]
+        kept = kept[found.crowd[kept] >= 0]
+        kept = kept[np.lexsort((rank[kept], found.crowd[kept]))]
+        hub, other = _hubs(kept, found.crowd[kept], tried, free)
+        tried[np.unique(hub)] = True
+        if not hub.size:
+            break
+        pair = np.minimum(hub, other) * n + np.maximum(hub, other)
+        fresh = ~np.isin(pair, compared)
+        hub, other = hub[fresh], other[fresh]
+        compared = np.concatenate((compared, pair[fresh]))
+        similarity = found.check(np.minimum(hub, other), np.maximum(hub, other), found.collection.spec.threshold)
+        near = similarity >= 0
+        if near.any():
+            completed.add(hub[near], other[near], similarity[near])
+            links = link(found.pairs, order, n, space, rule="star", more=completed, fixed=fixed)
+    completed.drop()
+    return links
+
+
+def _hubs(kept: I64, crowd: NDArray[np.int32], tried: NDArray[np.bool_], free: NDArray[np.bool_]) -> tuple[I64, I64]:
+    """For each crowd of two kept and more, its first that was not tried yet, with each of the others that may go.
+
+    ``kept`` is ordered by crowd, then by rank.
+    """
+    edges = np.concatenate(([0], np.flatnonzero(np.diff(crowd)) + 1, [kept.size]))
+    hubs: list[I64] = [np.empty(0, dtype=np.int64)]
+    others: list[I64] = [np.empty(0, dtype=np.int64)]
+    for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        members = kept[begin:end]
+        fresh = np.flatnonzero(~tried[members])
+        if members.size < 2 or not fresh.size:
+            continue
+        hub = members[fresh[0]]
+        rest = members[(members != hub) & free[members]]
+        hubs.append(np.full(rest.size, hub))
+        others.append(rest)
+    return np.concatenate(hubs), np.concatenate(others)
+
+
+def _chosen(found: Search, order: Order, links: Links, reps: I64, best: I64) -> Chosen:
+    """From kept representatives to the rows that go, some groups of copies at a time."""
+    keeper = np.arange(reps.size)
+    similarity = np.ones(reps.size)
+    at = np.searchsorted(reps, links.rows)
+    keeper[at] = np.searchsorted(reps, links.keeper)
+    similarity[at] = links.similarity
+    parts = [_Part.empty()]
+    for group in runs_of(np.arange(reps.size), found.copies.weight[reps].astype(np.int64), SCAN):
+        starts, rows = found.copies.spread(reps[group])
+        back = np.repeat(group, np.diff(starts))
+        for i in range(0, rows.size, SCAN):  # one group may be larger than all others
+            some, of = rows[i : i + SCAN], back[i : i + SCAN]
+            parts.append(_part(some, best[keeper[of]], similarity[of], order))
+    rows = np.concatenate([part.rows for part in parts])
+    by_row = np.argsort(rows)
+    keeper = np.concatenate([part.keeper for part in parts])[by_row].astype(np.int64)
+    similarity = np.concatenate([part.similarity for part in parts])[by_row]
+    rule = np.concatenate([part.rule for part in parts])[by_row]
+    rows = rows[by_row].astype(np.int64)
+    protected = sum(part.protected for part in parts)
+    return Chosen(rows, keeper, similarity, _numbered(rows, keeper), rule, protected)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some of the rows that go: 17 bytes each."""
+
+    rows: I32
+    keeper: I32
+    similarity: F64
+    rule: NDArray[np.int8]
+    protected: int
+
+    @classmethod
+    def empty(cls) -> _Part:
+        none = np.empty(0, dtype=np.int32)
+        return cls(none, none, np.empty(0), np.empty(0, dtype=np.int8), 0)
+
+
+def _part(rows: I64, keeper: I64, similarity: F64, order: Order) -> _Part:
+    tier = order.tier(rows)
+    goes = (rows != keeper) & (tier > 0)  # a protected row never goes, whoever would keep it
+    protected = int(np.count_nonzero(tier == 0))
+    rows, keeper, similarity, tier = rows[goes], keeper[goes], similarity[goes], tier[goes]
+    keeper_tier = order.tier(keeper)
+    rule = np.full(rows.size, RULES.index("first"), dtype=np.int8)
+    rule[order.value(keeper) != order.value(rows)] = RULES.index("keep")
+    rule[keeper_tier != tier] = RULES.index("prefer")
+    rule[keeper_tier == 0] = RULES.index("protect")
+    return _Part(rows.astype(np.int32), keeper.astype(np.int32), similarity, rule, protected)
+
+
+def _numbered(rows: I64, keeper: I64) -> I64:
+    """Clusters numbered by their smallest row, the kept one included."""
+    kept, cluster = np.unique(keeper, return_inverse=True)
+    smallest = kept.copy()
+    np.minimum.at(smallest, cluster, rows)
+    number = np.empty(kept.size, dtype=np.int64)
+    number[np.argsort(smallest)] = np.arange(kept.size)
+    return number[cluster]

@@ -1,0 +1,224 @@
+"""Three more fields in each record of JSON Lines, CSV and TSV; all other bytes stay.
+
+JSON Lines: the fields stand behind the others of the object and are null outside clusters; the first document says
+whether their names need the prefix ``neardup_``. CSV and TSV: they are the last three of each record and of the header
+row, empty outside clusters. Records that no document can be read from stay as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+import numpy as np
+
+from neardup.errors import InputError
+from neardup.inputs.source import ReadOptions
+from neardup.inputs.streams.streams import open_bytes
+from neardup.inputs.text.jsonl_judge import parse_object
+from neardup.inputs.text.layout import Layout
+from neardup.tasks.dedup.rewrite.blocks import Block, blocks, inserted, read_code
+from neardup.tasks.dedup.rewrite.codes import LineCode
+from neardup.tasks.dedup.rewrite.feed import Feed, Part, json_lines, records_of
+from neardup.tasks.dedup.rewrite.known import Known
+from neardup.tasks.dedup.rewrite.model import I64, Annotation, Tally, added_names, changed
+from neardup.tasks.dedup.rewrite.sink import Sink
+from neardup.types import Batch
+
+__all__ = ["annotate_text"]
+
+_HEADER = 0
+"""Row of a header among records."""
+
+
+def annotate_text(
+    path: str,
+    format: str,
+    sink: Sink,
+    *,
+    options: ReadOptions,
+    annotation: Annotation,
+    head: bool,
+    known: Known | None,
+) -> Tally:
+    """Write a file of format "jsonl", "csv" or "tsv" with the three fields of ``annotation`` in its records.
+
+    ``head`` False leaves out the byte order mark and the header row.
+
+    Raises:
+        InputError: the file cannot be read, or was changed, or has fields of these names with the prefix too.
+    """
+    with open_bytes(path) as stream:
+        code = read_code(stream, options.encoding)
+        kind = _Json if format == "jsonl" else _Delimited
+        fields = kind(path, format, options, code, annotation, known)
+        if head:
+            sink.write(code.mark)
+        for block in blocks(stream, code, options.limit):
+            places, texts = fields.of(block)
+            start = 0 if head else block.begin(fields.header_lines + 1)
+            skipped = int(np.searchsorted(places, start))
+            sink.write(inserted(block, places[skipped:], texts[skipped:], start))
+    fields.feed.rest()
+    if fields.matched != annotation.rows.size:
+        raise changed(path, annotation.rows.size, fields.matched)
+    return fields.tally
+
+
+class _Fields(ABC):
+    """What goes where, block by block."""
+
+    def __init__(
+        self,
+        path: str,
+        format: str,
+        options: ReadOptions,
+        code: LineCode,
+        annotation: Annotation,
+        known: Known | None,
+    ) -> None:
+        self.path = path
+        self.known = known
+        self.code = code
+        self.annotation = annotation
+        self.tally = Tally()
+        self.matched = 0
+        self.header_lines = 0
+        """Known when the first block was looked at."""
+        self.feed = Feed(self.entries(format, options))
+
+    @abstractmethod
+    def entries(self, format: str, options: ReadOptions) -> Iterator[Part]:
+        """Yield entries (line at whose end the fields go, row) of all documents."""
+
+    def entries_of(self, block: Block) -> I64:
+        """The entries of a block. No document has a line that comes in pieces."""
+        entries = self.feed.before(block.next_line)
+        if block.is_piece and len(entries):
+            raise InputError(
+                f"{self.path}:{block.first_line}: the line is too long to be annotated within the memory limit. Raise "
+                "--memory (memory=), or write the file again as UTF-8."
+            )
+        return entries
+
+    @abstractmethod
+    def of(self, block: Block) -> tuple[I64, list[bytes]]:
+        """The places in a block, rising, and what is inserted there."""
+
+    @abstractmethod
+    def text(self, cluster: int | None, keeper: int | str | None, similarity: float | None) -> str:
+        """The fields of one record."""
+
+    def texts(self, rows: I64) -> list[bytes]:
+        """The fields of the records at ``rows``."""
+        annotation = self.annotation
+        texts = [self.code.encode(self.text(None, None, None))] * rows.size
+        found = np.searchsorted(annotation.rows, rows)
+        found[found == annotation.rows.size] = 0
+        hits = np.flatnonzero(annotation.rows[found] == rows) if annotation.rows.size else found[:0]
+        if hits.size == 0:
+            return texts
+        self.matched += hits.size
+        entries = slice(int(found[hits[0]]), int(found[hits[-1]]) + 1)
+        if entries.stop - entries.start != hits.size:  # all rise, so a row between has no record
+            raise changed(self.path, entries.stop - entries.start, hits.size)
+        values = zip(
+            hits.tolist(),
+            annotation.cluster[entries].tolist(),
+            annotation.keeper[entries].to_pylist(),
+            annotation.similarity[entries].tolist(),
+            strict=True,
+        )
+        for hit, cluster, keeper, similarity in values:
+            text = self.text(cluster, keeper, None if math.isnan(similarity) else similarity)
+            texts[hit] = self._encoded(text, keeper)
+        return texts
+
+    def _encoded(self, text: str, keeper: int | str) -> bytes:
+        try:
+            return self.code.encode(text)
+        except UnicodeEncodeError as exc:
+            raise InputError(
+                f"{self.path}: the id {keeper!r} has characters that {self.code.codec} lacks. "
+                "Write the file again as UTF-8 to annotate it."
+            ) from exc
+
+
+def _nobody(batch: Batch) -> None:
+    """Sees nothing in a batch."""
+
+
+class _Json(_Fields):
+    _keys: tuple[str, ...] = ()
+    """With the colon behind each."""
+
+    def entries(self, format: str, options: ReadOptions) -> Iterator[Part]:
+        return json_lines(self.path, options, _nobody if self.known is None else self.known.check_batch)
+
+    def of(self, block: Block) -> tuple[I64, list[bytes]]:
+        entries = self.entries_of(block)
+        if block.is_piece:
+            self.tally.bad += not block.is_rest
+            return entries[:, 0], []
+        lines = entries[:, 0] - block.first_line
+        self.tally.kept += lines.size
+        self.tally.bad += int(np.count_nonzero(block.filled(spaces=True))) - lines.size
+        if lines.size and not self._keys:
+            first = parse_object(block.line(int(lines[0])).decode(self.code.codec).encode(), "utf-8")
+            self._keys = tuple(f'"{name}": ' for name in added_names(first, self.path))
+        return block.braces(lines), self.texts(entries[:, 1]) if lines.size else []
+
+    def text(self, cluster: int | None, keeper: int | str | None, similarity: float | None) -> str:
+        first, second, third = self._keys
+        name = json.dumps(keeper) if isinstance(keeper, str) else _json(keeper)
+        return f", {first}{_json(cluster)}, {second}{name}, {third}{_json(similarity)}"
+
+
+def _json(number: float | None) -> str:
+    """A finite number or null as JSON: several times as fast as ``json.dumps``, and the same."""
+    return "null" if number is None else repr(number)
+
+
+class _Delimited(_Fields):
+    _layout: Layout
+    _delimiter: str
+    _special: re.Pattern[str]
+
+    def entries(self, format: str, options: ReadOptions) -> Iterator[Part]:
+        for records in records_of(self.path, format, options):
+            if self.known is not None:
+                self.known.check_records(records)
+            good = records.is_good
+            self.tally.kept += int(np.count_nonzero(good))
+            self.tally.bad += int(np.count_nonzero(~good))
+            entries = np.stack([records.last[good], records.first[good]], axis=1)
+            if records.header_lines:
+                self.header_lines = records.header_lines
+                header = np.array([[records.header_lines, _HEADER]], dtype=np.int64)
+                entries = np.concatenate([header, entries])
+            self._layout = records.layout
+            self._delimiter = chr(records.layout.delimiter)
+            # RFC 4180, and blanks at an end, which some readers drop
+            self._special = re.compile(f'[{re.escape(self._delimiter)}",\r\n]|^$|^[ \t]|[ \t]$')
+            yield records.next_line, entries
+
+    def of(self, block: Block) -> tuple[I64, list[bytes]]:
+        entries = self.entries_of(block)
+        if not len(entries):
+            return entries[:, 0], []
+        texts = self.texts(entries[:, 1])
+        if entries[0, 1] == _HEADER:
+            texts[0] = self.code.encode(self._row(added_names(self._layout.names, self.path)))
+        return block.content_stops(entries[:, 0] - block.first_line), texts
+
+    def text(self, cluster: int | None, keeper: int | str | None, similarity: float | None) -> str:
+        name = None if keeper is None else str(keeper)
+        if name is not None and self._special.search(name):
+            name = '"' + name.replace('"', '""') + '"'
+        return self._row((cluster, name, similarity))
+
+    def _row(self, values: tuple[object, ...]) -> str:
+        return "".join(self._delimiter + ("" if value is None else str(value)) for value in values)

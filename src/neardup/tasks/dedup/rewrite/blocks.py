@@ -1,0 +1,253 @@
+"""A text file as blocks of whole lines, in the bytes as they are stored (decompressed, not decoded).
+
+Here: cutting the file into blocks, counting blank lines, leaving out lines, inserting into lines. Which lines, and
+what, is said by ``text``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.inputs.source import RecordLimit
+from neardup.inputs.streams.streams import ByteStream
+from neardup.kernels.delimited import copy_fields, line_stops
+from neardup.tasks.dedup.rewrite.codes import LineCode, line_code
+from neardup.tasks.dedup.rewrite.model import I64
+from neardup.types import SLACK, Mask
+
+__all__ = ["Block", "Mask", "Room", "blocks", "inserted", "read_code"]
+
+U8 = NDArray[np.uint8]
+
+BLOCK_BYTES = 1 << 22
+"""Bytes of a block; more only where one line is longer. A multiple of every code unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Whole lines; the last line of a file may lack its newline."""
+
+    data: U8
+    """Writable by nobody else, with SLACK readable bytes behind; valid until the next block is asked for."""
+    starts: I64
+    """int64[n]: where each line begins in ``data``."""
+    stops: I64
+    """int64[n]: where each ends, behind its newline."""
+    first_line: int
+    """1-based number of the first."""
+    code: LineCode
+    is_open: bool = False
+    """It is a piece of one line, which goes on in the next block."""
+    is_rest: bool = False
+    """It is a piece of one line, which began in an earlier block."""
+
+    def __len__(self) -> int:
+        return self.starts.size
+
+    @property
+    def next_line(self) -> int:
+        """Number of the line behind those of the block."""
+        return self.first_line + self.starts.size
+
+    @property
+    def goes_on_at(self) -> int:
+        """Number of the line that the next block begins with."""
+        return self.next_line - self.is_open
+
+    @property
+    def is_piece(self) -> bool:
+        """Whether it is a piece of a line that is longer than that of any document."""
+        return self.is_open or self.is_rest
+
+    def begin(self, line: int) -> int:
+        """Where the line of a number begins in ``data``; 0 when it is before the block, the end when behind."""
+        i = line - self.first_line
+        return int(self.starts[i]) if 0 <= i < len(self) else 0 if i < 0 else self.data.size
+
+    def line(self, i: int) -> bytes:
+        """The bytes of line i of the block, with its newline."""
+        return self.data[self.starts[i] : self.stops[i]].tobytes()
+
+    def filled(self, *, spaces: bool) -> Mask:
+        """bool[n]: which lines are not blank.
+
+        Args:
+            spaces: a line of nothing but spaces and tabs is blank too, as in JSON Lines; else only one that is
+                empty, or holds nothing but one carriage return before its newline.
+        """
+        code = self.code
+        mask = np.ones(len(self), dtype=np.bool_)
+        whole = (self.stops - self.starts) >= code.width  # less: bytes that are no code unit, at the end of the file
+        first = self._units(self.starts[whole])
+        blank = first == code.newline
+        doubtful = first == code.carriage_return
+        if spaces:
+            doubtful |= (first == code.space) | (first == code.tab)
+        mask[whole] = ~blank
+        allowed = b" \t\r\n" if spaces else b"\r\n"
+        for i in np.flatnonzero(whole)[doubtful].tolist():
+            line = self.line(i).decode(code.codec, "replace").encode("utf-8", "replace")
+            mask[i] = line.strip(allowed) != b"" or (not spaces and line.count(b"\r") > 1)
+        return mask
+
+    def content_stops(self, lines: I64) -> I64:
+        """Where the lines end without their newline and one carriage return before it."""
+        at = self.stops[lines].copy()
+        for unit in (self.code.newline, self.code.carriage_return):
+            at -= self.code.width * self._is_before(at, self.starts[lines], (unit,))
+        return at
+
+    def braces(self, lines: I64) -> I64:
+        """Where the last character that is no white space begins in each line."""
+        code = self.code
+        at = self.stops[lines].copy()
+        while (blank := self._is_before(at, self.starts[lines], _white(code))).any():
+            at -= code.width * blank
+        return at - code.width
+
+    def _is_before(self, at: I64, starts: I64, units: Sequence[int]) -> Mask:
+        """Whether the code unit before each place is one of ``units``."""
+        before = np.maximum(at - self.code.width, starts)
+        return np.isin(self._units(before), units) & (at > starts)
+
+    def _units(self, at: I64) -> Any:
+        """The code units that begin at each place."""
+        if self.code.width == 1:
+            return self.data[at]
+        size = self.data.size // self.code.width * self.code.width
+        return self.data[:size].view(self.code.unit)[at // self.code.width]
+
+
+def _white(code: LineCode) -> tuple[int, ...]:
+    return (code.newline, code.carriage_return, code.space, code.tab)
+
+
+def read_code(stream: ByteStream, encoding: str) -> LineCode:
+    """The code of the lines of an open file, of which nothing was read yet.
+
+    Raises:
+        InputError: the encoding's lines cannot be cut.
+    """
+    return line_code(encoding, stream.peek()[:4], stream.name)
+
+
+def blocks(stream: ByteStream, code: LineCode, limit: RecordLimit) -> Iterator[Block]:
+    """Yield the lines of a file in order, without its byte order mark.
+
+    A line that is longer than that of any document comes in pieces, each a block.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    # other encodings take up to four bytes where UTF-8, of which the limit is, has one
+    most = limit.largest if code.codec == "utf_8" else 4 * limit.largest
+    mark = bytearray(len(code.mark))
+    stream.fill(memoryview(mark))
+    data = _room(BLOCK_BYTES)
+    places = np.empty(0, dtype=np.int64)
+    held = 0  # bytes at the start of data that are an unfinished line
+    line = 1
+    is_rest = False  # of a line whose beginning was yielded
+    while True:
+        size = held + stream.fill(memoryview(data)[held:])  # type: ignore[arg-type]
+        ended = size < data.size
+        if places.size < data.size:
+            places = np.empty(data.size, dtype=np.int64)  # only what is written takes memory
+        stops = _line_stops(data[:size], code, places)
+        if ended and (stops[-1] if stops.size else 0) < size:
+            stops = np.append(stops, size)
+        if ended and not stops.size:
+            return
+        if is_rest and stops.size:
+            yield Block(data[: stops[0]], np.zeros(1, dtype=np.int64), stops[:1], line, code, is_rest=True)
+            line += 1
+            is_rest = False
+            held = size - int(stops[0])
+            data[:held] = data[stops[0] : size]
+            continue
+        if is_rest or (not stops.size and size > most):
+            at = np.array([0, size], dtype=np.int64)
+            yield Block(data[:size], at[:1], at[1:], line, code, is_open=True, is_rest=is_rest)
+            is_rest, held = True, 0
+            if data.size > BLOCK_BYTES:
+                data = np.empty(BLOCK_BYTES, dtype=np.uint8)
+            continue
+        if stops.size:
+            starts = np.zeros(stops.size, dtype=np.int64)
+            starts[1:] = stops[:-1]
+            yield Block(data[: stops[-1]], starts, stops, line, code)
+            line += stops.size
+        if ended:
+            return
+        rest = data[stops[-1] if stops.size else 0 :]
+        if 2 * rest.size > data.size:  # so a long line is copied a few times only
+            data = _room(2 * data.size)
+        elif data.size > BLOCK_BYTES and rest.size < BLOCK_BYTES:
+            data = _room(BLOCK_BYTES)
+        held = rest.size
+        data[:held] = rest  # may overlap; NumPy copies that rightly
+
+
+def _room(size: int) -> U8:
+    """A buffer behind which SLACK bytes can be read, as kernels do."""
+    return np.empty(size + SLACK, dtype=np.uint8)[:size]
+
+
+def _line_stops(data: U8, code: LineCode, places: I64) -> I64:
+    """Where lines end, behind each newline; found in ``places``, which has room for one a byte."""
+    if code.width == 1 and code.newline == 10:
+        return places[: line_stops(data, data.size, places)].copy()
+    if code.width == 1:
+        return np.flatnonzero(data == code.newline) + 1
+    size = data.size // code.width * code.width
+    return (np.flatnonzero(data[:size].view(code.unit) == code.newline) + 1) * code.width
+
+
+class Room:
+    """A buffer that pieces of blocks are gathered in, again and again: fresh memory costs more than the copy."""
+
+    def __init__(self) -> None:
+        self._data = np.empty(0, dtype=np.uint8)
+
+    def gather(self, block: Block, begin: I64, end: I64) -> tuple[U8, int]:
+        """Copy pieces of a block's bytes end to end; the buffer, with SLACK bytes behind them, and how many they are.
+
+        The buffer is valid until the next call.
+        """
+        spans = np.stack([begin, end, np.zeros_like(begin)], axis=1)
+        offsets = np.append(0, np.cumsum(end - begin))
+        size = int(offsets[-1])
+        if self._data.size < size + SLACK:
+            self._data = np.empty(size + size // 4 + SLACK, dtype=np.uint8)
+        copy_fields(block.data, spans, self._data, offsets)
+        return self._data, size
+
+    def without(self, block: Block, first: I64, stop: I64) -> U8:
+        """The bytes of a block without some lines; valid until the next call.
+
+        Args:
+            block: the lines.
+            first: int64[m], rising: lines of the block (from 0) that begin a run to leave out.
+            stop: int64[m]: the line behind each run.
+        """
+        begin = np.zeros(first.size + 1, dtype=np.int64)
+        begin[1:] = block.stops[stop - 1]
+        end = np.append(block.starts[first], block.data.size)
+        data, size = self.gather(block, begin, end)
+        return data[:size]
+
+
+def inserted(block: Block, places: I64, texts: Sequence[bytes], start: int) -> bytes:
+    """The bytes of a block from ``start`` with ``texts`` inserted at ``places`` (rising)."""
+    view: memoryview = memoryview(block.data)  # type: ignore[arg-type]
+    bounds = [start, *places.tolist(), block.data.size]
+    pieces: list[memoryview | bytes] = [b""] * (2 * len(texts) + 1)
+    pieces[::2] = [view[a:b] for a, b in pairwise(bounds)]
+    pieces[1::2] = texts
+    return b"".join(pieces)

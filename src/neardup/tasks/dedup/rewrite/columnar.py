@@ -1,0 +1,126 @@
+"""Record batches without some of their rows, or with three more columns; what Parquet and Arrow share."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from neardup.arrays import flags, numbers
+from neardup.tasks.dedup.rewrite.known import Known
+from neardup.tasks.dedup.rewrite.model import I64, Annotation, added_names, changed
+
+__all__ = ["Editor", "batch_slices", "bytes_of"]
+
+
+class Editor:
+    """Edits the batches of one file, which come in order, and counts."""
+
+    def __init__(
+        self, source: str, schema: Any, removed: I64, annotation: Annotation | None, known: Known | None = None
+    ) -> None:
+        """Take what is to happen to the file.
+
+        Args:
+            source: the file, for messages.
+            schema: its Arrow schema.
+            removed: int64[n], rising: 1-based rows to leave out.
+            annotation: the columns to add, or None.
+            known: what some of its documents were, and must be.
+
+        Raises:
+            InputError: the file has columns of the names that would be added, with the prefix too.
+        """
+        self.kept = self.removed = 0
+        self.schema = schema
+        self._source = source
+        self._removed = removed
+        self._annotation = annotation
+        self._known = known
+        self._columns: list[Any] = []
+        self._row = 1
+        self._matched = 0
+        if annotation is not None:
+            names = added_names(schema.names, source)
+            self._columns = [numbers(annotation.cluster), annotation.keeper, _similarities(annotation)]
+            for name, column in zip(names, self._columns, strict=True):
+                self.schema = self.schema.append(pa.field(name, column.type))
+
+    def edit(self, batch: Any) -> Any:
+        """The next batch, edited."""
+        first = self._row
+        self._row += len(batch)
+        if self._known is not None:
+            self._known.check_rows(batch, first)
+        low, high = np.searchsorted(self._removed, [first, self._row])
+        self.kept += len(batch) - int(high - low)
+        self.removed += int(high - low)
+        if high > low:
+            batch = _without(batch, self._removed[low:high] - first)
+        if self._annotation is None:
+            return batch
+        return self._with_columns(batch, self._annotation.rows, first)
+
+    def check(self) -> None:
+        """Raise InputError unless every row that was to be edited has come."""
+        wanted = self._removed.size + (0 if self._annotation is None else self._annotation.rows.size)
+        if self.removed + self._matched != wanted:
+            raise changed(self._source, wanted, self.removed + self._matched)
+
+    def _with_columns(self, batch: Any, rows: I64, first: int) -> Any:
+        low, high = np.searchsorted(rows, [first, first + len(batch)])
+        self._matched += int(high - low)
+        places = np.zeros(len(batch), dtype=np.int64)
+        known = np.zeros(len(batch), dtype=np.bool_)
+        places[rows[low:high] - first] = np.arange(low, high)
+        known[rows[low:high] - first] = True
+        indices = _nullable(numbers(places), known)
+        added = [column.take(indices) for column in self._columns]
+        return pa.RecordBatch.from_arrays([*batch.columns, *added], schema=self.schema)
+
+
+def _nullable(array: Any, known: NDArray[np.bool_]) -> Any:
+    """An array of numbers with nulls where ``known`` is False."""
+    return pa.Array.from_buffers(array.type, len(array), [flags(known).buffers()[1], array.buffers()[1]])
+
+
+def _similarities(annotation: Annotation) -> Any:
+    return _nullable(numbers(annotation.similarity), ~np.isnan(annotation.similarity))
+
+
+def _without(batch: Any, rows: I64) -> Any:
+    """The batch without ``rows`` (rising, from 0)."""
+    mask = np.ones(len(batch), dtype=np.bool_)
+    mask[rows] = False
+    chosen = flags(mask)
+    columns = [_filtered(column, chosen, rows) for column in batch.columns]
+    if not columns:  # nothing but a number of rows
+        return batch.slice(0, len(batch) - rows.size)
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _filtered(column: Any, chosen: Any, rows: I64) -> Any:
+    try:
+        return column.filter(chosen)
+    except pa.ArrowNotImplementedError:  # of views and run ends; they can be cut and joined
+        bounds = [-1, *rows.tolist(), len(column)]
+        runs = [column[low + 1 : high] for low, high in pairwise(bounds) if high > low + 1]
+        return pa.concat_arrays(runs) if runs else column[:0]
+
+
+def bytes_of(batch: Any) -> int:
+    """Bytes of a batch; where pyarrow cannot tell them of a slice (views, before 17), those of its whole buffers."""
+    try:
+        return int(batch.nbytes)
+    except pa.ArrowException:
+        return int(batch.get_total_buffer_size())
+
+
+def batch_slices(batch: Any, size: int) -> Any:
+    """Yield the rows of a batch in slices of about ``size`` bytes, one row at least; an empty batch as it is."""
+    rows = max(1, int(len(batch) * size / max(1, bytes_of(batch))))
+    for start in range(0, max(1, len(batch)), rows):
+        yield batch.slice(start, rows)

@@ -1,0 +1,161 @@
+"""Clean copies of Arrow IPC files (Feather too) and streams, batch by batch.
+
+Kept: whether it is a file or a stream, the schema with its metadata, the batches' order and their metadata,
+dictionaries (those that grow or are replaced in a stream too), and the compression of the buffers. A batch that
+loses all its rows is left out; a batch much larger than the memory allowed becomes several.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from neardup.inputs.columnar import flatbuffers
+from neardup.inputs.columnar.arrow import explained
+from neardup.inputs.columnar.ipc_messages import check_messages, messages_of
+from neardup.inputs.source import RecordLimit
+from neardup.tasks.dedup.rewrite.columnar import Editor, batch_slices
+from neardup.tasks.dedup.rewrite.known import Known
+from neardup.tasks.dedup.rewrite.model import I64, Annotation, Tally
+from neardup.tasks.dedup.rewrite.sink import Sink
+
+__all__ = ["count_ipc", "rewrite_ipc"]
+
+_FILE_MAGIC = b"ARROW1"
+_FILE_START = 8
+"""Where the messages of a file begin: behind the magic and two bytes of padding."""
+_RECORD_BATCH = "record batch"
+_CODECS = ("lz4", "zstd")
+"""In the order of the format's numbers for them."""
+
+
+def rewrite_ipc(
+    source: Any,
+    name: str,
+    sink: Sink,
+    *,
+    removed: I64,
+    annotation: Annotation | None,
+    known: Known | None,
+    batch_bytes: int,
+    limit: RecordLimit,
+) -> Tally:
+    """Write an Arrow file or stream without some rows, or with three more columns.
+
+    Args:
+        source: a path, or a pyarrow buffer of the whole file.
+        name: what it is called in messages.
+        sink: where the file goes.
+        removed: int64[n], rising: 1-based rows to leave out.
+        annotation: columns to add, or None.
+        known: what some of its documents were, and must be.
+        batch_bytes: bytes of a batch to write at most, about.
+        limit: what may be held.
+
+    Raises:
+        InputError: the file cannot be read or held, or was changed.
+    """
+    with explained(name, "Arrow"):
+        data, reader, is_file, release = _opened(source)
+        columns = range(len(reader.schema))
+        # nothing else is held by now, so a batch may have more than while the documents are read
+        check_messages(
+            messages_of(data, is_file=is_file, schema=reader.schema, columns=columns), name, limit, 2 * limit.whole
+        )
+        options = pa.ipc.IpcWriteOptions(compression=_compression(data, is_file))
+    editor = Editor(name, reader.schema, removed, annotation, known)
+    with _writer(sink, editor.schema, options, reader, is_file) as writer:
+        for batch, metadata in _batches(reader, is_file, name):
+            for piece in batch_slices(batch, batch_bytes):
+                edited = editor.edit(piece)
+                if len(edited) or not len(batch):
+                    writer.write_batch(edited, custom_metadata=metadata)
+                release()
+    editor.check()
+    return Tally(editor.kept, editor.removed)
+
+
+def count_ipc(source: Any, name: str) -> int:
+    """The rows of an Arrow file or stream, given as to ``rewrite_ipc``.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    with explained(name, "Arrow"):
+        _, reader, is_file, release = _opened(source)
+    count = 0
+    for batch, _ in _batches(reader, is_file, name):
+        count += len(batch)
+        release()
+    return count
+
+
+def _opened(source: Any) -> tuple[Any, Any, bool, Callable[[], None]]:
+    """The bytes, their reader, whether they are a file and no stream, and how to give back memory that was read."""
+    data, release = _mapped(source) if isinstance(source, str) else (source, _nothing)
+    is_file = data[: len(_FILE_MAGIC)].to_pybytes() == _FILE_MAGIC
+    reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(pa.BufferReader(data))
+    return data, reader, is_file, release
+
+
+def _writer(sink: Sink, schema: Any, options: Any, reader: Any, is_file: bool) -> Any:
+    if not is_file:
+        return pa.ipc.new_stream(sink.file(), schema, options=options)
+    metadata = getattr(reader, "metadata", None)  # since pyarrow 21
+    more = {"metadata": metadata} if metadata else {}
+    return pa.ipc.new_file(sink.file(), schema, options=options, **more)
+
+
+def _batches(reader: Any, is_file: bool, name: str) -> Iterator[tuple[Any, Any]]:
+    """Each batch with its own metadata."""
+    if is_file:
+        batches = (reader.get_batch_with_custom_metadata(i) for i in range(reader.num_record_batches))
+    else:
+        batches = reader.iter_batches_with_custom_metadata()
+    while True:
+        with explained(name, "Arrow"):  # around the reading only: what the writing raises is not about the input
+            following = next(batches, None)
+        if following is None:
+            return
+        yield following.batch, following.custom_metadata
+
+
+def _mapped(path: str) -> tuple[Any, Callable[[], None]]:
+    """A file as a buffer, and how to give back the pages that were read.
+
+    Pages of a mapped file count as memory of this process until they are given back, though the system could take them
+    at any time; a file larger than the limit would seem to break it.
+    """
+    with open(path, "rb") as file:
+        if not file.seek(0, 2):
+            raise pa.ArrowInvalid("it is empty (0 bytes)")
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    advice = getattr(mmap, "MADV_DONTNEED", None)
+    return pa.py_buffer(mapped), _nothing if advice is None else lambda: mapped.madvise(advice)
+
+
+def _nothing() -> None:
+    """The pages of memory of our own stay."""
+
+
+def _compression(data: Any, is_file: bool) -> str | None:
+    """How the buffers of the first record batch are compressed; the rest of the file is written alike."""
+    messages = pa.ipc.MessageReader.open_stream(pa.BufferReader(data[_FILE_START:] if is_file else data))
+    for message in messages:
+        if message.type == _RECORD_BATCH:
+            metadata = bytes(message.metadata)
+            return _codec(metadata, flatbuffers.table(metadata, flatbuffers.root(metadata), 2))
+    return None
+
+
+def _codec(metadata: bytes, batch: int) -> str | None:
+    """The codec that a RecordBatch names whose table is at ``batch``.
+
+    It has the table BodyCompression as its field 3, and that the byte ``codec`` as its field 0, left out when it is 0.
+    pyarrow does not tell.
+    """
+    compression = flatbuffers.table(metadata, batch, 3)
+    return _CODECS[flatbuffers.scalar(metadata, compression, 0, "B")] if compression else None

@@ -1,0 +1,238 @@
+"""What the clean copies of a run are called.
+
+One input file gives one output file of the same name, format and compression. A single input may name its output;
+several, or a folder, go into a folder, under their names relative to what they have in common. ``-`` is one stream.
+Nothing is written here; that is ``writer``'s.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from neardup.errors import InputError
+from neardup.inputs.resolve import DOCUMENT, suffix_format
+from neardup.inputs.source import ReadOptions
+from neardup.inputs.streams.streams import open_bytes, stored_codec
+from neardup.outputs.atomic import check_target, output_error
+from neardup.shown import shown_path
+from neardup.tasks.dedup.rewrite.blocks import read_code
+from neardup.tasks.dedup.rewrite.feed import records_of
+from neardup.tasks.dedup.rewrite.files import check_lasting
+
+__all__ = ["STDOUT", "OutputSet", "Target"]
+
+STDOUT = "-"
+_LINES = ("jsonl", "lines")
+_TABLES = ("csv", "tsv")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One input file and the copy of it."""
+
+    source: str
+    """The input file as it is opened."""
+    format: str
+    """One of ``resolve.INPUT_FORMATS``, or "document"; that and "text": a document, kept or dropped as a whole."""
+    path: str | None
+    """The copy; None: it goes to the stream. A string, since a folder of texts may have millions."""
+
+    @property
+    def name(self) -> str:
+        """The copy, for messages and for notes between runs."""
+        return STDOUT if self.path is None else shown_path(self.path)
+
+
+class OutputSet:
+    """The targets of a run, in the order of its inputs."""
+
+    def __init__(
+        self,
+        sources: Sequence[tuple[str, str]],
+        output: str,
+        *,
+        options: ReadOptions,
+        base: str | None = None,
+        inputs: Iterable[str] = (),
+    ) -> None:
+        """Decide where each copy goes, and try whether a file could be made there; it is removed again.
+
+        Args:
+            sources: path and format of each input file, in order; text files one by one.
+            output: a folder, for a single input a file, or "-" for stdout.
+            options: how the inputs are read; looked at for "-" only.
+            base: the folder that the user gave as the only input: then names are relative to it, and ``output`` is a
+                folder. Else they are relative to the nearest folder that holds all inputs.
+            inputs: further files that are read and must not be written over.
+
+        Raises:
+            InputError: the output cannot hold these inputs, or would replace one, or has another format.
+            OutputError: its folder does not exist or takes no new files.
+        """
+        self.output = output
+        self.stream: str | None = None
+        """Where a stream goes: "-", or a device or pipe by its path; None: into files."""
+        self.root: str | None = None
+        """The folder that holds all copies, where it is to be made first if it is not there."""
+        if not sources:
+            raise InputError("there are no input files to make clean copies of. Give files or a folder.")
+        for path, _ in sources:
+            check_lasting(path)
+        is_single = len(sources) == 1 and base is None
+        self.leader = 0
+        """In a stream, the place of the first input that has a header row, if any has; those before it are blank."""
+        if output == STDOUT or _is_special(output):
+            self.leader = _check_stream(sources, options)
+            self.stream = output
+            paths: list[str | None] = [None] * len(sources)
+        elif is_single and not (output.endswith(os.sep) or os.path.isdir(output)):
+            _check_same_kind(*sources[0], output)
+            paths = [os.path.abspath(output)]
+        else:
+            paths = list(self._in_folder([path for path, _ in sources], output, base))
+        self.targets = [Target(*source, path) for source, path in zip(sources, paths, strict=True)]
+        self._check(inputs)
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def __iter__(self) -> Iterator[Target]:
+        return iter(self.targets)
+
+    def _in_folder(self, sources: list[str], output: str, base: str | None) -> Iterator[str]:
+        if os.path.lexists(output) and not os.path.isdir(output):
+            many = f"{len(sources)} input files" if base is None else f"the files of {shown_path(base)}"
+            raise InputError(
+                f"{shown_path(output)} is a file, and {many} need a folder. Give -o a folder, or '-' for one stream."
+            )
+        self.root = os.path.abspath(output)
+        full = [os.path.abspath(path) for path in sources]
+        common = os.path.abspath(base) if base is not None else os.path.commonpath([os.path.dirname(p) for p in full])
+        for path in full:
+            relative = os.path.relpath(path, common)
+            if relative.startswith(os.pardir):
+                raise InputError(f"{shown_path(path)} is not in the folder {shown_path(common)}. Give it by itself.")
+            yield os.path.join(self.root, relative)
+
+    def _check(self, inputs: Iterable[str]) -> None:
+        """Raise unless the targets differ from all inputs, and their folder is there."""
+        if self.stream is not None:
+            return
+        parent = os.path.dirname(self.root if self.root is not None else self.paths()[0])
+        if not os.path.isdir(parent):
+            raise output_error(self.output, OSError(errno.ENOENT, f"there is no folder {shown_path(parent)}"))
+        is_new = self.root is not None and not os.path.lexists(self.root)
+        check_target(os.path.join(self.root, ".neardup") if self.root and not is_new else self.root or self.paths()[0])
+        if is_new:
+            return  # nothing is there that could be written over, and different files have different places
+        read = {_identity(path): path for path in (*(target.source for target in self.targets), *inputs)}
+        for path in self.paths():
+            source = read.get(_identity(path))
+            if source is not None:
+                raise InputError(
+                    f"the output {shown_path(path)} is the input {shown_path(source)}. Give -o another place; "
+                    "clean copies can be moved over the inputs when the run is done."
+                )
+            if os.path.isdir(path):
+                raise output_error(shown_path(path), OSError(errno.EISDIR, os.strerror(errno.EISDIR)))
+
+    def paths(self) -> list[str]:
+        """The files that are written."""
+        return [target.path for target in self.targets if target.path is not None]
+
+
+def _identity(path: str) -> tuple[int, int] | str:
+    """The same for all names of one file, hard links too."""
+    try:
+        info = os.stat(path)
+    except OSError:
+        return os.path.realpath(path)
+    return info.st_dev, info.st_ino
+
+
+def _is_special(path: str) -> bool:
+    """Whether ``path`` is a device, a pipe or a socket, which is written in place."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _check_same_kind(source: str, format: str, output: str) -> None:
+    """Raise InputError when the name of the output says another format or compression than the input has."""
+    codec = stored_codec(source)
+    if stored_codec(output) != codec:
+        suffix = Path(source).suffix
+        cure = f"End its name in {suffix}" if codec else f"End its name without {Path(output).suffix}"
+        raise InputError(
+            f"the output {shown_path(output)} would be {stored_codec(output) or 'not'} compressed where the input "
+            f"{shown_path(source)} is {codec or 'not'}. {cure}, or give a folder."
+        )
+    if format == "text":
+        return  # whatever a text is called, it is one
+    other = suffix_format(output)
+    if _bare_suffix(output) != _bare_suffix(source) and other is not None and (other != format or format == DOCUMENT):
+        raise InputError(
+            f"the output {shown_path(output)} is named as {other}, and a clean copy of {shown_path(source)} is "
+            f"{format} as the input is. Give it the suffix of the input, or give a folder."
+        )
+
+
+def _bare_suffix(path: str) -> str:
+    name = Path(path)
+    return (name.with_suffix("") if stored_codec(path) else name).suffix.lower()
+
+
+def _check_stream(sources: Sequence[tuple[str, str]], options: ReadOptions) -> int:
+    """The place of the first file that is not blank.
+
+    Raises:
+        InputError: the files cannot be written one after the other as one file.
+    """
+    if len(sources) == 1:
+        return 0
+    formats = {format for _, format in sources}
+    first = sources[0][0]
+    if len(formats) > 1 or not formats <= {*_LINES, *_TABLES}:
+        raise InputError(
+            f"{len(sources)} inputs of format {' and '.join(sorted(formats))} cannot be one stream; only JSONL, lines, "
+            "CSV and TSV can follow each other, each with its own kind. Give -o a folder."
+        )
+    codes = {path: _code(path, options) for path, _ in sources}
+    for path, code in codes.items():
+        if code != codes[first]:
+            raise InputError(
+                f"{shown_path(path)} has another byte order than {shown_path(first)}, so they cannot be one stream. "
+                "Give -o a folder."
+            )
+    if not formats <= set(_TABLES):
+        return 0
+    kinds = [_kind(path, format, options) for path, format in sources]
+    leader = next((i for i, kind in enumerate(kinds) if kind is not None), 0)
+    for (path, _), kind in zip(sources, kinds, strict=True):
+        if kind is not None and kind != kinds[leader]:
+            raise InputError(
+                f"{shown_path(path)} has another header, delimiter or number of fields than "
+                f"{shown_path(sources[leader][0])}, so they cannot be one stream. Give -o a folder."
+            )
+    return leader
+
+
+def _code(path: str, options: ReadOptions) -> str:
+    """The encoding with its byte order."""
+    with open_bytes(path) as stream:
+        return read_code(stream, options.encoding).codec
+
+
+def _kind(path: str, format: str, options: ReadOptions) -> tuple[int, int, tuple[str, ...]] | None:
+    """Delimiter, number of fields and header of a delimited file; None where it has no row."""
+    for records in records_of(path, format, options):
+        layout = records.layout
+        return None if layout.width == 0 else (layout.delimiter, layout.width, layout.names)
+    return None

@@ -1,0 +1,191 @@
+"""Clean copies of Parquet files, row group by row group.
+
+Kept: the columns, their order and types (the Parquet schema and the Arrow schema), the metadata of the file, the
+order of the row groups, and for each column its compression, whether it uses a dictionary, and whether it has
+statistics. A row group gives one row group; one that loses all its rows is left out, and one whose decoded rows
+would not fit into the memory allowed becomes several, since the library writes a row group in one piece. Not kept:
+pages, encodings beyond the dictionary, Bloom filters, and the level of compression, which files do not tell.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from neardup.inputs.columnar.arrow import explained
+from neardup.inputs.columnar.parquet_groups import Groups
+from neardup.inputs.source import RecordLimit, TooLarge, TooLargeRows
+from neardup.tasks.dedup.rewrite.columnar import Editor, bytes_of
+from neardup.tasks.dedup.rewrite.known import Known
+from neardup.tasks.dedup.rewrite.model import I64, Annotation, Tally
+from neardup.tasks.dedup.rewrite.sink import Sink
+
+__all__ = ["count_parquet", "rewrite_parquet"]
+
+_BATCH_ROWS = 8192
+"""Rows of a batch at most: a column with a dictionary can be far larger than its stored size tells."""
+_READ_BYTES = 1 << 20
+"""Stored bytes of a column that are held while its row group is read."""
+_ARROW_SCHEMA = b"ARROW:schema"
+_CAN_ADD_METADATA = hasattr(pq.ParquetWriter, "add_key_value_metadata")
+"""Since pyarrow 17; before it, the metadata can be written only with an Arrow schema among it."""
+_CODECS = {"UNCOMPRESSED": "NONE", "LZ4_RAW": "LZ4", "LZO": "SNAPPY"}
+"""What the writer calls them, where it differs; LZO it cannot write."""
+
+
+def rewrite_parquet(
+    source: Any,
+    name: str,
+    sink: Sink,
+    *,
+    removed: I64,
+    annotation: Annotation | None,
+    known: Known | None,
+    group_bytes: int,
+    limit: RecordLimit,
+) -> Tally:
+    """Write a Parquet file without some rows, or with three more columns.
+
+    Args:
+        source: a path or a pyarrow file.
+        name: what it is called in messages.
+        sink: where the file goes.
+        removed: int64[n], rising: 1-based rows to leave out.
+        annotation: columns to add, or None.
+        known: what some of its documents were, and must be.
+        group_bytes: decoded bytes of a row group to write at most, about.
+        limit: what may be held.
+
+    Raises:
+        InputError: the file cannot be read or held, or was changed.
+    """
+    with explained(name, "Parquet"):
+        source = pa.OSFile(source) if isinstance(source, str) else source
+        file = pq.ParquetFile(source, pre_buffer=False, buffer_size=_READ_BYTES)
+    with source, file:
+        groups = Groups(file, source, file.schema_arrow.names, limit)
+        editor = Editor(name, file.schema_arrow, removed, annotation, known)
+        options = _writer_options(file, editor.schema)
+        with pq.ParquetWriter(sink.file(), editor.schema, **options) as writer:
+            for i in range(file.metadata.num_row_groups):
+                _rewrite_group(groups, i, editor, writer, name, group_bytes)
+            if not options["store_schema"] and file.metadata.metadata:  # byte for byte, the Arrow schema among it
+                writer.add_key_value_metadata(file.metadata.metadata)
+    editor.check()
+    return Tally(editor.kept, editor.removed)
+
+
+def count_parquet(source: Any, name: str) -> int:
+    """The rows of a Parquet file.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    with explained(name, "Parquet"), pq.ParquetFile(source) as file:
+        return int(file.metadata.num_rows)
+
+
+def _rewrite_group(groups: Groups, i: int, editor: Editor, writer: Any, name: str, group_bytes: int) -> None:
+    batches: list[Any] = []
+    size = 0
+    for batch in _batches(groups, i, name):
+        edited = editor.edit(batch)
+        if len(edited):
+            batches.append(edited)
+            size += bytes_of(edited)
+        if size >= group_bytes:
+            _write_group(batches, editor, writer)
+            batches, size = [], 0
+    _write_group(batches, editor, writer)
+
+
+def _write_group(batches: list[Any], editor: Editor, writer: Any) -> None:
+    if batches:
+        table = pa.Table.from_batches(batches).cast(editor.schema)
+        writer.write_table(table, row_group_size=len(table))
+
+
+def _batches(groups: Groups, i: int, name: str) -> Iterator[Any]:
+    """The rows of a row group in batches that can be held, of all columns: bytes about as for reading, rows fewer."""
+    with explained(name, "Parquet"):
+        plan = groups.plan(i)
+    if isinstance(plan, TooLargeRows):
+        reason, cure = groups.limit.refusal(f"{plan.what} of row group {i}", plan.size, most=groups.limit.whole)
+        raise TooLarge(name, reason, cure)
+    batches = groups.file.iter_batches(max(1, min(*plan, _BATCH_ROWS)), row_groups=[i], use_threads=False)
+    while True:
+        with explained(name, "Parquet"):  # the reading only: what the writing raises is not about the input
+            batch = next(batches, None)
+        if batch is None:
+            return
+        yield batch
+
+
+def _writer_options(file: Any, schema: Any) -> dict[str, Any]:
+    """The options under which a writer of ``schema`` writes as the file was written."""
+    metadata = file.metadata
+    groups = metadata.num_row_groups
+    columns = [metadata.row_group(0).column(j) for j in range(metadata.num_columns)] if groups else []
+    codecs = {column.path_in_schema: _codec(column) for column in columns}
+    common = Counter(codecs.values()).most_common(1)[0][0] if codecs else "snappy"
+    added = list(schema.names[len(file.schema_arrow.names) :])
+    options: dict[str, Any] = {
+        "compression": {**codecs, **dict.fromkeys(added, common)} if codecs else common,
+        "store_schema": (bool(added) and _ARROW_SCHEMA in (metadata.metadata or {})) or not _CAN_ADD_METADATA,
+    }
+    if columns:
+        options["use_dictionary"] = [column.path_in_schema for column in columns if column.has_dictionary_page] + added
+        options["write_statistics"] = [column.path_in_schema for column in columns if column.is_stats_set] + added
+        options["sorting_columns"] = metadata.row_group(0).sorting_columns or None
+        options["write_page_index"] = any(column.has_offset_index for column in columns)
+    return options | _schema_options(file)
+
+
+def _codec(column: Any) -> str:
+    return str(_CODECS.get(column.compression, column.compression))
+
+
+def _schema_options(file: Any) -> dict[str, Any]:
+    """The options under which an empty file gets the Parquet schema of ``file``, or most of its columns."""
+    known = inspect.signature(pq.ParquetWriter.__init__).parameters
+    has_int96 = any(file.schema.column(i).physical_type == "INT96" for i in range(len(file.schema)))
+    version = file.metadata.format_version
+    choices = {
+        "version": dict.fromkeys([version if version in ("1.0", "2.4", "2.6") else "2.6", "2.6", "2.4", "1.0"]),
+        "use_compliant_nested_type": (True, False),
+        "store_decimal_as_integer": (False, True),
+        "write_time_adjusted_to_utc": (False, True),
+    }
+    choices = {name: values for name, values in choices.items() if name in known}
+    best: dict[str, Any] = {}
+    most = -1
+    for values in product(*choices.values()):
+        candidate = dict(zip(choices, values, strict=True)) | {"use_deprecated_int96_timestamps": has_int96}
+        try:
+            count = _equal_columns(_probe(file.schema_arrow, candidate), file.schema)
+        except pa.ArrowException:  # this version of the format lacks a type
+            continue
+        if count > most:
+            best, most = candidate, count
+        if count == len(file.schema):
+            break
+    return best
+
+
+def _equal_columns(one: Any, other: Any) -> int:
+    """How many leaves of two Parquet schemas are equal; ``equals`` does not look at the names above a leaf."""
+    pairs = zip(map(one.column, range(len(one))), map(other.column, range(len(other))), strict=False)
+    return sum(a.equals(b) and a.path == b.path for a, b in pairs)
+
+
+def _probe(schema: Any, options: dict[str, Any]) -> Any:
+    """The Parquet schema that a writer makes of an Arrow schema."""
+    sink = pa.BufferOutputStream()
+    pq.ParquetWriter(sink, schema, **options).close()
+    return pq.ParquetFile(pa.BufferReader(sink.getvalue())).schema

@@ -1,0 +1,305 @@
+"""Writing the clean copies of a run, so that they appear together or, after an interruption, can be finished.
+
+Each copy is written as ``.NAME.TOKEN.neardup-part`` beside its target. At the end all are renamed. The token belongs
+to the run and is the same when it is resumed, so that parts that are whole need not be written again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, BinaryIO
+
+from neardup.errors import InputChanged, NeardupError, OutputError
+from neardup.inputs.source import ReadOptions
+from neardup.inputs.streams.streams import ByteStream, open_bytes
+from neardup.outputs.atomic import AtomicFiles, output_error
+from neardup.outputs.naming import Rename
+from neardup.outputs.stdout import stdout_bytes
+from neardup.tasks.dedup.rewrite.blocks import read_code
+from neardup.tasks.dedup.rewrite.copying import copy_file
+from neardup.tasks.dedup.rewrite.files import GROUP_BYTES, rewrite_file
+from neardup.tasks.dedup.rewrite.known import Known
+from neardup.tasks.dedup.rewrite.model import I64, Annotation, Written
+from neardup.tasks.dedup.rewrite.outputs import STDOUT, OutputSet, Target
+
+__all__ = ["CleanWriter"]
+
+_BUFFER = 1 << 20
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class CleanWriter:
+    """Writes the targets of an ``OutputSet``; they take their names when the ``with`` block ends without an error.
+
+    On an error, Ctrl-C included, the targets stay as they were. Parts that are whole stay where ``keep_parts`` says so,
+    for a run that resumes, unless an input was changed; else all are removed, and the folders that were made for them.
+    A stream is written at once.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import numpy as np
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> _ = (folder / "a.jsonl").write_bytes(b'{"text": "one"}\\n{"text": "one"}\\n')
+        >>> options = ReadOptions()
+        >>> outputs = OutputSet([(str(folder / "a.jsonl"), "jsonl")], str(folder / "clean.jsonl"), options=options)
+        >>> with CleanWriter(outputs, options=options, token="x") as writer:
+        ...     for target in outputs:
+        ...         _ = writer.rewrite(target, removed=np.array([2]))
+        >>> (folder / "clean.jsonl").read_bytes()
+        b'{"text": "one"}\\n'
+    """
+
+    def __init__(
+        self,
+        outputs: OutputSet,
+        *,
+        options: ReadOptions,
+        token: str,
+        keep_parts: bool = False,
+        done: Mapping[str, int] | None = None,
+        on_file_done: Callable[[str, int], None] | None = None,
+        group_bytes: int = GROUP_BYTES,
+        files: AtomicFiles | None = None,
+    ) -> None:
+        """Take the plan; nothing is written yet.
+
+        Args:
+            outputs: what is to be written.
+            options: how the inputs are read.
+            token: a name for the run, letters and digits; the same when it is resumed.
+            keep_parts: whole parts outlive an error.
+            done: size of each part that is whole, by the name of its target, as ``on_file_done`` told.
+            on_file_done: called with the name of a target and its size when its part is whole and on disk.
+            group_bytes: as for ``rewrite_file``.
+            files: the copies get their names at the end of its block, with the other outputs of the run.
+        """
+        self._files = files
+        self._outputs = outputs
+        self._options = options
+        self._token = token
+        self._keep_parts = keep_parts
+        self._done = dict(done or {})
+        self._on_file_done = on_file_done
+        self._group_bytes = group_bytes
+        self._stream: _Stream | None = None
+        self._places = {target: i for i, target in enumerate(outputs)} if outputs.stream is not None else {}
+        self._whole: dict[str, None] = {}
+        self._made: list[str] = []
+        self._copies = 0
+
+    def __enter__(self) -> CleanWriter:
+        outputs = self._outputs
+        with self._explained(self._output_name):
+            if outputs.stream is not None:
+                self._stream = _Stream(outputs.stream)
+            elif outputs.root is not None:
+                self._make_folder(outputs.root)
+        return self
+
+    @property
+    def _output_name(self) -> str:
+        return "stdout" if self._outputs.stream == STDOUT else self._outputs.output
+
+    def is_done(self, target: Target) -> bool:
+        """Whether an earlier run has written the target's part, and it is still there, so that nothing is to do."""
+        if target.path is None or target.name not in self._done:
+            return False
+        final = os.path.realpath(target.path)
+        try:
+            is_whole = os.path.getsize(self._part(final)) == self._done[target.name]
+        except OSError:
+            return False
+        if is_whole:
+            self._whole[final] = None
+        return is_whole
+
+    def rewrite(
+        self, target: Target, *, removed: I64, annotation: Annotation | None = None, known: Known | None = None
+    ) -> Written:
+        """Write the copy of an input file; see ``rewrite_file``. In a stream, call it in the order of the inputs.
+
+        Raises:
+            InputError: the input cannot be read again, or was changed.
+            OutputError: the copy cannot be written.
+        """
+        how: dict[str, Any] = {
+            "options": self._options,
+            "removed": removed,
+            "annotation": annotation,
+            "known": known,
+            "group_bytes": self._group_bytes,
+        }
+        if self._stream is not None:
+            return self._continue_stream(self._stream, target, how)
+        with self._opened(target) as out:
+            return rewrite_file(target.source, target.format, out, **how)
+
+    def copy(self, target: Target) -> int:
+        """Copy an input file that is one document, with its permissions and times; return its bytes.
+
+        Many small files are brought to the disk together, at the end; a run that resumes copies them again.
+
+        Raises:
+            InputError: the input cannot be read again.
+            OutputError: the copy cannot be written.
+        """
+        if self._stream is not None:
+            with self._explained(self._output_name), open_bytes(target.source) as source:
+                return _copy_plain(source, self._stream)
+        self._copies += 1
+        with self._part_of(target) as (_, part):
+            return copy_file(target.source, part)
+
+    def _continue_stream(self, stream: _Stream, target: Target, how: dict[str, Any]) -> Written:
+        place = self._places[target]
+        if place < self._outputs.leader:
+            return Written(0, 0, 0, 0)
+        head = place == self._outputs.leader
+        with self._explained(self._output_name):
+            if not head:
+                with open_bytes(target.source) as source:
+                    stream.end_line(read_code(source, self._options.encoding).encode("\n"))
+            return rewrite_file(target.source, target.format, stream.file, plain=True, head=head, **how)
+
+    @contextmanager
+    def _opened(self, target: Target) -> Iterator[BinaryIO]:
+        with self._part_of(target) as (final, part):
+            # A stale part may be there; a link that somebody laid in its place is not followed.
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+            with open(os.open(part, flags, 0o666), "wb", buffering=_BUFFER) as out:
+                with contextlib.suppress(OSError):  # a replaced file keeps its rights
+                    os.chmod(part, stat.S_IMODE(os.stat(final).st_mode))
+                yield out
+                out.flush()
+                os.fsync(out.fileno())
+                size = out.tell()
+        if self._on_file_done is not None:
+            self._on_file_done(target.name, size)
+
+    @contextmanager
+    def _part_of(self, target: Target) -> Iterator[tuple[str, str]]:
+        """The target, links followed so that a link stays a link, and the part to write; then it is whole, or gone."""
+        assert target.path is not None
+        final = os.path.realpath(target.path)
+        part = self._part(final)
+        with self._explained(target.name):
+            self._make_folder(os.path.dirname(part))
+            try:
+                yield final, part
+            except BaseException:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(part)
+                raise
+        self._whole[final] = None
+
+    def _part(self, final: str) -> str:
+        folder, name = os.path.split(final)
+        return os.path.join(folder, f".{name[:100]}.{self._token}.neardup-part")
+
+    def _make_folder(self, folder: str) -> None:
+        """Make a folder and those above it, and remember which were new."""
+        missing = []
+        while not os.path.isdir(folder):
+            missing.append(folder)
+            folder = os.path.dirname(folder)
+        for each in reversed(missing):
+            os.mkdir(each)
+            self._made.append(each)
+
+    @contextmanager
+    def _explained(self, name: str) -> Iterator[None]:
+        """Turn what the system says into OutputError with the cure."""
+        try:
+            yield
+        except (BrokenPipeError, NeardupError):
+            raise
+        except OSError as exc:
+            if self._keep_parts and exc.errno in _FULL:
+                raise OutputError(
+                    f"cannot write {name}: {exc.strerror}. Free some space, then go on with the same command and "
+                    f"--resume; {len(self._whole)} of {len(self._outputs)} files are finished and kept."
+                ) from exc
+            raise output_error(name, exc) from exc
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._stream is not None:
+            with self._explained(self._output_name) if error is None else contextlib.suppress(OSError):
+                self._stream.close()
+        elif error is not None:
+            self._discard(error)
+        else:
+            with AtomicFiles() if self._files is None else contextlib.nullcontext(self._files) as files:
+                files.take(self._outputs.output, self._renames, self._discard)
+                if self._copies:
+                    os.sync()
+
+    def _renames(self) -> Iterator[Rename]:
+        for final in self._whole:
+            yield Rename(self._part(final), final)
+
+    def _discard(self, error: BaseException) -> None:
+        if self._keep_parts and not isinstance(error, InputChanged):
+            return
+        for final in self._whole:
+            with contextlib.suppress(OSError):
+                os.unlink(self._part(final))
+        for folder in reversed(self._made):
+            with contextlib.suppress(OSError):  # it is not empty: somebody else writes there
+                os.rmdir(folder)
+
+
+def _copy_plain(source: ByteStream, stream: _Stream) -> int:
+    """Write all decompressed bytes of a file; return how many."""
+    buffer = bytearray(_BUFFER)
+    size = 0
+    while got := source.fill(memoryview(buffer)):
+        size += stream.write(memoryview(buffer)[:got])
+    return size
+
+
+class _Stream:
+    """Stdout, a pipe or a device, that remembers how the bytes so far end."""
+
+    def __init__(self, name: str) -> None:
+        self._is_own = name != STDOUT
+        if self._is_own:
+            self._out: BinaryIO = open(name, "wb", buffering=_BUFFER)  # noqa: SIM115 - closed by close()
+        else:
+            stream = stdout_bytes()
+            if stream is None:
+                raise OutputError("stdout is closed. Give a file or a folder for the output.")
+            self._out = stream
+        self._end = b""
+
+    @property
+    def file(self) -> BinaryIO:
+        """This, as what it is used as."""
+        return self  # type: ignore[return-value]
+
+    def write(self, data: Any) -> int:
+        """Write bytes and remember the last of them."""
+        view = memoryview(data).cast("B")
+        self._out.write(view)
+        self._end = (self._end + bytes(view[-4:]))[-4:]
+        return len(view)
+
+    def end_line(self, newline: bytes) -> None:
+        """Write a newline unless the bytes so far are none or end in one."""
+        if self._end and not self._end.endswith(newline):
+            self.write(newline)
+
+    def close(self) -> None:
+        """Let all bytes out; stdout stays open."""
+        if self._is_own:
+            self._out.close()
+        else:
+            self._out.flush()

@@ -1,0 +1,262 @@
+"""An explanation as text: aligned tables that are cut by columns where they are wider than a page.
+
+White space in shingles is made visible: ␣ is a space, line breaks and other controls are written as in Python.
+"""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from neardup.tasks.explain.model import Explanation, Pair, Value
+
+__all__ = ["lay_out"]
+
+WIDTH = 100
+MOST_FUNCTIONS = 12
+"""Functions whose steps are shown; ``as_dict`` and --json have all."""
+MOST_BUCKETS = 40
+"""Buckets up to which those of one document are listed too."""
+EMPTY = "∞"
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One column of a table."""
+
+    heads: tuple[str, ...]
+    cells: Sequence[str]
+    left: bool = False
+    """Aligned to the left, as words are; numbers go to the right."""
+
+    @property
+    def width(self) -> int:
+        return max(map(_cells, (*self.heads, *self.cells)))
+
+    def lines(self) -> list[str]:
+        """Heads and cells, all of one width."""
+        return [_padded(one, self.width, left=self.left) for one in (*self.heads, *self.cells)]
+
+
+def lay_out(seen: Explanation) -> str:
+    """All tables, in the order of the method."""
+    parts = [_documents(seen), _matrix(seen), _steps(seen), _signature(seen), _bands(seen), _pairs(seen), _curve(seen)]
+    if seen.notes:
+        parts.append(["Notes", *_wrapped(seen.notes)])
+    return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+def shown(text: str) -> str:
+    """A shingle with its white space made visible."""
+    return "".join("␣" if c == " " else c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _documents(seen: Explanation) -> list[str]:
+    lines = [f"Shingles ({seen.shingle}{', ␣ is a space' if _has_space(seen) else ''})"]
+    name = max(_cells(document.name) for document in seen.documents)
+    for document in seen.documents:
+        head = f"  {_padded(document.name, name, left=True)}  {len(document.shingles):>3}  "
+        lines += _filled(map(shown, document.shingles), head)
+    return lines
+
+
+def _has_space(seen: Explanation) -> bool:
+    return any(" " in one for document in seen.documents for one in document.shingles)
+
+
+def _matrix(seen: Explanation) -> list[str]:
+    functions = seen.functions[:MOST_FUNCTIONS]
+    lead = _row_columns(seen)
+    groups = [
+        [_Column((document.name,), [str(row.members[i]) for row in seen.rows])]
+        for i, document in enumerate(seen.documents)
+    ]
+    groups += [
+        [_Column((function.name,), [_value(row.values[i], "·") for row in seen.rows])]
+        for i, function in enumerate(functions)
+    ]
+    lines = ["Characteristic matrix, and the place of each row under each function"]
+    if not seen.rows:
+        return [*lines, "  no rows: no document has a shingle"]
+    lines += _table(lead, groups)
+    if seen.sketch == "given":
+        lines += _wrapped(f"{function.name} = {function.rule}" for function in functions)
+    else:
+        what = "random permutations of the rows" if seen.sketch == "permutation" else "ranks of 32-bit hash values"
+        dots = "; · is a row that falls into another slot" if seen.sketch == "one-permutation" else ""
+        lines += _wrapped([f"h1 … h{len(seen.functions)}: {seen.sketch}, seed {seen.seed}: {what}, from 0{dots}"])
+    return [*lines, *_left_out(seen)]
+
+
+def _row_columns(seen: Explanation, *, start: bool = False) -> list[_Column]:
+    """Number and shingle of the rows; a number alone where it is the shingle. ``start``: with a line before them."""
+    blank = [""] if start else []
+    heads = ("", "row") if start else ("row",)
+    numbers = _Column(heads, [*(["start"] if start else []), *(str(row.number) for row in seen.rows)])
+    if all(str(row.number) == row.shingle for row in seen.rows):
+        return [numbers]
+    names = _Column((*heads[:-1], "shingle"), [*blank, *(shown(row.shingle) for row in seen.rows)], left=True)
+    return [numbers, names]
+
+
+def _left_out(seen: Explanation) -> list[str]:
+    more = len(seen.functions) - MOST_FUNCTIONS
+    return (
+        [f"  the first {MOST_FUNCTIONS} of {len(seen.functions)} functions; as_dict() and --json have all"]
+        if more > 0
+        else []
+    )
+
+
+def _steps(seen: Explanation) -> list[str]:
+    if not seen.rows:
+        return []
+    groups = []
+    start: tuple[Value, ...] = (None,) * len(seen.documents)
+    for slot, function in enumerate(seen.functions[:MOST_FUNCTIONS]):
+        states = [start, *(step.signature[slot] for step in seen.steps)]
+        groups.append(
+            [
+                _Column((function.name if i == 0 else "", document.name), [_value(state[i]) for state in states])
+                for i, document in enumerate(seen.documents)
+            ]
+        )
+    return [
+        "Signatures, row by row: a row lowers the slots of the documents that have it to its own place",
+        *_table(_row_columns(seen, start=True), groups),
+        *_left_out(seen),
+    ]
+
+
+def _signature(seen: Explanation) -> list[str]:
+    lead = [_Column(("", "slot"), [slot.function for slot in seen.signature], left=True)]
+    values = [
+        [_Column(("value" if i == 0 else "", document.name), [_value(slot.values[i]) for slot in seen.signature])]
+        for i, document in enumerate(seen.documents)
+    ]
+    kept = [
+        [
+            _Column(
+                ("of shingle" if i == 0 else "", document.name),
+                ["" if slot.shingles[i] is None else shown(str(slot.shingles[i])) for slot in seen.signature],
+                left=True,
+            )
+        ]
+        for i, document in enumerate(seen.documents)
+    ]
+    return ["Signatures", *_table(lead, values + kept)]
+
+
+def _bands(seen: Explanation) -> list[str]:
+    bands, buckets = seen.bands, seen.buckets
+    unused = len(seen.functions) - bands.slots
+    lines = [
+        f"Bands: {bands.bands} of {_counted(bands.rows, 'row')}"
+        + (f"; the last {_counted(unused, 'slot')} in none" if unused else "")
+    ]
+    alone = sum(len(bucket.documents) == 1 for bucket in buckets)
+    if len(buckets) > MOST_BUCKETS and alone:
+        buckets = tuple(bucket for bucket in buckets if len(bucket.documents) > 1)
+        lines[0] += f"; {_counted(alone, 'bucket')} with one document left out"
+    if not buckets:
+        return [*lines, "  no bucket"]
+    columns = [
+        _Column(("band",), [str(bucket.band) for bucket in buckets]),
+        _Column(("slots",), [_slots(bucket.band, bands.rows) for bucket in buckets], left=True),
+        _Column(("bucket",), [" ".join(map(_value, bucket.key)) for bucket in buckets], left=True),
+        _Column(("documents",), [" ".join(bucket.documents) for bucket in buckets], left=True),
+    ]
+    return [*lines, *_table(columns[:1], [[column] for column in columns[1:]])]
+
+
+def _slots(band: int, rows: int) -> str:
+    first, last = (band - 1) * rows + 1, band * rows
+    return f"h{first}" if rows == 1 else f"h{first}–h{last}"
+
+
+def _pairs(seen: Explanation) -> list[str]:
+    if not seen.pairs:
+        return []
+    pairs = seen.pairs
+    columns = [
+        _Column(("", "pair"), [f"{pair.left} {pair.right}" for pair in pairs], left=True),
+        _Column(("exact", "shared"), [f"{pair.shared}/{pair.union}" for pair in pairs]),
+        _Column(("", "J"), [f"{pair.similarity:.4f}" for pair in pairs]),
+        _Column(("estimated", "slots"), [f"{pair.agreeing}/{pair.compared}" for pair in pairs]),
+        _Column(("", "J"), [f"{pair.estimate:.4f}" for pair in pairs]),
+        _Column(("", "P(candidate)"), [f"{pair.probability:.5f}" for pair in pairs]),
+        _Column(("", "candidate"), [_candidate(pair) for pair in pairs], left=True),
+    ]
+    names = ", ".join(f"{pair.left}–{pair.right}" for pair in seen.candidates) or "none"
+    return [
+        "Pairs: the share of equal slots beside the share of common shingles",
+        *_table(columns[:1], [[column] for column in columns[1:]]),
+        *_filled([names], "  candidates: "),
+    ]
+
+
+def _candidate(pair: Pair) -> str:
+    if not pair.is_candidate:
+        return "no"
+    many = "s" if len(pair.bands) > 1 else ""
+    more = " …" if len(pair.bands) > 5 else ""
+    return f"yes, band{many} {' '.join(map(str, pair.bands[:5]))}{more}"
+
+
+def _curve(seen: Explanation) -> list[str]:
+    b, r = seen.bands.bands, seen.bands.rows
+    lead = [_Column(("J",), ["P"], left=True)]
+    groups = [[_Column((f"{s:.1f}",), [f"{p:.5f}"])] for s, p in seen.curve]
+    return [f"S-curve: P(candidate) = 1 − (1 − J^{r})^{b}", *_table(lead, groups)]
+
+
+def _table(lead: Sequence[_Column], groups: Sequence[Sequence[_Column]]) -> list[str]:
+    """Lines of a table; groups of columns that do not fit go into further blocks, each with the leading columns."""
+    taken = 2 + sum(column.width + 2 for column in lead)
+    blocks: list[list[_Column]] = [[]]
+    room = WIDTH - taken
+    for group in groups:
+        need = sum(column.width + 2 for column in group)
+        if blocks[-1] and need > room:
+            blocks.append([])
+            room = WIDTH - taken
+        blocks[-1] += group
+        room -= need
+    lines: list[str] = []
+    for block in blocks:
+        if lines:
+            lines.append("")
+        by_line = zip(*(column.lines() for column in (*lead, *block)), strict=True)
+        lines += [f"  {'  '.join(cells)}".rstrip() for cells in by_line]
+    return lines
+
+
+def _value(value: Value, empty: str = EMPTY) -> str:
+    return empty if value is None else str(value)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _wrapped(texts: Iterable[str]) -> list[str]:
+    return [line for text in texts for line in _filled(text.split(" "), "  ")]
+
+
+def _filled(words: Iterable[str], head: str) -> list[str]:
+    """Words after a head, wrapped; the lines that follow begin below the first word."""
+    room = max(20, WIDTH - _cells(head))
+    lines = textwrap.wrap(" ".join(words), room, break_long_words=False, break_on_hyphens=False) or [""]
+    return [(head + lines[0]).rstrip(), *(" " * _cells(head) + line for line in lines[1:])]
+
+
+def _cells(text: str) -> int:
+    """Places that a terminal takes for a text: two for a wide character, none for a combining one."""
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _padded(text: str, width: int, *, left: bool) -> str:
+    blank = " " * (width - _cells(text))
+    return text + blank if left else blank + text

@@ -1,0 +1,124 @@
+"""What each further band of a search brings: its candidates once more, band by band."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from neardup.engine.banding.buckets import pair_members
+from neardup.engine.observe import Observer
+from neardup.engine.reading.collection import Collection
+from neardup.engine.run import Search
+from neardup.stages import bands as band_stage
+from neardup.tasks.figures.curves import BandCounts
+from neardup.types import F64, I64
+
+__all__ = ["Banding", "Sampled", "count_bands"]
+
+SAMPLED = 1_000_000
+"""Candidates whose similarity is looked at, about; more are sampled by their content."""
+PIECE = 1 << 14
+"""Rows of buckets whose signatures are looked at together."""
+ROW_BYTES = 56
+"""Memory for each row that is being grouped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """Candidates that passed the estimate filter, or a sample of them."""
+
+    left: I64
+    right: I64
+    share: float
+    """Of the candidates that are in the sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class Banding:
+    """What the bands of a search gave."""
+
+    counts: BandCounts
+    candidates: Sampled
+    hot: int
+    """Documents in buckets above the crowd limit, counted in each band; their pairs are in no count."""
+
+
+def count_bands(search: Search, observer: Observer) -> Banding:
+    """Run the bands of a finished search once more and count what each of them meets first.
+
+    Memory: 56 bytes for each row of a part of a band, the pairs of one piece of its buckets, and the sample.
+    """
+    collection, spec = search.collection, search.collection.spec
+    share = min(1.0, SAMPLED / max(1, search.tally.checked))
+    bands = spec.bands.bands
+    met, passed = np.zeros(bands, dtype=np.int64), np.zeros(bands, dtype=np.int64)
+    kept: list[tuple[I64, I64]] = []
+    hot = 0
+    everyone = np.full(len(collection), -1, dtype=np.int32)
+    observer.stage("counting band by band", bands, "bands")
+    for band in range(bands):
+        for members, starts, over in _pieces(search, band):
+            hot += over
+            for left, right, number in pair_members(collection, members, starts, everyone, band=band):
+                met[band] += number
+                passed[band] += left.size
+                chosen = _sample(collection, left, right, share)
+                kept.append((left[chosen], right[chosen]))
+        observer.advance(1)
+    true, expected = _true_pairs(search)
+    counts = BandCounts(np.cumsum(met), np.cumsum(passed), np.cumsum(true), expected)
+    left, right = (np.concatenate(side) for side in zip(*kept, strict=True))
+    return Banding(counts, Sampled(left, right, share), hot)
+
+
+def _pieces(search: Search, band: int) -> Iterator[tuple[I64, I64, int]]:
+    """Buckets of a band in pieces (members, starts), and the documents in hot ones met on the way."""
+    collection = search.collection
+    fit = max(1, collection.space.budget.share(0.2) // ROW_BYTES)
+    parts = min(band_stage.PARTS, -(-len(collection) // fit))
+    for part in range(max(1, parts)):
+        keys, rows = collection.scan_keys(band, search.weight, part, max(1, parts))
+        found = band_stage.group(keys, rows, search.weight, limit=collection.spec.crowd)
+        over = sum(int(search.weight[members].sum()) for members in found.hot)
+        begin, last = 0, found.starts.size - 1
+        while begin < last:
+            room = found.starts[begin] + PIECE
+            end = max(begin + 1, int(np.searchsorted(found.starts, room, side="right")) - 1)
+            first = int(found.starts[begin])
+            yield found.members[first : int(found.starts[end])], found.starts[begin : end + 1] - first, over
+            begin, over = end, 0
+        if over:
+            yield rows[:0], np.zeros(1, dtype=np.int64), over
+
+
+def _sample(collection: Collection, left: I64, right: I64, share: float) -> I64:
+    """Which pairs are in the sample: by the texts' hashes, so that the order of the input is nothing to it."""
+    if share >= 1.0 or left.size == 0:
+        return np.arange(left.size)
+    prints = collection.prints
+    mixed = prints.take(left)[:, 0] + prints.take(right)[:, 0]
+    chosen: I64 = np.flatnonzero(mixed < np.uint64(share * 2.0**64))
+    return chosen
+
+
+def _true_pairs(search: Search) -> tuple[I64, F64]:
+    """Verified pairs by the band that met them first, and how many of them the first b bands were to meet.
+
+    A pair of similarity s is met by b bands with P_b(s), and is here because all B met it: so P_b(s) / P_B(s).
+    """
+    spec, collection = search.collection.spec, search.collection
+    shape = spec.bands
+    true, expected = np.zeros(shape.bands, dtype=np.int64), np.zeros(shape.bands)
+    for pairs in search.pairs.pieces():
+        rows, place = np.unique(np.concatenate((pairs.left, pairs.right)), return_inverse=True)
+        values = collection.values.take(rows)
+        first, _ = band_stage.first_bands(values, place[: len(pairs)], place[len(pairs) :], shape)
+        met = (first >= 0) & (first < shape.bands)  # the star of a crowd may have members that share no band
+        true += np.bincount(first[met], minlength=shape.bands)
+        miss = 1.0 - pairs.similarity[met] ** shape.rows
+        whole = 1.0 - miss**shape.bands
+        for b in range(shape.bands):
+            expected[b] += float(((1.0 - miss ** (b + 1)) / whole).sum())
+    return true, expected

@@ -1,0 +1,170 @@
+"""Histograms of what a search found: similarities of its pairs, sizes of its clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from neardup.params import CONTAINMENT
+from neardup.tasks.figures.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    About,
+    counted,
+    drawn,
+    mark_threshold,
+    note_inside,
+    percent,
+    plain_log,
+    sheet,
+)
+from neardup.types import F64, I64
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["ClusterSizes", "SimilarityBins", "draw_clusters", "draw_found", "draw_similarities"]
+
+HEADROOM = 0.28
+"""Share of the frame over the highest bar, for the legend."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarityBins:
+    """Pairs of documents by exact similarity; those of similarity 1 apart, for they would dwarf the rest."""
+
+    edges: F64
+    """float64[bins + 1], rising; a pair at an edge is in the bin above it. The last edge is 1."""
+    found: I64
+    """int64[bins]: pairs below 1 that were found."""
+    identical: int
+    """Pairs at 1: exact copies, and texts of the same shingles."""
+    dropped: F64 | None = None
+    """float64[bins]: candidates below the threshold, which the exact check dropped; None: not looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSizes:
+    """Clusters by their number of documents."""
+
+    sizes: I64
+    """int64[m], rising, at least 2."""
+    clusters: I64
+    """int64[m]: clusters of each size."""
+
+
+@drawn
+def draw_similarities(bins: SimilarityBins, about: About) -> Figure:
+    """The histogram of pair similarities."""
+    near, total = int(bins.found.sum()), int(bins.found.sum()) + bins.identical
+    title = (
+        f"{counted(total, 'pair')} found: {near:,} below similarity 1, {bins.identical:,} at 1"
+        if total
+        else "No pair found"
+    )
+    figure, (main, side) = sheet(title, about, columns=2, height=4.8, width_ratios=(9, 1))
+    _draw_similarities(main, side, bins, about)
+    return figure
+
+
+@drawn
+def draw_clusters(sizes: ClusterSizes, about: About) -> Figure:
+    """The histogram of cluster sizes, both axes logarithmic."""
+    figure, (axes,) = sheet(_cluster_title(sizes), about, height=4.8)
+    _draw_clusters(axes, sizes)
+    return figure
+
+
+@drawn
+def draw_found(bins: SimilarityBins, sizes: ClusterSizes, about: About) -> Figure:
+    """Both histograms on one sheet: what a search found."""
+    total = int(bins.found.sum()) + bins.identical
+    title = f"{counted(total, 'pair')} and {counted(int(sizes.clusters.sum()), 'cluster')} found"
+    figure, (main, side, left, right) = sheet(title, about, rows=2, columns=2, height=8.2, width_ratios=(9, 1))
+    grid = left.get_gridspec()
+    assert grid is not None
+    left.remove()
+    right.remove()
+    below = figure.add_subplot(grid[1, :])
+    main.set_title("Similarity of the pairs", pad=18)
+    below.set_title(_cluster_title(sizes))
+    _draw_similarities(main, side, bins, about)
+    _draw_clusters(below, sizes)
+    return figure
+
+
+def _draw_similarities(main: Axes, side: Axes, bins: SimilarityBins, about: About) -> None:
+    low, width = bins.edges[:-1], np.diff(bins.edges)
+    if bins.dropped is not None:
+        look: dict[str, Any] = {
+            "facecolor": "white",
+            "edgecolor": ORANGE,
+            "hatch": "////",
+            "linewidth": 0.8 * (bins.dropped > 0),
+        }
+        main.bar(low, bins.dropped, width, align="edge", label="candidates that the exact check dropped", **look)
+    main.bar(low, bins.found, width, align="edge", color=BLUE, edgecolor="white", linewidth=0.6, label="pairs found")
+    mark_threshold(main, about.spec.threshold)
+    drawn_bars = np.concatenate((bins.found, [] if bins.dropped is None else bins.dropped))
+    some = drawn_bars[drawn_bars > 0]
+    name = "pairs of documents"
+    if some.size and some.max() > 100 * np.median(some):
+        main.set_yscale("log")
+        main.set_ylim(0.7, float(some.max()) * (float(some.max()) / 0.7) ** HEADROOM)
+        plain_log(main, "y")
+        name += " (logarithmic)"
+    else:
+        main.set_ylim(0, max(1.0, (1 + HEADROOM) * float(some.max(initial=0))))
+        main.yaxis.set_major_formatter(lambda number, _: f"{number:,.6g}")
+    main.set_ylabel(name)
+    main.set_xlim(bins.edges[0], 1.0)
+    measure = "containment" if about.spec.measure == CONTAINMENT else "Jaccard similarity"
+    main.set_xlabel(f"exact {measure} of a pair, in bins of {width[0]:.2g}")
+    if not some.size:
+        note_inside(main, "no pair below similarity 1")
+    elif bins.dropped is not None:
+        main.legend(loc="upper left")
+    side.bar([0], [bins.identical], 0.6, facecolor=GREEN, edgecolor=BLACK, hatch="..", linewidth=0.6)
+    side.annotate(
+        f"{bins.identical:,}", (0, bins.identical), xytext=(0, 3), textcoords="offset points", ha="center", fontsize=9
+    )
+    side.set(xlim=(-0.6, 0.6), ylim=(0, max(1.12 * bins.identical, 1)), xticks=[0], xticklabels=["1.0"], yticks=[])
+    side.spines["left"].set_visible(False)
+    side.set_xlabel("identical\n(own scale)")
+
+
+def _cluster_title(sizes: ClusterSizes) -> str:
+    total = int(sizes.clusters.sum())
+    if total == 0:
+        return "No cluster of two documents or more"
+    twos, largest = int(sizes.clusters[sizes.sizes == 2].sum()), int(sizes.sizes[-1])
+    return f"{counted(total, 'cluster')}: {percent(twos / total)} of two documents, the largest of {largest:,}"
+
+
+def _draw_clusters(axes: Axes, sizes: ClusterSizes) -> None:
+    axes.set_xlabel("documents in the cluster")
+    axes.set_ylabel("clusters of that size")
+    if sizes.sizes.size == 0:
+        note_inside(axes, "none")
+        return
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(1.7, max(12.0, 2.2 * float(sizes.sizes[-1])))
+    axes.set_ylim(0.7, max(12.0, 1.6 * float(sizes.clusters.max())))
+    axes.vlines(sizes.sizes, 0.7, sizes.clusters, color=BLUE, linewidth=1.0, alpha=0.55)
+    axes.plot(sizes.sizes, sizes.clusters, "o", color=BLUE, markeredgecolor="white", markeredgewidth=0.5, zorder=3)
+    plain_log(axes, "xy")
+    last = float(sizes.sizes[-1])
+    axes.annotate(
+        f"{last:,.0f} documents",
+        (last, float(sizes.clusters[-1])),
+        xytext=(8, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=9,
+    )

@@ -1,0 +1,277 @@
+"""All figures of a run, one after the other, and the ones that other commands draw beside their work."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from neardup import tuning
+from neardup.engine import run as pipeline
+from neardup.engine.run import Search
+from neardup.errors import InputError, OutputError, did_you_mean
+from neardup.outputs.atomic import AtomicFiles, check_target, output_error
+from neardup.params import Bands, Spec
+from neardup.session import Finding, Run
+from neardup.tasks.audit.audit import audit_search
+from neardup.tasks.audit.outcome import Audit
+from neardup.tasks.figures import curves, evenness, histograms, scaling
+from neardup.tasks.figures import found as found_data
+from neardup.tasks.figures.bands import Banding, count_bands
+from neardup.tasks.figures.curves import RecallBins
+from neardup.tasks.figures.hashes import hash_bins
+from neardup.tasks.figures.histograms import SimilarityBins
+from neardup.tasks.figures.style import FORMATS, About, counted, save
+from neardup.tasks.figures.timing import MOST_BYTES, SECONDS, measure
+from neardup.types import F64
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "FIGURES",
+    "check_formats",
+    "check_names",
+    "draw",
+    "make_folder",
+    "plot_audit",
+    "plot_finding",
+    "plot_spec",
+    "write",
+]
+
+BELOW = 0.3
+"""How far below the threshold the histogram of similarities begins, where candidates are there to be seen."""
+
+
+@dataclass(slots=True)
+class _Work:
+    """What the figures of a run are made from; what several need is made once."""
+
+    run: Run
+    search: Search
+    about: About
+    banding: Banding | None = None
+    finding: Finding | None = None
+
+    def bands(self) -> Banding:
+        """The bands once more."""
+        if self.banding is None:
+            self.banding = count_bands(self.search, self.run.observer)
+        return self.banding
+
+    def result(self) -> Finding:
+        """Pairs and clusters of all rows."""
+        if self.finding is None:
+            self.finding = Finding(self.run, pipeline.find(self.search, rule="star"), "star")
+        return self.finding
+
+
+def draw(run: Run, names: Sequence[str] = ()) -> Iterator[tuple[str, Figure]]:
+    """Search a collection and draw its figures: (name, figure), each as soon as it is there.
+
+    Args:
+        run: set up and entered.
+        names: of FIGURES; all when there are none.
+    """
+    search = run.search()
+    about = About(run.spec, len(search.collection), ", ".join(run.reader.sources))
+    work = _Work(run, search, about)
+    for name, make in FIGURES.items():
+        if not names or name in names:
+            yield name, make(work)
+
+
+def write(run: Run, folder: Path, *, names: Sequence[str], formats: Sequence[str]) -> Iterator[str]:
+    """Draw figures into a folder and tell the name of each file once it is complete.
+
+    Args:
+        run: set up and entered.
+        folder: as ``make_folder`` gave it.
+        names: of FIGURES; all when there are none.
+        formats: of the files.
+    """
+    for name, figure in draw(run, names):
+        for suffix in formats:
+            path = folder / f"{name}.{suffix}"
+            save(figure, path)
+            yield os.fspath(path)
+
+
+def check_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of figures, as given.
+
+    Raises:
+        InputError: there is no such figure.
+    """
+    return _known(names, tuple(FIGURES), "only")
+
+
+def check_formats(formats: Sequence[str]) -> tuple[str, ...]:
+    """Formats of figures, each once, as given.
+
+    Raises:
+        InputError: there is no such format, or none is given.
+    """
+    if not formats:
+        raise InputError(f"formats is empty. Give one or more of {', '.join(FORMATS)}.")
+    return _known(formats, FORMATS, "formats")
+
+
+def _known(values: Sequence[str], known: tuple[str, ...], field: str) -> tuple[str, ...]:
+    for value in values:
+        if value not in known:
+            raise InputError(f"{field} has {value!r}; known are {', '.join(known)}.{did_you_mean(str(value), known)}")
+    return tuple(dict.fromkeys(values))
+
+
+def make_folder(path: str | os.PathLike[str]) -> Path:
+    """The folder for figures, made when it is not there; told before hours of work what could not be written.
+
+    Raises:
+        OutputError: it cannot be made or written to.
+    """
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError as exc:
+        raise OutputError(f"cannot write figures to {folder}: it is a file. Give the name of a folder.") from exc
+    except OSError as exc:
+        raise output_error(folder, exc) from exc
+    check_target(folder / "figure")
+    return folder
+
+
+def plot_spec(spec: Spec, target: str | os.PathLike[str], *, about: About | None = None) -> None:
+    """The S-curves of a spec, beside those of other bands, to a file: ``neardup plan --plot``."""
+    save(curves.draw_s_curves(about or About(spec), _others(spec)), target)
+
+
+def plot_finding(finding: Finding, run: Run, target: str | os.PathLike[str], files: AtomicFiles | None = None) -> None:
+    """What was found on one sheet, to a file: ``neardup find --plot``. Reads the pairs and the clusters once more.
+
+    The file gets its name at once, or with the other outputs in ``files``.
+    """
+    about = About(run.spec, len(run.ledger.places), ", ".join(run.reader.sources), found_data.crowd_note(finding))
+    edges = found_data.similarity_edges(run.spec.threshold)
+    bins = found_data.similarity_bins(finding.pairs(), edges)
+    save(histograms.draw_found(bins, found_data.cluster_sizes(finding.clusters()), about), target, files)
+
+
+def plot_audit(audit: Audit, run: Run, target: str | os.PathLike[str], files: AtomicFiles | None = None) -> None:
+    """Recall by similarity, to a file: ``neardup audit --plot``; its name as for ``plot_finding``."""
+    save(_recall_of(audit, About(run.spec, audit.documents, ", ".join(run.reader.sources))), target, files)
+
+
+def _recall_of(audit: Audit, about: About) -> Figure:
+    columns = {
+        name: np.array([getattr(each, name) for each in audit.bins]) for name in ("low", "high", "pairs", "found")
+    }
+    bins = RecallBins(
+        low=columns["low"].astype(np.float64),
+        high=columns["high"].astype(np.float64),
+        true=columns["pairs"].astype(np.int64),
+        found=columns["found"].astype(np.int64),
+        lower=np.array([each.recall_low for each in audit.bins]),
+        upper=np.array([each.recall_high for each in audit.bins]),
+        overall=(audit.recall_low, audit.recall_high),
+    )
+    note = (
+        f"All true pairs of {counted(audit.sampled, 'document')}, drawn by the hash of the text from "
+        f"{audit.documents:,} distinct ones; pairs are of distinct texts. Promise {audit.verdict}."
+    )
+    return curves.draw_recall(bins, replace(about, note=note))
+
+
+def _recall(work: _Work) -> Figure:
+    return _recall_of(audit_search(work.run, work.search), work.about)
+
+
+def _others(spec: Spec) -> dict[str, Bands]:
+    """Bands to compare with: by rules of the literature for the same slots, and with fewer rows."""
+    found = {
+        f"rule {rule}": tuning.choose_bands(spec.threshold, slots=spec.slots, rule=rule) for rule in ("log", "divisor")
+    }
+    for rows in (spec.bands.rows - 2, spec.bands.rows + 2):
+        if 1 <= rows <= spec.slots:
+            found[f"{'fewer' if rows < spec.bands.rows else 'more'} rows"] = Bands(spec.slots // rows, rows)
+    return found
+
+
+def _s_curves(work: _Work) -> Figure:
+    return curves.draw_s_curves(work.about, _others(work.run.spec))
+
+
+def _bands(work: _Work) -> Figure:
+    banding = work.bands()
+    note = (
+        f"Buckets of more than {work.run.spec.crowd:,} documents ({banding.hot:,} documents, counted in each band) are "
+        "compared with leaders only; their pairs are in no curve."
+        if banding.hot
+        else ""
+    )
+    return curves.draw_bands(banding.counts, replace(work.about, note=note))
+
+
+def _similarities(work: _Work) -> Figure:
+    spec = work.run.spec
+    edges = found_data.similarity_edges(spec.threshold, max(0.0, spec.threshold - BELOW))
+    dropped, share = _dropped(work, edges)
+    bins: SimilarityBins = found_data.similarity_bins(work.result().pairs(), edges, dropped)
+    notes = [found_data.crowd_note(work.result())]
+    notes.append(
+        "Below t only the candidates that the bands and the estimate filter let through are seen, not all pairs there "
+        f"are{'' if share >= 1 else f'; estimated from a sample of {100 * share:.2g} %'}."
+    )
+    return histograms.draw_similarities(bins, replace(work.about, note=" ".join(filter(None, notes))))
+
+
+def _dropped(work: _Work, edges: F64) -> tuple[F64, float]:
+    """Candidates below the threshold in bins, in pairs of documents, and the share of candidates looked at."""
+    candidates, search = work.bands().candidates, work.search
+    similarity = search.check(candidates.left, candidates.right, 0.0)
+    low = similarity < work.run.spec.threshold
+    weight = search.weight.astype(np.float64)
+    counts = weight[candidates.left[low]] * weight[candidates.right[low]] / candidates.share
+    return found_data.fold(similarity[low], edges, counts), candidates.share
+
+
+def _clusters(work: _Work) -> Figure:
+    return histograms.draw_clusters(found_data.cluster_sizes(work.result().clusters()), work.about)
+
+
+def _hashes(work: _Work) -> Figure:
+    bins = hash_bins(work.search.collection, work.search.weight)
+    note = (
+        f"{counted(int(bins[0].counts.sum()), 'distinct shingle')} of documents chosen by the hash of their text. In "
+        "grey: where 99.7 % of the bins lie by chance. χ²/df is about 1 by chance; p is the chance of one so large."
+    )
+    return evenness.draw_evenness(bins, replace(work.about, note=note))
+
+
+def _scaling(work: _Work) -> Figure:
+    collection = work.search.collection
+    timings, is_capped = measure(collection, threads=work.run.threads, observer=work.run.observer)
+    cap = f"Parts end at {MOST_BYTES / 1e6:.0f} MB of text. " if is_capped else ""
+    note = (
+        f"{cap}Parts of the collection chosen by the hash of the text, each run in a process of its own with "
+        f"{counted(work.run.threads, 'thread')}, kernels loaded before the clock starts. A curve ends where its next "
+        f"run would take it past {SECONDS:.0f} s."
+    )
+    return scaling.draw_scaling(timings, replace(work.about, note=note))
+
+
+FIGURES: dict[str, Callable[[_Work], Figure]] = {
+    "s-curves": _s_curves,
+    "recall": _recall,
+    "bands": _bands,
+    "similarities": _similarities,
+    "clusters": _clusters,
+    "hashes": _hashes,
+    "scaling": _scaling,
+}
+"""Name of each figure, and what draws it."""

@@ -1,0 +1,292 @@
+"""What all figures share: colours and marks, the frame of a sheet with its foot, and saving to a file.
+
+Colours are those of M. Okabe and K. Ito (2008), which people with any kind of colour vision tell apart; each comes
+with a line style, a marker or a hatch of its own, so that a print in grey can be read too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import math
+import os
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from neardup._version import __version__
+from neardup.errors import InputError, MissingDependency, did_you_mean
+from neardup.outputs.atomic import AtomicFiles
+from neardup.params import CONTAINMENT, Spec
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "BLACK",
+    "BLUE",
+    "FORMATS",
+    "GREEN",
+    "GREY",
+    "ORANGE",
+    "PURPLE",
+    "RED",
+    "About",
+    "add_title",
+    "check_matplotlib",
+    "check_suffix",
+    "counted",
+    "drawn",
+    "legend_above",
+    "mark_threshold",
+    "note_inside",
+    "percent",
+    "plain_log",
+    "save",
+    "sheet",
+]
+
+FORMATS = ("png", "svg", "pdf")
+
+BLACK, GREY = "#000000", "#767676"
+BLUE, RED, GREEN, ORANGE, PURPLE = "#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7"
+
+WIDTH = 8.0
+"""Inches of a sheet; text of 10 points is 17 pixels high where a sheet is 1000 pixels wide."""
+DPI = 200
+_TITLE_LETTERS, _FOOT_LETTERS = 76, 122
+_FOOT_LINE = 0.165
+"""Inches of a line of the foot."""
+
+_RC: dict[str, Any] = {
+    "font.family": ["DejaVu Sans"],
+    "font.size": 10,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 10,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "legend.fontsize": 9,
+    "legend.framealpha": 0.92,
+    "legend.edgecolor": "none",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 5.5,
+    "hatch.linewidth": 0.7,
+    "text.parse_math": False,  # a dollar sign in the name of a file is one
+    "svg.hashsalt": "neardup",
+    "svg.fonttype": "path",  # the same everywhere, whatever fonts the reader has
+    "pdf.fonttype": 42,
+    "savefig.dpi": DPI,
+}
+
+_METADATA: dict[str, dict[str, str | None]] = {
+    "png": {"Software": f"neardup {__version__}"},
+    "svg": {"Creator": f"neardup {__version__}", "Date": None},
+    "pdf": {"Creator": f"neardup {__version__}", "CreationDate": None},
+}
+"""No dates: the same figure is the same file."""
+
+Arguments = ParamSpec("Arguments")
+Drawn = TypeVar("Drawn")
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a figure was drawn from; it stands at the foot of the sheet."""
+
+    spec: Spec
+    documents: int | None = None
+    source: str | None = None
+    """The inputs as the user named them."""
+    note: str = ""
+    """What the reader must know to read the figure right: caps, samples, what was left out."""
+
+    def lines(self) -> list[str]:
+        """The foot, line by line."""
+        spec = self.spec
+        what = [] if self.documents is None else [counted(self.documents, "document")]
+        if self.source is not None:
+            what.append(_drawable(self.source if len(self.source) <= 60 else "…" + self.source[-59:]))
+        exact = "containment join" if spec.measure == CONTAINMENT else "exact join"
+        search = exact if spec.exact else f"sketch {spec.sketch} of {spec.slots} slots, bands {spec.bands}"
+        how = (
+            f"neardup {__version__}, spec {spec.id}: t = {spec.threshold:g}, shingle {spec.shingle}, normalize "
+            f"{spec.normalize}, {search}, seed {spec.seed}"
+        )
+        parts = [self.note, " in ".join(what), how]
+        return [line for part in parts if part for line in textwrap.wrap(part, _FOOT_LETTERS)]
+
+
+def check_matplotlib() -> None:
+    """Raise unless figures can be drawn.
+
+    Raises:
+        MissingDependency: matplotlib is not installed.
+    """
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as exc:
+        raise MissingDependency("figures need matplotlib: pip install 'neardup[plot]'") from exc
+
+
+def drawn(draw: Callable[Arguments, Drawn]) -> Callable[Arguments, Drawn]:
+    """Make a function draw in our style, whatever the user's settings of matplotlib are, and leave those alone."""
+
+    @functools.wraps(draw)
+    def in_style(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Drawn:
+        check_matplotlib()
+        import matplotlib
+
+        with matplotlib.rc_context():
+            matplotlib.rcdefaults()
+            settings: Any = matplotlib.rcParams  # the type that matplotlib gives it changes with its version
+            settings.update(_RC)
+            return draw(*args, **kwargs)
+
+    return in_style
+
+
+def check_suffix(target: str | os.PathLike[str]) -> str:
+    """The format that the name of a figure asks for.
+
+    Raises:
+        InputError: it is none that can be drawn.
+    """
+    suffix = Path(target).suffix.lower().removeprefix(".")
+    if suffix not in FORMATS:
+        raise InputError(
+            f"the figure is to go to {os.fspath(target)}, and figures are png, svg or pdf. Give a name that ends in "
+            f".png, .svg or .pdf.{did_you_mean(suffix, FORMATS)}"
+        )
+    return suffix
+
+
+@drawn
+def save(figure: Figure, target: str | os.PathLike[str], files: AtomicFiles | None = None) -> None:
+    """Write a figure as its name asks, whole or not at all; the same figure gives the same bytes.
+
+    It gets its name at once, or with the other outputs in ``files``.
+
+    Raises:
+        InputError: no such format.
+        OutputError: the file cannot be written.
+    """
+    suffix = check_suffix(target)
+    _freeze(figure)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=suffix, metadata=_METADATA[suffix])
+    with AtomicFiles() if files is None else contextlib.nullcontext(files) as held:
+        held.open(Path(target)).write(buffer.getbuffer())
+
+
+def _freeze(figure: Figure) -> None:
+    """Settle where everything stands, for all formats.
+
+    Each format measures text in its own way, and a layout begins with the one before, so the second file would depend
+    on the first. The solver of layouts is right to the last digits only: they change from run to run and go.
+    """
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        left, bottom, width, height = (round(side, 6) for side in axes.get_position().bounds)
+        axes.set_position((left, bottom, width, height))
+    for text in figure.texts:
+        x, y = text.get_position()
+        text.set_position((round(x, 6), round(y, 6)))
+
+
+def sheet(
+    title: str, about: About, *, rows: int = 1, columns: int = 1, height: float = 5.0, **grid: Any
+) -> tuple[Figure, list[Axes]]:
+    """A sheet with a title above, the foot below, and axes between, row by row."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, **grid)
+    lines = about.lines()
+    foot = (0.12 + _FOOT_LINE * len(lines)) / height
+    engine: Any = figure.get_layout_engine()
+    engine.set(rect=(0.006, foot, 0.985, 1 - foot - 0.01), h_pad=0.06, w_pad=0.06)
+    figure.text(0.012, 0.06 / height, "\n".join(lines), fontsize=7.5, color="#555555", va="bottom", linespacing=1.3)
+    add_title(figure, title)
+    return figure, list(axes.flat)
+
+
+def add_title(figure: Figure, title: str) -> None:
+    """Say at the top of a sheet what is seen on it."""
+    wrapped = "\n".join(textwrap.wrap(title, _TITLE_LETTERS))
+    figure.suptitle(wrapped, x=0.012, ha="left", fontsize=12, fontweight="bold")
+
+
+def mark_threshold(axes: Axes, threshold: float, *, label: str = "t") -> None:
+    """A dashed line at the threshold, with its value above the frame."""
+    axes.axvline(threshold, color=BLACK, linestyle=(0, (5, 3)), linewidth=1.1, zorder=1.5)
+    axes.annotate(
+        f"{label} = {threshold:g}",
+        (threshold, 1.0),
+        xycoords=("data", "axes fraction"),
+        xytext=(0, 3),
+        textcoords="offset points",
+        ha="center",
+        va="bottom",
+        fontsize=9,
+    )
+
+
+def note_inside(axes: Axes, text: str, *, at: tuple[float, float] = (0.5, 0.5), **options: Any) -> None:
+    """A remark inside the frame, on white."""
+    box: dict[str, Any] = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": "none", "alpha": 0.9}
+    place: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9, **options}
+    axes.text(*at, text, transform=axes.transAxes, bbox=box, **place)
+
+
+def legend_above(axes: Axes, *, columns: int, side: str = "left") -> None:
+    """The legend in a row over the frame, where no curve runs beneath it."""
+    place: dict[str, Any] = {"loc": f"lower {side}", "bbox_to_anchor": (-0.008 if side == "left" else 1.008, 1.0)}
+    axes.legend(ncols=columns, columnspacing=1.6, handlelength=2.6, borderaxespad=0.2, **place)
+
+
+def plain_log(axes: Axes, which: str) -> None:
+    """Numbers in full (1,000) on a logarithmic axis, at powers of ten and, where those are few, between them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    for name in which:
+        axis = axes.xaxis if name == "x" else axes.yaxis
+        low, high = axes.get_xlim() if name == "x" else axes.get_ylim()
+        decades = math.log10(high / low)
+        subs = (1.0, 2.0, 5.0) if decades < 3.2 else (1.0,)
+        axis.set_major_locator(LogLocator(subs=subs, numticks=12))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        axis.set_minor_formatter(NullFormatter())
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 pair``, ``1,234 pairs``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def percent(share: float) -> str:
+    """A share in per cent, never rounded to all or to nothing when it is not."""
+    text = f"{100 * share:.1f} %"
+    if share < 1 and text == "100.0 %":
+        return "> 99.9 %"
+    return "< 0.1 %" if share > 0 and text == "0.0 %" else text
+
+
+def _drawable(text: str) -> str:
+    """``text`` with what the font has no sign for replaced by a box."""
+    from matplotlib import font_manager
+
+    known = font_manager.get_font(font_manager.findfont("DejaVu Sans")).get_charmap()
+    return "".join(char if ord(char) in known and char.isprintable() else "□" for char in text)

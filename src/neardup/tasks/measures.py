@@ -1,0 +1,161 @@
+"""The parts for people who want the parts: shingles, exact similarities, signatures and their estimates."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from neardup import tuning
+from neardup.engine.observe import Silent
+from neardup.engine.reading.collect import collect
+from neardup.engine.space import Budget, Space
+from neardup.errors import InputError, SpecMismatch
+from neardup.inputs.names.ledger import Ledger
+from neardup.inputs.reader import open_inputs
+from neardup.params import (
+    DEFAULT_NORMALIZE,
+    DEFAULT_SEED,
+    DEFAULT_SHINGLE,
+    DEFAULT_SKETCH,
+    Normalize,
+    Shingle,
+    check_slots,
+)
+from neardup.stages import shingle as shingle_stage
+from neardup.stages import sketch as sketch_stage
+from neardup.stages import text as text_stage
+from neardup.types import Signatures
+
+__all__ = ["SketchSet", "estimate", "jaccard", "shingle", "sketch"]
+
+
+def shingle(
+    text: str, shingle: str | Shingle = DEFAULT_SHINGLE, *, normalize: str | Normalize = DEFAULT_NORMALIZE
+) -> list[str]:
+    """Distinct shingles of a text in order of first appearance; words are joined by one space.
+
+    >>> shingle("Nadal", "char:2")
+    ['Na', 'ad', 'da', 'al']
+    """
+    normal = text_stage.normalize_text(text, Normalize.parse(normalize))
+    return shingle_stage.shingles(normal, Shingle.parse(shingle))
+
+
+def jaccard(
+    a: str | Iterable[Hashable],
+    b: str | Iterable[Hashable],
+    shingle: str | Shingle = DEFAULT_SHINGLE,
+    *,
+    normalize: str | Normalize = DEFAULT_NORMALIZE,
+) -> float:
+    """Exact Jaccard similarity of two texts on their shingles, or of two sets as they are.
+
+    Two empty ones are alike (1.0).
+
+    Raises:
+        InputError: one is a text and the other is not.
+
+    >>> jaccard("Nadal", "Nadia", "char:2") == 2 / 6
+    True
+    >>> jaccard({"I", "love", "chocolate"}, {"I", "love", "chocolate", "and", "pizza", "white"})
+    0.5
+    """
+    if isinstance(a, str) != isinstance(b, str):
+        raise InputError(f"jaccard of {type(a).__name__} and {type(b).__name__}. Give two texts or two sets.")
+    if isinstance(a, str) and isinstance(b, str):
+        kind = Shingle.parse(shingle)
+        plain = Normalize.parse(normalize)
+        first = set(shingle_stage.shingles(text_stage.normalize_text(a, plain), kind))
+        second = set(shingle_stage.shingles(text_stage.normalize_text(b, plain), kind))
+        return _jaccard_sets(first, second)
+    return _jaccard_sets(set(a), set(b))
+
+
+def _jaccard_sets(a: set[Any], b: set[Any]) -> float:
+    common = len(a & b)
+    return common / (len(a) + len(b) - common) if a or b else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class SketchSet:
+    """Signatures and the settings that made them."""
+
+    signatures: Signatures
+    shingle: Shingle
+    normalize: Normalize
+    sketch: str
+    seed: int
+
+    def __len__(self) -> int:
+        return len(self.signatures)
+
+    def estimate(self, i: int, other: SketchSet, j: int) -> float:
+        """Estimated Jaccard similarity of document i here and j of another set made alike.
+
+        Raises:
+            SpecMismatch: the two were made with different settings; the message says which.
+        """
+        for name in ("shingle", "normalize", "sketch", "seed"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine != theirs:
+                raise SpecMismatch(
+                    f"signatures differ in {name} ({mine} and {theirs}). Sketch one side again with the other's."
+                )
+        if self.signatures.slots != other.signatures.slots:
+            raise SpecMismatch(
+                f"signatures differ in slots ({self.signatures.slots} and {other.signatures.slots}). "
+                "Sketch one side again with the other's."
+            )
+        return sketch_stage.estimate(self.signatures.values[i], other.signatures.values[j])
+
+
+def sketch(
+    texts: Any,
+    *,
+    shingle: str | Shingle = DEFAULT_SHINGLE,
+    normalize: str | Normalize = DEFAULT_NORMALIZE,
+    sketch: str = DEFAULT_SKETCH,
+    slots: int = tuning.DEFAULT_SLOTS,
+    seed: int = DEFAULT_SEED,
+) -> SketchSet:
+    """MinHash signatures of texts: anything that ``find`` takes as input.
+
+    Returns:
+        SketchSet whose ``signatures.values`` is uint32[documents, slots].
+
+    Raises:
+        InputError: an option is out of range, or a document cannot be read.
+
+    >>> s = sketch(["a rose is a rose", "a rose is a rose is a rose"], shingle="word:2")
+    >>> s.signatures.values.shape
+    (2, 128)
+    """
+    spec = tuning.make_spec(
+        shingle=shingle, normalize=normalize, sketch=sketch, slots=check_slots(slots), bands="1x1", seed=seed
+    )
+    reader = open_inputs(texts, item=spec.shingle.kind == "item")
+    ledger = Ledger()
+    collection = collect(
+        reader.tasks(),
+        spec,
+        total_bytes=reader.total_bytes,
+        threads=1,
+        ledger=ledger,
+        observer=Silent(),
+        space=Space(Budget(1 << 62, 1 << 62), None, {}),
+    )
+    if ledger.faults:  # a document that cannot be read; its row would be missing, and nothing would tell
+        raise InputError(f"{ledger.faults[0]} Leave it out: each document has a row of signatures.")
+    values = collection.resident
+    assert values is not None
+    return SketchSet(Signatures(values), spec.shingle, spec.normalize, spec.sketch, seed)
+
+
+def estimate(a: Any, b: Any) -> float:
+    """Estimated Jaccard similarity of two signatures: the share of positions in which they agree.
+
+    >>> estimate([2, 1, 2, 1], [2, 1, 4, 1])
+    0.75
+    """
+    return sketch_stage.estimate(a, b)

@@ -1,0 +1,193 @@
+"""How alike the texts of a sample are: how many pairs agree in how many slots of their signatures.
+
+The slots of a sketch are exchangeable: given that a pair agrees in M of S slots, any M of them are as likely as any
+others. So the number of pairs that agree in M slots, for each M, is all that a prediction for another banding of up to
+S slots needs, and no similarity has to be known exactly (``tuning.costs`` does the sums).
+
+Pairs come from two sources. Pairs drawn at random show the mass of dissimilar pairs; among a billion pairs they would
+miss the few that are alike, so these come from generous bands on the sample, each pair with the inverse of its
+probability of being met by them (Horvitz, Thompson 1952), which given M is known, not estimated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.engine.threads import in_order
+from neardup.params import Bands
+from neardup.stages import bands as band_stage
+from neardup.tasks.plan.chances import band_chances
+from neardup.types import F64, I32, I64, U32
+
+__all__ = ["Census", "Crowded", "documents_with_partner", "find_crowds", "take_census"]
+
+Flags = NDArray[np.bool_]
+
+RANDOM_PAIRS = 600_000
+"""Pairs that are drawn at random; where there are no more than that, all of them are looked at."""
+MOST_MET = 1_000_000
+"""Pairs that the bands may meet, about."""
+BANDS = 64
+FEWEST_ROWS, MOST_ROWS = 3, 12
+FEW_BANDS = 16
+"""Bands where very many texts are alike: each would meet them all."""
+LEAST_CHANCE = 0.05
+"""A pair that the bands meet less often is left to the random ones."""
+STEP = 1 << 14
+"""Random pairs looked at together."""
+MOST_CROWDS = 100
+"""Crowds that are told apart in a sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """Pairs of a sample, and for how many pairs of the sample each stands."""
+
+    slots: int
+    left: I64
+    right: I64
+    """Places in the sample, ``left < right``."""
+    matches: I64
+    """Slots in which the two agree."""
+    weight: F64
+    """Their sum is the number of pairs of the sample, about."""
+    near_texts: int
+    """Texts among which similar pairs were looked for: all of the sample, or fewer where too many are alike."""
+
+
+def take_census(values: U32, *, threads: int) -> Census:
+    """The census of a sample by its signatures.
+
+    The same for any number of threads, and for any order of the collection: the sample is in the order of its hashes.
+
+    Args:
+        values: uint32[m, slots].
+        threads: how many.
+
+    Memory: 50 bytes for each of up to three million pairs.
+    """
+    m, slots = values.shape
+    total = m * (m - 1) // 2
+    if total <= RANDOM_PAIRS:
+        left, right = np.triu_indices(m, 1)
+        matches = _agreeing(values, left, right, threads)
+        return Census(slots, left, right, matches, np.ones(left.size), m)
+    left, right = _random_pairs(m)
+    matches = _agreeing(values, left, right, threads)
+    weight = np.full(left.size, total / left.size)
+    seen: F64 = np.bincount(matches, weight, minlength=slots + 1).astype(np.float64)
+    bands, texts = _generous(seen, m, slots)
+    chance = band_chances(slots, bands)
+    # below the cut a pair is met by too few bands, or more often by chance
+    cut = int(np.argmax(chance >= max(LEAST_CHANCE, left.size / total)))
+    low = matches < cut
+    near_left, near_right = _met(values[:texts], bands, cut, threads)
+    near = _agreeing(values, near_left, near_right, threads)
+    near_weight = total / (texts * (texts - 1) / 2) / chance[near]
+    return Census(
+        slots,
+        np.concatenate((left[low], near_left)),
+        np.concatenate((right[low], near_right)),
+        np.concatenate((matches[low], near)),
+        np.concatenate((weight[low], near_weight)),
+        texts,
+    )
+
+
+def _random_pairs(m: int) -> tuple[I64, I64]:
+    draw = np.random.Generator(np.random.PCG64(m))
+    left = draw.integers(0, m, size=RANDOM_PAIRS)
+    right = (left + draw.integers(1, m, size=RANDOM_PAIRS)) % m
+    return np.minimum(left, right), np.maximum(left, right)
+
+
+def _agreeing(values: U32, left: I64, right: I64, threads: int) -> I64:
+    """Slots in which each pair agrees."""
+    whole = Bands(1, values.shape[1])
+
+    def look(first: int) -> I64:
+        part = slice(first, first + STEP)
+        return band_stage.first_bands(values, left[part], right[part], whole)[1]
+
+    found = list(in_order(look, range(0, left.size, STEP), threads=threads))
+    return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+
+
+def _generous(seen: F64, m: int, slots: int) -> tuple[Bands, int]:
+    """Bands of as few rows as meet not too many pairs, and the texts to use them on: fewer than all if need be."""
+    for rows in range(FEWEST_ROWS, MOST_ROWS + 1):
+        bands = Bands(min(BANDS, slots // rows), rows)
+        met = float(seen @ band_chances(slots, bands))
+        if met <= MOST_MET:
+            return bands, m
+    return Bands(FEW_BANDS, MOST_ROWS), max(2, int(m * (MOST_MET / met) ** 0.5))
+
+
+def _met(values: U32, bands: Bands, cut: int, threads: int) -> tuple[I64, I64]:
+    """Pairs that share a bucket and agree in ``cut`` slots, each once."""
+    n = values.shape[0]
+    rows, weight = np.arange(n), np.ones(n, dtype=np.int32)
+    none: I32 = np.full(n, -1, dtype=np.int32)
+
+    def one(band: int) -> list[tuple[I64, I64, int]]:
+        found = band_stage.band_buckets(values, rows, weight, band, bands, limit=n)
+        return list(band_stage.pair_up(found, values, none, band=band, rows=bands.rows, min_matches=cut))
+
+    found = [piece for pieces in in_order(one, range(bands.bands), threads=threads) for piece in pieces]
+    return np.concatenate([each[0] for each in found]), np.concatenate([each[1] for each in found])
+
+
+@dataclass(frozen=True, slots=True)
+class Crowded:
+    """Groups of a collection that a run will list as stars, as far as a sample shows them."""
+
+    inside: Flags
+    """bool[pairs of the census]: both texts stand in one crowd."""
+    crowds: int
+    texts: int
+    """Texts of the sample in crowds, leaders included."""
+    documents: int
+    """Documents that have these texts."""
+
+
+def find_crowds(census: Census, weight: I64, *, least: float, scale: float, limit: int) -> Crowded:
+    """Texts with more than ``limit`` documents near to them, greedily, the one with the most first.
+
+    Args:
+        census: of the sample.
+        weight: int64[m], documents that have each text.
+        least: slots in which a pair at the threshold agrees.
+        scale: texts of the collection for each of those among which pairs were looked for.
+        limit: documents of a crowd.
+    """
+    near = np.flatnonzero(census.matches >= least)
+    left, right = census.left[near], census.right[near]
+    crowd = np.full(weight.size, -1, dtype=np.int64)
+    for number in range(MOST_CROWDS):
+        free = (crowd[left] < 0) & (crowd[right] < 0)
+        a, b = left[free], right[free]
+        load = np.bincount(a, weight[b], minlength=weight.size) + np.bincount(b, weight[a], minlength=weight.size)
+        lead = int(np.argmax(load)) if load.size else 0
+        if not load.size or load[lead] * scale + weight[lead] <= limit:
+            break
+        crowd[lead] = crowd[b[a == lead]] = crowd[a[b == lead]] = number
+    inside = (crowd[census.left] >= 0) & (crowd[census.left] == crowd[census.right])
+    members = crowd >= 0
+    return Crowded(inside, int(crowd.max(initial=-1)) + 1, int(members.sum()), int(weight[members].sum()))
+
+
+def documents_with_partner(left: I64, right: I64, *, share: float) -> float:
+    """How many texts of a collection have a partner, from the pairs seen in a sample that is ``share`` of it.
+
+    A text with D partners has share x D of them in the sample, about. How many texts of that kind have none there, and
+    are not seen, follows from how many have one and how many two (Zelterman 1988).
+    """
+    _, degree = np.unique(np.concatenate((left, right)), return_counts=True)
+    one, two = int(np.count_nonzero(degree == 1)), int(np.count_nonzero(degree == 2))
+    if share >= 1 or not degree.size:
+        return float(degree.size)
+    partners = max(share, 2 * two / one if one else np.inf)
+    return float(degree.size / share / -np.expm1(-partners))

@@ -1,0 +1,338 @@
+"""What a run will cost, as pure functions of what was measured: counts, seconds, memory, disk.
+
+Here: the figures that a prediction needs (``Profile``, ``Speeds``, ``JoinTrial``), the prediction for a banding
+(``predict``) and for the exact join (``predict_exact``). Measuring is in ``tasks.plan.profile``, ``census`` and
+``speeds``; which settings are compared is for ``neardup.tasks.plan`` to say. Seconds are those of a machine that does
+nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from neardup.params import Bands
+from neardup.tasks.plan.chances import pass_chances
+from neardup.types import F64
+
+__all__ = ["Estimate", "JoinTrial", "Profile", "Range", "Room", "Setting", "Speeds", "predict", "predict_exact"]
+
+# Seconds on the machine of benchmarks/RESULTS.md, from runs that plan_check.py compares with predictions; elsewhere
+# they are multiplied by the pace. What depends on the texts is measured on the sample instead.
+PROGRAM_BYTES = 215_000_000
+"""Resident memory of a run over a hundred documents."""
+START_SECONDS = 0.7
+"""Interpreter, libraries, loading of compiled kernels: a run over a hundred documents takes as long."""
+COPY_SECONDS = 0.35e-6
+"""Finding exact copies, a document."""
+COMPARE_SECONDS, SLOT_SECONDS = 60e-9, 0.12e-9
+"""Meeting a candidate and comparing two signatures, and each slot of them."""
+PAIR_SECONDS = 1.5e-6
+"""Laying out a pair that is checked, and fetching its sets."""
+MERGE_SECONDS = 1.6e-9
+"""Counting what two sets share, a shingle of both."""
+CLUSTER_SECONDS = 0.5e-6
+"""Clusters, a document with a pair or a pair."""
+WRITE_SECONDS = 0.7e-6
+"""Spelling a pair out and writing it."""
+NAME_SECONDS = 0.3e-6
+"""Looking for repeated ids, a document."""
+TOUCH_SECONDS = 0.45e-9
+"""Memory that is used for the first time, a byte: most of it is the system's work."""
+SPOOL_SECONDS = 1.5e-9
+"""A byte that goes to a file of the workdir and is read again."""
+MET_SECONDS = 40e-9
+"""A pair that the exact join meets."""
+
+DOCUMENT_BYTES, PAIRED_BYTES = 24, 110
+"""Memory for each document, and for each that has a pair, while clusters are made."""
+COLUMN_BYTES = 40
+"""For each document beside text, signature and id: counts, hash of the text, where it lies."""
+GROUP_BYTES = 56
+"""For each row of a band that is grouped, in every thread."""
+CANDIDATE_BYTES = 24
+"""For each candidate that waits to be checked."""
+SHINGLE_BYTES = 8
+CHUNK_SHINGLES = 8_000_000
+"""Shingles of the sets that a thread holds while pairs are checked."""
+BLOCK_BYTES = 12 << 20
+"""For each block of documents that is being read."""
+RESULT_BYTES = 40
+"""For each pair that is found."""
+HELD_BYTES = 100 << 20
+"""Cells of shingles that the exact join holds at most before they are counted; each takes four bytes."""
+SET_BYTES, PREFIX_BYTES = 8, 20
+"""In the exact join, for each shingle of a document that is left, and for each of its prefix."""
+LARGER_TABLE = 2.0
+"""Most that counting a shingle slows down from the table of a trial to one that no cache holds."""
+MODEL_ERROR = 1.15
+"""Factor by which a prediction may be off for other reasons than the size of the sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A figure and between what it may lie, two standard errors to each side."""
+
+    expected: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A collection in numbers. Pairs are those of distinct texts, those inside crowds left out."""
+
+    documents: int
+    distinct: int
+    bytes: int
+    """Of normalised text."""
+    id_bytes: int
+    copies: int
+    copy_pairs: int
+    shingles: int
+    """Of all distinct texts, with repeats."""
+    slots: int
+    """Of the signatures that were compared."""
+    pairs: F64
+    """float64[slots + 1]: pairs that agree in so many slots."""
+    squares: F64
+    """float64[slots + 1]: the squares of the weights of the sampled pairs, summed, from which errors follow."""
+    pair_shingles: F64
+    """float64[slots + 1]: the shingles of both documents, summed over these pairs."""
+    partnered: F64
+    """float64[slots + 1]: texts that have a partner in at least so many slots."""
+    scale: float
+    """Pairs of the collection for each near pair of the sample."""
+    document_pairs: float
+    """Pairs of documents at the threshold or above, copies spelled out, pairs inside crowds left out."""
+    crowds: int
+    crowd_texts: float
+    crowd_documents: float
+
+
+@dataclass(frozen=True, slots=True)
+class Speeds:
+    """CPU seconds of one thread."""
+
+    read: float
+    """A byte of text: reading, normalising, hashing."""
+    enter: float
+    """A document: taking note of its id."""
+    sketch: Mapping[int, tuple[float, float]]
+    """By slots: a byte of text, and a text."""
+    key: float
+    """A slot of a band key."""
+    group: float
+    """A row of a band."""
+    build: float
+    """A shingle of a set that is built."""
+    pace: float = 1.0
+    """How many times as long as on the machine of the constants a small fixed job takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinTrial:
+    """An exact join of a part of the sample."""
+
+    texts: int
+    shingles: int
+    alive_texts: int
+    """Texts that could have a partner among these."""
+    alive_shingles: int
+    met: int
+    sift_seconds: float
+    """Counting shingles, dropping texts."""
+    build_seconds: float
+    probe_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One way to run."""
+
+    slots: int
+    bands: Bands
+    min_matches: int
+    recall: float
+    """For a pair at the threshold, the estimate filter included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a run may use."""
+
+    program: int
+    """Bytes of the program itself."""
+    work: int
+    """Bytes for data."""
+    threads: int
+
+    @property
+    def store(self) -> int:
+        """Bytes of documents and signatures that stay in memory."""
+        return int(0.4 * self.work)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a run will come to."""
+
+    candidates: Range
+    checked: Range
+    pairs: Range
+    """That are reported: copies spelled out, crowds as stars."""
+    seconds: Mapping[str, float]
+    """By stage; ``start`` is what the program takes before it reads anything."""
+    memory: int
+    """Peak of the process, bytes."""
+    disk: int
+    """Bytes of the workdir; 0 when everything fits into memory."""
+
+    @property
+    def total_seconds(self) -> float:
+        """All stages."""
+        return sum(self.seconds.values())
+
+
+def predict(profile: Profile, speeds: Speeds, setting: Setting, *, threshold: float, room: Room) -> Estimate:
+    """What a run with bands will cost."""
+    met, passed = pass_chances(profile.slots, setting.slots, setting.bands, setting.min_matches)
+    stars = profile.crowd_texts
+    candidates = _range(profile, met, stars)
+    checked = _range(profile, passed, stars)
+    # texts whose sets are built: those with a partner that the filter passes, as a rule
+    cut = int(np.argmax(passed >= 0.5)) if passed.max() >= 0.5 else profile.slots
+    involved = min(float(profile.distinct), float(profile.partnered[cut]) + stars)
+    near = float(profile.pairs @ passed)
+    size = float(profile.pair_shingles @ passed) / near / 2 if near > 0 else profile.shingles / max(profile.distinct, 1)
+    pairs = _found(profile, threshold)
+    rows = profile.distinct * setting.bands.bands
+    per_byte, per_text = speeds.sketch[setting.slots]
+    store = _store(profile, setting.slots)
+    disk = _disk(profile, setting, store) if store > room.store else 0
+    pace, threads = speeds.pace, room.threads
+    comparing = candidates.expected * (COMPARE_SECONDS + SLOT_SECONDS * setting.slots) * pace
+    merging = float((profile.pair_shingles * _merged(profile.slots, threshold)) @ passed) + stars * 2 * size
+    seconds = {
+        "start": START_SECONDS * pace,
+        "read": ((speeds.read + per_byte) * profile.bytes + per_text * profile.documents) / threads
+        + speeds.enter * profile.documents
+        + TOUCH_SECONDS * pace * store,
+        "copies": COPY_SECONDS * pace * profile.documents,
+        "candidates": (rows * (speeds.group + speeds.key * setting.bands.rows) + comparing) / threads,
+        "check": (involved * size * speeds.build + merging * MERGE_SECONDS * pace) / threads
+        + checked.expected * PAIR_SECONDS * pace,
+        "cluster": (involved + profile.copies + checked.expected) * CLUSTER_SECONDS * pace,
+        "write": (pairs.expected * WRITE_SECONDS + profile.documents * NAME_SECONDS) * pace,
+    }
+    if disk:
+        seconds["spool"] = SPOOL_SECONDS * pace * disk
+    checking = room.threads * SHINGLE_BYTES * min(CHUNK_SHINGLES, involved * size)
+    grouping = profile.distinct * GROUP_BYTES * min(room.threads, setting.bands.bands)
+    waiting = CANDIDATE_BYTES * checked.expected
+    paired = involved + profile.copies
+    clusters = DOCUMENT_BYTES * profile.documents + PAIRED_BYTES * paired + RESULT_BYTES * pairs.expected
+    memory = _memory(profile, room, store, disk, max(grouping + waiting, checking + waiting, clusters))
+    return Estimate(candidates, checked, pairs, seconds, memory, disk)
+
+
+def _merged(slots: int, threshold: float) -> F64:
+    """Share of two sets that is looked at until their overlap is out of reach, by matching slots.
+
+    Of two sets of one size a share (1 - s) / (1 + s) of each is not in the other; (1 - t) / (1 + t) may be.
+    """
+    similarity = np.arange(slots + 1) / slots
+    spare, lacking = (1 - threshold) / (1 + threshold), (1 - similarity) / (1 + similarity)
+    share: F64 = np.where(lacking > spare, spare / np.maximum(lacking, 1e-12), 1.0)
+    return share
+
+
+def _range(profile: Profile, chance: F64, stars: float) -> Range:
+    """Pairs that a chance by matching slots leaves, and two standard errors of the sampling."""
+    expected = float(profile.pairs @ chance)
+    error = 2 * math.sqrt(float(profile.squares @ (chance * chance)) + expected)
+    # none seen in the sample: up to three could be there (the rule of three)
+    high = max(expected + error, 3 * profile.scale if profile.scale > 1 else 0.0)
+    return Range(expected + stars, max(0.0, expected - error) / MODEL_ERROR + stars, high * MODEL_ERROR + stars)
+
+
+def _found(profile: Profile, threshold: float) -> Range:
+    """Pairs of documents that will be reported."""
+    chance = (np.arange(profile.slots + 1) >= threshold * profile.slots).astype(np.float64)
+    texts = _range(profile, chance, 0.0)
+    copies = profile.document_pairs / texts.expected if texts.expected else 1.0
+    fixed = profile.copy_pairs + profile.crowd_documents
+    return Range(profile.document_pairs + fixed, texts.low * copies + fixed, texts.high * copies + fixed)
+
+
+def _store(profile: Profile, slots: int) -> int:
+    """Bytes of documents, signatures and ids."""
+    return profile.bytes + profile.id_bytes + (COLUMN_BYTES + 4 * slots) * profile.documents
+
+
+def _disk(profile: Profile, setting: Setting, store: int) -> int:
+    """Bytes of files, as a run predicts them for itself: keys of the bands too, and a tenth for pairs."""
+    return int(1.1 * (store + 8 * setting.bands.bands * profile.documents))
+
+
+def _memory(profile: Profile, room: Room, store: int, disk: int, stage: float) -> int:
+    """Peak: program, what is held all along, and the largest stage, which keeps to its share where work is on disk."""
+    if disk:
+        held = DOCUMENT_BYTES * profile.documents + profile.id_bytes
+        return int(room.program + held + min(stage + store, 0.4 * room.work))
+    reading = BLOCK_BYTES * (room.threads + 2)
+    return int(room.program + store + max(stage, reading))
+
+
+def predict_exact(
+    profile: Profile, speeds: Speeds, trials: Sequence[JoinTrial], *, threshold: float, room: Room
+) -> Estimate:
+    """What the exact join will cost, from joins of parts of the sample.
+
+    A part of the texts that could have a partner, and the pairs that share a rare shingle, grow with the collection:
+    the share from trial to trial by a fixed amount for each doubling, the pairs by a power between 1 and 2.
+    """
+    last = trials[-1]
+    before = trials[-2] if len(trials) > 1 else last
+    doublings = math.log2(last.texts / before.texts) if last.texts > before.texts else 1.0
+    more = max(0.0, math.log2(max(1.0, profile.distinct / last.texts)))
+
+    def grown(now: float, then: float) -> float:
+        return min(1.0, now + max(0.0, now - then) / doublings * more)
+
+    alive = grown(last.alive_shingles / max(last.shingles, 1), before.alive_shingles / max(before.shingles, 1))
+    texts = grown(last.alive_texts / last.texts, before.alive_texts / before.texts) * profile.distinct
+    power = math.log2(max(1, last.met) / max(1, before.met)) / doublings
+    met = last.met * 2 ** (more * min(2.0, max(1.0, power)))
+    left = alive * profile.shingles
+    pairs = _found(profile, threshold)
+    pace, threads = speeds.pace, room.threads
+    a_met = last.probe_seconds / last.met if last.met > 10_000 else MET_SECONDS * pace
+    store = profile.bytes + profile.id_bytes + (COLUMN_BYTES + 4) * profile.documents
+    disk = int(1.1 * store) if store > room.store else 0
+    # the least sketch there is stands for counting shingles
+    per_byte, _ = speeds.sketch[min(speeds.sketch)]
+    a_sift, then = (each.sift_seconds / max(each.shingles, 1) for each in (last, before))
+    sift = min(LARGER_TABLE * a_sift, a_sift + max(0.0, a_sift - then) / doublings * more) * profile.shingles
+    build = last.build_seconds / last.alive_shingles if last.alive_shingles else 2 * speeds.build
+    seconds = {
+        "start": START_SECONDS * pace,
+        "read": (speeds.read + per_byte) * profile.bytes / threads
+        + speeds.enter * profile.documents
+        + TOUCH_SECONDS * pace * store,
+        "copies": COPY_SECONDS * pace * profile.documents,
+        "join": (sift * (1 + alive) + build * left + a_met * met) / threads,
+        "cluster": (texts + profile.copies) * CLUSTER_SECONDS * pace,
+        "write": (pairs.expected * WRITE_SECONDS + profile.documents * NAME_SECONDS) * pace,
+    }
+    if disk:
+        seconds["spool"] = SPOOL_SECONDS * pace * disk
+    cells = min(2 ** profile.shingles.bit_length(), 0.33 * room.work)
+    counting = min(HELD_BYTES, 4 * profile.shingles)
+    joining = min(left * (SET_BYTES + PREFIX_BYTES * (1 - threshold)), 0.55 * room.work)
+    stage = cells + max(counting, joining)
+    counted = Range(met, met / 2, met * 2)
+    return Estimate(counted, counted, pairs, seconds, _memory(profile, room, store, disk, stage), disk)

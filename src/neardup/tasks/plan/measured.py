@@ -1,0 +1,186 @@
+"""A collection measured: the survey, the census of its sample and the speeds, put together for predictions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from neardup.engine.observe import Observer
+from neardup.engine.space import Budget
+from neardup.inputs.names.ledger import Ledger
+from neardup.inputs.reader import Reader
+from neardup.params import Spec
+from neardup.passed import PassedOver
+from neardup.stages.shingle import Hasher
+from neardup.tasks.plan.census import Census, documents_with_partner, find_crowds, take_census
+from neardup.tasks.plan.costs import (
+    PROGRAM_BYTES,
+    Estimate,
+    JoinTrial,
+    Profile,
+    Range,
+    Room,
+    Setting,
+    Speeds,
+    predict,
+    predict_exact,
+)
+from neardup.tasks.plan.plan import Collected
+from neardup.tasks.plan.profile import Sample, Survey, survey
+from neardup.tasks.plan.speeds import measure_speeds, sketch_sample, try_join
+from neardup.types import F64, I64
+
+__all__ = ["Measured"]
+
+CENSUS_SLOTS = 512
+SAMPLE_BYTES, SAMPLE_TEXTS = 48 << 20, 40_000
+JOIN_BYTES = 4 << 20
+"""Text on which the exact join is tried."""
+QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
+BINS = 20
+"""Of the histogram of similarities."""
+LEAST_NEAR = 0.3
+"""Similarity below which a pair matters only by its probability of becoming a candidate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was measured, ready for predictions."""
+
+    survey: Survey
+    sample: Sample
+    spec: Spec
+    profile: Profile
+    speeds: Speeds
+    trials: list[JoinTrial]
+    room: Room
+
+    @classmethod
+    def of(
+        cls, reader: Reader, spec: Spec, lengths: set[int], budget: Budget, threads: int, observer: Observer
+    ) -> Measured:
+        """Read everything, then measure a sample for signatures of these lengths, within the budget."""
+        observer.stage("read", reader.total_bytes, "bytes")
+        found, sample = survey(
+            reader.tasks(),
+            spec,
+            threads=threads,
+            ledger=Ledger(),
+            observer=observer,
+            most_bytes=min(SAMPLE_BYTES, budget.share(0.1)),
+            most_texts=min(SAMPLE_TEXTS, budget.share(0.2) // (4 * CENSUS_SLOTS)),
+        )
+        observer.stage("sample", None, "texts")
+        hasher = Hasher(spec.shingle, spec.seed)
+        values, counts = sketch_sample(sample, hasher, slots=max(CENSUS_SLOTS, *lengths))
+        profile = _profile(found, sample, counts, take_census(values, threads=threads), spec)
+        speeds = measure_speeds(
+            sample,
+            values,
+            counts,
+            hasher,
+            spec,
+            slots=sorted(lengths),
+            read=found.read_seconds / max(found.bytes, 1),
+            enter=found.enter_seconds / max(found.documents, 1),
+        )
+        trials = try_join(sample, counts, hasher, spec.threshold, most=min(JOIN_BYTES, budget.share(0.03)))
+        return cls(found, sample, spec, profile, speeds, trials, Room(PROGRAM_BYTES, budget.work, threads))
+
+    def predict(self, setting: Setting) -> Estimate:
+        return predict(self.profile, self.speeds, setting, threshold=self.spec.threshold, room=self.room)
+
+    @property
+    def exact(self) -> Estimate | None:
+        if not self.trials:
+            return None
+        return predict_exact(self.profile, self.speeds, self.trials, threshold=self.spec.threshold, room=self.room)
+
+    def collected(self, passed_over: tuple[PassedOver, ...]) -> Collected:
+        found, profile = self.survey, self.profile
+        places = [min(found.documents - 1, int(q * found.documents)) for q in QUANTILES] if found.documents else []
+        return Collected(
+            documents=found.documents,
+            bytes=found.read_bytes,
+            bad=found.bad,
+            distinct=found.distinct,
+            exact_copies=found.copies,
+            sizes={f"{q:g}": int(found.sizes[place]) for q, place in zip(QUANTILES, places, strict=False)},
+            sampled=len(self.sample),
+            sampled_bytes=self.sample.documents.nbytes,
+            similarity=_histogram(profile),
+            crowds=profile.crowds,
+            crowd_documents=round(profile.crowd_documents),
+            blank=found.blank,
+            passed_over=passed_over,
+        )
+
+
+def _histogram(profile: Profile) -> tuple[Range, ...]:
+    place = np.minimum(np.arange(profile.slots + 1) * BINS // profile.slots, BINS - 1)
+    pairs = np.bincount(place, profile.pairs, minlength=BINS)
+    error = 2 * np.sqrt(np.bincount(place, profile.squares, minlength=BINS))
+    return tuple(
+        Range(float(count), max(0.0, float(count - off)), float(count + off))
+        for count, off in zip(pairs, error, strict=True)
+    )
+
+
+def _profile(found: Survey, sample: Sample, counts: I64, census: Census, spec: Spec) -> Profile:
+    """The collection in numbers, from those of its sample."""
+    m, n = len(sample), found.distinct
+    larger = n / m if m else 1.0
+    scale = n * (n - 1) / (m * (m - 1)) if m > 1 else 1.0
+    near = n / census.near_texts if census.near_texts else 1.0
+    least = spec.threshold * census.slots
+    crowded = find_crowds(census, sample.weight, least=least, scale=near, limit=spec.crowd)
+    free = ~crowded.inside
+    left, right, matches = census.left[free], census.right[free], census.matches[free]
+    weight = census.weight[free] * scale
+
+    def sums(of: F64) -> F64:
+        return np.bincount(matches, of, minlength=census.slots + 1).astype(np.float64)
+
+    similar = matches >= least
+    copies = sample.weight[left[similar]] * sample.weight[right[similar]]
+    document_pairs = float((weight[similar] * (1 if spec.collapse_exact else copies)).sum())
+    return Profile(
+        documents=found.documents,
+        distinct=n,
+        bytes=found.bytes,
+        id_bytes=found.id_bytes,
+        copies=found.copies,
+        copy_pairs=0 if spec.collapse_exact else found.copy_pairs,
+        shingles=int(counts.sum() * found.bytes / max(int(sample.weight @ np.diff(sample.documents.offsets)), 1)),
+        slots=census.slots,
+        pairs=sums(weight),
+        squares=sums(weight * weight) * _clustering(left, right, matches, weight, census.slots) * (1 - 1 / larger),
+        pair_shingles=sums(weight * (counts[left] + counts[right])),
+        partnered=_partnered(left, right, matches, census.slots, 1 / near),
+        scale=scale if larger > 1 else 1.0,
+        document_pairs=document_pairs,
+        crowds=crowded.crowds,
+        crowd_texts=crowded.texts * near,
+        crowd_documents=crowded.documents * near,
+    )
+
+
+def _clustering(left: I64, right: I64, matches: I64, weight: F64, slots: int) -> float:
+    """How much larger the variance is than if pairs were drawn one by one: texts are drawn, with all their pairs."""
+    near = matches >= slots / 2
+    if not near.any():
+        return 1.0
+    own = weight[near]
+    size = int(max(left.max(), right.max())) + 1
+    of_text = np.bincount(left[near], own, minlength=size) + np.bincount(right[near], own, minlength=size)
+    return max(1.0, float(of_text @ of_text / (2 * (own @ own))))
+
+
+def _partnered(left: I64, right: I64, matches: I64, slots: int, share: float) -> F64:
+    """float64[slots + 1]: texts with a partner in at least so many slots, from a tenth of them on; below as there."""
+    near = matches >= LEAST_NEAR * slots
+    left, right, matches = left[near], right[near], matches[near]
+    grid = np.unique(np.linspace(int(LEAST_NEAR * slots), slots, 15).astype(np.int64))
+    seen = [documents_with_partner(left[at], right[at], share=share) for at in (matches >= least for least in grid)]
+    return np.interp(np.arange(slots + 1), grid, seen)

@@ -1,0 +1,142 @@
+"""What a plan holds: the collection, the chosen setting, the others, and what they cost. Making one is in ``make``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from neardup.params import Bands, Spec
+from neardup.passed import PassedOver
+from neardup.tasks.plan.costs import Estimate, Range
+
+__all__ = ["Collected", "Option", "Plan", "RuleOption", "is_as_fast"]
+
+AS_FAST = 1.05
+"""How many times as long as with bands the exact join may take to count as equal; it misses nothing, after all."""
+
+
+def is_as_fast(exact: Estimate, bands: Estimate) -> bool:
+    """Whether the exact join is predicted to be as fast as a run with bands."""
+    return exact.total_seconds <= AS_FAST * bands.total_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One way to run, and what it costs; ``estimate`` is None where there are no data."""
+
+    slots: int
+    bands: Bands
+    min_matches: int
+    recall: float
+    """Promised for a pair at the threshold, the estimate filter included."""
+    knee: float
+    """(1/b)**(1/r): the similarity near which the S-curve is steepest."""
+    estimate: Estimate | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The option as plain JSON values."""
+        plain = {"slots": self.slots, "bands": str(self.bands), "min_matches": self.min_matches, "recall": self.recall}
+        return {**plain, "knee": self.knee, "estimate": None if self.estimate is None else _plain(self.estimate)}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOption:
+    """What a rule chooses for the slots of the plan."""
+
+    rule: str
+    option: Option
+    false_positive_area: float
+    false_negative_area: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """The rule as plain JSON values."""
+        areas = {"false_positive_area": self.false_positive_area, "false_negative_area": self.false_negative_area}
+        return {"rule": self.rule, **self.option.as_dict(), **areas}
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What the collection is like. Pairs are pairs of distinct texts."""
+
+    documents: int
+    bytes: int
+    """Of text, as read."""
+    bad: int
+    distinct: int
+    """Distinct texts, empty ones left out."""
+    exact_copies: int
+    sizes: Mapping[str, int]
+    """Quantiles of bytes of normalised text, from "0" to "1"."""
+    sampled: int
+    """Distinct texts that were compared with each other."""
+    sampled_bytes: int
+    similarity: tuple[Range, ...]
+    """Pairs in 20 equal bins of similarity from 0 to 1, as estimated by signatures."""
+    crowds: int
+    crowd_documents: int
+    blank: int = 0
+    """Blank lines passed over."""
+    passed_over: tuple[PassedOver, ...] = ()
+    """Files and folders that the inputs hold and that were not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A chosen setting, the others, and what they cost."""
+
+    threshold: float
+    target: float
+    """The recall that was asked for."""
+    spec: Spec
+    """Of the chosen run."""
+    chosen: Option
+    options: tuple[Option, ...]
+    """The cheapest for each number of slots, and what ``find`` takes without being told; with data by rising time."""
+    rules: tuple[RuleOption, ...]
+    collection: Collected | None
+    exact: Estimate | None
+    """The exact join, which misses nothing."""
+    threads: int
+    memory_limit: int
+    seconds: float
+    """That the plan took."""
+
+    @property
+    def recommended(self) -> str:
+        """``exact`` where the exact join is predicted to be as fast as the chosen bands, else ``lsh``."""
+        if self.exact is None or self.chosen.estimate is None:
+            return "lsh"
+        return "exact" if is_as_fast(self.exact, self.chosen.estimate) else "lsh"
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Options of ``find`` and ``dedup`` that make the chosen run."""
+        return {"threshold": self.threshold, "recall": self.target, "slots": self.spec.slots, "bands": self.spec.bands}
+
+    def as_dict(self) -> dict[str, Any]:
+        """The plan as plain JSON values."""
+        return {
+            "threshold": self.threshold,
+            "target": self.target,
+            "collection": None if self.collection is None else asdict(self.collection),
+            "chosen": self.chosen.as_dict(),
+            "options": [option.as_dict() for option in self.options],
+            "rules": [rule.as_dict() for rule in self.rules],
+            "exact": None if self.exact is None else _plain(self.exact),
+            "recommended": self.recommended,
+            "arguments": {**self.arguments, "bands": str(self.spec.bands)},
+            "threads": self.threads,
+            "memory_limit": self.memory_limit,
+            "seconds": self.seconds,
+            "spec": self.spec.as_dict(),
+        }
+
+    def __repr__(self) -> str:
+        estimate = self.chosen.estimate
+        cost = "" if estimate is None else f", about {estimate.total_seconds:.1f} s and {estimate.memory / 1e6:.0f} MB"
+        return f"<neardup.Plan: {self.spec.slots} slots, {self.spec.bands} bands{cost}>"
+
+
+def _plain(estimate: Estimate) -> dict[str, Any]:
+    return {**asdict(estimate), "total_seconds": estimate.total_seconds}

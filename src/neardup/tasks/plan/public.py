@@ -1,0 +1,134 @@
+"""A plan: the cheapest setting for a collection, and what a run over it will cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neardup import tuning
+from neardup.engine.observe import Observer
+from neardup.errors import InputError
+from neardup.inputs.reader import open_inputs
+from neardup.params import (
+    DEFAULT_CROWD,
+    DEFAULT_NORMALIZE,
+    DEFAULT_RECALL,
+    DEFAULT_SEED,
+    DEFAULT_SHINGLE,
+    DEFAULT_SKETCH,
+    DEFAULT_THRESHOLD,
+    DEFAULT_WEIGHTS,
+    Bands,
+    Normalize,
+    Shingle,
+)
+from neardup.session import check_threads
+from neardup.tasks.plan.make import make_plan, make_table
+from neardup.tasks.plan.plan import Plan
+from neardup.tasks.plan.settings import SLOTS
+
+__all__ = ["plan"]
+
+
+def plan(
+    inputs: Any = None,
+    *,
+    threshold: float = DEFAULT_THRESHOLD,
+    recall: float = DEFAULT_RECALL,
+    slots: int | None = None,
+    bands: str | Bands | None = None,
+    rule: str | None = None,
+    weights: tuple[float, float] = DEFAULT_WEIGHTS,
+    shingle: str | Shingle = DEFAULT_SHINGLE,
+    normalize: str | Normalize = DEFAULT_NORMALIZE,
+    sketch: str = DEFAULT_SKETCH,
+    seed: int = DEFAULT_SEED,
+    collapse_exact: bool = False,
+    crowd: int = DEFAULT_CROWD,
+    text: str | None = None,
+    id: str | None = None,
+    glob: str | None = None,
+    encoding: str = "utf-8",
+    boilerplate: str = "keep",
+    on_bad: str = "fail",
+    input_format: str | None = None,
+    threads: int | None = None,
+    block: int | None = None,
+    memory: int | str | None = None,
+    observer: Observer | None = None,
+) -> Plan:
+    """Choose slots and bands, and predict candidates, memory, disk and time before a run.
+
+    With inputs, everything is read once and a sample of the texts is compared; the setting chosen is the one that is
+    predicted to be fastest among those that find a pair at the threshold with ``recall`` at least. Without inputs the
+    plan has the setting of ``find``, and what the rules of the literature would take.
+
+    Args:
+        inputs: as for ``find``, or None.
+        threshold, recall: as for ``find``.
+        slots: only settings of so many slots; 64, 128, 256 and 512 when None.
+        bands: the plan is for these bands, whatever they promise.
+        rule: the plan is for the bands that a rule takes: ``recall``, ``threshold``, ``divisor``, ``log`` or ``area``.
+        weights: of the areas of false positives and false negatives, for the rule ``area``.
+        shingle, normalize, sketch, seed, collapse_exact, crowd: as for ``find``.
+        text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
+        memory: limit of the run that is planned, and of the plan itself.
+        observer: told about progress.
+
+    Returns:
+        Plan with ``chosen``, ``options`` (other settings), ``rules``, ``collection`` (what was seen), ``exact`` (the
+        exact join) and ``arguments`` (for ``find`` and ``dedup``).
+
+    Raises:
+        InputError: an option, a file or a record cannot be used; the message names it and the cure.
+
+    >>> import neardup
+    >>> found = neardup.plan(threshold=0.8, slots=128)
+    >>> str(found.chosen.bands), round(found.chosen.recall, 4)
+    ('21x6', 0.9982)
+    """
+    if rule is not None and bands is not None:
+        raise InputError(f"rule is {rule!r} and bands is {str(bands)!r}. Give one of them.")
+    is_open = rule is None and bands is None
+    if rule is not None:
+        length = slots if slots is not None else tuning.choose_slots(threshold, tuning.recall_for_bands(recall))
+        for_bands = tuning.recall_for_bands(recall)
+        bands = tuning.choose_bands(threshold, slots=length, recall=for_bands, rule=rule, weights=weights)
+        slots = length
+    spec = tuning.make_spec(
+        threshold=threshold,
+        recall=recall,
+        shingle=shingle,
+        normalize=normalize,
+        sketch=sketch,
+        slots=slots,
+        bands=bands,
+        seed=seed,
+        crowd=crowd,
+        collapse_exact=collapse_exact,
+    )
+    workers = check_threads(threads)
+    if inputs is None:
+        return make_table(spec, float(recall), weights=weights)
+    reader = open_inputs(
+        inputs,
+        text=text,
+        id=id,
+        glob=glob,
+        encoding=encoding,
+        boilerplate=boilerplate,
+        on_bad=on_bad,
+        input_format=input_format,
+        item=spec.shingle.kind == "item",
+        block=block,
+    )
+    open_slots = () if not is_open else (spec.slots,) if slots is not None else sorted({*SLOTS, spec.slots})
+    return make_plan(
+        reader,
+        spec,
+        target=float(recall),
+        open_slots=open_slots,
+        weights=weights,
+        threads=workers,
+        memory=memory,
+        observer=observer,
+    )

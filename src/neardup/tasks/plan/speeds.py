@@ -1,0 +1,215 @@
+"""How fast the real kernels are on a sample: sketching, grouping, building sets, and the exact join on parts of it.
+
+CPU time of this thread is measured, so that other programs disturb little. Each kernel runs once before it is timed:
+loading its machine code is a cost of the start, not of the work. What the figures mean for a whole run is for
+``tuning.costs`` to say.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from neardup.params import Bands, Spec
+from neardup.stages import bands as band_stage
+from neardup.stages import join as join_stage
+from neardup.stages import shingle as shingle_stage
+from neardup.stages import sketch as sketch_stage
+from neardup.stages.join import Index, Occurrences, Prefixes, SetBlock
+from neardup.stages.shingle import Hasher
+from neardup.tasks.plan.costs import JoinTrial, Speeds
+from neardup.tasks.plan.profile import Sample
+from neardup.types import I64, U32, Documents
+
+__all__ = ["measure_speeds", "sketch_sample", "try_join"]
+
+PIECE = 3 << 19
+"""Bytes of text on which a kernel is timed."""
+CLASSICAL_WORK = 20_000_000
+"""Shingles times slots on which a classical family is timed: it takes some nanoseconds for each."""
+LONG_TRIAL = 0.5
+"""Seconds of a trial of the exact join after which no larger one is made."""
+PACE_SECONDS = 1.9e-3
+"""What the job that tells the pace takes on the machine of the constants of ``tuning.costs``."""
+WARM = 8
+"""Texts on which a kernel is run before it is timed."""
+
+
+def sketch_sample(sample: Sample, hasher: Hasher, *, slots: int) -> tuple[U32, I64]:
+    """Default signatures of a sample and its shingle counts, whatever family the run will have."""
+    return _sketched(sample.documents, hasher, slots)
+
+
+def _sketched(documents: Documents, hasher: Hasher, slots: int) -> tuple[U32, I64]:
+    values = np.empty((len(documents), slots), dtype=np.uint32)
+    counts = np.zeros(len(documents), dtype=np.int64)
+    sketch_stage.count_and_sketch(documents, hasher, values=values, counts=counts)
+    return values, np.abs(counts)
+
+
+def measure_speeds(
+    sample: Sample,
+    values: U32,
+    counts: I64,
+    hasher: Hasher,
+    spec: Spec,
+    *,
+    slots: Sequence[int],
+    read: float,
+    enter: float,
+) -> Speeds:
+    """Time the kernels.
+
+    Args:
+        sample: texts.
+        values: uint32[m, any], their signatures.
+        counts: int64[m], their shingles.
+        hasher: shingle and seed.
+        spec: its family of sketches is the one that is timed.
+        slots: lengths of signatures that are to be timed.
+        read: CPU seconds for each byte of reading and normalising.
+        enter: CPU seconds for each document of taking note of it.
+    """
+    piece = sample.first(PIECE)
+    n = len(piece)
+    short = _timed(lambda: band_stage.band_buckets(values, *_everyone(len(sample)), 0, Bands(1, 2), limit=1 << 40))
+    long = _timed(lambda: band_stage.band_buckets(values, *_everyone(len(sample)), 0, Bands(1, 18), limit=1 << 40))
+    key = max(0.0, long - short) / 16 / max(len(sample), 1)
+    build = _timed(lambda: shingle_stage.build_sets(piece, hasher, counts[:n]))
+    return Speeds(
+        read=read,
+        enter=enter,
+        sketch={each: _sketch_speed(piece, counts[:n], hasher, spec, each) for each in slots},
+        key=key,
+        group=max(0.0, short / max(len(sample), 1) - 2 * key),
+        build=build / max(int(counts[:n].sum()), 1),
+        pace=_pace(),
+    )
+
+
+def _pace() -> float:
+    """How many times as long as on the machine of the constants a fixed job takes: a sort, and a loop of Python's."""
+
+    def work() -> None:
+        np.sort(np.arange(60_000, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+        cells = {}
+        for i in range(20_000):
+            cells[i * 7919 % 65536] = i
+
+    return min(_timed(work) for _ in range(3)) / PACE_SECONDS
+
+
+def _everyone(n: int) -> tuple[I64, np.typing.NDArray[np.int32]]:
+    return np.arange(n), np.ones(n, dtype=np.int32)
+
+
+def _timed(work: Callable[[], object]) -> float:
+    """CPU seconds of the faster of two runs; the first also loads the machine code."""
+    spent = []
+    for _ in range(2):
+        begin = time.thread_time()
+        work()
+        spent.append(time.thread_time() - begin)
+    return min(spent)
+
+
+def _sketch_speed(piece: Documents, counts: I64, hasher: Hasher, spec: Spec, slots: int) -> tuple[float, float]:
+    """CPU seconds for each byte and for each text, from a run on the shorter half of the texts and one on the rest."""
+    if len(piece) < 2 * WARM:
+        return 0.0, 0.0
+    if spec.sketch != "hybrid":
+        return _classical_speed(piece, counts, hasher, spec, slots), 0.0
+    sizes = np.diff(piece.offsets)
+    order = np.argsort(sizes, kind="stable")
+    _sketched(piece.slice(0, WARM), hasher, slots)
+    halves = []
+    for rows in (np.sort(order[: order.size // 2]), np.sort(order[order.size // 2 :])):
+        part = Documents.from_bytes(piece.blob(i) for i in rows.tolist())
+        halves.append((part.nbytes, len(part), _timed(partial(_sketched, part, hasher, slots))))
+    (bytes_a, texts_a, a), (bytes_b, texts_b, b) = halves
+    determinant = bytes_a * texts_b - bytes_b * texts_a
+    a_byte, a_text = 0.0, 0.0
+    if determinant:
+        a_byte = (a * texts_b - b * texts_a) / determinant
+        a_text = (bytes_a * b - bytes_b * a) / determinant
+    if a_byte <= 0 or a_text < 0:  # too even to tell them apart
+        return (a + b) / max(1, bytes_a + bytes_b), 0.0
+    return a_byte, a_text
+
+
+def _classical_speed(piece: Documents, counts: I64, hasher: Hasher, spec: Spec, slots: int) -> float:
+    """CPU seconds for each byte of a classical family: sets first, then slots times shingles."""
+    ends = np.cumsum(counts)
+    n = max(1, int(np.searchsorted(ends, CLASSICAL_WORK // slots, side="right")))
+    some = piece.slice(0, min(n, len(piece)))
+
+    def work() -> object:
+        sets = shingle_stage.build_sets(some, hasher, counts[: len(some)])
+        return sketch_stage.sketch_sets(sets, family=spec.sketch, slots=slots, seed=spec.seed)
+
+    return _timed(work) / max(1, some.nbytes)
+
+
+def try_join(sample: Sample, counts: I64, hasher: Hasher, threshold: float, *, most: int) -> list[JoinTrial]:
+    """The exact join on the first quarter, half and whole of what ``most`` bytes of the sample hold."""
+    trials: list[JoinTrial] = []
+    for size in (most // 4, most // 2, most):
+        piece = sample.first(size)
+        if len(piece) and (not trials or len(piece) > trials[-1].texts):
+            if not trials:
+                _join(piece.slice(0, min(WARM, len(piece))), counts[:WARM], hasher, threshold)
+            trial = _join(piece, counts[: len(piece)], hasher, threshold)
+            if _spent(trial) < LONG_TRIAL:  # else noise does not matter
+                again = _join(piece, counts[: len(piece)], hasher, threshold)
+                trial = replace(trial, **{name: min(getattr(trial, name), getattr(again, name)) for name in _TIMES})
+            trials.append(trial)
+            if _spent(trial) >= LONG_TRIAL:
+                break
+    return trials
+
+
+_TIMES = ("sift_seconds", "build_seconds", "probe_seconds")
+
+
+def _spent(trial: JoinTrial) -> float:
+    return trial.sift_seconds + trial.build_seconds + trial.probe_seconds
+
+
+def _join(documents: Documents, counts: I64, hasher: Hasher, threshold: float) -> JoinTrial:
+    """One join of a few texts, as ``engine.joins.exact`` does it, with its steps timed."""
+    total = int(counts.sum())
+    bits = max(12, min(total.bit_length(), 26))
+    everyone = np.arange(len(documents))
+    begin = time.thread_time()
+    table = Occurrences(bits, is_across=False)
+    raw, values = np.empty(total, dtype=np.uint32), np.empty(total, dtype=np.uint32)
+    met = join_stage.cells(documents, everyone, hasher, bits=bits, side=3, raw=raw, values=values)
+    table.count([met], 0, table.parts)
+    rarity = table.rarity()
+    alive = np.flatnonzero(join_stage.survivors(documents, everyone, counts, hasher, rarity, threshold))
+    sifted = time.thread_time()
+    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts[alive])))
+    sizes = np.empty(alive.size, dtype=np.int64)
+    sets = np.empty(int(starts[-1]), dtype=np.uint64)
+    shingle_stage.build_rows(documents, alive, counts[alive], hasher, starts, sizes, sets)
+    order = np.argsort(sizes, kind="stable")
+    sides = np.full(alive.size, 3, dtype=np.uint8)
+    prefixes = Prefixes(SetBlock(sets, starts[:-1][order], sizes[order], sides), rarity, threshold)
+    index = Index(prefixes)
+    indexed = time.thread_time()
+    found = list(index.probe(prefixes, 0, alive.size))
+    done = time.thread_time()
+    return JoinTrial(
+        texts=len(documents),
+        shingles=total,
+        alive_texts=int(alive.size),
+        alive_shingles=int(counts[alive].sum()),
+        met=sum(each.met for each in found),
+        sift_seconds=sifted - begin,
+        build_seconds=indexed - sifted,
+        probe_seconds=done - indexed,
+    )

@@ -1,0 +1,134 @@
+"""Which clusters get a page, which of their members are shown there, and which pairs of these were found.
+
+Decided before the inputs are read a second time, from the lengths of the texts, so that no more is read than the size
+of the report allows to show. What is really shown is decided by the bytes that come out (``pages``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from neardup.engine.reading.collection import Collection
+from neardup.engine.results.pairs import PairStore
+from neardup.errors import InputError
+from neardup.inputs.names.ids import Ids
+from neardup.tasks.report.groups import Groups, Shown, show
+from neardup.types import F64, I32, I64
+
+__all__ = ["LONG", "Chosen", "Mates", "choose_clusters", "find_mates"]
+
+LONG = 20_000
+"""Characters of a text that are shown, at most; longer ones are shown in windows."""
+MEMBER_BYTES, PAIR_BYTES = 110, 430
+"""What a member and a pair take in the report at least, beside texts and passages."""
+ALLOWANCE = 1.1
+"""So many times the size of the report is prepared, for sizes are estimated."""
+MARKING_BYTES = 64
+"""Memory for each byte of two texts while their passages are found."""
+BLOCK = 512
+"""Clusters looked at together."""
+MARKED = 2_000_000_000
+"""Bytes of text that are looked through for passages, about: some minutes. A text counts once for each pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The first clusters of the report, which may have pages."""
+
+    shown: list[Shown]
+    lengths: list[I64]
+    """Bytes of each text shown, normalised."""
+    sizes: list[int]
+    """Bytes that each cluster will take, about."""
+    is_cut: bool
+    """Whether there were more, but the texts of all these together are too long to be marked."""
+
+    def rows(self) -> I64:
+        """All documents shown, rising."""
+        return np.sort(np.concatenate([np.empty(0, np.int64), *(each.rows for each in self.shown)]))
+
+
+def choose_clusters(groups: Groups, most: int, ids: Ids, collection: Collection, *, budget: int) -> Chosen:
+    """Take clusters from the largest on until their pages fill ``budget`` bytes, ``most`` at most."""
+    chosen = Chosen([], [], [], False)
+    left, to_mark = ALLOWANCE * budget, MARKED
+    for first in range(0, min(most, len(groups)), BLOCK):
+        block = [show(groups, number, ids) for number in range(first, min(first + BLOCK, most, len(groups)))]
+        lengths = collection.texts.lengths(np.concatenate([each.rows for each in block]))
+        cuts = np.cumsum([len(each) for each in block])[:-1]
+        for each, length in zip(block, np.split(lengths, cuts), strict=True):
+            size = _size_of(each, length)
+            _need_memory(each, length, ids, collection)
+            to_mark -= int(length.sum() + (len(each) - 1) * length[0])
+            left -= size
+            if left < 0:
+                return chosen
+            if to_mark < 0:
+                return Chosen(chosen.shown, chosen.lengths, chosen.sizes, True)
+            chosen.shown.append(each)
+            chosen.lengths.append(length)
+            chosen.sizes.append(size)
+    return chosen
+
+
+def _need_memory(shown: Shown, lengths: I64, ids: Ids, collection: Collection) -> None:
+    """Raise unless the passages of the keeper and of the longest other member can be found within the memory."""
+    longest = 1 + int(np.argmax(lengths[1:]))
+    budget, need = collection.space.budget, MARKING_BYTES * int(lengths[0] + lengths[longest])
+    if need > budget.work:
+        a, b = ids.take(shown.rows[[0, longest]]).to_pylist()
+        more = (budget.limit - budget.work + 1.1 * need) / 1e6
+        raise InputError(
+            f"the documents {a} and {b} are too long for their passages to be found within a memory limit of "
+            f"{budget.limit / 1e6:.0f} MB. Raise --memory (memory=) to about {more:.0f}MB, or leave them out."
+        )
+
+
+def _size_of(shown: Shown, lengths: I64) -> int:
+    """Bytes that the page of a cluster takes, about; texts that are alike are in it once."""
+    texts = np.minimum(lengths, LONG)
+    distinct = int(texts[0]) + int(texts[1:][shown.similarity[1:] < 1.0].sum())
+    return distinct + len(shown) * (MEMBER_BYTES + PAIR_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class Mates:
+    """Found pairs of two members shown of one cluster, by cluster."""
+
+    starts: I64
+    """int64[clusters + 1]."""
+    first: I32
+    """Number of the member among those shown, less than that of the second."""
+    second: I32
+    similarity: F64
+
+    def of(self, number: int) -> Iterator[tuple[int, int, float]]:
+        """The pairs of one cluster, by their members."""
+        part = slice(int(self.starts[number]), int(self.starts[number + 1]))
+        return zip(self.first[part].tolist(), self.second[part].tolist(), self.similarity[part].tolist(), strict=True)
+
+
+def find_mates(pairs: PairStore, shown: list[Shown], n: int) -> Mates:
+    """Look up the found pairs among the members shown. One pass over the pairs; memory: 4 bytes a document."""
+    sizes = np.array([len(each) for each in shown], dtype=np.int64)
+    slot = np.full(n, -1, dtype=np.int32)
+    rows = np.concatenate([np.empty(0, np.int64), *(each.rows for each in shown)])
+    slot[rows] = np.arange(rows.size, dtype=np.int32)
+    cluster = np.repeat(np.arange(sizes.size), sizes)
+    member = np.arange(rows.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    kept: list[tuple[I32, I32, F64]] = [(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0))]
+    for piece in pairs.pieces():
+        a, b = slot[piece.left], slot[piece.right]
+        here = np.flatnonzero((a >= 0) & (b >= 0))
+        here = here[cluster[a[here]] == cluster[b[here]]]
+        if here.size:
+            low, high = np.minimum(a[here], b[here]), np.maximum(a[here], b[here])
+            kept.append((low, high, piece.similarity[here]))
+    low, high, similarity = (np.concatenate(column) for column in zip(*kept, strict=True))
+    order = np.lexsort((high, low))
+    low, high = low[order], high[order]
+    starts = np.searchsorted(cluster[low], np.arange(sizes.size + 1))
+    return Mates(starts, member[low].astype(np.int32), member[high].astype(np.int32), similarity[order])

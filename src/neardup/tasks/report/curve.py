@@ -1,0 +1,155 @@
+"""What every threshold from that of the search upward gives: pairs, clusters, documents that would be removed.
+
+The pairs at a higher threshold are those of the search that reach it, so nothing is searched again: clusters are made
+anew of fewer pairs, in the same order of keeping.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from neardup.engine.results.pairs import PairStore
+from neardup.engine.run import Search, keeping_order
+from neardup.stages.cluster import Components, Stars
+from neardup.tasks.report.binning import fold, similarity_edges
+from neardup.tasks.report.ground import Ground
+from neardup.tasks.report.origins import Origins
+from neardup.types import F64, I32, I64
+
+__all__ = ["Count", "Linked", "count_pairs", "link_at", "steps"]
+
+STEPS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001)
+LEAST_STEPS = 50
+"""Thresholds that are looked at, at least, unless the pairs are too many."""
+FEWEST_STEPS = 10
+LINKED = 400_000_000
+"""Pairs that are linked for all thresholds together, about: some seconds."""
+ROW_BYTES = 13
+"""Memory of a row while the pairs of one threshold are linked."""
+
+
+def steps(threshold: float, pairs: int) -> F64:
+    """Thresholds from ``threshold`` to 1, both among them, those between round numbers; 50 to 126 of them.
+
+    Fewer where ``pairs`` times their number would be too many.
+    """
+    most = max(FEWEST_STEPS, LINKED // max(pairs, 1))
+    sizes = [width for width in STEPS if (1.0 - threshold) / width <= most] or [STEPS[0]]
+    width = next((width for width in sizes if (1.0 - threshold) / width >= LEAST_STEPS), sizes[-1])
+    parts = round(1.0 / width)
+    between = np.arange(1, parts) / parts
+    return np.unique(np.concatenate(([threshold], between[between > threshold], [1.0])))
+
+
+@dataclass(slots=True)
+class Count:
+    """Pairs of documents counted."""
+
+    thresholds: F64
+    pairs: I64
+    """int64[thresholds]: pairs that reach each."""
+    edges: F64
+    bins: I64
+    """int64[edges - 1]: pairs below 1."""
+    apart: int
+    """Pairs of documents that are not in one cluster, which no page shows."""
+    between: I64 | None = None
+    """int64[sources, sources], symmetric: pairs of documents of two sources; on the diagonal of one."""
+    total: int = field(init=False)
+    identical: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.total, self.identical = int(self.pairs[0]), int(self.pairs[-1])
+
+
+def count_pairs(ground: Ground, origins: Origins | None, thresholds: F64) -> Count:
+    """Count the pairs of all documents by similarity and by source. One pass; memory: 4 bytes a document."""
+    edges = similarity_edges(float(thresholds[0]))
+    reached = np.zeros(thresholds.size, dtype=np.int64)
+    bins = np.zeros(edges.size - 1)
+    m = len(origins.names) if origins is not None else 0
+    between = np.zeros(m * m, dtype=np.int64)
+    cluster = np.full(len(ground.search.collection), -1, dtype=np.int32)
+    cluster[ground.found.members.rows] = ground.found.members.label
+    apart = 0
+    for piece in ground.found.pairs.pieces():
+        apart += int(np.count_nonzero(cluster[piece.left] != cluster[piece.right]))
+        place = np.searchsorted(thresholds, piece.similarity, side="right") - 1
+        reached += np.bincount(place, minlength=thresholds.size)
+        bins += fold(piece.similarity, edges)
+        if origins is not None:
+            a, b = origins.of[piece.left].astype(np.int64), origins.of[piece.right]
+            between += np.bincount(a * m + b, minlength=m * m)
+    matrix = None
+    if origins is not None:
+        matrix = between.reshape(m, m)
+        matrix = matrix + matrix.T - np.diag(np.diag(matrix))
+    return Count(thresholds, np.cumsum(reached[::-1])[::-1], edges, bins.astype(np.int64), apart, matrix)
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """Clusters at each threshold."""
+
+    clusters: I64
+    """int64[thresholds]: clusters of two documents and more."""
+    removed: I64
+    """int64[thresholds]: documents in them beyond one each."""
+
+
+def link_at(ground: Ground, thresholds: F64) -> Linked:
+    """Clusters that the pairs of each threshold make, by the rule of the run.
+
+    O(pairs) for each threshold. Memory: 13 bytes for each document with pairs and threshold, in as many passes over the
+    pairs as the budget asks for.
+    """
+    search = ground.search
+    order = keeping_order(search)
+    weight = search.copies.weight[order]
+    alone = np.setdiff1d(search.copies.several, order, assume_unique=True)
+    copied = search.copies.weight[alone].astype(np.int64)
+    edges = _edges(search, order)
+    together = max(1, search.space.budget.share(0.2) // max(1, ROW_BYTES * order.size))
+    bounds = [*range(0, thresholds.size, together), thresholds.size]
+    sizes: list[tuple[int, int]] = []
+    for first, last in pairwise(bounds):
+        sizes += _linked(edges, weight, thresholds[first:last], ground.rule)
+    edges.drop()
+    found = np.array(sizes, dtype=np.int64)
+    return Linked(found[:, 0] + alone.size, found[:, 1] + int((copied - 1).sum()))
+
+
+def _edges(search: Search, order: I64) -> PairStore:
+    """The pairs of representatives by the ranks of their documents, sorted."""
+    rank = np.full(len(search.collection), -1, dtype=np.int32)
+    rank[order] = np.arange(order.size, dtype=np.int32)
+    edges = PairStore("curve-edges", order.size, search.space, part=0.15)
+    for piece in search.pairs.pieces():
+        edges.add(rank[piece.left].astype(np.int64), rank[piece.right].astype(np.int64), piece.similarity)
+    return edges
+
+
+def _linked(edges: PairStore, weight: I32, thresholds: F64, rule: str) -> list[tuple[int, int]]:
+    """Clusters, and documents beyond one each, at each of some thresholds. One pass over the pairs."""
+    linkers = [Stars(weight.size) if rule == "star" else Components(weight.size) for _ in thresholds]
+    for piece in edges.pieces():
+        left, right, similarity = piece.left, piece.right, piece.similarity
+        for threshold, linker in zip(thresholds.tolist(), linkers, strict=True):
+            # rising: what falls out now is in none that follow
+            reach = similarity >= threshold
+            if not reach.all():
+                left, right, similarity = left[reach], right[reach], similarity[reach]
+            if isinstance(linker, Stars):
+                linker.add(left, right, similarity)
+            else:
+                linker.join(left, right)
+    found = []
+    for linker in linkers:
+        keeper = linker.keepers()[0] if isinstance(linker, Stars) else linker.labels()
+        load = np.bincount(keeper, weights=weight, minlength=1).astype(np.int64)
+        several = load[load > 1]
+        found.append((several.size, int(several.sum()) - several.size))
+    return found

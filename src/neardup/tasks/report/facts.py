@@ -1,0 +1,162 @@
+"""What a report says in words: what was read, left out and found, what is promised, and what is not in the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from neardup.params import CONTAINMENT
+from neardup.passed import passed_words
+from neardup.result import Summary
+from neardup.tasks.report.chosen import LONG, Chosen
+from neardup.tasks.report.curve import Count, Linked
+from neardup.tasks.report.ground import Ground
+from neardup.tasks.report.groups import FAR, MOST_WHOLE, NEAR, RANDOM, Groups
+from neardup.tasks.report.pages import Pages
+from neardup.wording import counted, megabytes, similarity_text
+
+__all__ = ["audit_of", "curve_note", "facts", "limits"]
+
+MEASURES = {
+    "jaccard": "Jaccard similarity: of all shingles of two documents, the share that both have",
+    CONTAINMENT: "containment: of the shingles of the smaller of two documents, the share that the larger has",
+}
+RULES = {
+    "star": "each member is a found pair with the one that stands for the cluster",
+    "connected": "whatever a chain of pairs joins",
+}
+
+
+def facts(ground: Ground, summary: Summary, linked: Linked, audit: Mapping[str, Any] | None) -> list[list[str]]:
+    """The rows of the summary, label and text. Nothing here depends on the machine or on how the work was done."""
+    clustered = summary.clusters + int(linked.removed[0])
+    rows = [
+        ("inputs", ", ".join(ground.run.reader.sources)),
+        ("documents", f"{summary.documents:,} ({megabytes(summary.bytes)} of text)"),
+        ("left out", f"{counted(summary.bad, 'bad record')}, {counted(summary.blank, 'blank line')}"),
+        *([("passed over", passed_words(summary.passed_over))] if summary.passed_over else []),
+        ("empty", f"{counted(summary.empty, 'document')} without a shingle, in no pair"),
+        ("short", f"{counted(summary.short, 'document')} of less than one shingle, compared as a whole"),
+        ("repeated ids", _repeated(summary)),
+        ("exact copies", f"{counted(summary.exact_copies, 'document')} with the text of an earlier one"),
+        ("measure", MEASURES[ground.run.spec.measure]),
+        ("pairs", f"{summary.pairs:,} of similarity {summary.threshold:g} or more{_from(ground)}"),
+        (
+            "clusters",
+            f"{summary.clusters:,} with {counted(clustered, 'document')}; {summary.link}: {RULES[summary.link]}",
+        ),
+        ("removed", f"{counted(int(linked.removed[0]), 'document')} if one of each cluster stayed"),
+        ("recall", _recall(ground, summary)),
+        *([("measured", _measured(audit))] if audit is not None else []),
+        *_skipped(ground, summary),
+    ]
+    return [[label, text] for label, text in rows]
+
+
+def audit_of(audit: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """What the summary page shows of an audit; None where it has nothing to say, as the facts tell then."""
+    if audit is None or audit["recall"] is None or audit["precision"] is None:
+        return None
+    return {
+        "recall": audit["recall"],
+        "low": audit["recall_low"],
+        "high": audit["recall_high"],
+        "pairs": audit["pairs"],
+        "documents": audit["sampled"],
+        "precision": audit["precision"],
+    }
+
+
+def _repeated(summary: Summary) -> str:
+    told = f", such as {summary.duplicate_id_example}" if summary.duplicate_ids else ""
+    return f"{counted(summary.duplicate_ids, 'document')} with an id seen before{told}"
+
+
+def _from(ground: Ground) -> str:
+    return "" if ground.pairs_from is None else f", read from {ground.pairs_from}"
+
+
+def _recall(ground: Ground, summary: Summary) -> str:
+    if ground.run.spec.exact:
+        return "1: all pairs were looked for exactly, and none is missed"
+    return (
+        f"{similarity_text(summary.recall, 0.0)} promised for a pair at {summary.threshold:g}, more above"
+        f" ({summary.bands} bands, {summary.slots} slots, {summary.sketch})"
+    )
+
+
+def _measured(audit: Mapping[str, Any]) -> str:
+    return f"{audit['verdict']} ({counted(audit['sampled'], 'document')} drawn)"
+
+
+def _skipped(ground: Ground, summary: Summary) -> list[tuple[str, str]]:
+    """Documents whose pairs are not all listed."""
+    if ground.pairs_from is not None:
+        return [("crowds", "not told by a file of pairs; leaders were taken for what they are by their many pairs")]
+    leaders = "with their leader only"
+    return [
+        (
+            "crowds",
+            f"{counted(summary.crowds, 'crowd')} of {counted(summary.crowd_documents, 'document')}, paired {leaders}",
+        ),
+        (
+            "overfull",
+            f"{counted(summary.overfull, 'document')} in groups too large to pair up, compared {leaders}: no promise",
+        ),
+    ]
+
+
+def curve_note(ground: Ground, count: Count, most: int) -> str:
+    """What the numbers at each threshold mean."""
+    spec = ground.run.spec
+    note = (
+        f"Of the pairs found at {spec.threshold:g}, those that reach each threshold; clusters are made of these anew, "
+        f"by the rule {ground.rule}. Removed are all documents of each cluster but one."
+    )
+    if not spec.exact and spec.threshold < 1.0:
+        note += (
+            f" A search with a higher threshold may find a few pairs more, since it misses others than one at "
+            f"{spec.threshold:g}."
+        )
+    if ground.search.leads.size:
+        note += (
+            " Documents of a crowd have pairs with its leader only, so they leave its cluster together with that pair."
+        )
+    if count.thresholds.size < most:
+        note += f" There are so many pairs that only {count.thresholds.size} thresholds were looked at."
+    return note
+
+
+def limits(groups: Groups, chosen: Chosen, pages: Pages, *, apart: int, listed: int, size: int) -> list[str]:
+    """Everything that is left out of the pages, and why: a sentence each."""
+    told: list[str] = []
+    paged = pages.page.size
+    if apart:
+        told.append(
+            f"Found and on no page: {counted(apart, 'pair')} of documents that are not in one cluster. --link "
+            "connected (link=) puts all that have pairs with each other into one."
+        )
+    if listed < len(groups):
+        told.append(f"The {listed:,} largest of {len(groups):,} clusters are listed.")
+    if paged < listed:
+        why = f"the report may have {megabytes(size)}"
+        if chosen.is_cut and paged == len(chosen.shown):
+            why = "the texts of more would take too long to be compared"
+        told.append(f"Of the {listed:,} clusters listed the first {paged:,} have pages of their own: {why}.")
+    sampled = int(np.count_nonzero(groups.size[:paged] > MOST_WHOLE))
+    if sampled:
+        told.append(
+            f"Of {counted(sampled, 'cluster')} with more than {MOST_WHOLE} members the keeper is shown, and the {NEAR} "
+            f"nearest to it, the {FAR} farthest, and {RANDOM} others."
+        )
+    if pages.partial:
+        told.append(
+            f"On {counted(pages.partial, 'page')} of large clusters the similarities of members that are no found pair "
+            "were not computed."
+        )
+    long = sum(bool((lengths > LONG).any()) for lengths in chosen.lengths[:paged])
+    if long:
+        told.append(f"Texts of more than {LONG:,} characters are shown in windows round what they share.")
+    return told

@@ -1,0 +1,195 @@
+"""What a report stands on: the documents, their pairs and clusters, from a search or from the pairs of an earlier one.
+
+The pairs of a file name documents by their ids; their rows are looked up in the collection, which is read without
+being sketched. Copies are known from the texts. A file does not say which documents led crowds, so those are taken for
+leaders that have as many pairs as a crowd has members.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup import tuning
+from neardup.engine import run as pipeline
+from neardup.engine.check import Checker
+from neardup.engine.observe import Silent, Stopwatch
+from neardup.engine.reading.collect import collect
+from neardup.engine.reading.copies import Copies, find_copies
+from neardup.engine.results.expand import Speakers, spell_clusters
+from neardup.engine.results.link import link
+from neardup.engine.results.pairs import PairStore
+from neardup.engine.run import Found, Search, Tally
+from neardup.errors import InputError
+from neardup.result import Summary
+from neardup.session import Run, make_summary
+from neardup.shown import shown_path
+from neardup.tasks.report.filed import FiledPairs
+from neardup.types import F64, I32, I64
+
+__all__ = ["Ground", "from_pairs", "from_search"]
+
+PIECE = 1 << 16
+"""Rows whose ids are looked up at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """A run that has found its pairs."""
+
+    run: Run
+    search: Search
+    """Pairs of representatives."""
+    found: Found
+    """Pairs and clusters of all rows."""
+    rule: str
+    """How pairs make clusters."""
+    pairs_from: str | None = None
+    """The file that the pairs were read from; None: they were searched."""
+
+    def names(self, rows: I64) -> list[str]:
+        """The ids of documents as the pages show them: files of the one folder that was given from that folder on."""
+        names = map(str, self.run.ledger.ids.take(rows).to_pylist())
+        base = self.run.reader.base
+        if base is None:
+            return list(names)
+        folder = os.path.join(shown_path(base), "")
+        return [name.removeprefix(folder) for name in names]
+
+    def summary(self, pairs: int) -> Summary:
+        """What was read and found, ``pairs`` pairs of documents."""
+        found = self.found
+        return make_summary(
+            self.run,
+            found.tally,
+            pairs=pairs,
+            clusters=int(np.unique(found.members.label).size),
+            crowds=found.crowd_leaders.size,
+            crowd_documents=int(found.crowd_documents.sum()),
+            link=self.rule,
+        )
+
+
+def from_search(run: Run, search: Search, rule: str) -> Ground:
+    """The ground of a search, linked by ``rule``."""
+    return Ground(run, search, pipeline.find(search, rule=rule), rule)
+
+
+def from_pairs(run: Run, filed: FiledPairs, rule: str) -> Ground:
+    """The ground of pairs that were written by an earlier run over the same documents.
+
+    Args:
+        run: entered; its spec is that of the pairs.
+        filed: the pairs.
+        rule: how they make clusters.
+
+    Raises:
+        InputError: an id is no document's, or that of several, or a similarity is below the threshold.
+    """
+    spec, space, watch = run.spec, run.space, Stopwatch()
+    threads = space.budget.threads(run.threads)
+    with watch.measure("read"):
+        run.observer.stage("read", run.reader.total_bytes, "bytes")
+        collection = collect(
+            run.reader.tasks(),
+            tuning.as_exact(spec),  # which is sketched no more than counting takes
+            total_bytes=run.reader.total_bytes,
+            threads=threads,
+            ledger=run.ledger,
+            observer=run.observer,
+            space=space,
+        )
+    copies = find_copies(collection)
+    n = len(collection)
+    pairs = PairStore("filed", n, space, part=0.15)
+    store = PairStore("filed-leaders", n, space, part=0.15)
+    leader = np.arange(n, dtype=np.int32)
+    leader[copies.members] = np.repeat(copies.several, np.diff(copies.starts))
+    for left, right, similarity in _pieces(filed, _rows_of(run, filed)):
+        pairs.add(left, right, similarity)
+        left, right = leader[left].astype(np.int64), leader[right].astype(np.int64)
+        kept = left != right
+        store.add(left[kept], right[kept], similarity[kept])
+    crowd = _crowds(store, copies, spec.crowd, n)
+    weight = np.minimum(copies.weight, 1) if spec.collapse_exact else copies.weight
+    check = Checker(collection, threads=threads, observer=Silent())
+    tally = Tally(
+        documents=n,
+        read_bytes=collection.read_bytes,
+        empty=copies.empty,
+        short=collection.short,
+        exact_copies=copies.documents,
+        threads=threads,
+        seconds=watch.seconds,
+    )
+    search = Search(collection, copies, weight, store, crowd, check, tally, watch, space, run.ledger)
+    links = link(store, pipeline.keeping_order(search), n, space, rule=rule, check=check)
+    members = spell_clusters(links, copies, Speakers(search.leads, copies, run.ledger.first_of))
+    nothing = np.empty(0, dtype=np.int64)
+    return Ground(run, search, Found(pairs, members, nothing, nothing, tally), rule, filed.name)
+
+
+def _rows_of(run: Run, filed: FiledPairs) -> I64:
+    """int64: the row of the document of each of ``filed.ids``."""
+    ids = run.ledger.ids
+    as_text = not (pa.types.is_integer(ids.type) and pa.types.is_integer(filed.ids.type))
+    wanted = filed.ids.cast(pa.large_string()) if as_text else filed.ids
+    row = np.full(len(wanted), -1, dtype=np.int64)
+    for first in range(0, len(ids), PIECE):
+        rows = np.arange(first, min(first + PIECE, len(ids)))
+        names = ids.take(rows)
+        at = pc.index_in(names.cast(pa.large_string()) if as_text else names, value_set=wanted)
+        here = np.flatnonzero(at.is_valid().to_numpy(zero_copy_only=False))
+        place = at.drop_null().to_numpy().astype(np.int64)
+        twice = row[place] >= 0
+        twice |= np.bincount(place, minlength=row.size)[place] > 1 if place.size else twice
+        if twice.any():
+            name = wanted[int(place[np.argmax(twice)])].as_py()
+            raise InputError(
+                f"the id {name!r} in {filed.name} is that of several documents. Give each its own, and find the pairs "
+                "again; --id COLUMN (id=) says where ids are."
+            )
+        row[place] = rows[here]
+    if row.size and int(row.min()) < 0:
+        name = wanted[int(np.argmin(row))].as_py()
+        raise InputError(
+            f"{filed.name} names the document {name!r}, which is not in the inputs. Give the inputs, and options of "
+            "reading, with which the pairs were found."
+        )
+    return row
+
+
+def _pieces(filed: FiledPairs, row: I64) -> Iterator[tuple[I64, I64, F64]]:
+    """Rows and similarities of the pairs, some at a time; ``row`` is that of each of ``filed.ids``."""
+    threshold = filed.spec.threshold
+    for batch in filed.batches():
+        left, right = (
+            row[pc.index_in(batch.column(name).cast(filed.ids.type), value_set=filed.ids).to_numpy().astype(np.int64)]
+            for name in ("id_a", "id_b")
+        )
+        if (left == right).any():
+            raise InputError(f"{filed.name} has a pair of a document with itself. Give pairs that neardup find wrote.")
+        similarity = batch.column("similarity").to_numpy(zero_copy_only=False)
+        if similarity.size and not (float(similarity.min()) >= threshold and float(similarity.max()) <= 1.0):
+            raise InputError(
+                f"{filed.name} has similarities from {similarity.min():g} to {similarity.max():g}, and was found at "
+                f"{threshold:g}. Give the file as neardup find wrote it."
+            )
+        yield left, right, similarity
+
+
+def _crowds(leaders: PairStore, copies: Copies, most: int, n: int) -> I32:
+    """int32[n]: itself for each representative that has so many copies or neighbours that it led a crowd, else -1."""
+    near = copies.weight.astype(np.int64)
+    for piece in leaders.pieces():
+        np.add.at(near, piece.left, copies.weight[piece.right])
+        np.add.at(near, piece.right, copies.weight[piece.left])
+    crowd = np.full(n, -1, dtype=np.int32)
+    leads = np.flatnonzero(near > most)
+    crowd[leads] = leads
+    return crowd

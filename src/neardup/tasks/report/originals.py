@@ -1,0 +1,164 @@
+"""The texts as they were written: the inputs are read a second time, and what is wanted of them is kept.
+
+A run keeps normalised texts only, and passages are marked in those that people wrote. Each text is held against what
+the run knows of it, so that a file that was changed meanwhile is told and not shown.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from neardup.engine.reading.collection import Collection
+from neardup.engine.threads import in_order
+from neardup.errors import InputChanged, InputError
+from neardup.inputs.items import ITEM_SEPARATOR
+from neardup.inputs.reader import Reader, files_of
+from neardup.session import Run
+from neardup.stages.sketch import fingerprints
+from neardup.stages.text import normalize_documents
+from neardup.tasks.report.shelf import Shelf
+from neardup.types import I64, Batch, Documents
+
+__all__ = ["OPENING", "Originals", "as_text", "check_inputs", "read_originals"]
+
+OPENING = 80
+"""Characters of a keeper's text that the list of clusters shows."""
+_OPENING_BYTES = 2000
+_MADE_OF = {ord(char): point for point, char in enumerate("\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f\x85\xa0\u1680", 0xE000)}
+_MADE_OF[ord(" ")] = 0x2423  # the sign for a space
+"""What stands for white space inside an item, where white space parts items."""
+
+
+@dataclass(slots=True)
+class Originals:
+    """Texts by row."""
+
+    rows: I64
+    """Of the texts that are kept, rising."""
+    shelf: Shelf
+    characters: list[int]
+    """Of each text that is kept."""
+    openings: list[str]
+    """The beginnings that were asked for, by row."""
+    is_items: bool
+
+    def lengths(self, rows: I64) -> list[int]:
+        """Characters of texts that were kept."""
+        return [self.characters[i] for i in np.searchsorted(self.rows, rows).tolist()]
+
+    def texts(self, rows: I64) -> list[str]:
+        """Texts that were kept, as they were written; sets as their items with spaces between."""
+        blobs = self.shelf.get(np.searchsorted(self.rows, rows))
+        return [as_text(blob, is_items=self.is_items) for blob in blobs]
+
+
+def as_text(blob: bytes, *, is_items: bool) -> str:
+    """The text that is shown for a document.
+
+    >>> as_text(b"milk\\xffrye bread", is_items=True)
+    'milk rye\\u2423bread'
+    """
+    if not is_items:
+        return blob.decode("utf-8", "replace")
+    items = (item.decode("utf-8", "replace") for item in blob.split(ITEM_SEPARATOR))
+    return " ".join(item.translate(_MADE_OF) for item in items)
+
+
+def check_inputs(reader: Reader, output: str | os.PathLike[str]) -> None:
+    """Say before a long run whether inputs can be read twice and the report would not be one of them the next time.
+
+    Raises:
+        InputError: they cannot, or it would.
+    """
+    if reader.value is None and not reader.is_lasting:
+        raise InputError(
+            "inputs are read twice, and a pipe or a device can be read once. Save it to a file, and give that."
+        )
+    place = os.path.realpath(output)
+    for part in reader.parts:
+        for path in files_of(part) or []:
+            real = os.path.realpath(path)
+            if real == place or real.startswith(os.path.join(place, "")):
+                raise InputError(
+                    f"{path} is an input, and lies where the report goes. Give a place outside of the inputs, or leave "
+                    "an earlier report out with --glob (glob=)."
+                )
+
+
+def read_originals(run: Run, collection: Collection, rows: I64, keepers: I64) -> Originals:
+    """Read texts a second time, in one pass over the inputs.
+
+    Args:
+        run: which has read them once, and can read them again.
+        collection: what it knows of them.
+        rows: rising: texts that are kept whole.
+        keepers: rising: texts whose beginnings are kept.
+
+    Raises:
+        InputError: the inputs are not what they were.
+    """
+    wanted = np.union1d(rows, keepers)
+    is_items = collection.spec.shingle.kind == "item"
+    found = Originals(rows, Shelf("texts", run.space, part=0.2), [], [], is_items)
+    run.observer.stage("again", run.reader.total_bytes, "bytes")
+
+    def check(picked: tuple[Documents, I64, int]) -> tuple[Documents, I64, int]:
+        _check_same(run, collection, picked[0], picked[1])
+        return picked
+
+    threads = run.space.budget.threads(run.threads)
+    for documents, mine, consumed in in_order(check, _picked(run, wanted, threads), threads=threads):
+        run.observer.advance(consumed)
+        blobs = [documents.blob(i) for i in range(mine.size)]
+        kept, opened = np.isin(mine, rows), np.isin(mine, keepers)
+        wholes = [blob for blob, keep in zip(blobs, kept.tolist(), strict=True) if keep]
+        found.shelf.add(wholes)
+        found.characters += [len(as_text(blob, is_items=is_items)) for blob in wholes]
+        found.openings += [_opening(blobs[i], is_items) for i in np.flatnonzero(opened).tolist()]
+    return found
+
+
+def _picked(run: Run, wanted: I64, threads: int) -> Iterator[tuple[Documents, I64, int]]:
+    """The documents wanted of each batch, their rows, and the bytes of input that it stands for."""
+    first = 0
+
+    def read(task: object) -> Batch:
+        batch: Batch = task()  # type: ignore[operator]
+        return batch
+
+    for batch in in_order(read, run.reader.tasks(), threads=threads):
+        end = first + len(batch.documents)
+        mine = wanted[slice(*np.searchsorted(wanted, (first, end)).tolist())]
+        yield Documents.from_bytes(batch.documents.blob(i) for i in (mine - first).tolist()), mine, batch.consumed
+        first = end
+    if first != len(run.ledger.ids):
+        raise InputChanged(
+            f"the inputs had {len(run.ledger.ids)} documents when they were read first, and {first} the second time. "
+            "Leave them as they are until the report is written."
+        )
+
+
+def _check_same(run: Run, collection: Collection, documents: Documents, rows: I64) -> None:
+    """Raise unless documents have the texts that the run knows of these rows."""
+    spec = collection.spec
+    inside = rows < len(collection)
+    prints = fingerprints(normalize_documents(documents, spec.normalize, items=spec.shingle.kind == "item"))
+    same = inside & np.all(prints == collection.prints.take(np.where(inside, rows, 0)), axis=1)
+    if not same.all():
+        name = run.ledger.ids.take(rows[~same][:1])[0].as_py()
+        raise InputChanged(
+            f"the document {name} is not the same as when it was read first. Leave the inputs as they are until the "
+            "report is written."
+        )
+
+
+def _opening(blob: bytes, is_items: bool) -> str:
+    """The first words of a text, white space made single spaces."""
+    head = blob[:_OPENING_BYTES]
+    text = as_text(head, is_items=True) if is_items else head.decode("utf-8", "ignore")
+    text = " ".join(text.split())
+    return text if len(text) <= OPENING and len(head) == len(blob) else text[:OPENING].rstrip() + "…"

@@ -1,0 +1,129 @@
+"""The source of each document: the file or folder that it came from, or what its id says."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.errors import InputError
+from neardup.inputs.folder import FilesSource
+from neardup.inputs.source import Source
+from neardup.session import Run
+from neardup.shown import shown_path
+from neardup.types import I64
+
+__all__ = ["MOST_SOURCES", "Origins", "check_pattern", "find_origins"]
+
+MOST_SOURCES = 40
+"""Sources that are told apart: those of most documents."""
+OTHERS = "others"
+NAMELESS = "(no source)"
+"""Where the pattern is not found in the id."""
+PIECE = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """Sources, by their documents, most first."""
+
+    names: list[str]
+    """Of more than MOST_SOURCES the last stands for the rest."""
+    of: NDArray[np.int8]
+    """int8[n]: number of each document's source."""
+    documents: list[int]
+    left_out: int
+    """Sources that the last name stands for."""
+
+
+def check_pattern(pattern: str | None) -> re.Pattern[str] | None:
+    """The regular expression that tells sources.
+
+    Raises:
+        InputError: it is none.
+    """
+    if pattern is None:
+        return None
+    try:
+        return re.compile(pattern)
+    except re.error as exc:
+        raise InputError(
+            f"sources is {pattern!r}, which is no regular expression: {exc}. Give one such as '^[^/]+'."
+        ) from exc
+
+
+def find_origins(run: Run, pattern: re.Pattern[str] | None) -> Origins | None:
+    """The source of each document; None where there is one only.
+
+    Args:
+        run: that has read its documents.
+        pattern: searched in each id: its first group that matched, or the match, names the source. None: the input
+            file, and for a text file the folder that it lies in.
+    """
+    n = len(run.ledger.ids)
+    numbers: dict[str, int] = {}
+    of = np.empty(n, dtype=np.int32)
+    for first, names in _by_pattern(run, pattern) if pattern is not None else _by_place(run):
+        distinct, inverse = np.unique(names, return_inverse=True)
+        known = [numbers.setdefault(str(name), len(numbers)) for name in distinct]
+        of[first : first + names.size] = np.array(known, dtype=np.int32)[inverse]
+    if len(numbers) < 2:
+        return None
+    names_ = list(numbers)
+    documents = np.bincount(of, minlength=len(names_))
+    ranked = sorted(range(len(names_)), key=lambda i: (-int(documents[i]), names_[i]))
+    kept = ranked if len(ranked) <= MOST_SOURCES else ranked[: MOST_SOURCES - 1]
+    code = np.full(len(names_), len(kept), dtype=np.int8)
+    code[kept] = np.arange(len(kept), dtype=np.int8)
+    counts = documents[kept].tolist()
+    shown = [names_[i] for i in kept]
+    left_out = len(ranked) - len(kept)
+    if left_out:
+        shown.append(OTHERS)
+        counts.append(int(n - sum(counts)))
+    return Origins(shown, code[of], counts, left_out)
+
+
+def _by_pattern(run: Run, pattern: re.Pattern[str]) -> Iterator[tuple[int, NDArray[np.object_]]]:
+    ids = run.ledger.ids
+    for first in range(0, len(ids), PIECE):
+        names = ids.take(np.arange(first, min(first + PIECE, len(ids)))).to_pylist()
+        yield first, np.array([_named(pattern.search(str(name))) for name in names], dtype=object)
+
+
+def _named(found: re.Match[str] | None) -> str:
+    if found is None:
+        return NAMELESS
+    return next((group for group in found.groups() if group is not None), found[0]) or NAMELESS
+
+
+def _by_place(run: Run) -> Iterator[tuple[int, NDArray[np.object_]]]:
+    places = run.ledger.places
+    parts = {part.name: part for part in run.reader.parts}
+    labels = [_labels(parts[name], run.reader.base) for name in places.sources]
+    for first in range(0, len(places), PIECE):
+        source, local = places.locate(np.arange(first, min(first + PIECE, len(places))))
+        names = np.empty(source.size, dtype=object)
+        for number in np.unique(source).tolist():
+            mine = source == number
+            names[mine] = _local(labels[number], local[mine])
+        yield first, names
+
+
+def _local(labels: NDArray[np.object_], local: I64) -> NDArray[np.object_]:
+    return labels[local - 1] if labels.size > 1 else np.repeat(labels, local.size)
+
+
+def _labels(part: Source, base: str | None) -> NDArray[np.object_]:
+    """The name of a source; of text files one for each, their folders."""
+    if not isinstance(part, FilesSource):
+        return np.array([part.name], dtype=object)
+    folders = [os.path.dirname(file.path) or os.curdir for file in part.files]
+    if base is not None:
+        top = os.path.basename(os.path.abspath(base))
+        folders = [top if os.path.samefile(each, base) else os.path.relpath(each, base) for each in folders]
+    return np.array([shown_path(each) for each in folders], dtype=object)
