@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from neardup.tasks.compare.model import Comparison
     from neardup.tasks.compare.public import compare
     from neardup.tasks.dedup.public import dedup
-    from neardup.tasks.explain.model import Explanation
+    from neardup.tasks.explain.explanation import Explanation
     from neardup.tasks.explain.public import explain
     from neardup.tasks.figures.public import figures
     from neardup.tasks.find import find
@@ -128,7 +128,7 @@ _HOME = {
         "SpecMismatch",
         "SpoolError",
     ),
-    "tasks.explain.model": ("Explanation",),
+    "tasks.explain.explanation": ("Explanation",),
     "index": ("Added", "Admission", "ContainedHit", "Hit", "Index", "IndexInfo", "Stored", "Verified"),
     "params": ("Bands", "Keep", "Normalize", "Shingle", "Spec"),
     "tuning": ("choose_bands", "s_curve"),

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
-from neardup.params import Bands, Normalize, Shingle
-
-__all__ = ["Bucket", "Document", "Explanation", "Function", "Pair", "Row", "Slot", "Step"]
+__all__ = ["Bucket", "Document", "Function", "Pair", "Row", "Slot", "Step"]
 
 Value = int | None
 
@@ -97,47 +94,3 @@ class Pair:
     def is_candidate(self) -> bool:
         """Whether some band holds both."""
         return bool(self.bands)
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """Every step of the method on a few documents. ``str()`` lays it out for reading, ``as_dict()`` for programs."""
-
-    shingle: Shingle
-    normalize: Normalize
-    sketch: str
-    """The family of the functions, or ``given`` when they were."""
-    seed: int | None
-    """Of the family; None when the functions were given."""
-    bands: Bands
-    documents: tuple[Document, ...]
-    functions: tuple[Function, ...]
-    rows: tuple[Row, ...]
-    steps: tuple[Step, ...]
-    signature: tuple[Slot, ...]
-    buckets: tuple[Bucket, ...]
-    pairs: tuple[Pair, ...]
-    curve: tuple[tuple[float, float], ...]
-    """Similarities, and the probability of becoming a candidate pair at each."""
-    values: tuple[tuple[Value, ...], ...] | None
-    """What ``neardup.sketch`` gives for each document; the signature above has its ranks. None when given."""
-    notes: tuple[str, ...]
-
-    @property
-    def candidates(self) -> tuple[Pair, ...]:
-        """The pairs that some band holds."""
-        return tuple(pair for pair in self.pairs if pair.is_candidate)
-
-    def as_dict(self) -> dict[str, Any]:
-        """All tables as plain JSON values."""
-        plain = asdict(self)
-        plain.update(shingle=str(self.shingle), normalize=str(self.normalize), bands=str(self.bands))
-        for pair, table in zip(plain["pairs"], self.pairs, strict=True):
-            pair["candidate"] = table.is_candidate
-        plain["curve"] = [{"similarity": s, "probability": p} for s, p in self.curve]
-        return plain
-
-    def __str__(self) -> str:
-        from neardup.tasks.explain.text import lay_out
-
-        return lay_out(self)

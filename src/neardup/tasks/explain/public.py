@@ -16,8 +16,8 @@ from neardup.params import (
 )
 from neardup.tasks.explain import documents
 from neardup.tasks.explain.build import build
+from neardup.tasks.explain.explanation import Explanation
 from neardup.tasks.explain.functions import first_place
-from neardup.tasks.explain.model import Explanation
 
 __all__ = ["explain"]
 

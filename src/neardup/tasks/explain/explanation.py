@@ -1,4 +1,4 @@
-"""An explanation as text: aligned tables that are cut by columns where they are wider than a page.
+"""An explanation, and what it is as text: aligned tables that are cut by columns where they are wider than a page.
 
 White space in shingles is made visible: ␣ is a space, line breaks and other controls are written as in Python.
 """
@@ -8,11 +8,13 @@ from __future__ import annotations
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from neardup.tasks.explain.model import Explanation, Pair, Value
+from neardup.params import Bands, Normalize, Shingle
+from neardup.tasks.explain.model import Bucket, Document, Function, Pair, Row, Slot, Step, Value
 
-__all__ = ["lay_out"]
+__all__ = ["Explanation"]
 
 WIDTH = 100
 MOST_FUNCTIONS = 12
@@ -20,6 +22,48 @@ MOST_FUNCTIONS = 12
 MOST_BUCKETS = 40
 """Buckets up to which those of one document are listed too."""
 EMPTY = "∞"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Every step of the method on a few documents. ``str()`` lays it out for reading, ``as_dict()`` for programs."""
+
+    shingle: Shingle
+    normalize: Normalize
+    sketch: str
+    """The family of the functions, or ``given`` when they were."""
+    seed: int | None
+    """Of the family; None when the functions were given."""
+    bands: Bands
+    documents: tuple[Document, ...]
+    functions: tuple[Function, ...]
+    rows: tuple[Row, ...]
+    steps: tuple[Step, ...]
+    signature: tuple[Slot, ...]
+    buckets: tuple[Bucket, ...]
+    pairs: tuple[Pair, ...]
+    curve: tuple[tuple[float, float], ...]
+    """Similarities, and the probability of becoming a candidate pair at each."""
+    values: tuple[tuple[Value, ...], ...] | None
+    """What ``neardup.sketch`` gives for each document; the signature above has its ranks. None when given."""
+    notes: tuple[str, ...]
+
+    @property
+    def candidates(self) -> tuple[Pair, ...]:
+        """The pairs that some band holds."""
+        return tuple(pair for pair in self.pairs if pair.is_candidate)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All tables as plain JSON values."""
+        plain = asdict(self)
+        plain.update(shingle=str(self.shingle), normalize=str(self.normalize), bands=str(self.bands))
+        for pair, table in zip(plain["pairs"], self.pairs, strict=True):
+            pair["candidate"] = table.is_candidate
+        plain["curve"] = [{"similarity": s, "probability": p} for s, p in self.curve]
+        return plain
+
+    def __str__(self) -> str:
+        return _lay_out(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +84,7 @@ class _Column:
         return [_padded(one, self.width, left=self.left) for one in (*self.heads, *self.cells)]
 
 
-def lay_out(seen: Explanation) -> str:
+def _lay_out(seen: Explanation) -> str:
     """All tables, in the order of the method."""
     parts = [_documents(seen), _matrix(seen), _steps(seen), _signature(seen), _bands(seen), _pairs(seen), _curve(seen)]
     if seen.notes:
