@@ -108,7 +108,7 @@ def command(
     Exit codes: 0 the promise is kept, 1 it is broken or the run failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
     from neardup.cli.audit_text import audit_lines
-    from neardup.cli.find import check_banding, check_exact, check_voices, stdout_errors
+    from neardup.cli.checks import check_banding, check_exact, check_voices, stdout_errors
 
     check_voices(quiet=quiet, verbose=verbose)
     check_banding(search["slots"], search["bands"])

@@ -95,7 +95,7 @@ def command(
 
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
-    from neardup.cli.find import check_banding, check_voices, stdout_errors
+    from neardup.cli.checks import check_banding, check_voices, stdout_errors
 
     check_voices(quiet=quiet, verbose=verbose)
     check_banding(choices["slots"], choices["bands"])

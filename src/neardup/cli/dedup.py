@@ -17,7 +17,7 @@ import click
 
 from neardup import params
 from neardup.cli import WRITTEN, options, silence_stdout
-from neardup.cli.find import check_banding, check_exact, check_voices, stdout_errors
+from neardup.cli.checks import check_banding, check_exact, check_voices, stdout_errors
 from neardup.cli.voice import print_json, say
 from neardup.cli.working import STDOUT
 from neardup.errors import InputError

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neardup.cli import working
+from neardup.cli.checks import stdout_errors
 from neardup.cli.voice import print_json, say
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ def show_plan(
     quiet: bool,
 ) -> None:
     """Print on stdout what a run with these options would cost; nothing is found and nothing written."""
-    from neardup.cli.find import stdout_errors
     from neardup.cli.plan_text import plan_lines
     from neardup.cli.progress import observer
     from neardup.inputs.reader import open_inputs

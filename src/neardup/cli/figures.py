@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from neardup.cli import WRITTEN, options
-from neardup.cli.find import check_banding, check_voices, stdout_errors
+from neardup.cli.checks import check_banding, check_voices, stdout_errors
 from neardup.cli.voice import print_names, say
 
 __all__ = ["FIGURE_FORMATS", "FIGURE_NAMES", "command"]

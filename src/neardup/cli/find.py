@@ -7,10 +7,8 @@ itself is in ``neardup.session``; how a run is set up and ended is in ``working`
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,26 +16,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neardup.cli import WRITTEN, options, silence_stdout, working
-from neardup.cli.voice import print_json, say
+from neardup.cli.checks import check_banding, check_exact, check_measure, check_voices, stdout_errors, stdout_format
 from neardup.cli.working import STDOUT
 from neardup.errors import InputError
-from neardup.params import CONTAINMENT, DEFAULT_SKETCH, Bands
 
 if TYPE_CHECKING:
     from neardup.outputs.atomic import AtomicFiles
     from neardup.session import Finding, Run
     from neardup.tasks.audit.outcome import Audit
 
-__all__ = [
-    "check_banding",
-    "check_exact",
-    "check_measure",
-    "check_voices",
-    "command",
-    "stdout_errors",
-    "stdout_format",
-    "tell",
-]
+__all__ = ["command"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,48 +141,6 @@ def command(
         ctx.exit(1)
 
 
-def check_voices(*, quiet: bool, verbose: bool) -> None:
-    """Raise UsageError when silence and details are both asked for."""
-    if quiet and verbose:
-        raise click.UsageError("--quiet and --verbose exclude each other. Give one of them.")
-
-
-def check_banding(slots: int | None, bands: Bands | None) -> None:
-    """Raise UsageError when the bands need more slots than there are to be."""
-    if slots is not None and bands is not None and bands.slots > slots:
-        raise click.UsageError(
-            f"--bands {bands} needs {bands.slots} slots and --slots is {slots}. Leave --slots out, or raise it."
-        )
-
-
-def check_exact(search: dict[str, Any], against: tuple[Path, ...] = ()) -> None:
-    """Raise UsageError when options of banding are given for the exact join, which has none."""
-    asked, how = "--against" if against else "--exact", "the exact join"
-    is_containment = search.get("measure") == CONTAINMENT
-    if is_containment:
-        asked, how = "--measure containment", "a join of its own"
-    if search["exact"] == options.EXACT_YES or against or is_containment:
-        for name in ("slots", "bands"):
-            if search[name] is not None:
-                raise click.UsageError(f"{asked} takes {how}, which has no {name}. Leave --{name} out.")
-        if search["sketch"] != DEFAULT_SKETCH:
-            raise click.UsageError(f"{asked} takes {how}, which has no sketch. Leave --sketch out.")
-    if against and search["collapse_exact"]:
-        raise click.UsageError("--collapse-exact is for one collection, --against compares two. Give one of them.")
-
-
-def check_measure(search: dict[str, Any], *, audit: int | None = None, dry_run: bool = False) -> None:
-    """Raise UsageError for what is of Jaccard similarity only, where containment is asked for."""
-    if search["measure"] != CONTAINMENT:
-        return
-    if search["exact"] == options.EXACT_AUTO:
-        raise click.UsageError("--measure containment is always exact: nothing is to be decided. Leave --exact out.")
-    if audit is not None:
-        raise click.UsageError("--measure containment misses no pair: there is nothing to measure. Leave --audit out.")
-    if dry_run:
-        raise click.UsageError("--dry-run plans for Jaccard similarity only. Leave --measure containment out.")
-
-
 def _outputs(
     inputs: tuple[Path, ...],
     *,
@@ -235,14 +181,6 @@ def _outputs(
     return outputs
 
 
-def stdout_format(format: str | None) -> str:
-    """The format of a table on stdout; raise UsageError for what a terminal cannot show."""
-    terminal = sys.stdout is not None and sys.stdout.isatty()
-    if format == "parquet" and terminal:
-        raise click.UsageError("Parquet is not for a terminal. Give a file with -o.")
-    return format or ("table" if terminal else "jsonl")
-
-
 def _run(
     ctx: click.Context,
     inputs: tuple[Path, ...],
@@ -256,6 +194,7 @@ def _run(
     verbose: bool,
 ) -> Audit | None:
     from neardup.cli.progress import observer
+    from neardup.cli.summary import tell
     from neardup.inputs.across import open_across
 
     search["against"] = against
@@ -281,9 +220,13 @@ def _run(
         summary = finding.summary().as_dict()
         crowds = finding.crowds().to_pylist()
         faults = finding.faults
+    lines: list[str] = []
     if audited is not None:
+        from neardup.cli.audit_text import audit_lines
+
         summary["audit"] = audited.as_dict()
-    tell(summary, crowds, faults, outputs.files, audited, seconds=seconds, json=json, quiet=quiet, verbose=verbose)
+        lines = ["", *audit_lines(audited, files=[]), ""]
+    tell(summary, crowds, faults, outputs.files, audit=lines, seconds=seconds, json=json, quiet=quiet, verbose=verbose)
     return audited
 
 
@@ -343,47 +286,3 @@ def _write_tables(
     for _ in pairs:
         pass  # where they were not all asked for: the summary counts them as they pass
     return time.perf_counter() - start
-
-
-@contextmanager
-def stdout_errors() -> Iterator[None]:
-    """Turn a system error met while printing into an OutputError; a closed pipe stays what it is."""
-    from neardup.outputs.atomic import output_error
-
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as exc:
-        raise output_error("stdout", exc) from exc
-
-
-def tell(
-    summary: dict[str, Any],
-    crowds: list[dict[str, Any]],
-    faults: Sequence[object],
-    files: Sequence[str],
-    audited: Audit | None,
-    *,
-    seconds: float,
-    json: bool,
-    quiet: bool,
-    verbose: bool,
-) -> None:
-    """Say what was found, and what it took with ``seconds`` of writing: as JSON on stdout, else for a person."""
-    from neardup.cli.summary import closing_line, summary_lines, with_writing
-
-    summary = with_writing(summary, seconds)
-    if json:
-        with stdout_errors():
-            print_json(summary)
-    if quiet:
-        return
-    if not json:
-        lines = summary_lines(summary, crowds=crowds, faults=faults, files=files, verbose=verbose)
-        if audited is not None:
-            from neardup.cli.audit_text import audit_lines
-
-            lines += ["", *audit_lines(audited, files=[]), ""]
-        say(*lines)
-    say(closing_line(summary))

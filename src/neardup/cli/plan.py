@@ -94,7 +94,7 @@ def command(
 
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
-    from neardup.cli.find import check_banding, check_voices, stdout_errors
+    from neardup.cli.checks import check_banding, check_voices, stdout_errors
     from neardup.cli.plan_text import plan_lines
 
     check_voices(quiet=quiet, verbose=verbose)

@@ -17,7 +17,7 @@ from click.core import ParameterSource
 
 from neardup import params
 from neardup.cli import WRITTEN, options
-from neardup.cli.find import check_banding, check_exact, check_measure, check_voices
+from neardup.cli.checks import check_banding, check_exact, check_measure, check_voices
 from neardup.cli.voice import say
 from neardup.cli.working import STDOUT
 from neardup.errors import InputError

@@ -144,7 +144,7 @@ def command(
     from neardup.server import check_installed
 
     check_installed()
-    from neardup.cli.find import check_voices
+    from neardup.cli.checks import check_voices
     from neardup.server.limits import Limits
     from neardup.server.run import serve
     from neardup.server.security import is_loopback

@@ -27,6 +27,7 @@ __all__ = [
     "print_pairs",
     "similarity_text",
     "summary_lines",
+    "tell",
     "with_writing",
 ]
 
@@ -313,3 +314,33 @@ def _cell(value: object, threshold: float) -> str:
     if isinstance(value, float):
         return similarity_text(value, threshold)
     return str(value).lower() if isinstance(value, bool) else shown(value)
+
+
+def tell(
+    summary: dict[str, Any],
+    crowds: list[dict[str, Any]],
+    faults: Sequence[object],
+    files: Sequence[str],
+    *,
+    audit: Sequence[str] = (),
+    seconds: float,
+    json: bool,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    """Say what was found, and what it took with ``seconds`` of writing: as JSON on stdout, else for a person.
+
+    ``audit`` are the lines of an audit, which stand between the summary and the closing line.
+    """
+    from neardup.cli.checks import stdout_errors
+    from neardup.cli.voice import print_json, say
+
+    summary = with_writing(summary, seconds)
+    if json:
+        with stdout_errors():
+            print_json(summary)
+    if quiet:
+        return
+    if not json:
+        say(*summary_lines(summary, crowds=crowds, faults=faults, files=files, verbose=verbose), *audit)
+    say(closing_line(summary))

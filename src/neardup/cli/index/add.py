@@ -72,7 +72,7 @@ def command(
 
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
-    from neardup.cli.find import check_voices
+    from neardup.cli.checks import check_voices
 
     check_voices(quiet=quiet, verbose=verbose)
     if not if_new:

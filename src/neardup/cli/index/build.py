@@ -50,7 +50,7 @@ def command(
     """
     from neardup import Index
     from neardup.cli import working
-    from neardup.cli.find import check_banding, check_voices
+    from neardup.cli.checks import check_banding, check_voices
     from neardup.cli.progress import observer
 
     check_voices(quiet=quiet, verbose=verbose)

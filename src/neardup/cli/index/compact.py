@@ -33,7 +33,7 @@ def command(ctx: click.Context, /, *, index: Path, json: bool, quiet: bool, verb
     """
     from neardup import Index
     from neardup.cli import working
-    from neardup.cli.find import check_voices
+    from neardup.cli.checks import check_voices
     from neardup.cli.progress import Silent
     from neardup.cli.summary import counted, duration, megabytes
 

@@ -32,7 +32,7 @@ def command(*, index: Path, json: bool, quiet: bool, verbose: bool, **spec: Any)
     Exit codes: 0 done, 1 failed, 2 wrong usage.
     """
     from neardup import Index
-    from neardup.cli.find import check_banding, check_voices
+    from neardup.cli.checks import check_banding, check_voices
 
     check_voices(quiet=quiet, verbose=verbose)
     check_banding(spec["slots"], spec["bands"])

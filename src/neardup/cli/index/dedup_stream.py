@@ -94,7 +94,7 @@ def command(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, which first ends the batch at hand.
     """
     from neardup import Index
-    from neardup.cli.find import check_voices
+    from neardup.cli.checks import check_voices
 
     check_voices(quiet=quiet, verbose=verbose)
     _check(index, inputs, output, removed, json=json)

@@ -32,7 +32,7 @@ def command(*, index: Path, json: bool, quiet: bool, verbose: bool) -> None:
     Exit codes: 0 done, 1 failed, 2 wrong usage.
     """
     from neardup import Index
-    from neardup.cli.find import check_voices, stdout_errors
+    from neardup.cli.checks import check_voices, stdout_errors
     from neardup.cli.summary import labelled
 
     check_voices(quiet=quiet, verbose=verbose)

@@ -51,7 +51,7 @@ def command(
     stay added.
     """
     from neardup import Index
-    from neardup.cli.find import check_voices
+    from neardup.cli.checks import check_voices
     from neardup.cli.progress import Silent
 
     check_voices(quiet=quiet, verbose=verbose)

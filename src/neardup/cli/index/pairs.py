@@ -53,8 +53,9 @@ def command(
     """
     from neardup import Index
     from neardup.cli import working
-    from neardup.cli.find import check_voices, tell
+    from neardup.cli.checks import check_voices
     from neardup.cli.progress import observer
+    from neardup.cli.summary import tell
 
     check_voices(quiet=quiet, verbose=verbose)
     targets = tables.choose_targets(index, (), output, format, json=json, clusters=clusters)
@@ -69,7 +70,6 @@ def command(
         found.crowds.to_pylist(),
         found.faults,
         files,
-        None,
         seconds=time.perf_counter() - begin,
         json=json,
         quiet=quiet,

@@ -53,7 +53,7 @@ def command(
     """
     from neardup import Index
     from neardup.cli import working
-    from neardup.cli.find import check_voices
+    from neardup.cli.checks import check_voices
     from neardup.cli.progress import Silent
     from neardup.cli.summary import counted, duration
 

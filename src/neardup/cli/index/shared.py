@@ -146,7 +146,7 @@ def tell(
     faults: Sequence[object] = (),
 ) -> None:
     """Say what was done: as JSON on stdout when asked for, else as ``rows`` on stderr; the closing line always."""
-    from neardup.cli.find import stdout_errors
+    from neardup.cli.checks import stdout_errors
     from neardup.cli.summary import FAULTS_SHOWN, labelled
 
     if json:

@@ -47,7 +47,7 @@ def choose_targets(
         click.UsageError: two outputs meet, an output is an input or in the index, or a format is unknown.
         OutputError: a folder is missing or may not be written to.
     """
-    from neardup.cli.find import stdout_format
+    from neardup.cli.checks import stdout_format
     from neardup.outputs.write import output_format
 
     first = output if output is not None or json else STDOUT
@@ -90,7 +90,7 @@ def write(
     ctx: click.Context, written: Iterable[tuple[Any, Target]], *, spec: dict[str, Any], threshold: float
 ) -> list[str]:
     """Write tables: files that appear together or not at all, and stdout; returns the names of the files."""
-    from neardup.cli.find import stdout_errors
+    from neardup.cli.checks import stdout_errors
     from neardup.cli.summary import print_pairs
     from neardup.outputs.atomic import AtomicFiles
     from neardup.outputs.write import Output, write_table, write_tables

@@ -41,7 +41,7 @@ def command(ctx: click.Context, /, *, index: Path, no_repair: bool, json: bool, 
     """
     from neardup import Index
     from neardup.cli import working
-    from neardup.cli.find import check_voices, stdout_errors
+    from neardup.cli.checks import check_voices, stdout_errors
     from neardup.cli.progress import Silent
 
     check_voices(quiet=quiet, verbose=verbose)
