@@ -50,9 +50,9 @@ def main() -> None:
         ("djb2a mod 2^16", np.array([djb2a(word) & 0xFFFF for word in words], dtype=np.uint64), 16),
         ("a·x mod 2^64", np.array([int.from_bytes(w[-8:], "big") * FACTOR % 2**64 for w in words], np.uint64), 64),
     ]
-    print(
-        f"{len(words):,} distinct shingles\n\n| hash | leading 8 bits: χ²/df | trailing 8 bits: χ²/df |\n|---|---:|---:|"
-    )
+    print(f"{len(words):,} distinct shingles\n")
+    print("| hash | leading 8 bits: χ²/df | trailing 8 bits: χ²/df |")
+    print("|---|---:|---:|")
     for name, hashes, bits in families:
         print(f"| {name} | {ratio(hashes, bits - 8):,.2f} | {ratio(hashes, 0):,.2f} |")
 
