@@ -1,8 +1,8 @@
 """Pairs and texts as plain JSON values, for the pair view of a report and of ``compare``.
 
 Here: what two texts share as a record (``pair_data``), and a text whole or in windows round its passages
-(``text_data``, ``windows``). Passages are found in ``neardup.engine.results.passages`` and shown by
-``neardup.pages.site``.
+(``text_data``, ``windows``). Passages are found in ``neardup.engine.results.passages``, measured by
+``stages.passages.Passages`` and shown by ``neardup.pages.site``.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from typing import Any
 
 from neardup.engine.results.passages import Passages
 from neardup.errors import InputError
+from neardup.stages.passages import Span
 
-__all__ = ["LISTED", "Span", "containments", "covered", "longest", "pair_data", "text_data", "union", "windows"]
-
-Span = tuple[int, int]
+__all__ = ["LISTED", "Span", "pair_data", "text_data", "union", "windows"]
 
 LISTED = 2000
 """Passages of a text that a pair lists; the counts, the shares and the longest are of all there are."""
@@ -36,34 +35,6 @@ _LEAST = (80, 600)
 """And how the longest spans are shown where not all can be."""
 
 
-def containments(passages: Passages) -> tuple[float, float]:
-    """Share of the shingles of ``a`` that are in ``b``, and the other way round; an empty set is in any other (1.0)."""
-    sizes = passages.size_a, passages.size_b
-    a_in_b, b_in_a = (passages.common / size if size else 1.0 for size in sizes)
-    return a_in_b, b_in_a
-
-
-def covered(spans: Sequence[Span], characters: int) -> float:
-    """Share of a text's characters that are marked; 0 of a text without characters."""
-    return sum(end - start for start, end in spans) / characters if characters else 0.0
-
-
-def longest(passages: Passages) -> tuple[int, int, int]:
-    """Length of the longest shared passage, and where it begins in each text; (0, 0, 0) when there is none.
-
-    A passage has two linked runs, and is as long as the shorter one: a run that was repeated or put together in one
-    text counts only as far as the other text has it. Of several the first in ``a``. O(runs).
-    """
-    best, at_a, at_b = 0, 0, 0
-    linked = [*enumerate(passages.links), *((i, j) for j, i in enumerate(passages.back))]
-    for i, j in linked:
-        (start_a, end_a), (start_b, end_b) = passages.a[i], passages.b[j]
-        length = min(end_a - start_a, end_b - start_b)
-        if length > best or (length == best and best and (start_a, start_b) < (at_a, at_b)):
-            best, at_a, at_b = length, start_a, start_b
-    return best, at_a, at_b
-
-
 def pair_data(passages: Passages, characters: tuple[int, int], *, measure: str) -> dict[str, Any]:
     """What two texts share, as JSON values. O(runs).
 
@@ -76,13 +47,13 @@ def pair_data(passages: Passages, characters: tuple[int, int], *, measure: str) 
         ``similarity``, ``jaccard``, ``a_in_b``, ``b_in_a``; ``sizes`` [shingles of a, of b, of both]; ``passages`` with
         the spans ``a`` and ``b`` in code points of the original texts, and ``links`` and ``back``: the run of the other
         text that each belongs to. These four lists stop after the first LISTED, and a link to a run behind that is -1;
-        ``session`` says how many there are. ``covered`` [share of a's characters, of b's]; ``longest`` [characters,
+        ``runs`` says how many there are. ``covered`` [share of a's characters, of b's]; ``longest`` [characters,
         start in a, start in b].
 
     Raises:
         InputError: another measure.
     """
-    a_in_b, b_in_a = containments(passages)
+    a_in_b, b_in_a = passages.containments
     similarities = {"jaccard": passages.jaccard, "containment": max(a_in_b, b_in_a)}
     if measure not in similarities:
         raise InputError(f"measure is {measure!r}; known are {', '.join(similarities)}.")
@@ -99,8 +70,8 @@ def pair_data(passages: Passages, characters: tuple[int, int], *, measure: str) 
             "back": [link if link < LISTED else -1 for link in passages.back[:LISTED]],
         },
         "runs": [len(passages.a), len(passages.b)],
-        "covered": [covered(passages.a, characters[0]), covered(passages.b, characters[1])],
-        "longest": list(longest(passages)),
+        "covered": list(passages.covered(characters)),
+        "longest": list(passages.longest),
     }
 
 

@@ -58,6 +58,38 @@ class Passages:
         union = self.size_a + self.size_b - self.common
         return self.common / union if union else 1.0
 
+    @property
+    def containments(self) -> tuple[float, float]:
+        """Share of the first text's shingles that the second has, and the other way round; 1.0 of an empty set."""
+        of_a, of_b = (self.common / size if size else 1.0 for size in (self.size_a, self.size_b))
+        return of_a, of_b
+
+    @property
+    def linked(self) -> list[tuple[int, int]]:
+        """The runs of both texts that are linked from either side; a pair that links both ways is listed twice."""
+        return [*enumerate(self.links), *((i, j) for j, i in enumerate(self.back))]
+
+    @property
+    def longest(self) -> tuple[int, int, int]:
+        """Length of the longest shared passage, and where it begins in each text; (0, 0, 0) when there is none.
+
+        A passage has two linked runs, and is as long as the shorter one: a run that was repeated or put together in one
+        text counts only as far as the other text has it. Of several the first in ``a``. O(runs).
+        """
+        best, at_a, at_b = 0, 0, 0
+        for i, j in self.linked:
+            (start_a, end_a), (start_b, end_b) = self.a[i], self.b[j]
+            length = min(end_a - start_a, end_b - start_b)
+            if length > best or (length == best and best and (start_a, start_b) < (at_a, at_b)):
+                best, at_a, at_b = length, start_a, start_b
+        return best, at_a, at_b
+
+    def covered(self, characters: tuple[int, int]) -> tuple[float, float]:
+        """Share of the characters of each text that is marked; 0 of a text without characters."""
+        marked = (sum(end - start for start, end in spans) for spans in (self.a, self.b))
+        of_a, of_b = (some / whole if whole else 0.0 for some, whole in zip(marked, characters, strict=True))
+        return of_a, of_b
+
 
 def find_occurrences(text: str, starts: I64, ends: I64, hasher: Hasher) -> Occurrences:
     """Every shingle of a normalised text. A text of fewer than k tokens is its one shingle.

@@ -15,7 +15,6 @@ from neardup.engine.space import Budget, Space
 from neardup.errors import InputError
 from neardup.inputs.items import ITEM_SEPARATOR, ItemError, join_items
 from neardup.inputs.names.ledger import Ledger
-from neardup.pages.pairs import containments, covered, longest
 from neardup.params import Normalize, Spec
 from neardup.stages import bands as band_stage
 from neardup.stages import sketch as sketch_stage
@@ -130,7 +129,8 @@ def _as_normalised(spec: Spec) -> Spec:
 
 def _compared(texts: tuple[str, str], passages: Passages, blobs: Sequence[bytes], spec: Spec) -> Comparison:
     jaccard = passages.jaccard
-    a_in_b, b_in_a = containments(passages)
+    a_in_b, b_in_a = passages.containments
+    covered_a, covered_b = passages.covered((len(texts[0]), len(texts[1])))
     signed = _signed(blobs, spec)
     if passages.size_a == passages.size_b == 0:
         signed = _Signed(1.0, 0, False)  # of what is empty there is nothing to sketch
@@ -149,8 +149,8 @@ def _compared(texts: tuple[str, str], passages: Passages, blobs: Sequence[bytes]
         agreeing_bands=signed.agreeing_bands,
         bands=spec.bands,
         passages=passages,
-        longest=longest(passages),
-        covered_a=covered(passages.a, len(texts[0])),
-        covered_b=covered(passages.b, len(texts[1])),
+        longest=passages.longest,
+        covered_a=covered_a,
+        covered_b=covered_b,
         spec=spec,
     )

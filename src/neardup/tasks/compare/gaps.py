@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from neardup.engine.results.passages import Passages
+from neardup.stages.passages import Passages, Span
 
 __all__ = ["GAP_WORDS", "chain", "changed_words", "groups"]
 
@@ -20,8 +20,6 @@ GAP_WORDS = 40
 BUDGET = 4_000_000
 """Pairs of words that are held against each other in one comparison; about a second."""
 _WORD = re.compile(r"\w+|[^\w\s]")
-
-Span = tuple[int, int]
 
 
 def groups(passages: Passages) -> tuple[list[int], list[int]]:
@@ -39,7 +37,7 @@ def groups(passages: Passages) -> tuple[list[int], list[int]]:
             run = parent[run]
         return run
 
-    for left, right in [*enumerate(passages.links), *((i, j) for j, i in enumerate(passages.back))]:
+    for left, right in passages.linked:
         one, other = root(left), root(runs + right)
         parent[max(one, other)] = min(one, other)
     numbers: dict[int, int] = {}
