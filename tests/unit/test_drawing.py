@@ -28,8 +28,9 @@ from neardup.inputs.reader import open_inputs
 from neardup.session import Run
 from neardup.tasks.audit.audit import audit_search
 from neardup.tasks.figures import bands as band_data
-from neardup.tasks.figures import found, sheets
+from neardup.tasks.figures import histograms, sheets
 from neardup.tasks.figures.public import figures
+from neardup.tasks.report.curve import fold, similarity_edges
 
 pytest.importorskip("matplotlib")
 
@@ -102,15 +103,15 @@ def test_figures_are_the_same_from_a_workdir_and_in_any_order(tmp_path: Path, mo
 
 @given(st.lists(st.fractions(0, 1, max_denominator=60), max_size=60), st.sampled_from([0.5, 0.7, 0.8, 0.95, 1.0]))
 def test_pairs_are_folded_into_the_bins_that_they_are_in(shares: list[Fraction], threshold: float) -> None:
-    edges = found.similarity_edges(threshold, max(0.0, threshold - 0.3))
+    edges = similarity_edges(threshold, max(0.0, threshold - 0.3))
     assert threshold in edges
     assert edges[-1] == 1.0
     assert np.all(np.diff(edges) > 0)
     values = [float(share) for share in shares]
     slow = [sum(low <= value < high for value in values) for low, high in itertools.pairwise(edges.tolist())]
-    assert found.fold(np.array(values), edges).tolist() == slow
+    assert fold(np.array(values), edges).tolist() == slow
     batches = pa.table({"similarity": pa.array(values, pa.float64())}).to_batches(max_chunksize=7)
-    bins = found.similarity_bins(batches, edges)
+    bins = histograms.similarity_bins(batches, edges)
     assert bins.found.tolist() == slow
     assert bins.identical == values.count(1.0)
 
@@ -120,7 +121,7 @@ def test_clusters_are_counted_by_size(sizes: list[int]) -> None:
     labels = [label for label, size in enumerate(sizes) for _ in range(size)]
     random.Random(len(labels)).shuffle(labels)
     batches = pa.table({"cluster": pa.array(labels, pa.int64())}).to_batches(max_chunksize=5)
-    counted = found.cluster_sizes(batches)
+    counted = histograms.cluster_sizes(batches)
     assert dict(zip(counted.sizes.tolist(), counted.clusters.tolist(), strict=True)) == Counter(sizes)
 
 
@@ -152,9 +153,9 @@ def test_dropped_candidates_count_the_pairs_of_their_copies() -> None:
     documents = texts()
     with searched([*documents, *documents]) as (run, search):
         work = sheets._Work(run, search, sheets.About(SPEC))
-        dropped, share = sheets._dropped(work, found.similarity_edges(0.6, 0.0))
+        dropped, share = sheets._dropped(work, similarity_edges(0.6, 0.0))
     with searched(documents) as (run, search):
         work = sheets._Work(run, search, sheets.About(SPEC))
-        once, _ = sheets._dropped(work, found.similarity_edges(0.6, 0.0))
+        once, _ = sheets._dropped(work, similarity_edges(0.6, 0.0))
     assert share == 1.0
     assert dropped.sum() == 4 * once.sum() > 0

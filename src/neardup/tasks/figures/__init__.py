@@ -1,8 +1,8 @@
 """Figures of a collection.
 
-    found       pairs by similarity, clusters by size      bands       what each further band brings
+    bands       what each further band brings
     curves      probability and recall over similarity, candidates over bands
-    histograms  similarities of pairs, sizes of clusters
+    histograms  pairs by similarity, clusters by size: counted and drawn
     style       colours, marks, the foot of a sheet, saving
     sheets      all figures of a run, and those that other commands draw with --plot
 

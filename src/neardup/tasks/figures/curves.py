@@ -20,7 +20,6 @@ from neardup.tasks.figures.style import (
     PURPLE,
     RED,
     About,
-    counted,
     drawn,
     legend_above,
     mark_threshold,
@@ -32,6 +31,7 @@ from neardup.tasks.figures.style import (
 from neardup.tuning import filter_loss, s_curve
 from neardup.tuning.areas import areas
 from neardup.types import F64, I64
+from neardup.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,7 +1,11 @@
-"""Histograms of what a search found: similarities of its pairs, sizes of its clusters."""
+"""Histograms of what a search found: similarities of its pairs, sizes of its clusters.
+
+Counted from the streams of a ``Finding``, so that the pairs need not fit into memory.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +18,6 @@ from neardup.tasks.figures.style import (
     GREEN,
     ORANGE,
     About,
-    counted,
     drawn,
     mark_threshold,
     note_inside,
@@ -22,13 +25,23 @@ from neardup.tasks.figures.style import (
     plain_log,
     sheet,
 )
+from neardup.tasks.report.curve import fold
 from neardup.types import F64, I64
+from neardup.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["ClusterSizes", "SimilarityBins", "draw_clusters", "draw_found", "draw_similarities"]
+__all__ = [
+    "ClusterSizes",
+    "SimilarityBins",
+    "cluster_sizes",
+    "draw_clusters",
+    "draw_found",
+    "draw_similarities",
+    "similarity_bins",
+]
 
 HEADROOM = 0.28
 """Share of the frame over the highest bar, for the legend."""
@@ -56,6 +69,28 @@ class ClusterSizes:
     """int64[m], rising, at least 2."""
     clusters: I64
     """int64[m]: clusters of each size."""
+
+
+def similarity_bins(batches: Iterable[Any], edges: F64, dropped: F64 | None = None) -> SimilarityBins:
+    """Pairs of documents in bins, from Arrow batches with a column ``similarity``."""
+    found = np.zeros(edges.size - 1)
+    identical = 0
+    for batch in batches:
+        similarity = batch.column("similarity").to_numpy(zero_copy_only=False)
+        found += fold(similarity, edges)
+        identical += int(np.count_nonzero(similarity == 1.0))
+    return SimilarityBins(edges, found.astype(np.int64), identical, dropped)
+
+
+def cluster_sizes(batches: Iterable[Any]) -> ClusterSizes:
+    """Clusters by size, from Arrow batches with a column ``cluster`` (0, 1, …). Memory: 8 bytes a cluster."""
+    members: I64 = np.zeros(0, dtype=np.int64)
+    for batch in batches:
+        more = np.bincount(batch.column("cluster").to_numpy(zero_copy_only=False), minlength=members.size)
+        more[: members.size] += members
+        members = more
+    sizes, clusters = np.unique(members, return_counts=True)
+    return ClusterSizes(sizes, clusters)
 
 
 @drawn

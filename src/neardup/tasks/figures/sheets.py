@@ -20,12 +20,13 @@ from neardup.session import Finding, Run
 from neardup.tasks.audit.audit import audit_search
 from neardup.tasks.audit.outcome import Audit
 from neardup.tasks.figures import curves, histograms
-from neardup.tasks.figures import found as found_data
 from neardup.tasks.figures.bands import Banding, count_bands
 from neardup.tasks.figures.curves import RecallBins
 from neardup.tasks.figures.histograms import SimilarityBins
-from neardup.tasks.figures.style import FORMATS, About, counted, save
+from neardup.tasks.figures.style import FORMATS, About, save
+from neardup.tasks.report.curve import fold, similarity_edges
 from neardup.types import F64
+from neardup.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -154,10 +155,22 @@ def plot_finding(finding: Finding, run: Run, target: str | os.PathLike[str], fil
 
     The file gets its name at once, or with the other outputs in ``files``.
     """
-    about = About(run.spec, len(run.ledger.places), ", ".join(run.reader.sources), found_data.crowd_note(finding))
-    edges = found_data.similarity_edges(run.spec.threshold)
-    bins = found_data.similarity_bins(finding.pairs(), edges)
-    save(histograms.draw_found(bins, found_data.cluster_sizes(finding.clusters()), about), target, files)
+    about = About(run.spec, len(run.ledger.places), ", ".join(run.reader.sources), _crowd_note(finding))
+    edges = similarity_edges(run.spec.threshold)
+    bins = histograms.similarity_bins(finding.pairs(), edges)
+    save(histograms.draw_found(bins, histograms.cluster_sizes(finding.clusters()), about), target, files)
+
+
+def _crowd_note(finding: Finding) -> str:
+    """A line for the foot where crowds make the histogram lower than it would be; empty without crowds."""
+    crowds = finding.crowds()
+    if crowds.num_rows == 0:
+        return ""
+    documents = sum(crowds.column("documents").to_pylist())
+    return (
+        f"{counted(crowds.num_rows, 'crowd')} of {counted(documents, 'document')} in all: of these only the pairs with "
+        "the leader of the crowd are listed and drawn."
+    )
 
 
 def plot_audit(audit: Audit, run: Run, target: str | os.PathLike[str], files: AtomicFiles | None = None) -> None:
@@ -217,10 +230,10 @@ def _bands(work: _Work) -> Figure:
 
 def _similarities(work: _Work) -> Figure:
     spec = work.run.spec
-    edges = found_data.similarity_edges(spec.threshold, max(0.0, spec.threshold - BELOW))
+    edges = similarity_edges(spec.threshold, max(0.0, spec.threshold - BELOW))
     dropped, share = _dropped(work, edges)
-    bins: SimilarityBins = found_data.similarity_bins(work.result().pairs(), edges, dropped)
-    notes = [found_data.crowd_note(work.result())]
+    bins: SimilarityBins = histograms.similarity_bins(work.result().pairs(), edges, dropped)
+    notes = [_crowd_note(work.result())]
     notes.append(
         "Below t only the candidates that the bands and the estimate filter let through are seen, not all pairs there "
         f"are{'' if share >= 1 else f'; estimated from a sample of {100 * share:.2g} %'}."
@@ -235,11 +248,11 @@ def _dropped(work: _Work, edges: F64) -> tuple[F64, float]:
     low = similarity < work.run.spec.threshold
     weight = search.weight.astype(np.float64)
     counts = weight[candidates.left[low]] * weight[candidates.right[low]] / candidates.share
-    return found_data.fold(similarity[low], edges, counts), candidates.share
+    return fold(similarity[low], edges, counts), candidates.share
 
 
 def _clusters(work: _Work) -> Figure:
-    return histograms.draw_clusters(found_data.cluster_sizes(work.result().clusters()), work.about)
+    return histograms.draw_clusters(histograms.cluster_sizes(work.result().clusters()), work.about)
 
 
 FIGURES: dict[str, Callable[[_Work], Figure]] = {

@@ -21,6 +21,7 @@ from neardup._version import __version__
 from neardup.errors import InputError, MissingDependency, did_you_mean
 from neardup.outputs.atomic import AtomicFiles
 from neardup.params import CONTAINMENT, Spec
+from neardup.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,15 +32,12 @@ __all__ = [
     "BLUE",
     "FORMATS",
     "GREEN",
-    "GREY",
     "ORANGE",
     "PURPLE",
     "RED",
     "About",
-    "add_title",
     "check_matplotlib",
     "check_suffix",
-    "counted",
     "drawn",
     "legend_above",
     "mark_threshold",
@@ -52,7 +50,7 @@ __all__ = [
 
 FORMATS = ("png", "svg", "pdf")
 
-BLACK, GREY = "#000000", "#767676"
+BLACK = "#000000"
 BLUE, RED, GREEN, ORANGE, PURPLE = "#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7"
 
 WIDTH = 8.0
@@ -219,21 +217,16 @@ def sheet(
     engine: Any = figure.get_layout_engine()
     engine.set(rect=(0.006, foot, 0.985, 1 - foot - 0.01), h_pad=0.06, w_pad=0.06)
     figure.text(0.012, 0.06 / height, "\n".join(lines), fontsize=7.5, color="#555555", va="bottom", linespacing=1.3)
-    add_title(figure, title)
+    wrapped = "\n".join(textwrap.wrap(title, _TITLE_LETTERS))
+    figure.suptitle(wrapped, x=0.012, ha="left", fontsize=12, fontweight="bold")
     return figure, list(axes.flat)
 
 
-def add_title(figure: Figure, title: str) -> None:
-    """Say at the top of a sheet what is seen on it."""
-    wrapped = "\n".join(textwrap.wrap(title, _TITLE_LETTERS))
-    figure.suptitle(wrapped, x=0.012, ha="left", fontsize=12, fontweight="bold")
-
-
-def mark_threshold(axes: Axes, threshold: float, *, label: str = "t") -> None:
+def mark_threshold(axes: Axes, threshold: float) -> None:
     """A dashed line at the threshold, with its value above the frame."""
     axes.axvline(threshold, color=BLACK, linestyle=(0, (5, 3)), linewidth=1.1, zorder=1.5)
     axes.annotate(
-        f"{label} = {threshold:g}",
+        f"t = {threshold:g}",
         (threshold, 1.0),
         xycoords=("data", "axes fraction"),
         xytext=(0, 3),
@@ -244,11 +237,10 @@ def mark_threshold(axes: Axes, threshold: float, *, label: str = "t") -> None:
     )
 
 
-def note_inside(axes: Axes, text: str, *, at: tuple[float, float] = (0.5, 0.5), **options: Any) -> None:
+def note_inside(axes: Axes, text: str) -> None:
     """A remark inside the frame, on white."""
     box: dict[str, Any] = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": "none", "alpha": 0.9}
-    place: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9, **options}
-    axes.text(*at, text, transform=axes.transAxes, bbox=box, **place)
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, bbox=box, ha="center", va="center", fontsize=9)
 
 
 def legend_above(axes: Axes, *, columns: int, side: str = "left") -> None:
@@ -269,11 +261,6 @@ def plain_log(axes: Axes, which: str) -> None:
         axis.set_major_locator(LogLocator(subs=subs, numticks=12))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
         axis.set_minor_formatter(NullFormatter())
-
-
-def counted(number: int, noun: str) -> str:
-    """``1 pair``, ``1,234 pairs``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def percent(share: float) -> str:

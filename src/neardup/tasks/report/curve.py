@@ -1,5 +1,7 @@
 """What every threshold from that of the search upward gives: pairs, clusters, documents that would be removed.
 
+And the pairs in bins of similarity, for the report and for figures.
+
 The pairs at a higher threshold are those of the search that reach it, so nothing is searched again: clusters are made
 anew of fewer pairs, in the same order of keeping.
 """
@@ -14,12 +16,11 @@ import numpy as np
 from neardup.engine.results.pairs import PairStore
 from neardup.engine.run import Search, keeping_order
 from neardup.stages.cluster import Components, Stars
-from neardup.tasks.report.binning import fold, similarity_edges
 from neardup.tasks.report.ground import Ground
 from neardup.tasks.report.origins import Origins
 from neardup.types import F64, I32, I64
 
-__all__ = ["Count", "Linked", "count_pairs", "link_at", "steps"]
+__all__ = ["Count", "Linked", "count_pairs", "fold", "link_at", "similarity_edges", "steps"]
 
 STEPS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001)
 LEAST_STEPS = 50
@@ -29,6 +30,9 @@ LINKED = 400_000_000
 """Pairs that are linked for all thresholds together, about: some seconds."""
 ROW_BYTES = 13
 """Memory of a row while the pairs of one threshold are linked."""
+WIDTHS = (0.01, 0.005, 0.002, 0.001)
+"""Widths that the bins of similarity may have: round numbers."""
+LEAST_BINS = 16
 
 
 def steps(threshold: float, pairs: int) -> F64:
@@ -42,6 +46,36 @@ def steps(threshold: float, pairs: int) -> F64:
     parts = round(1.0 / width)
     between = np.arange(1, parts) / parts
     return np.unique(np.concatenate(([threshold], between[between > threshold], [1.0])))
+
+
+def similarity_edges(threshold: float, least: float | None = None) -> F64:
+    """Edges of bins up to 1, the threshold one of them, so that no bin has pairs of both of its sides.
+
+    Args:
+        threshold: of the search.
+        least: where the lowest bin may begin; at the threshold when None.
+    """
+    width = next((width for width in WIDTHS if (1.0 - threshold) / width >= LEAST_BINS), WIDTHS[-1])
+    above = max(1, round((1.0 - threshold) / width))
+    edges = np.linspace(threshold, 1.0, above + 1) if threshold < 1.0 else np.array([1.0 - width, 1.0])
+    if least is None or least >= edges[0]:
+        return edges
+    step = edges[1] - edges[0]
+    below = np.arange(1, round((edges[0] - least) / step) + 1)
+    return np.concatenate((np.maximum(edges[0] - step * below[::-1], 0.0), edges))
+
+
+def fold(similarity: F64, edges: F64, counts: F64 | None = None) -> F64:
+    """float64[bins]: pairs (or their counts) from each edge up to the next; similarities of 1 are in no bin.
+
+    np.histogram would put what lies on an edge of rounded numbers to either side; here an edge is compared as it is.
+    """
+    below = similarity < 1.0
+    place = np.searchsorted(edges, similarity[below], side="right") - 1
+    weights = None if counts is None else counts[below]
+    inside = place >= 0
+    folded = np.bincount(place[inside], weights=None if weights is None else weights[inside], minlength=edges.size - 1)
+    return folded.astype(np.float64)
 
 
 @dataclass(slots=True)
