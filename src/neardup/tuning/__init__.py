@@ -1,7 +1,7 @@
-"""Choosing the parameters of a run: S-curves, bands by recall or by a rule of the literature, costs, the spec.
+"""Choosing the parameters of a run: S-curves, bands by recall or by a rule of the literature, the spec.
 
-Pure functions of numbers: nothing here reads a collection. Measuring one is in ``engine`` (``profile``, ``census``,
-``speeds``), a whole plan in ``neardup.tasks.plan``. ``rules`` and ``costs`` are imported from where they are.
+Pure functions of numbers: nothing here reads a collection, which is for ``neardup.tasks.plan``. ``rules`` is imported
+from where it is: it needs numpy, and the others do not.
 """
 
 from neardup.tuning.choice import (

@@ -10,7 +10,6 @@ import itertools
 from neardup.errors import InputError, did_you_mean
 from neardup.params import DEFAULT_WEIGHTS, Bands, check_probability, check_slots, check_threshold
 from neardup.tuning.curves import match_tail, s_curve
-from neardup.tuning.rules import divisor_rule, log_rule, threshold_rule
 
 __all__ = [
     "BAND_RULES",
@@ -66,12 +65,10 @@ def choose_bands(
     check_slots(slots)
     if rule == "recall":
         return _by_recall(threshold, slots, check_probability(recall, "recall"))
-    if check_rule(rule) == "area":
-        from neardup.tuning.areas import area_rule  # needs numpy, which nothing else here does
+    check_rule(rule)
+    from neardup.tuning.rules import by_rule  # needs numpy, which nothing else here does
 
-        return area_rule(threshold, slots, weights=weights)
-    rules = {"threshold": threshold_rule, "divisor": divisor_rule, "log": log_rule}
-    return rules[rule](threshold, slots)
+    return by_rule(rule, threshold, slots, weights)
 
 
 def check_rule(value: str) -> str:

@@ -29,7 +29,7 @@ from neardup.tasks.figures.style import (
     sheet,
 )
 from neardup.tuning import filter_loss, s_curve
-from neardup.tuning.areas import areas
+from neardup.tuning.rules import areas
 from neardup.types import F64, I64
 from neardup.wording import counted
 

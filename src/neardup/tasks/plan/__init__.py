@@ -4,6 +4,6 @@ plan      what a plan holds             measured  a collection measured, ready f
 settings  the settings that are compared   make   ``make_plan``, ``make_table``, ``choose_method``
 decision  banding or the exact join, as predicted
 
-profile, census and speeds survey a collection; ``costs`` and ``chances`` are the sums; the rules are in
+profile, census and speeds survey a collection; ``costs`` and ``chances`` are the sums; the rules for bands are in
 ``tuning.rules``.
 """

@@ -2,7 +2,7 @@
 
 The slots of a sketch are exchangeable: given that a pair agrees in M of S slots, any M of them are as likely as any
 others. So the number of pairs that agree in M slots, for each M, is all that a prediction for another banding of up to
-S slots needs, and no similarity has to be known exactly (``tuning.costs`` does the sums).
+S slots needs, and no similarity has to be known exactly (``costs`` does the sums).
 
 Pairs come from two sources. Pairs drawn at random show the mass of dissimilar pairs; among a billion pairs they would
 miss the few that are alike, so these come from generous bands on the sample, each pair with the inverse of its

@@ -1,8 +1,8 @@
 """What a run will cost, as pure functions of what was measured: counts, seconds, memory, disk.
 
 Here: the figures that a prediction needs (``Profile``, ``Speeds``, ``JoinTrial``), the prediction for a banding
-(``predict``) and for the exact join (``predict_exact``). Measuring is in ``tasks.plan.profile``, ``census`` and
-``speeds``; which settings are compared is for ``neardup.tasks.plan`` to say. Seconds are those of a machine that does
+(``predict``) and for the exact join (``predict_exact``). Measuring is in ``profile``, ``census`` and ``speeds``;
+which settings are compared is for ``settings`` and ``make`` to say. Seconds are those of a machine that does
 nothing else.
 """
 

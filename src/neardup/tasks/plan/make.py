@@ -13,28 +13,14 @@ from neardup.engine.space import Budget
 from neardup.inputs.reader import Reader
 from neardup.params import DEFAULT_WEIGHTS, Spec, parse_memory
 from neardup.session import limit_records
-from neardup.tasks.plan.costs import Estimate, Setting
 from neardup.tasks.plan.measured import Measured
 from neardup.tasks.plan.plan import Option, Plan, RuleOption, is_as_fast
 from neardup.tasks.plan.settings import SLOTS, by_every_rule, by_rule, of_spec, settings
-from neardup.tuning import rules
-from neardup.tuning.areas import areas
 
 __all__ = ["choose_method", "make_plan", "make_table"]
 
 TIE = 1.03
 """Settings whose times differ by less are taken as equal."""
-
-
-def _option(setting: Setting, estimate: Estimate | None = None) -> Option:
-    return Option(
-        setting.slots, setting.bands, setting.min_matches, setting.recall, rules.knee(setting.bands), estimate
-    )
-
-
-def _rule_option(rule: str, option: Option, threshold: float) -> RuleOption:
-    beside = areas(threshold, option.bands)
-    return RuleOption(rule, option, beside.false_positive, beside.false_negative)
 
 
 def make_table(spec: Spec, target: float, *, weights: tuple[float, float] = DEFAULT_WEIGHTS, threads: int = 1) -> Plan:
@@ -43,15 +29,15 @@ def make_table(spec: Spec, target: float, *, weights: tuple[float, float] = DEFA
     for slots in sorted({*SLOTS, spec.slots}):
         setting = by_rule("recall", spec.threshold, target, slots)
         if setting is not None:
-            options.append(_option(setting))
+            options.append(Option.of(setting))
     return Plan(
         threshold=spec.threshold,
         target=target,
         spec=spec,
-        chosen=_option(of_spec(spec)),
+        chosen=Option.of(of_spec(spec)),
         options=tuple(options),
         rules=tuple(
-            _rule_option(rule, _option(setting), spec.threshold)
+            RuleOption.of(rule, Option.of(setting), spec.threshold)
             for rule, setting in by_every_rule(spec, target, weights)
         ),
         collection=None,
@@ -99,7 +85,7 @@ def make_plan(
     compared = [*wanted, *settings(spec.threshold, target, SLOTS), of_spec(spec), *filter(None, [default])]
     lengths = {setting.slots for setting in compared}
     measured = Measured.of(reader, spec, lengths, budget, budget.threads(threads), observer or Silent())
-    costs = {setting: _option(setting, measured.predict(setting)) for setting in dict.fromkeys(compared)}
+    costs = {setting: Option.of(setting, measured.predict(setting)) for setting in dict.fromkeys(compared)}
     chosen = _cheapest(costs[setting] for setting in wanted) if wanted else costs[of_spec(spec)]
     spec = replace(spec, slots=chosen.slots, bands=chosen.bands, min_matches=chosen.min_matches, recall=chosen.recall)
     usual = [] if default is None else [costs[default]]
@@ -111,7 +97,7 @@ def make_plan(
         chosen=chosen,
         options=tuple(sorted({(each.slots, each.bands): each for each in shown}.values(), key=_seconds)),
         rules=tuple(
-            _rule_option(rule, _option(setting, measured.predict(setting)), spec.threshold)
+            RuleOption.of(rule, Option.of(setting, measured.predict(setting)), spec.threshold)
             for rule, setting in by_every_rule(spec, target, weights)
         ),
         collection=measured.collected(reader.passed_over),

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from neardup.params import Bands, Spec
+from neardup.params import Spec
 from neardup.passed import PassedOver
-from neardup.tasks.plan.costs import Estimate, Range
+from neardup.tasks.plan.costs import Estimate, Range, Setting
+from neardup.tuning.rules import areas, knee
 
 __all__ = ["Collected", "Option", "Plan", "RuleOption", "is_as_fast"]
 
@@ -22,17 +23,21 @@ def is_as_fast(exact: Estimate, bands: Estimate) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """One way to run, and what it costs; ``estimate`` is None where there are no data."""
+class Option(Setting):
+    """One way to run, and what it costs."""
 
-    slots: int
-    bands: Bands
-    min_matches: int
-    recall: float
-    """Promised for a pair at the threshold, the estimate filter included."""
-    knee: float
-    """(1/b)**(1/r): the similarity near which the S-curve is steepest."""
-    estimate: Estimate | None
+    estimate: Estimate | None = None
+    """None where there are no data."""
+
+    @classmethod
+    def of(cls, setting: Setting, estimate: Estimate | None = None) -> Option:
+        """A setting with its costs."""
+        return cls(setting.slots, setting.bands, setting.min_matches, setting.recall, estimate)
+
+    @property
+    def knee(self) -> float:
+        """(1/b)**(1/r): the similarity near which the S-curve is steepest."""
+        return knee(self.bands)
 
     def as_dict(self) -> dict[str, Any]:
         """The option as plain JSON values."""
@@ -49,10 +54,16 @@ class RuleOption:
     false_positive_area: float
     false_negative_area: float
 
+    @classmethod
+    def of(cls, rule: str, option: Option, threshold: float) -> RuleOption:
+        """The same with what its S-curve gets wrong on either side of the threshold."""
+        beside = areas(threshold, option.bands)
+        return cls(rule, option, beside.false_positive, beside.false_negative)
+
     def as_dict(self) -> dict[str, Any]:
         """The rule as plain JSON values."""
-        areas = {"false_positive_area": self.false_positive_area, "false_negative_area": self.false_negative_area}
-        return {"rule": self.rule, **self.option.as_dict(), **areas}
+        beside = {"false_positive_area": self.false_positive_area, "false_negative_area": self.false_negative_area}
+        return {"rule": self.rule, **self.option.as_dict(), **beside}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Getting to know a collection before a run: everything is read and counted, and a sample of the texts is kept.
 
 Here: ``survey`` (one pass over the input) and the ``Sample`` it leaves. What a sample says about pairs is in
-``census``, how fast the kernels are on it in ``speeds``; what a run will cost is for ``tuning.costs`` to say.
+``census``, how fast the kernels are on it in ``speeds``; what a run will cost is for ``costs`` to say.
 """
 
 from __future__ import annotations

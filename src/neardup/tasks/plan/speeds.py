@@ -2,7 +2,7 @@
 
 CPU time of this thread is measured, so that other programs disturb little. Each kernel runs once before it is timed:
 loading its machine code is a cost of the start, not of the work. What the figures mean for a whole run is for
-``tuning.costs`` to say.
+``costs`` to say.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CLASSICAL_WORK = 20_000_000
 LONG_TRIAL = 0.5
 """Seconds of a trial of the exact join after which no larger one is made."""
 PACE_SECONDS = 1.9e-3
-"""What the job that tells the pace takes on the machine of the constants of ``tuning.costs``."""
+"""What the job that tells the pace takes on the machine of the constants of ``costs``."""
 WARM = 8
 """Texts on which a kernel is run before it is timed."""
 
