@@ -29,9 +29,9 @@ from neardup.inputs.reader import open_inputs
 from neardup.outputs.write import write_table
 from neardup.session import Run
 from neardup.tasks.report import marking, pages
+from neardup.tasks.report.clusters import FAR, NEAR, RANDOM
 from neardup.tasks.report.curve import count_pairs, link_at, steps
 from neardup.tasks.report.ground import from_search
-from neardup.tasks.report.groups import FAR, NEAR, RANDOM
 from neardup.tasks.report.public import report
 
 ONE = {"threads": 1}

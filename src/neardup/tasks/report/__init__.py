@@ -3,10 +3,9 @@
 filed      the pairs that an earlier run wrote, read back
 ground     what a report stands on: a search and its clusters, or the pairs of an earlier run
 curve      pairs, clusters and removals at every threshold, and pairs in bins of similarity
-groups     the clusters in order, and which of their members are shown
+clusters   the clusters in order, which of them get a page, and which members and pairs are shown there
 origins    the source of each document, and pairs of sources
 originals  the texts as they were written, from a second reading of the inputs
-shelf      bytes kept in memory, or in the workdir where they are many
 marking    passages, similarities and texts of one cluster
 pages      the chunks of the report, within its size
 facts      the numbers in words

@@ -15,14 +15,13 @@ from neardup.errors import InputError
 from neardup.pages.site.write import write_site
 from neardup.params import parse_memory
 from neardup.result import Summary
-from neardup.tasks.report.chosen import choose_clusters, find_mates
+from neardup.tasks.report.clusters import choose_clusters, find_mates, order_clusters
 from neardup.tasks.report.curve import Count, Linked, count_pairs, link_at, steps
 from neardup.tasks.report.facts import audit_of, curve_note, facts, limits
 from neardup.tasks.report.ground import Ground
-from neardup.tasks.report.groups import order_clusters
 from neardup.tasks.report.originals import read_originals
 from neardup.tasks.report.origins import Origins, check_pattern, find_origins
-from neardup.tasks.report.pages import LISTED_CHUNK, Pages, list_clusters, make_pages
+from neardup.tasks.report.pages import LISTED_CHUNK, Contents, Pages, list_clusters, make_pages
 
 __all__ = ["DEFAULT_SIZE", "SINGLE_SIZE", "Reported", "build", "check_size"]
 
@@ -108,18 +107,10 @@ def build(
         count = count_pairs(ground, origins, thresholds)
         linked = link_at(ground, thresholds)
     run.space.settle()
-    groups = order_clusters(ground.found.members)
-    listed = min(len(groups), MOST_LISTED, limit // (2 * LISTED_BYTES))
-    budget = limit - FRAME_BYTES - LISTED_BYTES * listed
-    collection = ground.search.collection
-    with watch.measure("again"):
-        chosen = choose_clusters(groups, listed, run.ledger.ids, collection, budget=budget)
-        mates = find_mates(ground.found.pairs, chosen.shown, len(collection))
-        originals = read_originals(run, collection, chosen.rows(), np.sort(groups.keeper[:listed]))
+    contents, listed, budget = _contents(ground, origins, limit)
     with watch.measure("pages"):
-        pages = make_pages(ground, groups, origins, chosen, mates, originals, budget=budget)
+        pages = make_pages(contents, budget=budget)
     summary = ground.summary(count.total)
-    most = steps(run.spec.threshold, 0).size
     meta: dict[str, Any] = {
         **_about(ground, summary, title),
         "facts": facts(ground, summary, linked, audit),
@@ -127,33 +118,46 @@ def build(
         "faults_left_out": run.ledger.bad - len(run.ledger.faults[:FAULTS_SHOWN]),
         "audit": audit_of(audit),
         **_counts(summary, count, linked),
-        "curve_note": curve_note(ground, count, most),
+        "curve_note": curve_note(ground, count, steps(run.spec.threshold, 0).size),
         "sources": _sources(origins, count),
         "clusters": {
-            "total": len(groups),
+            "total": len(contents.groups),
             "listed": listed,
             "chunk": LISTED_CHUNK,
             "chunks": -(-listed // LISTED_CHUNK),
         },
-        "limits": limits(groups, chosen, pages, apart=count.apart, listed=listed, size=limit),
+        "limits": limits(contents, pages, apart=count.apart, listed=listed, size=limit),
     }
 
     def chunks() -> Iterator[tuple[str, Any]]:
-        for chunk in chain(list_clusters(ground, groups, origins, originals, pages.page, listed), _packed(pages)):
+        for chunk in chain(list_clusters(contents, pages.page, listed), _packed(pages)):
             yield chunk
             run.observer.advance(1)
 
-    run.observer.stage("report", meta["clusters"]["chunks"] + len(pages.shelf), "files")
+    run.observer.stage("report", meta["clusters"]["chunks"] + len(pages.chunks), "files")
     with watch.measure("write"):
         written = write_site(Path(output), meta, chunks(), single_file=single_file)
-    originals.shelf.drop()
-    pages.shelf.drop()
+    contents.originals.blobs.drop()
+    pages.chunks.drop()
     return Reported(written.path, written.files, written.bytes, ground.summary(count.total))
 
 
+def _contents(ground: Ground, origins: Origins | None, limit: int) -> tuple[Contents, int, int]:
+    """What the pages are made of, the number of clusters listed, and the bytes that pages may have."""
+    run, collection = ground.run, ground.search.collection
+    groups = order_clusters(ground.found.members)
+    listed = min(len(groups), MOST_LISTED, limit // (2 * LISTED_BYTES))
+    budget = limit - FRAME_BYTES - LISTED_BYTES * listed
+    with ground.search.watch.measure("again"):
+        paged = choose_clusters(groups, listed, run.ledger.ids, collection, budget=budget)
+        mates = find_mates(ground.found.pairs, paged.shown, len(collection))
+        originals = read_originals(run, collection, paged.rows(), np.sort(groups.keeper[:listed]))
+    return Contents(ground, groups, origins, paged, mates, originals), listed, budget
+
+
 def _packed(pages: Pages) -> Iterator[tuple[str, bytes]]:
-    for number in range(len(pages.shelf)):
-        yield f"pages-{number:04d}", pages.shelf.get(np.array([number]))[0]
+    for number in range(len(pages.chunks)):
+        yield f"pages-{number:04d}", pages.chunks.get(np.array([number]))[0]
 
 
 def _about(ground: Ground, summary: Summary, title: str | None) -> dict[str, Any]:

@@ -10,11 +10,10 @@ import numpy as np
 from neardup.params import CONTAINMENT
 from neardup.passed import passed_words
 from neardup.result import Summary
-from neardup.tasks.report.chosen import LONG, Chosen
+from neardup.tasks.report.clusters import FAR, LONG, MOST_WHOLE, NEAR, RANDOM
 from neardup.tasks.report.curve import Count, Linked
 from neardup.tasks.report.ground import Ground
-from neardup.tasks.report.groups import FAR, MOST_WHOLE, NEAR, RANDOM, Groups
-from neardup.tasks.report.pages import Pages
+from neardup.tasks.report.pages import Contents, Pages
 from neardup.wording import counted, megabytes, similarity_text
 
 __all__ = ["audit_of", "curve_note", "facts", "limits"]
@@ -129,8 +128,9 @@ def curve_note(ground: Ground, count: Count, most: int) -> str:
     return note
 
 
-def limits(groups: Groups, chosen: Chosen, pages: Pages, *, apart: int, listed: int, size: int) -> list[str]:
+def limits(contents: Contents, pages: Pages, *, apart: int, listed: int, size: int) -> list[str]:
     """Everything that is left out of the pages, and why: a sentence each."""
+    groups, paged_clusters = contents.groups, contents.paged
     told: list[str] = []
     paged = pages.page.size
     if apart:
@@ -142,7 +142,7 @@ def limits(groups: Groups, chosen: Chosen, pages: Pages, *, apart: int, listed: 
         told.append(f"The {listed:,} largest of {len(groups):,} clusters are listed.")
     if paged < listed:
         why = f"the report may have {megabytes(size)}"
-        if chosen.is_cut and paged == len(chosen.shown):
+        if paged_clusters.is_cut and paged == len(paged_clusters.shown):
             why = "the texts of more would take too long to be compared"
         told.append(f"Of the {listed:,} clusters listed the first {paged:,} have pages of their own: {why}.")
     sampled = int(np.count_nonzero(groups.size[:paged] > MOST_WHOLE))
@@ -156,7 +156,7 @@ def limits(groups: Groups, chosen: Chosen, pages: Pages, *, apart: int, listed: 
             f"On {counted(pages.partial, 'page')} of large clusters the similarities of members that are no found pair "
             "were not computed."
         )
-    long = sum(bool((lengths > LONG).any()) for lengths in chosen.lengths[:paged])
+    long = sum(bool((lengths > LONG).any()) for lengths in paged_clusters.lengths[:paged])
     if long:
         told.append(f"Texts of more than {LONG:,} characters are shown in windows round what they share.")
     return told

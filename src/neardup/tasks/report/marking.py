@@ -11,8 +11,7 @@ from neardup.engine.results.passages import Marker, Occurrences, Passages
 from neardup.errors import InputError
 from neardup.pages.pairs import Span, pair_data, text_data, union
 from neardup.params import Spec
-from neardup.tasks.report.chosen import LONG
-from neardup.tasks.report.groups import KINDS
+from neardup.tasks.report.clusters import KINDS, LONG
 
 __all__ = ["Job", "Marked", "mark"]
 

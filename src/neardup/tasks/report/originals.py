@@ -13,17 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from neardup.engine.reading.collection import Collection
+from neardup.engine.space import Space
 from neardup.engine.threads import in_order
 from neardup.errors import InputChanged, InputError
 from neardup.inputs.items import ITEM_SEPARATOR
 from neardup.inputs.reader import Reader, files_of
 from neardup.session import Run
+from neardup.spool import FileTexts, MemoryTexts
 from neardup.stages.sketch import fingerprints
 from neardup.stages.text import normalize_documents
-from neardup.tasks.report.shelf import Shelf
-from neardup.types import I64, Batch, Documents
+from neardup.types import I64, Documents
 
-__all__ = ["OPENING", "Originals", "as_text", "check_inputs", "read_originals"]
+__all__ = ["OPENING", "BlobStore", "Originals", "as_text", "check_inputs", "read_originals"]
 
 OPENING = 80
 """Characters of a keeper's text that the list of clusters shows."""
@@ -33,13 +34,67 @@ _MADE_OF[ord(" ")] = 0x2423  # the sign for a space
 """What stands for white space inside an item, where white space parts items."""
 
 
+class BlobStore:
+    """Keeps pieces of bytes in memory or, where they are many, in the workdir, and gives them back by their numbers."""
+
+    def __init__(self, name: str, space: Space, *, part: float) -> None:
+        """An empty one.
+
+        Args:
+            name: of its files.
+            space: memory or workdir.
+            part: share of the memory for data that it may hold.
+        """
+        self._name = f"report-{name}"
+        self._space = space
+        self._most = space.budget.share(part)
+        self._texts: MemoryTexts | FileTexts = MemoryTexts()
+        if space.workdir is not None:
+            self._move()
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def add(self, pieces: list[bytes]) -> None:
+        """Keep some more."""
+        if pieces:
+            self._texts.append(Documents.from_bytes(pieces))
+            if isinstance(self._texts, MemoryTexts) and self._texts.nbytes > self._most:
+                self._move()
+
+    def get(self, numbers: I64) -> list[bytes]:
+        """Some pieces, in the order asked for."""
+        rising, back = np.unique(numbers, return_inverse=True)
+        pieces: list[bytes] = []
+        for documents, local, _ in self._texts.parts(rising):
+            pieces += [documents.blob(i) for i in local.tolist()]
+        return [pieces[i] for i in back.tolist()]
+
+    def drop(self) -> None:
+        """Forget all."""
+        if isinstance(self._texts, FileTexts) and self._space.workdir is not None:
+            self._space.workdir.delete(self._name)
+        self._texts = MemoryTexts()
+
+    def _move(self) -> None:
+        """Go on in files."""
+        workdir = self._space.scratch()
+        if workdir.names(f"{self._name}."):
+            workdir.delete(self._name)  # of an interrupted run
+        texts = workdir.texts(self._name)
+        if isinstance(self._texts, MemoryTexts):
+            for block in self._texts.blocks:
+                texts.append(block)
+        self._texts = texts
+
+
 @dataclass(slots=True)
 class Originals:
     """Texts by row."""
 
     rows: I64
     """Of the texts that are kept, rising."""
-    shelf: Shelf
+    blobs: BlobStore
     characters: list[int]
     """Of each text that is kept."""
     openings: list[str]
@@ -52,8 +107,8 @@ class Originals:
 
     def texts(self, rows: I64) -> list[str]:
         """Texts that were kept, as they were written; sets as their items with spaces between."""
-        blobs = self.shelf.get(np.searchsorted(self.rows, rows))
-        return [as_text(blob, is_items=self.is_items) for blob in blobs]
+        found = self.blobs.get(np.searchsorted(self.rows, rows))
+        return [as_text(blob, is_items=self.is_items) for blob in found]
 
 
 def as_text(blob: bytes, *, is_items: bool) -> str:
@@ -103,7 +158,7 @@ def read_originals(run: Run, collection: Collection, rows: I64, keepers: I64) ->
     """
     wanted = np.union1d(rows, keepers)
     is_items = collection.spec.shingle.kind == "item"
-    found = Originals(rows, Shelf("texts", run.space, part=0.2), [], [], is_items)
+    found = Originals(rows, BlobStore("texts", run.space, part=0.2), [], [], is_items)
     run.observer.stage("again", run.reader.total_bytes, "bytes")
 
     def check(picked: tuple[Documents, I64, int]) -> tuple[Documents, I64, int]:
@@ -116,7 +171,7 @@ def read_originals(run: Run, collection: Collection, rows: I64, keepers: I64) ->
         blobs = [documents.blob(i) for i in range(mine.size)]
         kept, opened = np.isin(mine, rows), np.isin(mine, keepers)
         wholes = [blob for blob, keep in zip(blobs, kept.tolist(), strict=True) if keep]
-        found.shelf.add(wholes)
+        found.blobs.add(wholes)
         found.characters += [len(as_text(blob, is_items=is_items)) for blob in wholes]
         found.openings += [_opening(blobs[i], is_items) for i in np.flatnonzero(opened).tolist()]
     return found
@@ -125,12 +180,7 @@ def read_originals(run: Run, collection: Collection, rows: I64, keepers: I64) ->
 def _picked(run: Run, wanted: I64, threads: int) -> Iterator[tuple[Documents, I64, int]]:
     """The documents wanted of each batch, their rows, and the bytes of input that it stands for."""
     first = 0
-
-    def read(task: object) -> Batch:
-        batch: Batch = task()  # type: ignore[operator]
-        return batch
-
-    for batch in in_order(read, run.reader.tasks(), threads=threads):
+    for batch in in_order(lambda task: task(), run.reader.tasks(), threads=threads):
         end = first + len(batch.documents)
         mine = wanted[slice(*np.searchsorted(wanted, (first, end)).tolist())]
         yield Documents.from_bytes(batch.documents.blob(i) for i in (mine - first).tolist()), mine, batch.consumed
