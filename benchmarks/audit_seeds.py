@@ -30,9 +30,9 @@ from neardup.inputs.reader import open_inputs
 from neardup.params import Spec
 from neardup.session import Run, check_threads
 from neardup.tasks.audit.audit import audit_search
-from neardup.tasks.audit.measured import Measured
+from neardup.tasks.audit.exact_partners import draw, find_exact_partners
 from neardup.tasks.audit.outcome import CHANCE
-from neardup.tasks.audit.truth import draw, find_truth
+from neardup.tasks.audit.statistics import Evidence
 from neardup.types import I64, Pairs
 
 Mask = NDArray[np.bool_]
@@ -69,7 +69,9 @@ CASES = (
 def all_true(search: Search, threads: int) -> Pairs:
     """All true pairs that an audit counts."""
     everything = np.flatnonzero(search.weight)
-    truth = find_truth(search.collection, search.weight, search.crowd, everything, threads=threads, observer=Silent())
+    truth = find_exact_partners(
+        search.collection, search.weight, search.crowd, everything, threads=threads, observer=Silent()
+    )
     return truth.pairs
 
 
@@ -80,11 +82,11 @@ def hits(true: Pairs, search: Search) -> Mask:
     return np.isin(true.left * n + true.right, np.concatenate([np.empty(0, np.int64), *keys]))
 
 
-def part_of(true: Pairs, hit: Mask, drawn: I64, population: int, spec: Spec) -> Measured:
+def part_of(true: Pairs, hit: Mask, drawn: I64, population: int, spec: Spec) -> Evidence:
     """The measurement on a sample."""
     kept = np.isin(true.left, drawn) | np.isin(true.right, drawn)
     pairs = Pairs(true.left[kept], true.right[kept], true.similarity[kept])
-    return Measured.of(pairs, hit[kept], drawn, population, spec)
+    return Evidence.of(pairs, hit[kept], drawn, population, spec)
 
 
 def sample_seeds(folder: Path, case: Case, *, seeds: int, passes: int, threads: int) -> str:
@@ -132,7 +134,7 @@ def hash_seeds(folder: Path, case: Case, *, seeds: int, threads: int) -> str:
             if seed == 1:
                 true = all_true(search, threads)
             everything = np.flatnonzero(search.weight)
-            measured = Measured.of(true, hits(true, search), everything, everything.size, spec)
+            measured = Evidence.of(true, hits(true, search), everything, everything.size, spec)
         chances.append(measured.chance())
         recalls.append(float(measured.hit.mean()))
     low = np.array(chances)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from neardup.stages.sketch import minhash
     from neardup.tasks.audit.outcome import Audit, AuditBin
     from neardup.tasks.audit.public import audit
-    from neardup.tasks.compare.model import Comparison
+    from neardup.tasks.compare.comparison import Comparison
     from neardup.tasks.compare.public import compare
     from neardup.tasks.dedup.public import dedup
     from neardup.tasks.explain.explanation import Explanation
@@ -115,7 +115,7 @@ _HOME = {
     "tasks.report.public": ("report",),
     "tasks.find": ("find",),
     "tasks.audit.outcome": ("Audit", "AuditBin"),
-    "tasks.compare.model": ("Comparison",),
+    "tasks.compare.comparison": ("Comparison",),
     "errors": (
         "FormatError",
         "IndexLocked",

@@ -18,7 +18,7 @@ from neardup.engine.observe import Silent
 from neardup.inputs.reader import open_inputs
 from neardup.session import Run
 from neardup.stages import partners
-from neardup.tasks.audit import truth
+from neardup.tasks.audit import exact_partners
 from neardup.tasks.audit.public import audit
 
 EXAMPLES = settings(max_examples=40)
@@ -29,8 +29,8 @@ def truth_of(documents, spec, *, drawn: int, seed: int, threads: int = 1, block:
     """The true pairs of a sample as {(row, row): similarity}, and the rows of the sample."""
     with Run(open_inputs(documents, block=block), spec, threads) as run:
         search = run.search()
-        rows = truth.draw(search.collection, search.weight, documents=drawn, seed=seed)
-        found = truth.find_truth(
+        rows = exact_partners.draw(search.collection, search.weight, documents=drawn, seed=seed)
+        found = exact_partners.find_exact_partners(
             search.collection, search.weight, search.crowd, rows, threads=threads, observer=Silent()
         ).pairs
     left, right, similarity = found.left.tolist(), found.right.tolist(), found.similarity.tolist()
@@ -78,7 +78,7 @@ def test_samples_of_one_seed_lie_inside_each_other(lengths, seed):
     with Run(open_inputs(documents), spec, 1) as run:
         search = run.search()
         for drawn in range(1, len(documents) + 1):
-            rows = truth.draw(search.collection, search.weight, documents=drawn, seed=seed)
+            rows = exact_partners.draw(search.collection, search.weight, documents=drawn, seed=seed)
             assert np.all(np.diff(rows) > 0)
             samples.append(set(rows.tolist()))
     assert all(small <= large for small, large in pairwise(samples))
@@ -94,7 +94,7 @@ def test_which_shingles_are_kept_does_not_change_the_truth(pool, share, spare, m
     monkeypatch.setattr(partners, "POOL", pool)
     monkeypatch.setattr(partners, "SHARE", share)
     monkeypatch.setattr(partners, "SPARE", spare)
-    monkeypatch.setattr(truth, "AT_MOST", 1)
+    monkeypatch.setattr(exact_partners, "AT_MOST", 1)
     assert truth_of(documents, spec, drawn=50, seed=1) == (whole, sample)
     assert len(whole) > 100
 
@@ -107,9 +107,9 @@ def test_a_sample_that_is_cut_to_fit_has_the_same_truth(parts, monkeypatch):
     spec = replace(tuning.make_spec(threshold=0.6, shingle="char:4"))
     whole, sample = truth_of(documents, spec, drawn=60, seed=1)
     if parts == "many":
-        monkeypatch.setattr(truth, "SHINGLE_BYTES", 1 << 40)
-    monkeypatch.setattr(truth, "BLOCK_BYTES", 300)
-    monkeypatch.setattr(truth, "pairs_at_once", lambda space: 50)
+        monkeypatch.setattr(exact_partners, "SHINGLE_BYTES", 1 << 40)
+    monkeypatch.setattr(exact_partners, "BLOCK_BYTES", 300)
+    monkeypatch.setattr(exact_partners, "pairs_at_once", lambda space: 50)
     cut, again = truth_of(documents, spec, drawn=60, seed=1, threads=3, block=11)
     assert len(whole) > 1000
     assert (cut, again) == (whole, sample)

@@ -18,9 +18,9 @@ from neardup.engine.observe import Silent
 from neardup.inputs.reader import open_inputs
 from neardup.session import Run
 from neardup.tasks.audit.audit import audit_search
-from neardup.tasks.audit.measured import Measured
+from neardup.tasks.audit.exact_partners import draw, find_exact_partners
 from neardup.tasks.audit.outcome import CHANCE
-from neardup.tasks.audit.truth import draw, find_truth
+from neardup.tasks.audit.statistics import Evidence
 from neardup.types import Pairs
 
 pytestmark = pytest.mark.shared_data
@@ -41,7 +41,7 @@ class Searched:
             search = run.search()
             everything = np.flatnonzero(search.weight)
             self.population = everything.size
-            self.true = find_truth(
+            self.true = find_exact_partners(
                 search.collection, search.weight, search.crowd, everything, threads=2, observer=Silent()
             ).pairs
             n = len(search.collection)
@@ -52,13 +52,13 @@ class Searched:
             ]
             self.audits = [audit_search(run, search, documents=DOCUMENTS, sample_seed=seed) for seed in range(audits)]
 
-    def measured(self, seed: int, hit=None, spec=None) -> Measured:
+    def measured(self, seed: int, hit=None, spec=None) -> Evidence:
         """What the audit with this seed measures."""
         drawn, true = self.samples[seed], self.true
         kept = np.isin(true.left, drawn) | np.isin(true.right, drawn)
         pairs = Pairs(true.left[kept], true.right[kept], true.similarity[kept])
         hit = self.hit if hit is None else hit
-        return Measured.of(pairs, hit[kept], drawn, self.population, spec or self.spec)
+        return Evidence.of(pairs, hit[kept], drawn, self.population, spec or self.spec)
 
 
 @pytest.fixture(scope="module")

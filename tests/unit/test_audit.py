@@ -11,9 +11,9 @@ from neardup import InputError, tuning
 from neardup.inputs.reader import open_inputs
 from neardup.session import Run
 from neardup.tasks.audit.audit import audit_search
-from neardup.tasks.audit.measured import Measured, expected_recall
 from neardup.tasks.audit.outcome import judge, shown
 from neardup.tasks.audit.public import audit
+from neardup.tasks.audit.statistics import Evidence, expected_recall
 from neardup.types import Pairs
 
 BASE = "it was the best of times, it was the worst of times, it was the age of wisdom"
@@ -89,7 +89,7 @@ def test_bins_hold_all_pairs_once_and_the_threshold_as_typed():
     rows = np.arange(grid.size)
     spec = tuning.make_spec(threshold=0.8)
     hit = np.ones(grid.size, dtype=np.bool_)
-    measured = Measured.of(Pairs(rows, rows + 100, grid), hit, rows, 1000, spec)
+    measured = Evidence.of(Pairs(rows, rows + 100, grid), hit, rows, 1000, spec)
     bins = measured.bins(1.0)
     assert [each.pairs for each in bins] == [1, 1, 0, 1, 0, 1, 0, 1, 0, 2, 1]
     assert (bins[0].low, bins[-1].low, bins[-1].high) == (0.8, 1.0, 1.0)
@@ -123,9 +123,9 @@ def test_near_copies_that_are_missed_together_widen_the_interval():
     spec = tuning.make_spec(threshold=0.8)
     together = (rows % 5) != 0
     apart = np.arange(pairs) % 5 != 0
-    low, high, effect = Measured.of(true, together, np.unique(rows), 10**6, spec).interval()
+    low, high, effect = Evidence.of(true, together, np.unique(rows), 10**6, spec).interval()
     assert effect > 8
-    narrow_low, narrow_high, alone = Measured.of(true, apart, np.unique(rows), 10**6, spec).interval()
+    narrow_low, narrow_high, alone = Evidence.of(true, apart, np.unique(rows), 10**6, spec).interval()
     assert alone < 1.2
     assert high - low > 2.5 * (narrow_high - narrow_low)
 
@@ -133,7 +133,7 @@ def test_near_copies_that_are_missed_together_widen_the_interval():
 def test_a_sample_of_everything_is_the_recall_itself():
     rows = np.arange(50)
     true = Pairs(rows, rows + 50, np.full(50, 0.9))
-    measured = Measured.of(true, rows > 4, np.arange(100), 100, tuning.make_spec(threshold=0.8))
+    measured = Evidence.of(true, rows > 4, np.arange(100), 100, tuning.make_spec(threshold=0.8))
     assert measured.interval()[:2] == (0.9, 0.9)
 
 
@@ -172,6 +172,6 @@ def test_documents_too_long_for_the_limit_are_named(monkeypatch):
     def refuse(*args, **how):
         raise TooLargeError(np.array([0, 1]), 10**9)
 
-    monkeypatch.setattr(module, "find_truth", refuse)
+    monkeypatch.setattr(module, "find_exact_partners", refuse)
     with pytest.raises(InputError, match="the documents 0 and 1 are too long"):
         audited(FAMILY, threshold=0.7)

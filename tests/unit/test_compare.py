@@ -15,9 +15,9 @@ from neardup.cli.compare_rows import Mark, rows_of
 from neardup.engine.results.passages import Passages
 from neardup.errors import InputError
 from neardup.pages.pairs import LISTED, pair_data, text_data
+from neardup.tasks.compare.comparison import PAGE_CHARACTERS, pair_page
 from neardup.tasks.compare.documents import pick_documents, read_document
 from neardup.tasks.compare.gaps import BUDGET, chain, changed_words
-from neardup.tasks.compare.page import PAGE_CHARACTERS, pair_page
 from neardup.tasks.compare.public import compare
 
 FIRST = "A rose is a rose is a rose."

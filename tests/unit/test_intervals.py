@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from neardup.tasks.audit.intervals import binomial_tail, blended_effect, design_effect, wilson
+from neardup.tasks.audit.statistics import binomial_tail, blended_effect, design_effect, wilson
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from neardup.errors import InputError
 
 if TYPE_CHECKING:
     from neardup.params import Spec
+    from neardup.tasks.compare.comparison import Comparison
     from neardup.tasks.compare.documents import Document
-    from neardup.tasks.compare.model import Comparison
 
 __all__ = ["command"]
 
@@ -238,7 +238,7 @@ def _check_page(html: Path, inputs: Sequence[Path], glob: str | None) -> None:
 
 def _write_page(html: Path, found: Comparison, names: tuple[str, str]) -> None:
     from neardup.pages.site.write import write_pair
-    from neardup.tasks.compare.page import pair_page
+    from neardup.tasks.compare.comparison import pair_page
 
     write_pair(html, *pair_page(found, names))
 

@@ -17,7 +17,7 @@ from neardup.cli.summary import counted, labelled, percent, similarity_text
 from neardup.shown import NARROW, shown
 
 if TYPE_CHECKING:
-    from neardup.tasks.compare.model import Comparison
+    from neardup.tasks.compare.comparison import Comparison
 
 __all__ = ["facts", "print_texts"]
 

@@ -2,7 +2,7 @@
 
 Here: ``Rarity``, how common shingles are; ``build_index`` over the shingle sets of a sample, which keeps rare ones;
 and ``find_candidates`` of a block of documents. No partner is lost; which candidates are partners says the exact check.
-Drawing the sample and fetching the texts is in ``tasks.audit.truth``.
+Drawing the sample and fetching the texts is in ``tasks.audit.exact_partners``.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ from neardup.engine.run import Search
 from neardup.errors import InputError
 from neardup.params import DEFAULT_AUDIT, DEFAULT_SEED, Spec
 from neardup.session import Run
-from neardup.tasks.audit.measured import Measured
+from neardup.tasks.audit.exact_partners import ExactPartners, draw, find_exact_partners
 from neardup.tasks.audit.outcome import Audit, judge
-from neardup.tasks.audit.truth import Truth, draw, find_truth
+from neardup.tasks.audit.statistics import Evidence
 from neardup.types import I64, Mask, Pairs
 
 __all__ = ["audit_search", "check_sample"]
@@ -56,7 +56,7 @@ def audit_search(
         listed, false_pairs, hit = _held_against(search, drawn, truth.pairs)
         run.space.settle()
         population = int(np.count_nonzero(search.weight))
-        measured = Measured.of(truth.pairs, hit, drawn, population, promise or run.spec)
+        measured = Evidence.of(truth.pairs, hit, drawn, population, promise or run.spec)
         recall_low, recall_high, effect = measured.interval()
         chance = measured.chance()
     pairs, caught = hit.size, int(hit.sum())
@@ -103,11 +103,11 @@ def check_sample(documents: int, sample_seed: int) -> None:
         raise InputError(f"sample_seed is {sample_seed!r}. Give a whole number from 0 to 2**63 - 1.")
 
 
-def _truth(run: Run, search: Search, drawn: I64) -> Truth:
+def _truth(run: Run, search: Search, drawn: I64) -> ExactPartners:
     """The true pairs that a search should have: between two collections only those across."""
     threads = search.tally.threads
     try:
-        truth = find_truth(
+        truth = find_exact_partners(
             search.collection, search.weight, search.crowd, drawn, threads=threads, observer=run.observer
         )
     except TooLargeError as exc:
@@ -121,7 +121,7 @@ def _truth(run: Run, search: Search, drawn: I64) -> Truth:
     pairs = truth.pairs
     sides = [search.copies.sides(rows, search.cut) for rows in (pairs.left, pairs.right)]
     across = sides[0] | sides[1] == BOTH_SIDES
-    return Truth(Pairs(pairs.left[across], pairs.right[across], pairs.similarity[across]), truth.candidates)
+    return ExactPartners(Pairs(pairs.left[across], pairs.right[across], pairs.similarity[across]), truth.candidates)
 
 
 def _named(run: Run, pairs: Pairs, which: Mask) -> pa.Table:

@@ -1,4 +1,4 @@
-"""What an audit says: figures, and the verdict in words. How they are come by is in ``audit`` and ``measured``."""
+"""What an audit says: figures, and the verdict in words. They are worked out in ``audit`` and ``statistics``."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from neardup.stages import bands as band_stage
 from neardup.stages import sketch as sketch_stage
 from neardup.stages.passages import find_passages
 from neardup.stages.text import normalize_text
-from neardup.tasks.compare.model import Comparison
+from neardup.tasks.compare.comparison import Comparison
 from neardup.tuning import s_curve
 from neardup.types import Batch, Documents
 

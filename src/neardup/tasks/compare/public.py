@@ -18,7 +18,7 @@ from neardup.params import (
     Shingle,
 )
 from neardup.tasks.compare.build import compare_sets, compare_texts
-from neardup.tasks.compare.model import Comparison
+from neardup.tasks.compare.comparison import Comparison
 
 __all__ = ["compare"]
 

@@ -94,7 +94,7 @@ def _pieces(search: Search, band: int) -> Iterator[tuple[I64, I64, int]]:
 
 
 def _sample(collection: Collection, left: I64, right: I64, share: float) -> I64:
-    """Which pairs are in the sample: by the texts' hashes, so that the order of the input is nothing to it."""
+    """Which pairs are in the sample: chosen by the texts' hashes, whatever the order of the input."""
     if share >= 1.0 or left.size == 0:
         return np.arange(left.size)
     prints = collection.prints

@@ -56,7 +56,7 @@ def draw_s_curves(about: About, others: Mapping[str, Bands] | None = None) -> Fi
 
     Args:
         about: the spec whose bands and threshold are drawn, and the foot of the sheet.
-        others: bands to compare with by what is to be said of them; four different ones at most are drawn.
+        others: bands to compare with, by their name in the legend; four different ones at most are drawn.
     """
     spec = about.spec
     own, t = spec.bands, spec.threshold
@@ -131,11 +131,9 @@ class RecallBins:
     """int64[bins]: those of them that were found."""
     lower: F64
     upper: F64
-    """float64[bins]: ends of the interval of found by true."""
+    """float64[bins]: ends of the interval of 95 % of found by true."""
     overall: tuple[float, float]
     """The same of all pairs together."""
-    interval: str = "95 % intervals"
-    """What the intervals are."""
 
 
 @drawn
@@ -196,7 +194,7 @@ def _draw_rates(axes: Axes, bins: RecallBins, places: F64, about: About) -> None
         markerfacecolor=ORANGE,
         capsize=3,
         linewidth=1.2,
-        label=f"measured, with {bins.interval}",
+        label="measured, with 95 % intervals",
         zorder=3,
     )
     room = max(1.0 - min(float(theory.min()), float(bins.lower[some].min(initial=1.0))), 0.004)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,6 @@ __all__ = [
     "FIGURES",
     "check_formats",
     "check_names",
-    "draw",
     "make_folder",
     "plot_audit",
     "plot_finding",
@@ -47,46 +47,27 @@ BELOW = 0.3
 """How far below the threshold the histogram of similarities begins, where candidates are there to be seen."""
 
 
-@dataclass(slots=True)
+@dataclass
 class _Work:
     """What the figures of a run are made from; what several need is made once."""
 
     run: Run
     search: Search
     about: About
-    banding: Banding | None = None
-    finding: Finding | None = None
 
-    def bands(self) -> Banding:
+    @cached_property
+    def banding(self) -> Banding:
         """The bands once more."""
-        if self.banding is None:
-            self.banding = count_bands(self.search, self.run.observer)
-        return self.banding
+        return count_bands(self.search, self.run.observer)
 
-    def result(self) -> Finding:
+    @cached_property
+    def finding(self) -> Finding:
         """Pairs and clusters of all rows."""
-        if self.finding is None:
-            self.finding = Finding(self.run, pipeline.find(self.search, rule="star"), "star")
-        return self.finding
-
-
-def draw(run: Run, names: Sequence[str] = ()) -> Iterator[tuple[str, Figure]]:
-    """Search a collection and draw its figures: (name, figure), each as soon as it is there.
-
-    Args:
-        run: set up and entered.
-        names: of FIGURES; all when there are none.
-    """
-    search = run.search()
-    about = About(run.spec, len(search.collection), ", ".join(run.reader.sources))
-    work = _Work(run, search, about)
-    for name, make in FIGURES.items():
-        if not names or name in names:
-            yield name, make(work)
+        return Finding(self.run, pipeline.find(self.search, rule="star"), "star")
 
 
 def write(run: Run, folder: Path, *, names: Sequence[str], formats: Sequence[str]) -> Iterator[str]:
-    """Draw figures into a folder and tell the name of each file once it is complete.
+    """Search a collection, draw its figures into a folder, and give the name of each file once it is complete.
 
     Args:
         run: set up and entered.
@@ -94,7 +75,10 @@ def write(run: Run, folder: Path, *, names: Sequence[str], formats: Sequence[str
         names: of FIGURES; all when there are none.
         formats: of the files.
     """
-    for name, figure in draw(run, names):
+    search = run.search()
+    work = _Work(run, search, About(run.spec, len(search.collection), ", ".join(run.reader.sources)))
+    for name in (name for name in FIGURES if not names or name in names):
+        figure = FIGURES[name](work)
         for suffix in formats:
             path = folder / f"{name}.{suffix}"
             save(figure, path)
@@ -145,9 +129,9 @@ def make_folder(path: str | os.PathLike[str]) -> Path:
     return folder
 
 
-def plot_spec(spec: Spec, target: str | os.PathLike[str], *, about: About | None = None) -> None:
+def plot_spec(spec: Spec, target: str | os.PathLike[str]) -> None:
     """The S-curves of a spec, beside those of other bands, to a file: ``neardup plan --plot``."""
-    save(curves.draw_s_curves(about or About(spec), _others(spec)), target)
+    save(curves.draw_s_curves(About(spec), _others(spec)), target)
 
 
 def plot_finding(finding: Finding, run: Run, target: str | os.PathLike[str], files: AtomicFiles | None = None) -> None:
@@ -218,7 +202,7 @@ def _s_curves(work: _Work) -> Figure:
 
 
 def _bands(work: _Work) -> Figure:
-    banding = work.bands()
+    banding = work.banding
     note = (
         f"Buckets of more than {work.run.spec.crowd:,} documents ({banding.hot:,} documents, counted in each band) are "
         "compared with leaders only; their pairs are in no curve."
@@ -232,8 +216,8 @@ def _similarities(work: _Work) -> Figure:
     spec = work.run.spec
     edges = similarity_edges(spec.threshold, max(0.0, spec.threshold - BELOW))
     dropped, share = _dropped(work, edges)
-    bins: SimilarityBins = histograms.similarity_bins(work.result().pairs(), edges, dropped)
-    notes = [_crowd_note(work.result())]
+    bins: SimilarityBins = histograms.similarity_bins(work.finding.pairs(), edges, dropped)
+    notes = [_crowd_note(work.finding)]
     notes.append(
         "Below t only the candidates that the bands and the estimate filter let through are seen, not all pairs there "
         f"are{'' if share >= 1 else f'; estimated from a sample of {100 * share:.2g} %'}."
@@ -243,7 +227,7 @@ def _similarities(work: _Work) -> Figure:
 
 def _dropped(work: _Work, edges: F64) -> tuple[F64, float]:
     """Candidates below the threshold in bins, in pairs of documents, and the share of candidates looked at."""
-    candidates, search = work.bands().candidates, work.search
+    candidates, search = work.banding.candidates, work.search
     similarity = search.check(candidates.left, candidates.right, 0.0)
     low = similarity < work.run.spec.threshold
     weight = search.weight.astype(np.float64)
@@ -252,7 +236,7 @@ def _dropped(work: _Work, edges: F64) -> tuple[F64, float]:
 
 
 def _clusters(work: _Work) -> Figure:
-    return histograms.draw_clusters(histograms.cluster_sizes(work.result().clusters()), work.about)
+    return histograms.draw_clusters(histograms.cluster_sizes(work.finding.clusters()), work.about)
 
 
 FIGURES: dict[str, Callable[[_Work], Figure]] = {

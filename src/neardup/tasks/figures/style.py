@@ -159,7 +159,7 @@ def check_suffix(target: str | os.PathLike[str]) -> str:
     """The format that the name of a figure asks for.
 
     Raises:
-        InputError: it is none that can be drawn.
+        InputError: figures cannot be written in that format.
     """
     suffix = Path(target).suffix.lower().removeprefix(".")
     if suffix not in FORMATS:

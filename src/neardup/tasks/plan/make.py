@@ -23,7 +23,7 @@ TIE = 1.03
 """Settings whose times differ by less are taken as equal."""
 
 
-def make_table(spec: Spec, target: float, *, weights: tuple[float, float] = DEFAULT_WEIGHTS, threads: int = 1) -> Plan:
+def make_table(spec: Spec, target: float, *, weights: tuple[float, float] = DEFAULT_WEIGHTS) -> Plan:
     """A plan without data: the setting of ``spec``, the usual numbers of slots, and the rules of the literature."""
     options = []
     for slots in sorted({*SLOTS, spec.slots}):
@@ -42,7 +42,7 @@ def make_table(spec: Spec, target: float, *, weights: tuple[float, float] = DEFA
         ),
         collection=None,
         exact=None,
-        threads=threads,
+        threads=1,
         memory_limit=0,
         seconds=0.0,
     )

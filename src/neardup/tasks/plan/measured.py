@@ -73,7 +73,7 @@ class Measured:
         )
         observer.stage("sample", None, "texts")
         hasher = Hasher(spec.shingle, spec.seed)
-        values, counts = sketch_sample(sample, hasher, slots=max(CENSUS_SLOTS, *lengths))
+        values, counts = sketch_sample(sample.documents, hasher, slots=max(CENSUS_SLOTS, *lengths))
         profile = _profile(found, sample, counts, take_census(values, threads=threads), spec)
         speeds = measure_speeds(
             sample,

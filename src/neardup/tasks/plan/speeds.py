@@ -39,12 +39,8 @@ WARM = 8
 """Texts on which a kernel is run before it is timed."""
 
 
-def sketch_sample(sample: Sample, hasher: Hasher, *, slots: int) -> tuple[U32, I64]:
-    """Default signatures of a sample and its shingle counts, whatever family the run will have."""
-    return _sketched(sample.documents, hasher, slots)
-
-
-def _sketched(documents: Documents, hasher: Hasher, slots: int) -> tuple[U32, I64]:
+def sketch_sample(documents: Documents, hasher: Hasher, *, slots: int) -> tuple[U32, I64]:
+    """Default signatures of some texts and their shingle counts, whatever family the run will have."""
     values = np.empty((len(documents), slots), dtype=np.uint32)
     counts = np.zeros(len(documents), dtype=np.int64)
     sketch_stage.count_and_sketch(documents, hasher, values=values, counts=counts)
@@ -125,11 +121,11 @@ def _sketch_speed(piece: Documents, counts: I64, hasher: Hasher, spec: Spec, slo
         return _classical_speed(piece, counts, hasher, spec, slots), 0.0
     sizes = np.diff(piece.offsets)
     order = np.argsort(sizes, kind="stable")
-    _sketched(piece.slice(0, WARM), hasher, slots)
+    sketch_sample(piece.slice(0, WARM), hasher, slots=slots)
     halves = []
     for rows in (np.sort(order[: order.size // 2]), np.sort(order[order.size // 2 :])):
         part = Documents.from_bytes(piece.blob(i) for i in rows.tolist())
-        halves.append((part.nbytes, len(part), _timed(partial(_sketched, part, hasher, slots))))
+        halves.append((part.nbytes, len(part), _timed(partial(sketch_sample, part, hasher, slots=slots))))
     (bytes_a, texts_a, a), (bytes_b, texts_b, b) = halves
     determinant = bytes_a * texts_b - bytes_b * texts_a
     a_byte, a_text = 0.0, 0.0

@@ -44,7 +44,7 @@ def check_pattern(pattern: str | None) -> re.Pattern[str] | None:
     """The regular expression that tells sources.
 
     Raises:
-        InputError: it is none.
+        InputError: it is not a regular expression.
     """
     if pattern is None:
         return None

@@ -1,7 +1,7 @@
-"""The truth about a sample: documents drawn by their content, and all their partners, exactly.
+"""A sample of documents, drawn by their content, and all their partners, exactly.
 
 The pass over the stored texts only hashes; what it gives is held to the same exact check as the candidates of a run.
-What the truth says about a run is in ``neardup.tasks.audit``.
+What these pairs say about a run is in ``audit``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from neardup.stages.partners import Block, Index, Rarity, Scratch
 from neardup.stages.shingle import Hasher
 from neardup.types import I32, I64, U64, Pairs, ShingleSets
 
-__all__ = ["Truth", "draw", "find_truth"]
+__all__ = ["ExactPartners", "draw", "find_exact_partners"]
 
 AHEAD = 2
 """Blocks that may wait for the check, beside those in work."""
@@ -41,7 +41,7 @@ RARITY_SEED = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class ExactPartners:
     """All true pairs of which at least one document was drawn and at most one stands in a crowd."""
 
     pairs: Pairs
@@ -81,9 +81,9 @@ def _mix(x: U64) -> U64:
     return mixed
 
 
-def find_truth(
+def find_exact_partners(
     collection: Collection, weight: I32, crowd: I32, drawn: I64, *, threads: int, observer: Observer
-) -> Truth:
+) -> ExactPartners:
     """All partners of the documents drawn, with exact similarities.
 
     The pairs do not depend on threads and memory. Where the index of the sample does not fit the budget, the sample
@@ -129,7 +129,7 @@ def find_truth(
         check.rest()
     pairs = found.gathered()
     found.drop()
-    return Truth(pairs, candidates)
+    return ExactPartners(pairs, candidates)
 
 
 def _parts(drawn: I64, collection: Collection) -> Iterator[I64]:
