@@ -53,6 +53,7 @@ _WORDS = [
     (re.compile(r"^(size +).*", re.MULTILINE), r"\1# MB"),
     (re.compile(r"(?<=, )[\d.]+ \w?B, before [\d.]+ \w?B", re.MULTILINE), "# MB, before # MB"),
     (re.compile(r"^(  (?:LOCK|index\.sqlite|segments/)\S*) *[\d.]+ \w?B", re.MULTILINE), r"\1 # MB"),
+    (re.compile(r"^(Try '.*) -h' for help", re.MULTILINE), r"\1 --help' for help"),  # click before 8.4
     (re.compile(r"(?<=\d{12}-\d{12}-)[0-9a-f]{8}(?=\.)"), "########"),  # drawn at random
     (re.compile(r"^neardup: first run on this machine: .*\n", re.MULTILINE), ""),  # the kernels are being compiled
     (re.compile(r"^neardup: [a-z ]+: .*( so far|\d%.*)\n", re.MULTILINE), ""),  # after ten seconds of a stage
