@@ -46,7 +46,7 @@ FILE_SIZES = {"total_bytes", "size"}
 
 _WORDS = [
     (re.compile(r"\b(\d+ h \d\d min|\d+ min \d\d s|\d+(\.\d+)? s)(?![\w/])"), "# s"),
-    (re.compile(r"[\d.,]+ MB/s"), "# MB/s"),
+    (re.compile(r"(?<![\d.,])[\d.,]+ MB/s"), "# MB/s"),
     (re.compile(r"^(peak memory +)[\d.]+ \w+", re.MULTILINE), r"\1# MB"),
     (re.compile(r"\bneardup " + re.escape(__version__)), "neardup VERSION"),
     (re.compile(r"(?<=\()[\d.]+ \w?B(?=, \d+ files?\)$)", re.MULTILINE), "# MB"),  # of a report
