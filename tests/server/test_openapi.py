@@ -10,11 +10,9 @@ from tests.server.conftest import Serving
 
 import neardup
 from neardup.server.app import Service
-from neardup.server.handlers import Handlers
+from neardup.server.handlers import PAGE, Handlers
 from neardup.server.limits import Limits
 from neardup.server.metrics import Metrics
-
-PAGE = {"/", "/page.js", "/page.css"}
 
 
 def test_operations_are_the_routes(index: neardup.Index, client: TestClient) -> None:
@@ -26,9 +24,7 @@ def test_operations_are_the_routes(index: neardup.Index, client: TestClient) -> 
     }
     handlers = Handlers(index, Limits(), Metrics())
     try:
-        routes = {
-            (path.replace(":path", ""), method) for path, methods in handlers.routes().items() for method in methods
-        }
+        routes = {(path, method) for path, methods in handlers.routes().items() for method in methods}
     finally:
         handlers.close()
     assert described == {(path, method) for path, method in routes if path not in PAGE}

@@ -1,6 +1,6 @@
 """The HTTP service of an index: ``neardup serve``.
 
-                 GuardedProtocol          no clear HTTP, heads that do not arrive   protocol, framing, transport
+                 GuardedProtocol          no clear HTTP, heads that do not arrive   protocol, framing
                        │
                     Service               token, host, routes, errors as JSON problems         app
                        │
@@ -8,12 +8,12 @@
             ┌──────────┴──────────┐
          Handlers              stream     one answer, or a line out for a line in              handlers, stream
             └──────────┬──────────┘
-                     Crew                 bounded queue, threads, alike jobs as one group      work
+                  WorkerPool              bounded queue, threads, alike jobs as one group      work
             ┌──────────┴──────────┐
          reading               writing    the calls of ``neardup.Index``                       jobs
 
 Here: nothing but the check that the optional libraries are there. The event loop only moves bytes; whatever touches
-the index runs in the threads of a crew. The page of a person is in ``page``, its files are sent as they are.
+the index runs in the threads of a pool. The page of a person is in ``page``, its files are sent as they are.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from neardup.errors import MissingDependency
 
 __all__ = ["check_installed"]
 
-_NEEDED = ("starlette", "uvicorn", "msgspec")
+_NEEDED = ("uvicorn", "msgspec")
 
 
 def check_installed() -> None:

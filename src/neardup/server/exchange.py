@@ -9,16 +9,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterable
-
-from starlette.types import Receive, Scope, Send
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any
 
 from neardup.server.limits import Buffered, Limits
 from neardup.server.metrics import Metrics
 from neardup.server.problems import Disconnected, Problem
 
-__all__ = ["JSON", "Exchange", "Headers"]
+__all__ = ["JSON", "Exchange", "Headers", "Receive", "Scope", "Send"]
 
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers = tuple[tuple[bytes, bytes], ...]
 JSON = b"application/json"
 
@@ -156,7 +158,7 @@ class Exchange:
     async def _write(self, body: bytes, *, more: bool) -> None:
         await self._pass({"type": "http.response.body", "body": body, "more_body": more})
 
-    async def _pass(self, message: dict[str, object]) -> None:
+    async def _pass(self, message: dict[str, Any]) -> None:
         try:
             await self._send(message)
         except Exception as exc:  # the protocol gave the connection up between two of our messages

@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, unquote_to_bytes
 
 import msgspec
 
+from neardup.pages.assets import scripts, styles
 from neardup.params import ON_DUPLICATE
 from neardup.server import openapi
 from neardup.server.exchange import JSON, Exchange, Headers
@@ -30,29 +31,31 @@ from neardup.server.wire import (
     Query,
     Status,
     StoredDocument,
-    check_document,
     check_query,
+    check_text,
     read,
 )
-from neardup.server.work import Crew
+from neardup.server.work import WorkerPool
 
 if TYPE_CHECKING:
     from neardup.index import Index
 
-__all__ = ["DOCUMENTS", "Handler", "Handlers"]
+__all__ = ["DOCUMENT", "DOCUMENTS", "PAGE", "Handler", "Handlers", "page_file"]
 
 Handler = Callable[[Exchange], Awaitable[None]]
 T = TypeVar("T", Query, Document)
 
 DOCUMENTS = "/documents/"
+DOCUMENT = "/documents/{id}"
 _LARGE = 1 << 16
 """Bytes of JSON that are read in a thread: on the event loop they would take a millisecond that others wait."""
 _TEXT = b"text/plain; version=0.0.4; charset=utf-8"
-_PAGE = (
-    ("/", "index.html", b"text/html; charset=utf-8"),
-    ("/page.js", "page.js", b"text/javascript; charset=utf-8"),
-    ("/page.css", "page.css", b"text/css; charset=utf-8"),
-)
+PAGE = {
+    "/": b"text/html; charset=utf-8",
+    "/page.js": b"text/javascript; charset=utf-8",
+    "/page.css": b"text/css; charset=utf-8",
+}
+"""Paths of the page of a person, and the types of what they give."""
 _MANY_QUERIES, _MANY_QUERY_BYTES = 32, 1 << 16
 _MANY_DOCUMENT_BYTES = 1 << 24
 
@@ -70,7 +73,7 @@ class Handlers:
         self._index, self._limits, self._metrics = index, limits, metrics
         self._reading = Reading(index, limits)
         self.streams = Streams(limits.streams)
-        self._readers = Crew(
+        self._readers = WorkerPool(
             "read",
             self._reading,
             threads=limits.threads,
@@ -78,9 +81,9 @@ class Handlers:
             most=_MANY_QUERIES,
             most_bytes=_MANY_QUERY_BYTES,
         )
-        self._writers: Crew | None = None
+        self._writers: WorkerPool | None = None
         if not index.read_only:
-            self._writers = Crew(
+            self._writers = WorkerPool(
                 "write",
                 Writing(index, limits),
                 threads=1,  # the index has one writer, and documents are added in the order in which they came
@@ -95,19 +98,19 @@ class Handlers:
         return {
             "/query": {"POST": self.query},
             "/documents": {"POST": self.add},
-            "/documents/{id:path}": {"GET": self.get, "DELETE": self.remove},
+            DOCUMENT: {"GET": self.get, "DELETE": self.remove},
             "/info": {"GET": self.info},
             "/health": {"GET": self.health},
             "/metrics": {"GET": self.metrics},
             "/openapi.json": {"GET": self.openapi},
-            **{path: {"GET": _file(name, kind)} for path, name, kind in _PAGE},
+            **{path: {"GET": _sender(page_file(path), kind)} for path, kind in PAGE.items()},
         }
 
     def close(self) -> None:
         """Do what waits and end the threads."""
-        for crew in (self._writers, self._readers):
-            if crew is not None:
-                crew.close()
+        for pool in (self._writers, self._readers):
+            if pool is not None:
+                pool.close()
 
     async def query(self, exchange: Exchange) -> None:
         """``POST /query``."""
@@ -129,7 +132,7 @@ class Handlers:
             return
         body = await self._json(exchange, self._limits.document_bytes, also=NDJSON)
         document = await self._parse(Document, body)
-        check_document(document, self._limits)
+        check_text(document.text, self._limits)
         status, match = await writers.do(adding, document, seconds=self._limits.answer_seconds, size=len(body))
         if status == "duplicate":
             fault = f"the id {document.id} is there already. Choose another, or what to do with on_duplicate."
@@ -172,9 +175,10 @@ class Handlers:
             "neardup_reads_waiting": ("Requests that wait for a thread.", len(self._readers)),
             "neardup_writes_waiting": ("Changes that wait for the writer.", len(self._writers or ())),
         }
+        written = 0 if self._writers is None else self._writers.groups
         counters = {
             "neardup_read_groups_total": ("Calls of the index that read.", self._readers.groups),
-            "neardup_write_groups_total": ("Transactions, as they were asked for.", _groups(self._writers)),
+            "neardup_write_groups_total": ("Transactions, as they were asked for.", written),
         }
         await exchange.reply(200, self._metrics.text(gauges=gauges, counters=counters).encode(), _TEXT)
 
@@ -182,7 +186,7 @@ class Handlers:
         """``GET /openapi.json``."""
         await exchange.reply(200, self._openapi)
 
-    def _writing(self) -> Crew:
+    def _writing(self) -> WorkerPool:
         if self._writers is None:
             raise Problem(403, "the index is open for reading only.", refused="read-only")
         return self._writers
@@ -205,10 +209,6 @@ class Handlers:
             return read(kind, body)
         value: T = await self._call(lambda: read(kind, body))
         return value
-
-
-def _groups(crew: Crew | None) -> int:
-    return 0 if crew is None else crew.groups
 
 
 def _kind(exchange: Exchange) -> bytes:
@@ -255,9 +255,19 @@ def _status(id: int | str, status: Any, match: Match | None) -> bytes:
     return msgspec.json.encode(told)
 
 
-def _file(name: str, kind: bytes) -> Handler:
+def page_file(path: str) -> bytes:
+    """What a path of the page gives. Its script and style stand with those that the pages of a report have too."""
+    name = path.removeprefix("/") or "index.html"
+    own = importlib.resources.files(__package__).joinpath("page", name).read_text("utf-8")
+    if name == "page.js":
+        own = scripts(("dom", "text")) + own
+    elif name == "page.css":
+        own += styles(("text",))
+    return own.encode("utf-8")
+
+
+def _sender(body: bytes, kind: bytes) -> Handler:
     """Send a file of the page. It is read once: it does not change while the service runs."""
-    body = importlib.resources.files("neardup.server").joinpath("page", name).read_bytes()
     headers: Headers = PAGE_HEADERS
 
     async def handler(exchange: Exchange) -> None:

@@ -1,7 +1,7 @@
 """What the threads do: the calls of ``neardup.Index``, for one job or for a group of them.
 
-Here: ``Reading`` and ``Writing``, each the ``work`` of a crew, with the keys of their groups. A group of a key is one
-call of the index, so single documents that arrive together are one transaction.
+Here: ``Reading`` and ``Writing``, each the ``work`` of a pool of threads, with the keys of their groups. A group of
+one key is one call of the index, so single documents that arrive together are one transaction.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from neardup.engine.results.passages import shared_passages
 from neardup.errors import InputError
 from neardup.server.limits import Limits
 from neardup.server.problems import Problem
-from neardup.server.wire import Answer, Answers, Document, Found, LineStatus, Match, Query, check_document, read
+from neardup.server.wire import Answer, Answers, Document, Found, LineStatus, Match, Query, check_text, read
 
 if TYPE_CHECKING:
     from neardup.index import Admission, Hit, Index
@@ -124,7 +124,7 @@ class Reading:
 
 
 class Writing:
-    """Documents that come and go; a crew of one thread calls it."""
+    """Documents that come and go; a pool of one thread calls it."""
 
     def __init__(self, index: Index, limits: Limits) -> None:
         self._index = index
@@ -204,7 +204,7 @@ class Writing:
             return "the line is blank."
         try:
             document = read(Document, line)
-            check_document(document, self._limits)
+            check_text(document.text, self._limits)
         except Problem as problem:
             return problem.error
         return document

@@ -9,18 +9,19 @@ many connections. The deadline of a body is in ``exchange`` and ``stream``, wher
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from neardup.server.framing import StrictConnection
-from neardup.server.limits import Limits
-from neardup.server.metrics import Metrics
 from neardup.server.problems import RETRY_SECONDS, Problem
-from neardup.server.transport import JoiningTransport
 
-__all__ = ["HEAD_BYTES", "GuardedProtocol", "guarded"]
+if TYPE_CHECKING:
+    from neardup.server.app import Service
+
+__all__ = ["HEAD_BYTES", "GuardedProtocol"]
 
 HEAD_BYTES = 1 << 14
 """Of the head of a request, at most: the line and all headers."""
@@ -28,22 +29,20 @@ _THROWN_AWAY_SECONDS = 1.0
 
 
 class GuardedProtocol(H11Protocol):
-    """One connection. ``guarded`` makes the class that a server uses."""
+    """One connection to the ``Service`` that is the application of uvicorn's configuration."""
 
-    limits: Limits
-    metrics: Metrics
     conn: StrictConnection
-    _head_timer: asyncio.TimerHandle | None = None
-    _rest_timer: asyncio.TimerHandle | None = None
-    _take_timer: asyncio.TimerHandle | None = None
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        service = cast("Service", self.config.app)
+        self.limits, self.metrics = service.limits, service.metrics
         self.conn = StrictConnection(h11.SERVER, HEAD_BYTES)
+        self._clocks: dict[str, asyncio.TimerHandle] = {}
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a connection on, or refuse it when there are too many."""
-        super().connection_made(JoiningTransport(transport, self.loop))
+        super().connection_made(transport)
         if len(self.connections) > self.limits.connections:
             self.metrics.refused["connections"] += 1
             problem = Problem.busy("there are too many connections. Try again later.", "connections")
@@ -65,19 +64,18 @@ class GuardedProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clocks."""
         super().connection_lost(exc)
-        _stop(self._head_timer, self._rest_timer, self._take_timer)
+        for name in list(self._clocks):
+            self._stop(name)
 
     def pause_writing(self) -> None:
         """The client does not take what it was sent: it has a while to do so."""
         super().pause_writing()
-        if self._take_timer is None:
-            self._take_timer = self.loop.call_later(self.limits.receive_seconds, self._cut_off)
+        self._start("take", self.limits.receive_seconds, self._cut_off)
 
     def resume_writing(self) -> None:
         """It has taken most of it."""
         super().resume_writing()
-        _stop(self._take_timer)
-        self._take_timer = None
+        self._stop("take")
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP, or can be read in two ways."""
@@ -90,16 +88,23 @@ class GuardedProtocol(H11Protocol):
         if self.transport.is_closing():
             return
         theirs, ours = self.conn.their_state, self.conn.our_state
-        if theirs is not h11.IDLE:
-            _stop(self._head_timer)
-            self._head_timer = None
-        elif self._head_timer is None:
-            self._head_timer = self.loop.call_later(self.limits.head_seconds, self._head_is_late)
-        if theirs is not h11.SEND_BODY or ours not in (h11.DONE, h11.MUST_CLOSE):
-            _stop(self._rest_timer)
-            self._rest_timer = None
-        elif self._rest_timer is None:
-            self._rest_timer = self.loop.call_later(_THROWN_AWAY_SECONDS, self._cut_off)
+        if theirs is h11.IDLE:
+            self._start("head", self.limits.head_seconds, self._head_is_late)
+        else:
+            self._stop("head")
+        if theirs is h11.SEND_BODY and ours in (h11.DONE, h11.MUST_CLOSE):
+            self._start("rest", _THROWN_AWAY_SECONDS, self._cut_off)
+        else:
+            self._stop("rest")
+
+    def _start(self, clock: str, seconds: float, alarm: Callable[[], None]) -> None:
+        """Start a clock, unless it runs or has rung."""
+        if clock not in self._clocks:
+            self._clocks[clock] = self.loop.call_later(seconds, alarm)
+
+    def _stop(self, clock: str) -> None:
+        if clock in self._clocks:
+            self._clocks.pop(clock).cancel()
 
     def _head_is_late(self) -> None:
         self.metrics.refused["slow"] += 1
@@ -120,14 +125,3 @@ class GuardedProtocol(H11Protocol):
     def _cut_off(self) -> None:
         self.metrics.refused["slow"] += 1
         self.transport.abort()
-
-
-def guarded(limits: Limits, metrics: Metrics) -> type[GuardedProtocol]:
-    """The protocol with the limits of a service."""
-    return type("GuardedProtocol", (GuardedProtocol,), {"limits": limits, "metrics": metrics})
-
-
-def _stop(*timers: asyncio.TimerHandle | None) -> None:
-    for timer in timers:
-        if timer is not None:
-            timer.cancel()

@@ -24,7 +24,7 @@ from neardup.errors import InputError
 from neardup.server.app import Service
 from neardup.server.jobs import warm_up
 from neardup.server.limits import Limits
-from neardup.server.protocol import guarded
+from neardup.server.protocol import GuardedProtocol
 from neardup.server.security import is_loopback
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def serve(
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
     config = uvicorn.Config(
         service,
-        http=guarded(limits, service.metrics),
+        http=GuardedProtocol,
         ws="none",
         lifespan="off",
         log_config=None,

@@ -1,6 +1,6 @@
 """Threads behind the event loop: a bounded queue, from which jobs that are alike are taken as one group.
 
-Here: ``Crew``. A group makes one transaction of documents that arrive together (a durable commit costs
+Here: ``WorkerPool``. A group makes one transaction of documents that arrive together (a durable commit costs
 milliseconds, whatever it holds), and one call of queries that wait together. What a group does is in ``jobs``.
 """
 
@@ -17,10 +17,10 @@ from typing import Any
 from neardup.errors import NeardupError
 from neardup.server.problems import Problem
 
-__all__ = ["Crew", "Group"]
+__all__ = ["Group", "WorkerPool"]
 
 Group = Callable[[Hashable, list[Any]], Sequence[Any]]
-"""What a crew does: the key that the jobs share and their values, to their results in the same order. A result that
+"""What a pool does: the key that the jobs share and their values, to their results in the same order. A result that
 is an exception is raised to whoever waits for it."""
 
 
@@ -34,7 +34,7 @@ class _Job:
     is_taken: bool = False
 
 
-class Crew:
+class WorkerPool:
     """Threads that work off one queue in its order.
 
     Args:
@@ -76,7 +76,7 @@ class Crew:
             must: do not refuse it however many wait: its maker is counted elsewhere.
 
         Raises:
-            Problem: 503 too many wait, or the crew is closing; 504 it was not done in time.
+            Problem: 503 too many wait, or the pool is closing; 504 it was not done in time.
         """
         loop = asyncio.get_running_loop()
         job = _Job(key, value, size, loop, loop.create_future())
@@ -121,7 +121,7 @@ class Crew:
                 group[0].loop.call_soon_threadsafe(_deliver, group, outcomes)
 
     def _take(self) -> list[_Job]:
-        """The first job that waits and those right behind it that are alike; none when the crew has closed."""
+        """The first job that waits and those right behind it that are alike; none when the pool has closed."""
         with self._ready:
             while not self._jobs:
                 if self._closing:

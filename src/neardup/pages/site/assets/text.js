@@ -8,17 +8,11 @@
   const NEAR = 24; // units within which a cut looks for a space
   const LONG_PATH = 32; // characters of a path from which on its last part stands for it
 
-  const UNSEEN =
-    /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}]|\p{Cs}/u;
-  const UNSEEN_RUNS = new RegExp(`(${UNSEEN.source})\\1*`, "gu");
-  const C0 =
-    "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US";
-  const NAMES = {
-    ...Object.fromEntries(C0.split(" ").entries()),
-    0x7f: "DEL", 0x85: "NEL", 0xad: "SHY", 0x34f: "CGJ", 0x61c: "ALM", 0x200b: "ZWSP", 0x200c: "ZWNJ", 0x200d: "ZWJ",
-    0x200e: "LRM", 0x200f: "RLM", 0x2028: "LS", 0x2029: "PS", 0x202a: "LRE", 0x202b: "RLE", 0x202c: "PDF", 0x202d: "LRO",
-    0x202e: "RLO", 0x2060: "WJ", 0x2066: "LRI", 0x2067: "RLI", 0x2068: "FSI", 0x2069: "PDI", 0xfeff: "BOM",
-  };
+  // The table stands before the scripts, and is that of `neardup.shown`.
+  const NAMES = n.unseen.names;
+  const RANGES = n.unseen.ranges.map((ends) => ends.map((point) => `\\u{${point.toString(16)}}`).join("-")).join("");
+  const UNSEEN = new RegExp(`[${RANGES}]`, "u");
+  const UNSEEN_RUNS = new RegExp(`([${RANGES}])\\1*`, "gu");
   // Behind these a joiner shapes what is seen: emoji of several parts, Indic conjuncts, Persian.
   // Anchored at both ends: V8 does not find a class with characters beyond U+FFFF when only the end is.
   const SHAPED =
