@@ -262,7 +262,7 @@ def page_file(path: str) -> bytes:
     if name == "page.js":
         own = scripts(("dom", "text")) + own
     elif name == "page.css":
-        own += styles(("text",))
+        own += styles(("common",))
     return own.encode("utf-8")
 
 

@@ -28,7 +28,7 @@ GENERATOR = f"neardup {__version__}"
 CHUNKS = "<!--chunks-->"
 """Where the data of a single file goes. No text can hold it: ``<`` is escaped in markup and in JSON."""
 
-_PAIR_STYLES = ("base", "text", "pair")
+_PAIR_STYLES = ("base", "common", "pair")
 _PAIR_SCRIPTS = ("dom", "text", "pane", "differ", "pair")
 _STYLES = (*_PAIR_STYLES, "views")
 _SCRIPTS = (
