@@ -1,7 +1,8 @@
 """One request and its answer: the body with its limits, the headers that every answer has.
 
-Here: reading a body, whole or in chunks, and answering at once or in parts, over plain ASGI. What is in a body is
-read in ``wire``; which limit holds is the route's to say.
+Here: reading a body, whole or in chunks, and answering at once or in parts, over plain ASGI. Requests of a framework
+would not do: a body is counted against three limits while it arrives, and an answer that comes before the end of the
+body takes in the rest. What a body says is read in ``wire``; which limit holds is decided by the route.
 """
 
 from __future__ import annotations

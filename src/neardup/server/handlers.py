@@ -61,7 +61,7 @@ _MANY_DOCUMENT_BYTES = 1 << 24
 
 
 class Handlers:
-    """The functions of the routes, and the threads behind them.
+    """The functions of the routes, with the pools of threads that do their work.
 
     Args:
         index: open; it stays the caller's to close, after ``close`` here.

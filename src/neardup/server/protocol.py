@@ -1,9 +1,13 @@
-"""The connection: what uvicorn leaves to others, a client that is slow on purpose.
+"""One connection: uvicorn's protocol with five more rules, so that the service may be exposed without a proxy.
 
-Here: uvicorn's protocol with five more rules. What can be read in two ways is refused (``framing``). The head of a
-request must be whole within its time, counted from its first byte and not from its last; a client must take what it
-was sent; what it goes on sending after its answer is thrown away for a while and then cut off; and there are only so
-many connections. The deadline of a body is in ``exchange`` and ``stream``, where its size is counted as well.
+A request that can be read in two ways is refused (``framing``). The head of a request must arrive within its time,
+counted from its first byte. A client must take what it was sent. What it goes on sending after its answer is thrown
+away for a while, and then the connection is cut off. There is a limit of connections. The time and the size of a body
+are limited in ``exchange`` and ``stream``.
+
+uvicorn has no settings for these, and its ``H11Protocol`` is no documented interface. Used of it are ``conn``,
+``transport``, ``connections`` and the callbacks that are overridden here; pyproject.toml names the versions that
+have them, and tests/server/test_sockets.py and test_framing.py fail where a rule no longer holds.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["HEAD_BYTES", "GuardedProtocol"]
 
 HEAD_BYTES = 1 << 14
-"""Of the head of a request, at most: the line and all headers."""
+"""Most bytes of the head of a request: its first line and all headers."""
 _THROWN_AWAY_SECONDS = 1.0
 
 
@@ -41,7 +45,7 @@ class GuardedProtocol(H11Protocol):
         self._clocks: dict[str, asyncio.TimerHandle] = {}
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a connection on, or refuse it when there are too many."""
+        """Accept a connection, or refuse it when there are too many."""
         super().connection_made(transport)
         if len(self.connections) > self.limits.connections:
             self.metrics.refused["connections"] += 1
@@ -51,12 +55,12 @@ class GuardedProtocol(H11Protocol):
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes in; uvicorn stops its own clock at each one."""
+        """Read what has arrived. uvicorn stops its own clock whenever something does."""
         super().data_received(data)
         self._watch()
 
     def on_response_complete(self) -> None:
-        """An answer has gone out; uvicorn's clock runs until the next request begins."""
+        """Note that an answer was sent. uvicorn's clock runs until the next request begins."""
         super().on_response_complete()
         if self.conn.their_state is not h11.IDLE:
             self._watch()
@@ -68,17 +72,17 @@ class GuardedProtocol(H11Protocol):
             self._stop(name)
 
     def pause_writing(self) -> None:
-        """The client does not take what it was sent: it has a while to do so."""
+        """Give a client that does not take what it was sent some time to do so."""
         super().pause_writing()
         self._start("take", self.limits.receive_seconds, self._cut_off)
 
     def resume_writing(self) -> None:
-        """It has taken most of it."""
+        """Note that the client has taken most of it."""
         super().resume_writing()
         self._stop("take")
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP, or can be read in two ways."""
+        """Answer what is not HTTP, or can be read in two ways."""
         self.metrics.refused["http"] += 1
         fault = f"the request is no HTTP that can be read, or its head is over {HEAD_BYTES} bytes."
         self._answer(Problem(400, self.conn.fault or fault))

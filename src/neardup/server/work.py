@@ -20,8 +20,8 @@ from neardup.server.problems import Problem
 __all__ = ["Group", "WorkerPool"]
 
 Group = Callable[[Hashable, list[Any]], Sequence[Any]]
-"""What a pool does: the key that the jobs share and their values, to their results in the same order. A result that
-is an exception is raised to whoever waits for it."""
+"""What a pool does to a group: it takes the key that the jobs share and their values, and returns their results in the
+same order. A result that is an exception is raised to whoever waits for it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -38,12 +38,12 @@ class WorkerPool:
     """Threads that work off one queue in its order.
 
     Args:
-        name: of the threads.
+        name: name of the threads.
         work: what is done to a group.
-        threads: how many; with one, jobs are done strictly in order.
-        waiting: jobs that may wait; one more is refused with 503.
-        most: jobs of a group.
-        most_bytes: sizes of the jobs of a group, together; a larger job is alone.
+        threads: number of threads; with one, jobs are done strictly in order.
+        waiting: number of jobs that may wait; one more is refused with 503.
+        most: most jobs of a group.
+        most_bytes: most bytes of the jobs of a group, together; a larger job is alone.
     """
 
     def __init__(self, name: str, work: Group, *, threads: int, waiting: int, most: int, most_bytes: int) -> None:
@@ -71,9 +71,9 @@ class WorkerPool:
         Args:
             key: jobs with equal keys may be done as one group; None is alike to nothing.
             value: what ``work`` is given.
-            seconds: how long to wait for it; None as long as it takes.
-            size: bytes that it works on.
-            must: do not refuse it however many wait: its maker is counted elsewhere.
+            seconds: how long to wait for it; None for as long as it takes.
+            size: number of bytes that it works on.
+            must: never refuse it, however many wait: streams are limited by their number.
 
         Raises:
             Problem: 503 too many wait, or the pool is closing; 504 it was not done in time.

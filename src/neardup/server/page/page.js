@@ -3,9 +3,8 @@
 // Behind the scripts that the pages of a report have too (dom.js, text.js): what makes elements, shows texts as they are
 // and counts their code points is there.
 
-const { appendText, byId, count, draw, make, many, named, points, snap } = window.neardup;
+const { appendText, byId, colour, count, make, many, named, points, snap, strip } = window.neardup;
 
-const COLOURS = 6;
 const SHORT = 4000; // units: a text of so many is shown as a whole
 const LARGE = 200_000; // units: of a text of more, all is shown only after a step between, for it takes seconds
 // How much of a longer text is shown, by steps: units on either side of a passage and at its ends, and passages.
@@ -17,7 +16,6 @@ const STEPS = [
 const ALL = STEPS.length - 1;
 const OPEN_HITS = 3;
 const MOST_FILE = 8 * 1024 * 1024;
-const STRIP = 1000; // width of a strip, in its own units
 
 const form = byId("form");
 const text = byId("text");
@@ -133,7 +131,7 @@ class Pane {
 
   mark(i, start, end) {
     const part = make("a", {
-      class: `mark k${this.colours[i]}`, id: this.marks[i].length ? null : `${this.name}${i}`, tabindex: -1, "data-mark": i,
+      class: `mark ${colour(this.colours[i])}`, id: this.marks[i].length ? null : `${this.name}${i}`, tabindex: -1, "data-mark": i,
       href: `#${this.other.name}${this.partners[i]}`, title: `passage ${i + 1} of ${this.spans.length}: see it in the other text`,
     });
     appendText(part, this.whole, start, end);
@@ -177,22 +175,6 @@ class Pane {
     const i = Number(part.dataset.mark) + step;
     if (i in this.spans) this.focus(i);
   }
-
-  // Where in the text the passages lie, as a strip.
-  strip() {
-    const picture = draw("svg", {
-      class: "strip", viewBox: `0 0 ${STRIP} 1`, preserveAspectRatio: "none", "aria-hidden": "true",
-    });
-    const scale = STRIP / Math.max(1, this.whole.length);
-    let drawn = -1;
-    this.spans.forEach(([start, end], i) => {
-      if (end * scale < drawn) return; // thinner than what is seen: a text may have thousands
-      drawn = Math.max(end * scale, start * scale + 1);
-      const width = Math.max(1, (end - start) * scale);
-      picture.append(draw("rect", { x: start * scale, width, height: 1, class: `k${this.colours[i]}` }));
-    });
-    return picture;
-  }
 }
 
 // ---- hits ------------------------------------------------------------------------------------------------------
@@ -202,13 +184,14 @@ function texts(query, hit, place) {
   const hitUnits = toUnits(hit.text, hit.marks ?? []);
   const [there, back] = [hit.links ?? [], hit.back_links ?? []];
   const left = new Pane(query, queryUnits, {
-    name: `q${place}-`, label: "Your text, shared passages marked", colours: there.map((j) => j % COLOURS),
+    name: `q${place}-`, label: "Your text, shared passages marked", colours: there,
   });
   const right = new Pane(hit.text, hitUnits, {
-    name: `d${place}-`, label: "The document, shared passages marked", colours: hitUnits.map((_, j) => j % COLOURS),
+    name: `d${place}-`, label: "The document, shared passages marked", colours: hitUnits.map((_, j) => j),
   });
   [left.other, left.partners, right.other, right.partners] = [right, there, left, back];
-  const side = (title, pane) => make("div", { class: "side" }, title, pane.strip(), pane.box);
+  const where = (pane) => strip(pane.spans, pane.whole.length, pane.colours, { class: "strip", "aria-hidden": "true" });
+  const side = (title, pane) => make("div", { class: "side" }, title, where(pane), pane.box);
   const box = make("div", {}, make("div", { class: "texts" },
     side(make("h3", {}, "Your text"), left),
     side(make("h3", {}, "Document ", named(hit.id)), right),

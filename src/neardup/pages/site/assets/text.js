@@ -1,4 +1,4 @@
-// Texts as they are: characters that are not seen shown by name, and code points against UTF-16 units.
+// Texts as they are: characters that are not seen shown by name, code points against UTF-16 units, colours of passages.
 //
 // Places in the data count code points; a string of JavaScript counts UTF-16 units: `toUnits` is the one place where
 // the two meet.
@@ -6,6 +6,8 @@
   "use strict";
 
   const NEAR = 24; // units within which a cut looks for a space
+  const COLOURS = 6; // of passages, after which they begin anew
+  const STRIP = 1000; // width of a strip, in its own units
   const LONG_PATH = 32; // characters of a path from which on its last part stands for it
 
   // The table stands before the scripts, and is that of `neardup.shown`.
@@ -102,5 +104,22 @@
     return place;
   }
 
-  Object.assign(n, { appendText, named, brief, plain, toUnits, points, snap });
+  // The class of a passage that has the colour of this number.
+  const colour = (number) => `k${number % COLOURS}`;
+
+  // Where in a text of a size the spans lie, as a picture of any width. Spans, rising, and size in the same units.
+  function strip(spans, size, colours, properties) {
+    const picture = n.draw("svg", { viewBox: `0 0 ${STRIP} 1`, preserveAspectRatio: "none", ...properties });
+    const scale = STRIP / Math.max(1, size);
+    let drawn = -1;
+    spans.forEach(([start, end], i) => {
+      if (end * scale < drawn) return; // thinner than what is seen: a text may have thousands
+      drawn = Math.max(end * scale, start * scale + 1);
+      const width = Math.max(1, (end - start) * scale);
+      picture.append(n.draw("rect", { x: start * scale, width, height: 1, class: colour(colours[i]) }));
+    });
+    return picture;
+  }
+
+  Object.assign(n, { appendText, named, brief, plain, toUnits, points, snap, colour, strip });
 })(window.neardup);
