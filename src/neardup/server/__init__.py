@@ -10,7 +10,7 @@
             └──────────┬──────────┘
                   WorkerPool              a bounded queue and threads; alike jobs form a group   work
             ┌──────────┴──────────┐
-         Reading               Writing    the calls of ``neardup.Index``                         jobs
+       IndexReader           IndexWriter  the calls of ``neardup.Index``                         jobs
 
 Here: only the check that the optional libraries are installed. The event loop only moves bytes; whatever touches the
 index runs in the threads of a pool. The page for people is in ``page``; scripts and styles that it shares with the

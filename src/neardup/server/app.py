@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from neardup.server.exchange import Exchange, Receive, Scope, Send
 from neardup.server.handlers import DOCUMENT, DOCUMENTS, Handler, Handlers
-from neardup.server.limits import Buffered, Limits
+from neardup.server.limits import Buffered, ServiceLimits
 from neardup.server.metrics import Metrics
 from neardup.server.problems import Disconnected, Problem, problem_of
 from neardup.server.security import Gate
@@ -40,11 +40,11 @@ class Service:
         self,
         index: Index,
         *,
-        limits: Limits | None = None,
+        limits: ServiceLimits | None = None,
         token: str | None = None,
         hosts: frozenset[str] | None = None,
     ) -> None:
-        self.limits = limits or Limits()
+        self.limits = limits or ServiceLimits()
         self.metrics = Metrics()
         self._buffered = Buffered(self.limits.buffered_bytes)
         self._gate = Gate(token, hosts)

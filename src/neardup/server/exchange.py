@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
-from neardup.server.limits import Buffered, Limits
+from neardup.server.limits import Buffered, ServiceLimits
 from neardup.server.metrics import Metrics
 from neardup.server.problems import Disconnected, Problem
 
@@ -44,7 +44,7 @@ class Exchange:
     """
 
     def __init__(
-        self, scope: Scope, receive: Receive, send: Send, *, limits: Limits, metrics: Metrics, buffered: Buffered
+        self, scope: Scope, receive: Receive, send: Send, *, limits: ServiceLimits, metrics: Metrics, buffered: Buffered
     ) -> None:
         self._receive, self._send = receive, send
         self.limits, self.metrics, self.buffered = limits, metrics, buffered

@@ -16,12 +16,12 @@ import msgspec
 from neardup.pages.assets import scripts, styles
 from neardup.params import ON_DUPLICATE
 from neardup.server import openapi
-from neardup.server.exchange import JSON, Exchange, Headers
-from neardup.server.jobs import Adding, Reading, Removing, Writing, lookup_of
-from neardup.server.limits import Limits
+from neardup.server.exchange import JSON, Exchange
+from neardup.server.jobs import AddOptions, IndexReader, IndexWriter, Removal, options_of
+from neardup.server.limits import ServiceLimits
 from neardup.server.metrics import Metrics
 from neardup.server.problems import Problem
-from neardup.server.security import PAGE_HEADERS
+from neardup.server.security import PAGE, PAGE_HEADERS
 from neardup.server.stream import NDJSON, Streams
 from neardup.server.wire import (
     Document,
@@ -40,7 +40,7 @@ from neardup.server.work import WorkerPool
 if TYPE_CHECKING:
     from neardup.index import Index
 
-__all__ = ["DOCUMENT", "DOCUMENTS", "PAGE", "Handler", "Handlers", "page_file"]
+__all__ = ["DOCUMENT", "DOCUMENTS", "Handler", "Handlers", "page_file"]
 
 Handler = Callable[[Exchange], Awaitable[None]]
 T = TypeVar("T", Query, Document)
@@ -50,12 +50,6 @@ DOCUMENT = "/documents/{id}"
 _LARGE = 1 << 16
 """Bytes of JSON that are read in a thread: on the event loop they would take a millisecond that others wait."""
 _TEXT = b"text/plain; version=0.0.4; charset=utf-8"
-PAGE = {
-    "/": b"text/html; charset=utf-8",
-    "/page.js": b"text/javascript; charset=utf-8",
-    "/page.css": b"text/css; charset=utf-8",
-}
-"""Paths of the page of a person, and the types of what they give."""
 _MANY_QUERIES, _MANY_QUERY_BYTES = 32, 1 << 16
 _MANY_DOCUMENT_BYTES = 1 << 24
 
@@ -69,9 +63,9 @@ class Handlers:
         metrics: what ``/metrics`` tells.
     """
 
-    def __init__(self, index: Index, limits: Limits, metrics: Metrics) -> None:
+    def __init__(self, index: Index, limits: ServiceLimits, metrics: Metrics) -> None:
         self._index, self._limits, self._metrics = index, limits, metrics
-        self._reading = Reading(index, limits)
+        self._reading = IndexReader(index, limits)
         self.streams = Streams(limits.streams)
         self._readers = WorkerPool(
             "read",
@@ -85,7 +79,7 @@ class Handlers:
         if not index.read_only:
             self._writers = WorkerPool(
                 "write",
-                Writing(index, limits),
+                IndexWriter(index, limits),
                 threads=1,  # the index has one writer, and documents are added in the order in which they came
                 waiting=limits.waiting,
                 most=limits.batch,
@@ -117,7 +111,7 @@ class Handlers:
         body = await self._json(exchange, self._limits.query_bytes)
         query = await self._parse(Query, body)
         check_query(query, self._limits, self._index.spec.threshold)
-        key = lookup_of(query)
+        key = options_of(query)
         value: Any = query.text if key is not None else lambda: self._reading.query(query)
         seconds = self._limits.answer_seconds
         await exchange.reply(200, await self._readers.do(key, value, seconds=seconds, size=len(body)))
@@ -125,7 +119,7 @@ class Handlers:
     async def add(self, exchange: Exchange) -> None:
         """``POST /documents``: one, or a stream."""
         writers = self._writing()
-        adding = _adding(exchange)
+        adding = _add_options(exchange)
         kind = _kind(exchange)
         if kind == NDJSON:
             await self.streams.run(exchange, writers, adding)
@@ -151,7 +145,7 @@ class Handlers:
         """``DELETE /documents/{id}``."""
         writers = self._writing()
         id = _id(exchange)
-        if not await writers.do(Removing(), id, seconds=self._limits.answer_seconds):
+        if not await writers.do(Removal(), id, seconds=self._limits.answer_seconds):
             raise _unknown(id)
         await exchange.reply(204, b"")
 
@@ -216,7 +210,7 @@ def _kind(exchange: Exchange) -> bytes:
     return (exchange.header(b"content-type") or b"").partition(b";")[0].strip().lower()
 
 
-def _adding(exchange: Exchange) -> Adding:
+def _add_options(exchange: Exchange) -> AddOptions:
     """The parameters of ``POST /documents``."""
     known = {"on_duplicate": ON_DUPLICATE, "if_new": ("false", "true")}
     given: dict[str, str] = {}
@@ -230,7 +224,7 @@ def _adding(exchange: Exchange) -> Adding:
                 422, f"{name} is {value!r}. Give {', '.join(known[name][:-1])} or {known[name][-1]}.", field=name
             )
         given[name] = value
-    return Adding(given.get("on_duplicate", "error"), given.get("if_new") == "true")
+    return AddOptions(given.get("on_duplicate", "error"), given.get("if_new") == "true")
 
 
 def _id(exchange: Exchange) -> str:
@@ -268,9 +262,8 @@ def page_file(path: str) -> bytes:
 
 def _sender(body: bytes, kind: bytes) -> Handler:
     """Send a file of the page. It is read once: it does not change while the service runs."""
-    headers: Headers = PAGE_HEADERS
 
     async def handler(exchange: Exchange) -> None:
-        await exchange.reply(200, body, kind, headers)
+        await exchange.reply(200, body, kind, PAGE_HEADERS)
 
     return handler

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from neardup._version import __version__
-from neardup.server.limits import Limits
+from neardup.server.limits import ServiceLimits
 from neardup.server.wire import (
     Answer,
     Answers,
@@ -52,7 +52,7 @@ _ABOUT = {
 _WITH_BODY = (400, 408, 413, 415, 422)
 
 
-def document(limits: Limits, threshold: float) -> dict[str, Any]:
+def document(limits: ServiceLimits, threshold: float) -> dict[str, Any]:
     """The description of a service with these limits, of an index of this threshold, as plain JSON values."""
     return {
         "openapi": "3.1.0",
@@ -70,7 +70,7 @@ def document(limits: Limits, threshold: float) -> dict[str, Any]:
     }
 
 
-def _schemas(limits: Limits, threshold: float) -> dict[str, Any]:
+def _schemas(limits: ServiceLimits, threshold: float) -> dict[str, Any]:
     """The types, and a query as its two forms: of one text, and of several."""
     _, schemas = msgspec.json.schema_components(_TYPES, ref_template=_REF)
     query = schemas.pop("Query")
@@ -99,7 +99,7 @@ def _schemas(limits: Limits, threshold: float) -> dict[str, Any]:
     return dict(sorted(schemas.items()))
 
 
-def _paths(limits: Limits) -> dict[str, Any]:
+def _paths(limits: ServiceLimits) -> dict[str, Any]:
     forms = {"anyOf": [_ref("QueryText"), _ref("QueryTexts")]}
     lines = {"type": "string"}
     return {

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from neardup.server.exchange import Exchange
-from neardup.server.jobs import Adding, Batch
+from neardup.server.jobs import AddOptions, LineBatch
 from neardup.server.problems import Problem, problem_of
 from neardup.server.wire import LineStatus
 from neardup.server.work import WorkerPool
@@ -43,7 +43,7 @@ class Streams:
         """Have every stream end after the lines that have arrived. Called on the event loop."""
         self._stopping.set()
 
-    async def run(self, exchange: Exchange, writers: WorkerPool, adding: Adding) -> None:
+    async def run(self, exchange: Exchange, writers: WorkerPool, adding: AddOptions) -> None:
         """Work off the stream that is the body of a request.
 
         Raises:
@@ -104,7 +104,7 @@ class _Lines:
 class _Stream:
     """One stream, from its first byte to its last status."""
 
-    def __init__(self, exchange: Exchange, writers: WorkerPool, adding: Adding, stopping: asyncio.Event) -> None:
+    def __init__(self, exchange: Exchange, writers: WorkerPool, adding: AddOptions, stopping: asyncio.Event) -> None:
         self._exchange, self._writers, self._adding, self._stopping = exchange, writers, adding, stopping
         self._limits = exchange.limits
         self._lines = _Lines(self._limits.document_bytes)
@@ -191,7 +191,7 @@ class _Stream:
         first = self._next
         lines = self._lines.take(self._limits.batch)
         try:
-            told = await self._writers.do(None, Batch(self._adding, first, lines), seconds=None, must=True)
+            told = await self._writers.do(None, LineBatch(self._adding, first, lines), seconds=None, must=True)
         except Exception as exc:
             raise _Failed(problem_of(exc).error) from exc
         self._next += len(lines)

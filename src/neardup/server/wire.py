@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from neardup.server.limits import Limits
+from neardup.server.limits import ServiceLimits
 from neardup.server.problems import Problem
 
 __all__ = [
@@ -195,7 +195,7 @@ def _unusable(exc: msgspec.ValidationError) -> Problem:
     return Problem(422, f"{field}: {fault}." if field else f"{fault}.", field=field or None)
 
 
-def check_query(query: Query, limits: Limits, threshold: float) -> None:
+def check_query(query: Query, limits: ServiceLimits, threshold: float) -> None:
     """See that the fields of a query go together and keep to the limits.
 
     Raises:
@@ -220,7 +220,7 @@ def check_query(query: Query, limits: Limits, threshold: float) -> None:
         check_text(text, limits, f"texts[{place}]")
 
 
-def check_text(text: str, limits: Limits, field: str = "text") -> None:
+def check_text(text: str, limits: ServiceLimits, field: str = "text") -> None:
     """See that a text keeps to the limits.
 
     Raises:
