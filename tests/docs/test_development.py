@@ -98,7 +98,8 @@ def _fault(words: list[str]) -> str | None:
         case [".ci/run", *named]:
             missing = [name for name in named if name not in steps()]
         case ["python", "-m", module, *_]:
-            missing = [module] if importlib.util.find_spec(module) is None else []
+            tools = [re.split("[><=]", need)[0] for need in PROJECT["project"]["optional-dependencies"]["dev"]]
+            missing = [module] if module not in tools and importlib.util.find_spec(module) is None else []
         case ["pytest", *more]:
             files = [word for word in more if "/" in word]
             marks = {mark.partition(":")[0] for mark in PROJECT["tool"]["pytest"]["ini_options"]["markers"]}
