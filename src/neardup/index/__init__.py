@@ -27,10 +27,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from neardup.index.model import Added, Admission, ContainedHit, Hit, IndexInfo, Stored, Verified
+    from neardup.index.model import Added, Admission, ContainedHit, Hit, IndexInfo, Stored, Streamed, Verified
     from neardup.index.store import Index
 
-__all__ = ["Added", "Admission", "ContainedHit", "Hit", "Index", "IndexInfo", "Stored", "Verified"]
+__all__ = ["Added", "Admission", "ContainedHit", "Hit", "Index", "IndexInfo", "Stored", "Streamed", "Verified"]
 
 
 def __getattr__(name: str) -> Any:

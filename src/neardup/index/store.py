@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -16,16 +16,19 @@ from neardup.errors import InputError
 from neardup.index import changes, opening
 from neardup.index.asking import Asking
 from neardup.index.incoming import EMPTY, SHORT, Incoming, checked_ids, given_id, listed, named, of_batches
-from neardup.index.model import Added
+from neardup.index.model import Added, Streamed
 from neardup.index.source import check_same
+from neardup.index.stream.run import DedupStream, as_sources
 from neardup.index.views import documents_of
 from neardup.inputs.reader import Reader, open_inputs
+from neardup.inputs.source import ReadOptions
 from neardup.params import (
     DEFAULT_NORMALIZE,
     DEFAULT_RECALL,
     DEFAULT_SEED,
     DEFAULT_SHINGLE,
     DEFAULT_THRESHOLD,
+    ON_BAD,
     ON_DUPLICATE,
     ON_MISSING,
     Bands,
@@ -316,6 +319,80 @@ class Index(Asking):
         admissions = changes.admit(self._core, self._named(ids, texts), least, on_duplicate)
         self._upkeep.note_change()
         return admissions[0] if is_one else admissions
+
+    def dedup_stream(
+        self,
+        inputs: Any,
+        output: str | os.PathLike[str] | BinaryIO,
+        *,
+        removed: str | os.PathLike[str] | None = None,
+        threshold: float | None = None,
+        text: str | None = None,
+        id: str | None = None,
+        on_bad: str = "fail",
+        input_format: str | None = None,
+        on_duplicate: str = "error",
+    ) -> Streamed:
+        """Let the lines of a stream through whose documents are new, byte for byte and as they come.
+
+        A line goes to the output, and its document into the index, when it is near to none of the index and to none
+        before it in the stream. What has come is worked on after 0.2 seconds at most, in transactions of up to 1,000
+        documents, and a line is written when its document is on disk. So the call can be ended at any moment, also by
+        an exception or by killing the process, and made again with the same stream or its rest: no line is written
+        twice, for a document that is in the index is near to itself. Lines whose documents were in the index already
+        at that moment are written by the next call with the same index and output where the output is a file, which
+        makes it exactly once; of a stream that was given they are lost.
+
+        For records that are no lines there is ``add_if_new``.
+
+        Args:
+            inputs: JSON Lines or, as ``input_format`` says, a text a line: names of files, also compressed, ``-`` for
+                stdin, or what gives bytes (an open binary file, a generator), which a thread asks for them.
+            output: a file, to the end of which lines are added, or an open binary stream. While a step is worked on, a
+                note is beside the file (``.neardup-pending``), from which the next call completes it.
+            removed: a .jsonl or .csv file that a row is added to for each document that is not let through: id, match,
+                similarity.
+            threshold, on_duplicate: see ``add_if_new``.
+            text, id: fields of the text and of the id. Documents without an id get a hash of their text as theirs.
+            on_bad: what a record does that cannot be used: ``fail``, or ``skip``.
+            input_format: ``jsonl`` or ``lines``. When None, as the name of a file tells; without a name ``jsonl``, or
+                ``lines`` where the index holds sets.
+
+        Returns:
+            Counts of what became of the documents.
+
+        Raises:
+            InputError: an argument, a file or a record cannot be used, or an id is there; what came before it stays.
+            OutputError: the output takes no more. The documents of the step are out of the index again where it is a
+                stream; where it is a file the next call completes it.
+            FormatError: the note beside the file is damaged, or of another index.
+
+        >>> import io
+        >>> index, output = Index.create(threshold=0.5, shingle="word:2"), io.BytesIO()
+        >>> lines = [b"one line of a log\\n", b"and another one\\n", b"one line of a log\\n"]
+        >>> index.dedup_stream(iter(lines), output, input_format="lines").new
+        2
+        >>> output.getvalue()
+        b'one line of a log\\nand another one\\n'
+        """
+        _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
+        _check_choice(on_bad, ON_BAD, "on_bad")
+        self._need_writing()
+        self._threshold(threshold)
+        with DedupStream(
+            self,
+            as_sources(inputs),
+            os.fspath(output) if isinstance(output, os.PathLike) else output,
+            removed=None if removed is None else os.fspath(removed),
+            reading=ReadOptions(text, id, on_bad=on_bad, item=self._core.maker.is_item),
+            input_format=input_format,
+            threshold=threshold,
+            on_duplicate=on_duplicate,
+        ) as stream:
+            for chunk in stream.chunks():
+                for _ in stream.take(chunk):
+                    pass
+            return stream.done
 
     def merge(self, other: Index | str | os.PathLike[str], *, on_duplicate: str = "error") -> Added:
         """Add all documents of another index, which must have the same spec, and stays as it is.
