@@ -16,7 +16,7 @@ from neardup.cli.working import STDOUT
 from neardup.errors import InputError, OutputError
 
 if TYPE_CHECKING:
-    from neardup.index.model import Streamed
+    from neardup.index.outcomes import Streamed
     from neardup.index.stream.run import DedupStream
 
 __all__ = ["command"]

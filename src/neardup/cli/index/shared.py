@@ -24,7 +24,7 @@ from neardup.errors import InputError
 if TYPE_CHECKING:
     from neardup import Index
     from neardup.cli.progress import Watching
-    from neardup.index.model import Added, IndexInfo
+    from neardup.index.outcomes import Added, IndexInfo
     from neardup.params import Spec
     from neardup.passed import PassedOver
 

@@ -12,7 +12,7 @@ from neardup.cli.index import shared
 from neardup.cli.voice import print_json, say
 
 if TYPE_CHECKING:
-    from neardup.index.model import Verified
+    from neardup.index.outcomes import Verified
 
 __all__ = ["command"]
 

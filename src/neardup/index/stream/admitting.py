@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from neardup.index.model import Admission, Hit, Stored
+from neardup.index.outcomes import Admission, Hit, Stored
 from neardup.inputs.items import ITEM_SEPARATOR
 from neardup.params import Spec
 from neardup.types import Documents

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from neardup.errors import FormatError, InputError, NeardupError, OutputError
-from neardup.index.model import Admission
+from neardup.index.outcomes import Admission
 from neardup.index.stream.admitting import OpenIndex, plain, stored_texts
 from neardup.outputs.atomic import output_error
 from neardup.outputs.stdout import stdout_bytes

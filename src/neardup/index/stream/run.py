@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from neardup.errors import InputError
-from neardup.index.model import Streamed
+from neardup.index.outcomes import Streamed
 from neardup.index.stream.admitting import OpenIndex, admit, steps, texts_of
 from neardup.index.stream.lines import Chunk, LineReader, chunks, names_of
 from neardup.index.stream.outputs import RemovalTable, check_names, open_output
