@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from neardup.engine.threads import in_order
 from neardup.errors import InputError
+from neardup.index.outcomes import Added
 from neardup.index.statements import TailRow
 from neardup.inputs.items import COLLECTIONS, ItemError, join_items, split_items
 from neardup.inputs.names.ids import ids_of
@@ -121,6 +122,18 @@ class PreparedDocuments:
             self.id_prints[rows] if has_names else self.id_prints,
         )
 
+    def counted(self, status: list[str]) -> Added:
+        """Counts of what became of them; ``status`` has a word for each."""
+        stored = np.array([word in ("added", "replaced") for word in status], dtype=np.bool_)
+        kinds = self.kinds[stored]
+        return Added(
+            added=status.count("added"),
+            replaced=status.count("replaced"),
+            skipped=status.count("skipped"),
+            empty=int(np.count_nonzero(kinds & EMPTY)),
+            short=int(np.count_nonzero(kinds & SHORT)),
+        )
+
     def without_texts(self) -> PreparedDocuments:
         """The same without what takes memory and is stored by now."""
         none = Documents.from_bytes([])
@@ -169,6 +182,22 @@ class Sketcher:
         text_prints = _prints(documents)
         prints = text_prints if normal is documents else _prints(normal)
         return PreparedDocuments(documents, normal, np.abs(counts), keys, prints, names, kinds, text_prints, id_prints)
+
+    def from_given(self, ids: Any, texts: Any) -> PreparedDocuments:
+        """Documents as a user gives them: as many ids as texts, or one of both.
+
+        Raises:
+            InputError: they are not as many, or one cannot be used.
+        """
+        if isinstance(ids, (str, int, np.integer)):
+            ids, texts = [ids], [texts]
+        elif isinstance(texts, str):
+            raise InputError("several ids and one text were given. Give as many texts as ids.")
+        names = checked_ids(ids)
+        documents = self.from_values(texts)
+        if len(names) != len(documents):
+            raise InputError(f"{len(names)} ids and {len(documents)} texts were given. Give as many of both.")
+        return self.prepare(documents, names)
 
     def _sketched(self, documents: Documents) -> tuple[Documents, U32, I64]:
         """Normalised documents, their band keys with a row to spare, and shingle counts (-1: fewer tokens than k)."""

@@ -20,11 +20,8 @@ from neardup.index.core import Core
 from neardup.index.folders import create_folder
 from neardup.index.outcomes import Added, Admission, Streamed
 from neardup.index.prepared import (
-    EMPTY,
-    SHORT,
     PreparedDocuments,
     as_iterable,
-    checked_ids,
     id_text,
     of_batches,
     original_id,
@@ -32,7 +29,7 @@ from neardup.index.prepared import (
 from neardup.index.readable import ReadableIndex
 from neardup.index.stream.run import DedupStream, as_sources
 from neardup.index.views import documents_of
-from neardup.inputs.reader import ON_BAD, Reader, open_inputs
+from neardup.inputs.reader import ON_BAD, open_inputs
 from neardup.inputs.source import ReadOptions
 from neardup.params import (
     DEFAULT_NORMALIZE,
@@ -252,22 +249,32 @@ class Index(ReadableIndex):
         """
         _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
         self._need_writing()
-        reading = {"text": text, "id": id, "glob": glob, "input_format": input_format}
         if texts is not None:
+            reading = {"text": text, "id": id, "glob": glob, "input_format": input_format}
             for name, value in reading.items():
                 if value is not None:
                     raise InputError(
                         f"{name} is {value!r}, which is for inputs; ids and texts were given. Leave it out."
                     )
-            prepared = self._prepared(documents, texts)
-            return _counted(prepared, self._store(prepared, on_duplicate, strict=True))
-        reader = self._reader(documents, encoding=encoding, boilerplate=boilerplate, on_bad=on_bad, **reading)
+            prepared = self._core.sketcher.from_given(documents, texts)
+            return prepared.counted(self._store(prepared, on_duplicate, strict=True))
+        reader = open_inputs(
+            documents,
+            text=text,
+            id=id,
+            glob=glob,
+            encoding=encoding,
+            boilerplate=boilerplate,
+            on_bad=on_bad,
+            input_format=input_format,
+            item=self._core.sketcher.is_item,
+        )
         watching = observer or Silent()
         watching.stage("add", reader.total_bytes, "bytes")
         total = Added(passed_over=reader.passed_over)
         for batch, prepared in of_batches(self._core.sketcher, reader.tasks(), self._core.threads):
             status = self._store(prepared, on_duplicate, strict=True)
-            total += _counted(prepared, status) + Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
+            total += prepared.counted(status) + Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
             watching.advance(batch.consumed)
         return total
 
@@ -279,7 +286,7 @@ class Index(ReadableIndex):
         """
         _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
         self._need_writing()
-        return self._store(self._prepared(ids, texts), on_duplicate, strict=False)
+        return self._store(self._core.sketcher.from_given(ids, texts), on_duplicate, strict=False)
 
     def _store(self, prepared: PreparedDocuments, on_duplicate: str, *, strict: bool) -> list[str]:
         if len(prepared) == 0:
@@ -336,7 +343,7 @@ class Index(ReadableIndex):
         self._need_writing()
         least = self._threshold(threshold)
         is_one = isinstance(ids, (str, int, np.integer))
-        admissions = changes.admit(self._core, self._prepared(ids, texts), least, on_duplicate)
+        admissions = changes.admit(self._core, self._core.sketcher.from_given(ids, texts), least, on_duplicate)
         self._upkeep.note_change()
         return admissions[0] if is_one else admissions
 
@@ -357,19 +364,21 @@ class Index(ReadableIndex):
 
         A line goes to the output, and its document into the index, when it is near to none of the index and to none
         before it in the stream. What has come is worked on after 0.2 seconds at most, in transactions of up to 1,000
-        documents, and a line is written when its document is on disk. So the call can be ended at any moment, also by
-        an exception or by killing the process, and made again with the same stream or its rest: no line is written
-        twice, for a document that is in the index is near to itself. Lines whose documents were in the index already
-        at that moment are written by the next call with the same index and output where the output is a file, which
-        makes it exactly once; of a stream that was given they are lost.
+        documents, and a line is written when its document is on disk.
+
+        The call may end at any moment, also by an exception or with the process, and be made again with the same
+        stream or its rest. No line is written twice: a document that is in the index is near to itself. What the first
+        call had in the index and not yet written, of one transaction at most, the next one writes first where the
+        output is a file. So that is exactly once; what was on its way to a stream is lost.
 
         For records that are no lines there is ``add_if_new``.
 
         Args:
             inputs: JSON Lines or, as ``input_format`` says, a text a line: names of files, also compressed, ``-`` for
-                stdin, or what gives bytes (an open binary file, a generator), which a thread asks for them.
-            output: a file, to the end of which lines are added, or an open binary stream. While a step is worked on, a
-                note is beside the file (``.neardup-pending``), from which the next call completes it.
+                stdin, or what gives bytes (an open binary file, a generator); a thread of its own reads them.
+            output: a file, to the end of which lines are added, ``-`` for stdout, or an open binary stream. While a
+                step is worked on, a note is beside the file (``.neardup-pending``), from which the next call completes
+                it.
             removed: a .jsonl or .csv file that a row is added to for each document that is not let through: id, match,
                 similarity.
             threshold, on_duplicate: see ``add_if_new``.
@@ -433,7 +442,7 @@ class Index(ReadableIndex):
         for rows in other._blocks():
             documents, _, _ = documents_of(rows, other._core.name)
             prepared = self._core.sketcher.prepare(documents, [original_id(row[1], row[2]) for row in rows])
-            total += _counted(prepared, self._store(prepared, on_duplicate, strict=True))
+            total += prepared.counted(self._store(prepared, on_duplicate, strict=True))
         return total
 
     # keeping it; ``backup`` is in ``asking``, for it changes nothing
@@ -445,21 +454,6 @@ class Index(ReadableIndex):
 
     # parts
 
-    def _prepared(self, ids: Any, texts: Any) -> PreparedDocuments:
-        sketcher = self._core.sketcher
-        if isinstance(ids, (str, int, np.integer)):
-            ids, texts = [ids], [texts]
-        elif isinstance(texts, str):
-            raise InputError("several ids and one text were given. Give as many texts as ids.")
-        names = checked_ids(ids)
-        documents = sketcher.from_values(texts)
-        if len(names) != len(documents):
-            raise InputError(f"{len(names)} ids and {len(documents)} texts were given. Give as many of both.")
-        return sketcher.prepare(documents, names)
-
-    def _reader(self, inputs: Any, **reading: Any) -> Reader:
-        return open_inputs(inputs, item=self._core.sketcher.is_item, **reading)
-
     def _need_writing(self) -> None:
         self._need_process()
         if self.read_only:
@@ -469,16 +463,3 @@ class Index(ReadableIndex):
 def _check_choice(value: str, known: tuple[str, ...], name: str) -> None:
     if value not in known:
         raise InputError(f"{name} is {value!r}; known are {', '.join(known)}.")
-
-
-def _counted(prepared: PreparedDocuments, status: list[str]) -> Added:
-    """Counts of what became of documents."""
-    stored = np.array([word in ("added", "replaced") for word in status], dtype=np.bool_)
-    kinds = prepared.kinds[stored]
-    return Added(
-        added=status.count("added"),
-        replaced=status.count("replaced"),
-        skipped=status.count("skipped"),
-        empty=int(np.count_nonzero(kinds & EMPTY)),
-        short=int(np.count_nonzero(kinds & SHORT)),
-    )

@@ -93,12 +93,12 @@ def command(
                 quiet=voice.quiet,
                 adding_to=held,
             )
-        state = shared.State(len(held), held.spec, begin)
+        done = shared.Done(len(held), held.spec, begin)
     if target is not None:
-        _tell_new(ctx, voice, state, table, counts, target, threshold)
+        _tell_new(ctx, voice, done, table, counts, target, threshold)
     else:
         words = shared.added_words(added)
-        state.tell(voice, added.as_dict(), shared.added_rows(added), words, faults=added.faults)
+        done.tell(voice, added.as_dict(), shared.added_rows(added), words, faults=added.faults)
 
 
 def _add_new(
@@ -140,7 +140,7 @@ def _add_new(
 def _tell_new(
     ctx: click.Context,
     voice: shared.Voice,
-    state: shared.State,
+    done: shared.Done,
     table: Any,
     counts: Counts,
     target: tables.Target,
@@ -151,14 +151,14 @@ def _tell_new(
 
     from neardup.cli.summary import counted
 
-    least = threshold if threshold is not None else state.spec.threshold
-    files = tables.write(ctx, [(table, target)], spec=state.spec.as_dict(), threshold=least)
+    least = threshold if threshold is not None else done.spec.threshold
+    files = tables.write(ctx, [(table, target)], spec=done.spec.as_dict(), threshold=least)
     new = pc.sum(table["is_new"]).as_py() or 0
     near = table.num_rows - table["similarity"].null_count
     skipped = table.num_rows - new - near
     read = counted(counts.documents, "document")
     numbers = {"read": counts.documents, "added": new, "near": near, "skipped": skipped}
-    state.tell(
+    done.tell(
         voice,
         {**numbers, **counts.left_out, "threshold": least},
         [

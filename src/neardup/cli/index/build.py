@@ -50,7 +50,7 @@ def command(ctx: click.Context, /, *, index: Path, inputs: tuple[Path, ...], voi
     with made:
         info, added, spec = made.info(), made.built, made.spec
     assert added is not None
-    shared.State(info.documents, spec, begin).tell(
+    shared.Done(info.documents, spec, begin).tell(
         voice,
         {**added.as_dict(), **info.as_dict()},
         shared.added_rows(added),

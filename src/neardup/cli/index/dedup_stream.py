@@ -112,7 +112,7 @@ def command(
             if not voice.quiet and stream.done.paid:
                 say(f"neardup: {stream.done.paid:,} lines written that a run that was killed had not")
             _run(ctx, stream, is_piped=output in (None, STDOUT))
-        state = shared.State(len(held), held.spec, begin)
+        state = shared.Done(len(held), held.spec, begin)
     _tell(voice, state, stream)
 
 
@@ -150,7 +150,7 @@ def _run(ctx: click.Context, stream: DedupStream, *, is_piped: bool) -> None:
             raise
 
 
-def _tell(voice: shared.Voice, state: shared.State, stream: DedupStream) -> None:
+def _tell(voice: shared.Voice, state: shared.Done, stream: DedupStream) -> None:
     from neardup.cli.summary import counted
 
     done = stream.done

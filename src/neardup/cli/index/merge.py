@@ -57,7 +57,7 @@ def command(
 
         added = shared.watched(ctx, work, adding_to=held)
         info, spec = held.info(), held.spec
-    shared.State(info.documents, spec, begin).tell(
+    shared.Done(info.documents, spec, begin).tell(
         voice,
         added.as_dict(),
         shared.added_rows(added),

@@ -99,10 +99,10 @@ def command(
             return _hits(held, batches, how, watching)
 
         table = shared.watched(ctx, work, quiet=voice.quiet)
-        state = shared.State(len(held), held.spec, begin)
-    least = threshold if threshold is not None else state.spec.threshold
-    files = tables.write(ctx, [(table, target)], spec=state.spec.as_dict(), threshold=least)
-    _tell(voice, state, table, counts, files, threshold=least, measure=measure)
+        done = shared.Done(len(held), held.spec, begin)
+    least = threshold if threshold is not None else done.spec.threshold
+    files = tables.write(ctx, [(table, target)], spec=done.spec.as_dict(), threshold=least)
+    _tell(voice, done, table, counts, files, threshold=least, measure=measure)
 
 
 def _hits(held: Index, batches: Iterable[Asked], how: dict[str, Any], watching: Stoppable) -> Any:
@@ -126,7 +126,7 @@ def _hits(held: Index, batches: Iterable[Asked], how: dict[str, Any], watching: 
 
 def _tell(
     voice: shared.Voice,
-    state: shared.State,
+    done: shared.Done,
     table: Any,
     counts: Counts,
     files: Sequence[str],
@@ -140,7 +140,7 @@ def _tell(
     word = measure if measure == CONTAINMENT else "similarity"
     answered = f"{found:,} of {counted(counts.documents, 'query').replace('querys', 'queries')}"
     numbers = {"queries": counts.documents, "answered": found, "hits": table.num_rows}
-    state.tell(
+    done.tell(
         voice,
         {**numbers, **counts.left_out, "threshold": threshold},
         [
@@ -149,7 +149,7 @@ def _tell(
             *shared.left_out(counts.bad, counts.blank, counts.passed_over),
         ],
         [counted(table.num_rows, "hit"), f"{answered} with one"],
-        size=counted(state.documents, "document"),
+        size=counted(done.documents, "document"),
         files=files,
         last={"measure": CONTAINMENT} if measure == CONTAINMENT else {},
         faults=counts.faults,

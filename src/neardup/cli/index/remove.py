@@ -65,14 +65,14 @@ def command(
             return removed
 
         removed = shared.watched(ctx, work)
-        state = shared.State(len(held), held.spec, begin)
+        done = shared.Done(len(held), held.spec, begin)
     absent = len(wanted) - removed
-    state.tell(
+    done.tell(
         voice,
         {"removed": removed, "missing": absent},
         [("removed", f"{removed:,}; {counted(absent, 'id')} not there")],
         [f"{removed:,} removed", f"{absent:,} not there"],
-        details=[("spec", state.spec.id)] if voice.verbose else [],
+        details=[("spec", done.spec.id)] if voice.verbose else [],
     )
 
 

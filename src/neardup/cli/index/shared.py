@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Counting",
-    "State",
+    "Done",
     "Voice",
     "added_rows",
     "added_words",
@@ -209,8 +209,8 @@ def tell(
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """An index after a command, and when that began."""
+class Done:
+    """How large an index is when a command is done with it, and when that began."""
 
     documents: int
     spec: Spec
