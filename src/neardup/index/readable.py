@@ -1,4 +1,7 @@
-"""The half of an index that only asks: queries, documents, pairs, what it is. What changes it is in ``store``."""
+"""An open index as one that may only read it has it: queries, documents, pairs, what it is.
+
+``Index`` in ``store`` is this and all that makes, opens, changes and closes an index.
+"""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@
 All numbers are little-endian. A file is written under a temporary name, synced and renamed. Opening reads the header
 alone; every other page is held against its checksum when a lookup first touches it (``kernels.postings``), so opening
 takes no longer for a large file and no damage goes unseen. A segment is derived: what is damaged or missing is made
-again from the documents (``maintenance``).
+again from the documents (``core``).
 """
 
 from __future__ import annotations

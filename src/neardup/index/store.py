@@ -445,7 +445,7 @@ class Index(ReadableIndex):
             total += prepared.counted(self._store(prepared, on_duplicate, strict=True))
         return total
 
-    # keeping it; ``backup`` is in ``asking``, for it changes nothing
+    # keeping it; ``backup`` and ``verify`` are in ``readable``, for they change nothing that is asked
 
     def compact(self) -> None:
         """Merge all postings into one segment, without those of removed documents, and give free room back."""
