@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from neardup.pages.assets import styles
 from tests.site import filler
 from tests.site.pages import settled, until
 
+from neardup.pages.assets import styles
 from neardup.pages.site.write import write_pair
 
 if TYPE_CHECKING:
