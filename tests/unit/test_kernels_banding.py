@@ -12,7 +12,7 @@ from tests.twins import banding as twin
 from neardup.kernels import banding
 from neardup.params import Bands
 from neardup.stages.bands import PIECE, band_buckets, nearest_leaders, pair_up
-from neardup.stages.salt import SALT
+from neardup.stages.shingle import SALT
 
 TOP = 2**64 - 1
 

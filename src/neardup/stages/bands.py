@@ -14,7 +14,7 @@ import numpy as np
 
 from neardup.kernels import banding
 from neardup.params import Bands
-from neardup.stages.salt import SALT
+from neardup.stages.shingle import SALT
 from neardup.types import I32, I64, U32, U64
 
 __all__ = [
