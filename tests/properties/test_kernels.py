@@ -13,17 +13,17 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.properties import hostile
-from tests.twins import banding, classical, graph, hashing, normal, sketching, spelling, verify
+from tests.twins import banding, classical, copies, graph, hashing, normal, sketching, verify
 from tests.twins.blocks import POISONS, built, filled, hasher_of, needed, packed, sketched
 from tests.unit.starring import starred
 
 from neardup.kernels import banding as fast_banding
 from neardup.kernels import classical as fast_classical
+from neardup.kernels import copies as fast_copies
 from neardup.kernels import graph as fast_graph
 from neardup.kernels import hashing as fast_hashing
 from neardup.kernels import normal as fast_normal
 from neardup.kernels import sketching as fast_sketching
-from neardup.kernels import spelling as fast_spelling
 from neardup.kernels import utf8 as fast_utf8
 from neardup.kernels import verify as fast_verify
 from neardup.params import Bands
@@ -393,12 +393,12 @@ def test_copies_are_spelled_out_as_the_twin_spells_them(sizes, seed):
     edges = draw.permutation(list(itertools.combinations(range(len(sizes)), 2)))[:6].astype(np.int64)
     left, right = np.ascontiguousarray(edges[:, 0]), np.ascontiguousarray(edges[:, 1])
     similarity = draw.random(left.size)
-    fast = fast_spelling.cross_copies(left, right, similarity, starts, members)
-    slow = spelling.cross_copies(left, right, similarity, starts, members)
+    fast = fast_copies.cross_copies(left, right, similarity, starts, members)
+    slow = copies.cross_copies(left, right, similarity, starts, members)
     assert [column.tolist() for column in fast] == slow
     rows = draw.permutation(len(sizes))[:4].astype(np.int64)
-    inside = fast_spelling.pair_copies(rows, starts, members)
-    assert [column.tolist() for column in inside] == spelling.pair_copies(rows, starts, members)
+    inside = fast_copies.pair_copies(rows, starts, members)
+    assert [column.tolist() for column in inside] == copies.pair_copies(rows, starts, members)
 
 
 # Bytes of blocks

@@ -63,7 +63,7 @@ def test_a_hash_that_says_nothing_is_found_out_wherever_two_shingles_differ(kind
     """With all multipliers zero every shingle of a length and every run of words has one hash: the known-bad hash."""
     shingle = Shingle.parse(kind)
     hasher = Hasher.private(shingle)
-    object.__setattr__(hasher, "key", (np.uint64(0),) * 4)
+    object.__setattr__(hasher, "params", hasher.params._replace(key=(np.uint64(0),) * 4))
     blobs = [b"\xff".join(t.encode().split()) if kind == "item" else t.encode() for t in texts]
     pairs = [(a, b) for a in range(len(blobs)) for b in range(len(blobs))]
     expected = []
@@ -106,7 +106,7 @@ def colliding_words(count: int, seed: int) -> tuple[list[str], list[str]]:
 def test_solved_shingles_are_one_by_their_public_hashes_and_apart_by_themselves(seed: int):
     ones, others = colliding_words(40, seed)
     for one, other in zip(ones, others, strict=True):
-        key = Hasher(Shingle.parse("item"), seed).key
+        key = Hasher(Shingle.parse("item"), seed).params.key
         assert hashing.hash_bytes(one, key) == hashing.hash_bytes(other, key)
     shared = [b"%d" % i for i in range(60)]
     blobs = [b"\xff".join(shared + ones), b"\xff".join(others + shared)]

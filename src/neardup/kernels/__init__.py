@@ -7,7 +7,7 @@ never hits the cache. Threads come from the caller, over blocks of documents.
     bytes of text ── hashing ──► shingle hashes of a document ──┬─ sketching ──► signature
                                                                └─ verify ─────► sorted unique set ── verify ──► J
     signatures ── banding ──► band keys ──► buckets ──► candidate pairs
-    verified pairs ── graph ──► clusters; ── spelling ──► pairs of all copies
+    verified pairs ── graph ──► clusters; ── copies ──► pairs of all copies
 
 ``joining``, ``containing`` and ``scanning`` find pairs by their rarest shingles; ``occurring`` finds what two texts
 share; ``postings`` is the lookup of the index; ``_bits`` has the machine words that numba lacks; ``jsonl``,
