@@ -107,7 +107,7 @@ def pairs_of(own, first, stop, probing=None):
         for some in found
         for a, b, s in zip(some.left, some.right, some.similarity, strict=True)
     ]
-    return sorted(listed), sum(some.met for some in found), sum(some.counted for some in found)
+    return sorted(listed), sum(some.candidates_met for some in found), sum(some.overlaps_counted for some in found)
 
 
 def true_pairs(rows, threshold, wanted):

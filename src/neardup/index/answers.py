@@ -52,7 +52,7 @@ def candidates_of(view: View, prepared: PreparedDocuments) -> QueryCandidates:
         query = np.zeros(found.numbers.size, dtype=np.int64)
     else:
         query = np.repeat(np.arange(len(prepared)), np.diff(found.ends, prepend=0))
-    return QueryCandidates(query, found.numbers, found.bands, found.twins)
+    return QueryCandidates(query, found.numbers, found.bands, found.same_text)
 
 
 def check(

@@ -39,9 +39,9 @@ class Contained:
     whole: I64
     similarity: F64
     """The share of the part that the whole holds."""
-    met: int
+    candidates_met: int
     """Pairs that shared one of the kept shingles."""
-    counted: int
+    overlaps_counted: int
     """Of these, pairs that shared enough of them to be counted in full."""
 
 

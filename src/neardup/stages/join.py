@@ -151,9 +151,9 @@ class Joined:
     left: I64
     right: I64
     similarity: F64
-    met: int
+    candidates_met: int
     """Pairs that shared a shingle of their prefixes."""
-    counted: int
+    overlaps_counted: int
     """Of these, pairs that were counted in full."""
 
 

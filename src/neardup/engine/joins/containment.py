@@ -175,8 +175,8 @@ class _Work:
             for some in parts.probe(SetBlock(rows[slab], sides[slab], starts, sizes, room), scratch):
                 with self._lock:
                     found.pairs.add(some.part, some.whole, some.similarity)
-                met += some.met
-                counted += some.counted
+                met += some.candidates_met
+                counted += some.overlaps_counted
             self._rooms.append(room)
             spare.append(scratch)
             return slab, met, counted

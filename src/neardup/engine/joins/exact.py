@@ -211,8 +211,8 @@ class _Work:
         for some in index.probe(probing, first, last):
             with self._lock:
                 found.pairs.add(rows[some.left], others[some.right], some.similarity)
-            met += some.met
-            counted += some.counted
+            met += some.candidates_met
+            counted += some.overlaps_counted
         return met, counted
 
     def _keep(self, found: Join, **done: tuple[int, int]) -> None:

@@ -209,7 +209,7 @@ def _join(documents: Documents, counts: I64, hasher: Hasher, threshold: float) -
         shingles=total,
         alive_texts=int(alive.size),
         alive_shingles=int(counts[alive].sum()),
-        met=sum(each.met for each in found),
+        met=sum(each.candidates_met for each in found),
         sift_seconds=sifted - begin,
         build_seconds=indexed - sifted,
         probe_seconds=done - indexed,
