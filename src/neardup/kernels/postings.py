@@ -36,8 +36,8 @@ LOW = np.uint64(0xFFFFFFFF)
 S32 = np.uint64(32)
 VACANT = np.int64(-1)
 PROBES = 64
-"""Cells that are looked at for a document of the same hash. Hashes can be chosen so that all fall into one cell; one that
-is not found for that is checked like any other text."""
+"""Cells that are looked at for a document of the same hash. Hashes can be chosen so that all fall into one cell; one
+that is not found for that is checked like any other text."""
 
 
 class Found(NamedTuple):
