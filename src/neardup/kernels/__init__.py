@@ -14,9 +14,8 @@ never hits the cache. Threads come from the caller, over blocks of documents.
 
 ``joining``, ``containing`` and ``scanning`` find pairs by their rarest shingles, the last two with the table of
 ``rarest``; ``occurring`` finds what two texts share; ``postings`` is the lookup of the index; ``_bits`` has the machine
-words that numba lacks; ``jsonl``,
-``delimited`` and ``utf8`` serve the readers, ``normal`` the normalisation; ``classical`` has the sketches of the
-literature.
+words that numba lacks; ``jsonl``, ``delimited`` and ``utf8`` serve the readers, ``normal`` the normalisation;
+``classical`` has the sketches of the literature.
 """
 
 from neardup.kernels._jit import compiling_note, is_compiled

@@ -74,7 +74,7 @@ def build_index(sets: ShingleSets, rows: I64, plain: int, *, commonness: Commonn
         commonness: of shingles. The answer is the same whatever it tells, but not the time.
         threshold: least similarity of a partner, for which ``commonness`` was made.
 
-    Memory: 24 bytes a shingle of the sample, and 80 for each that is kept.
+    Memory: 24 bytes a shingle of the sample, and 40 for each that is kept.
     """
     n = len(sets)
     kept = np.empty(sets.hashes.size, dtype=np.uint64)
