@@ -82,9 +82,9 @@ def test_a_sample_of_candidates_is_of_the_share_it_says(monkeypatch: pytest.Monk
     monkeypatch.setattr(band_data, "SAMPLED", 20)
     with searched(texts(600)) as (_, search):
         banding = band_data.count_bands(search, Silent())
-    assert 0 < banding.candidates.share < 0.5
-    expected = banding.candidates.share * banding.counts.passed[-1]
-    assert abs(banding.candidates.left.size - expected) < 5 * expected**0.5 + 1
+    assert 0 < banding.share < 0.5
+    expected = banding.share * banding.counts.passed[-1]
+    assert abs(banding.left.size - expected) < 5 * expected**0.5 + 1
 
 
 def test_figures_are_the_same_from_a_workdir_and_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

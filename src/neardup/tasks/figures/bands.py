@@ -15,7 +15,7 @@ from neardup.stages import bands as band_stage
 from neardup.tasks.figures.curves import BandCounts
 from neardup.types import F64, I64
 
-__all__ = ["Banding", "Sampled", "count_bands"]
+__all__ = ["Banding", "count_bands"]
 
 SAMPLED = 1_000_000
 """Candidates whose similarity is looked at, about; more are sampled by their content."""
@@ -26,21 +26,15 @@ ROW_BYTES = 56
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled:
-    """Candidates that passed the estimate filter, or a sample of them."""
-
-    left: I64
-    right: I64
-    share: float
-    """Of the candidates that are in the sample."""
-
-
-@dataclass(frozen=True, slots=True)
 class Banding:
     """What the bands of a search gave."""
 
     counts: BandCounts
-    candidates: Sampled
+    left: I64
+    right: I64
+    """Candidates that passed the estimate filter, or a sample of them."""
+    share: float
+    """Of the candidates that are in the sample."""
     hot: int
     """Documents in buckets above the crowd limit, counted in each band; their pairs are in no count."""
 
@@ -70,7 +64,7 @@ def count_bands(search: Search, observer: Observer) -> Banding:
     true, expected = _true_pairs(search)
     counts = BandCounts(np.cumsum(met), np.cumsum(passed), np.cumsum(true), expected)
     left, right = (np.concatenate(side) for side in zip(*kept, strict=True))
-    return Banding(counts, Sampled(left, right, share), hot)
+    return Banding(counts, left, right, share, hot)
 
 
 def _pieces(search: Search, band: int) -> Iterator[tuple[I64, I64, int]]:

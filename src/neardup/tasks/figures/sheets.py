@@ -227,7 +227,7 @@ def _similarities(work: _Work) -> Figure:
 
 def _dropped(work: _Work, edges: F64) -> tuple[F64, float]:
     """Candidates below the threshold in bins, in pairs of documents, and the share of candidates looked at."""
-    candidates, search = work.banding.candidates, work.search
+    candidates, search = work.banding, work.search
     similarity = search.check(candidates.left, candidates.right, 0.0)
     low = similarity < work.run.spec.threshold
     weight = search.weight.astype(np.float64)

@@ -5,8 +5,8 @@ others. So the number of pairs that agree in M slots, for each M, is all that a 
 S slots needs, and no similarity has to be known exactly (``costs`` does the sums).
 
 Pairs come from two sources. Pairs drawn at random show the mass of dissimilar pairs; among a billion pairs they would
-miss the few that are alike, so these come from generous bands on the sample, each pair with the inverse of its
-probability of being met by them (Horvitz, Thompson 1952), which given M is known, not estimated.
+miss the few that are alike. So these come from generous bands on the sample. Each counts with the inverse of its
+probability of being met by them (Horvitz, Thompson 1952), which follows from M and need not be estimated.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def take_census(values: U32, *, threads: int) -> Census:
     seen: F64 = np.bincount(matches, weight, minlength=slots + 1).astype(np.float64)
     bands, texts = _generous(seen, m, slots)
     chance = band_chances(slots, bands)
-    # below the cut a pair is met by too few bands, or more often by chance
+    # below the cut a pair is met by the bands too rarely, or is likelier to be among the random pairs
     cut = int(np.argmax(chance >= max(LEAST_CHANCE, left.size / total)))
     low = matches < cut
     near_left, near_right = _met(values[:texts], bands, cut, threads)

@@ -210,26 +210,19 @@ def predict(profile: Profile, speeds: Speeds, setting: Setting, *, threshold: fl
     size = float(profile.pair_shingles @ passed) / near / 2 if near > 0 else profile.shingles / max(profile.distinct, 1)
     pairs = _found(profile, threshold)
     rows = profile.distinct * setting.bands.bands
-    per_byte, per_text = speeds.sketch[setting.slots]
     store = _store(profile, setting.slots)
     disk = _disk(profile, setting, store) if store > room.store else 0
     pace, threads = speeds.pace, room.threads
     comparing = candidates.expected * (COMPARE_SECONDS + SLOT_SECONDS * setting.slots) * pace
     merging = float((profile.pair_shingles * _merged(profile.slots, threshold)) @ passed) + stars * 2 * size
     seconds = {
-        "start": START_SECONDS * pace,
-        "read": ((speeds.read + per_byte) * profile.bytes + per_text * profile.documents) / threads
-        + speeds.enter * profile.documents
-        + TOUCH_SECONDS * pace * store,
-        "copies": COPY_SECONDS * pace * profile.documents,
+        **_reading(profile, speeds, speeds.sketch[setting.slots], store, threads),
         "candidates": (rows * (speeds.group + speeds.key * setting.bands.rows) + comparing) / threads,
         "check": (involved * size * speeds.build + merging * MERGE_SECONDS * pace) / threads
         + checked.expected * PAIR_SECONDS * pace,
         "cluster": (involved + profile.copies + checked.expected) * CLUSTER_SECONDS * pace,
-        "write": (pairs.expected * WRITE_SECONDS + profile.documents * NAME_SECONDS) * pace,
+        **_writing(profile, pairs, disk, pace),
     }
-    if disk:
-        seconds["spool"] = SPOOL_SECONDS * pace * disk
     checking = room.threads * SHINGLE_BYTES * min(CHUNK_SHINGLES, involved * size)
     grouping = profile.distinct * GROUP_BYTES * min(room.threads, setting.bands.bands)
     waiting = CANDIDATE_BYTES * checked.expected
@@ -237,6 +230,26 @@ def predict(profile: Profile, speeds: Speeds, setting: Setting, *, threshold: fl
     clusters = DOCUMENT_BYTES * profile.documents + PAIRED_BYTES * paired + RESULT_BYTES * pairs.expected
     memory = _memory(profile, room, store, disk, max(grouping + waiting, checking + waiting, clusters))
     return Estimate(candidates, checked, pairs, seconds, memory, disk)
+
+
+def _reading(
+    profile: Profile, speeds: Speeds, sketch: tuple[float, float], store: int, threads: int
+) -> dict[str, float]:
+    """Seconds of the stages before pairs are looked for; ``sketch`` is what a byte and a text take to be sketched."""
+    per_byte, per_text = sketch
+    in_threads = (speeds.read + per_byte) * profile.bytes + per_text * profile.documents
+    alone = speeds.enter * profile.documents
+    return {
+        "start": START_SECONDS * speeds.pace,
+        "read": in_threads / threads + alone + TOUCH_SECONDS * speeds.pace * store,
+        "copies": COPY_SECONDS * speeds.pace * profile.documents,
+    }
+
+
+def _writing(profile: Profile, pairs: Range, disk: int, pace: float) -> dict[str, float]:
+    """Seconds of the output, and of what goes through files."""
+    write = (pairs.expected * WRITE_SECONDS + profile.documents * NAME_SECONDS) * pace
+    return {"write": write, **({"spool": SPOOL_SECONDS * pace * disk} if disk else {})}
 
 
 def _merged(slots: int, threshold: float) -> F64:
@@ -292,8 +305,8 @@ def predict_exact(
 ) -> Estimate:
     """What the exact join will cost, from joins of parts of the sample.
 
-    A part of the texts that could have a partner, and the pairs that share a rare shingle, grow with the collection:
-    the share from trial to trial by a fixed amount for each doubling, the pairs by a power between 1 and 2.
+    Two figures grow with the collection: the share of the texts that could have a partner, by a fixed amount for each
+    doubling, and the number of pairs that share a rare shingle, by a power between 1 and 2.
     """
     last = trials[-1]
     before = trials[-2] if len(trials) > 1 else last
@@ -319,17 +332,11 @@ def predict_exact(
     sift = min(LARGER_TABLE * a_sift, a_sift + max(0.0, a_sift - then) / doublings * more) * profile.shingles
     build = last.build_seconds / last.alive_shingles if last.alive_shingles else 2 * speeds.build
     seconds = {
-        "start": START_SECONDS * pace,
-        "read": (speeds.read + per_byte) * profile.bytes / threads
-        + speeds.enter * profile.documents
-        + TOUCH_SECONDS * pace * store,
-        "copies": COPY_SECONDS * pace * profile.documents,
+        **_reading(profile, speeds, (per_byte, 0.0), store, threads),
         "join": (sift * (1 + alive) + build * left + a_met * met) / threads,
         "cluster": (texts + profile.copies) * CLUSTER_SECONDS * pace,
-        "write": (pairs.expected * WRITE_SECONDS + profile.documents * NAME_SECONDS) * pace,
+        **_writing(profile, pairs, disk, pace),
     }
-    if disk:
-        seconds["spool"] = SPOOL_SECONDS * pace * disk
     cells = min(2 ** profile.shingles.bit_length(), 0.33 * room.work)
     counting = min(HELD_BYTES, 4 * profile.shingles)
     joining = min(left * (SET_BYTES + PREFIX_BYTES * (1 - threshold)), 0.55 * room.work)

@@ -31,6 +31,7 @@ RULES = {
 def facts(ground: Ground, summary: Summary, linked: Linked, audit: Mapping[str, Any] | None) -> list[list[str]]:
     """The rows of the summary, label and text. Nothing here depends on the machine or on how the work was done."""
     clustered = summary.clusters + int(linked.removed[0])
+    source = "" if ground.pairs_from is None else f", read from {ground.pairs_from}"
     rows = [
         ("inputs", ", ".join(ground.run.reader.sources)),
         ("documents", f"{summary.documents:,} ({megabytes(summary.bytes)} of text)"),
@@ -41,14 +42,14 @@ def facts(ground: Ground, summary: Summary, linked: Linked, audit: Mapping[str, 
         ("repeated ids", _repeated(summary)),
         ("exact copies", f"{counted(summary.exact_copies, 'document')} with the text of an earlier one"),
         ("measure", MEASURES[ground.run.spec.measure]),
-        ("pairs", f"{summary.pairs:,} of similarity {summary.threshold:g} or more{_from(ground)}"),
+        ("pairs", f"{summary.pairs:,} of similarity {summary.threshold:g} or more{source}"),
         (
             "clusters",
             f"{summary.clusters:,} with {counted(clustered, 'document')}; {summary.link}: {RULES[summary.link]}",
         ),
         ("removed", f"{counted(int(linked.removed[0]), 'document')} if one of each cluster stayed"),
         ("recall", _recall(ground, summary)),
-        *([("measured", _measured(audit))] if audit is not None else []),
+        *([("measured", f"{audit['verdict']} ({counted(audit['sampled'], 'document')} drawn)")] if audit else []),
         *_skipped(ground, summary),
     ]
     return [[label, text] for label, text in rows]
@@ -73,10 +74,6 @@ def _repeated(summary: Summary) -> str:
     return f"{counted(summary.duplicate_ids, 'document')} with an id seen before{told}"
 
 
-def _from(ground: Ground) -> str:
-    return "" if ground.pairs_from is None else f", read from {ground.pairs_from}"
-
-
 def _recall(ground: Ground, summary: Summary) -> str:
     if ground.run.spec.exact:
         return "1: all pairs were looked for exactly, and none is missed"
@@ -84,10 +81,6 @@ def _recall(ground: Ground, summary: Summary) -> str:
         f"{similarity_text(summary.recall, 0.0)} promised for a pair at {summary.threshold:g}, more above"
         f" ({summary.bands} bands, {summary.slots} slots, {summary.sketch})"
     )
-
-
-def _measured(audit: Mapping[str, Any]) -> str:
-    return f"{audit['verdict']} ({counted(audit['sampled'], 'document')} drawn)"
 
 
 def _skipped(ground: Ground, summary: Summary) -> list[tuple[str, str]]:

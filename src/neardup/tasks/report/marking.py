@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from neardup.engine.results.passages import Marker, Occurrences, Passages
+from neardup.engine.results.passages import Marker, Occurrences
 from neardup.errors import InputError
 from neardup.pages.pairs import Span, pair_data, text_data, union
 from neardup.params import Spec
@@ -89,16 +89,16 @@ def mark(job: Job, spec: Spec, pairs_from: str | None) -> Marked:
         if data["similarity"] != similarity and spec.shingle.kind != "item":
             raise _other_similarity(job, a, b, similarity, data["similarity"], pairs_from)
         pairs.append({"a": a, "b": b, **data})
-    return Marked(job.number, _cluster(job, of, pairs), [_text_data(each) for each in texts])
+    shown = [text_data(each.text, union(chain.from_iterable(each.spans)), most=LONG) for each in texts]
+    return Marked(job.number, _cluster(job, of, pairs), shown)
 
 
 def _pair(marker: Marker, a: _Text, b: _Text, measure: str) -> dict[str, Any]:
     for each in (a, b):
-        if each.occurrences is None:
-            each.occurrences = marker.occurrences(each.text)
+        each.occurrences = each.occurrences or marker.occurrences(each.text)
     assert a.occurrences is not None
     assert b.occurrences is not None
-    passages: Passages = marker.shared(a.occurrences, b.occurrences)
+    passages = marker.shared(a.occurrences, b.occurrences)
     for each, spans in ((a, passages.a), (b, passages.b)):
         if len(each.text) > LONG:
             each.spans.append(spans)
@@ -120,10 +120,6 @@ def _other_similarity(job: Job, a: int, b: int, told: float, true: float, pairs_
         f"the documents {job.ids[a]} and {job.ids[b]} have a similarity of {true}, and {who} {told}. Give the texts "
         "with which the pairs were found."
     )
-
-
-def _text_data(each: _Text) -> dict[str, Any]:
-    return text_data(each.text, union(chain.from_iterable(each.spans)), most=LONG)
 
 
 def _cluster(job: Job, of: list[int], pairs: list[dict[str, Any]]) -> dict[str, Any]:
