@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from neardup.tasks.figures.public import figures
     from neardup.tasks.find import find
     from neardup.tasks.measures import SketchSet, estimate, jaccard, shingle, sketch
-    from neardup.tasks.plan.plan import Plan
+    from neardup.tasks.plan.outcome import Plan
     from neardup.tasks.plan.public import plan
     from neardup.tasks.report.build import Reported
     from neardup.tasks.report.public import report
@@ -134,7 +134,7 @@ _HOME = {
     "params": ("Bands", "Keep", "Normalize", "Shingle", "Spec"),
     "tuning": ("choose_bands", "s_curve"),
     "passed": ("PassedOver",),
-    "tasks.plan.plan": ("Plan",),
+    "tasks.plan.outcome": ("Plan",),
     "tasks.report.build": ("Reported",),
     "result": ("CleanSummary", "Cleaned", "Result", "SourceShare", "Summary"),
     "stages.sketch": ("minhash",),

@@ -15,7 +15,7 @@ from neardup.cli.voice import print_json, say
 if TYPE_CHECKING:
     from neardup.inputs.reader import Reader
     from neardup.params import Spec
-    from neardup.tasks.plan.plan import Plan
+    from neardup.tasks.plan.outcome import Plan
 
 __all__ = ["make_plan", "show_plan"]
 

@@ -11,7 +11,7 @@ from neardup.passed import passed_rows
 
 if TYPE_CHECKING:
     from neardup.tasks.plan.costs import Estimate, Range
-    from neardup.tasks.plan.plan import Collected, Option, Plan
+    from neardup.tasks.plan.outcome import Collected, Option, Plan
 
 __all__ = ["plan_lines"]
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from neardup.session import Run
     from neardup.tasks.audit.outcome import Audit
     from neardup.tasks.report.build import Reported
-    from neardup.tasks.report.filed import FiledPairs
+    from neardup.tasks.report.earlier_pairs import EarlierPairs
 
 __all__ = ["command"]
 
@@ -192,7 +192,7 @@ def _run(
     from neardup.cli import working
     from neardup.cli.progress import observer
     from neardup.inputs.reader import open_inputs
-    from neardup.tasks.report.filed import read_pairs
+    from neardup.tasks.report.earlier_pairs import read_pairs
     from neardup.tasks.report.originals import check_inputs
 
     filed = read_pairs(pairs) if pairs is not None else None
@@ -224,7 +224,7 @@ def _run(
 
 
 def _report(
-    run: Run, filed: FiledPairs | None, spec: Spec, output: str, search: Mapping[str, Any], audit: int | None
+    run: Run, filed: EarlierPairs | None, spec: Spec, output: str, search: Mapping[str, Any], audit: int | None
 ) -> tuple[Reported, Audit | None]:
     from neardup.tasks.report.build import build
     from neardup.tasks.report.ground import from_pairs, from_search

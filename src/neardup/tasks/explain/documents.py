@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from neardup.errors import InputError
 from neardup.params import Normalize, Shingle
-from neardup.tasks.explain.model import Document
+from neardup.tasks.explain.tables import Document
 
 __all__ = ["MAX_DOCUMENTS", "MAX_SHINGLES", "Material", "matrix", "sets", "texts"]
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from neardup.params import Bands, Normalize, Shingle
-from neardup.tasks.explain.model import Bucket, Document, Function, Pair, Row, Slot, Step, Value
+from neardup.tasks.explain.tables import Bucket, Document, Function, Pair, Row, Slot, Step, Value
 
 __all__ = ["Explanation"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from neardup.errors import InputError
 from neardup.params import Shingle
-from neardup.tasks.explain.model import Function, Value
+from neardup.tasks.explain.tables import Function, Value
 
 __all__ = ["MAX_FUNCTIONS", "Column", "family", "first_place", "linear", "order", "permutation"]
 

@@ -13,8 +13,8 @@ from neardup.engine.space import Budget
 from neardup.inputs.reader import Reader
 from neardup.params import DEFAULT_WEIGHTS, Spec, parse_memory
 from neardup.session import limit_records
-from neardup.tasks.plan.measured import Measured
-from neardup.tasks.plan.plan import Option, Plan, RuleOption, is_as_fast
+from neardup.tasks.plan.measured import MeasuredCollection
+from neardup.tasks.plan.outcome import Option, Plan, RuleOption, is_as_fast
 from neardup.tasks.plan.settings import SLOTS, by_every_rule, by_rule, of_spec, settings
 
 __all__ = ["choose_method", "make_plan", "make_table"]
@@ -84,7 +84,7 @@ def make_plan(
     wanted = settings(spec.threshold, target, open_slots)
     compared = [*wanted, *settings(spec.threshold, target, SLOTS), of_spec(spec), *filter(None, [default])]
     lengths = {setting.slots for setting in compared}
-    measured = Measured.of(reader, spec, lengths, budget, budget.threads(threads), observer or Silent())
+    measured = MeasuredCollection.of(reader, spec, lengths, budget, budget.threads(threads), observer or Silent())
     costs = {setting: Option.of(setting, measured.predict(setting)) for setting in dict.fromkeys(compared)}
     chosen = _cheapest(costs[setting] for setting in wanted) if wanted else costs[of_spec(spec)]
     spec = replace(spec, slots=chosen.slots, bands=chosen.bands, min_matches=chosen.min_matches, recall=chosen.recall)
@@ -123,7 +123,7 @@ def choose_method(
     """
     budget = Budget.of(parse_memory(memory))
     limit_records(reader, budget, threads)
-    measured = Measured.of(reader, spec, {spec.slots}, budget, budget.threads(threads), observer or Silent())
+    measured = MeasuredCollection.of(reader, spec, {spec.slots}, budget, budget.threads(threads), observer or Silent())
     bands, exact = measured.predict(of_spec(spec)), measured.exact
     if exact is None:
         return True, "there is nothing to compare"

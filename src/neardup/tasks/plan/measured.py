@@ -26,12 +26,12 @@ from neardup.tasks.plan.costs import (
     predict,
     predict_exact,
 )
-from neardup.tasks.plan.plan import Collected
+from neardup.tasks.plan.outcome import Collected
 from neardup.tasks.plan.profile import Sample, Survey, survey
 from neardup.tasks.plan.speeds import measure_speeds, sketch_sample, try_join
 from neardup.types import F64, I64
 
-__all__ = ["Measured"]
+__all__ = ["MeasuredCollection"]
 
 CENSUS_SLOTS = 512
 SAMPLE_BYTES, SAMPLE_TEXTS = 48 << 20, 40_000
@@ -45,7 +45,7 @@ LEAST_NEAR = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredCollection:
     """What was measured, ready for predictions."""
 
     survey: Survey
@@ -59,7 +59,7 @@ class Measured:
     @classmethod
     def of(
         cls, reader: Reader, spec: Spec, lengths: set[int], budget: Budget, threads: int, observer: Observer
-    ) -> Measured:
+    ) -> MeasuredCollection:
         """Read everything, then measure a sample for signatures of these lengths, within the budget."""
         observer.stage("read", reader.total_bytes, "bytes")
         found, sample = survey(

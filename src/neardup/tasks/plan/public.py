@@ -23,7 +23,7 @@ from neardup.params import (
 )
 from neardup.session import check_threads
 from neardup.tasks.plan.make import make_plan, make_table
-from neardup.tasks.plan.plan import Plan
+from neardup.tasks.plan.outcome import Plan
 from neardup.tasks.plan.settings import SLOTS
 
 __all__ = ["plan"]

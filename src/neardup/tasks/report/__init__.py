@@ -1,13 +1,13 @@
 """A report of a collection: what goes into its pages is gathered here, what they look like is in ``pages.site``.
 
-filed      the pairs that an earlier run wrote, read back
-ground     what a report stands on: a search and its clusters, or the pairs of an earlier run
-curve      pairs, clusters and removals at every threshold, and pairs in bins of similarity
-clusters   the clusters in order, which of them get a page, and which members and pairs are shown there
-origins    the source of each document, and pairs of sources
-originals  the texts as they were written, from a second reading of the inputs
-marking    passages, similarities and texts of one cluster
-pages      the chunks of the report, within its size
-facts      the numbers in words
-build      all of it, in order
+earlier_pairs  the pairs that an earlier run wrote, read back
+ground         what a report stands on: a search and its clusters, or the pairs of an earlier run
+curve          pairs, clusters and removals at every threshold, and pairs in bins of similarity
+clusters       the clusters in order, which of them get a page, and which members and pairs are shown there
+origins        the source of each document, and pairs of sources
+originals      the texts as they were written, from a second reading of the inputs, and where they are kept
+marking        passages, similarities and texts of one cluster
+pages          the chunks of the report, within its size
+facts          the numbers in words
+build          all of it, in order, written
 """

@@ -29,7 +29,7 @@ from neardup.errors import InputError
 from neardup.result import Summary
 from neardup.session import Run, make_summary
 from neardup.shown import shown_path
-from neardup.tasks.report.filed import FiledPairs
+from neardup.tasks.report.earlier_pairs import EarlierPairs
 from neardup.types import F64, I32, I64
 
 __all__ = ["Ground", "from_pairs", "from_search"]
@@ -80,7 +80,7 @@ def from_search(run: Run, search: Search, rule: str) -> Ground:
     return Ground(run, search, pipeline.find(search, rule=rule), rule)
 
 
-def from_pairs(run: Run, filed: FiledPairs, rule: str) -> Ground:
+def from_pairs(run: Run, filed: EarlierPairs, rule: str) -> Ground:
     """The ground of pairs that were written by an earlier run over the same documents.
 
     Args:
@@ -134,7 +134,7 @@ def from_pairs(run: Run, filed: FiledPairs, rule: str) -> Ground:
     return Ground(run, search, Found(pairs, members, nothing, nothing, tally), rule, filed.name)
 
 
-def _rows_of(run: Run, filed: FiledPairs) -> I64:
+def _rows_of(run: Run, filed: EarlierPairs) -> I64:
     """int64: the row of the document of each of ``filed.ids``."""
     ids = run.ledger.ids
     as_text = not (pa.types.is_integer(ids.type) and pa.types.is_integer(filed.ids.type))
@@ -164,7 +164,7 @@ def _rows_of(run: Run, filed: FiledPairs) -> I64:
     return row
 
 
-def _pieces(filed: FiledPairs, row: I64) -> Iterator[tuple[I64, I64, F64]]:
+def _pieces(filed: EarlierPairs, row: I64) -> Iterator[tuple[I64, I64, F64]]:
     """Rows and similarities of the pairs, some at a time; ``row`` is that of each of ``filed.ids``."""
     threshold = filed.spec.threshold
     for batch in filed.batches():

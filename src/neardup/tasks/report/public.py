@@ -36,7 +36,7 @@ from neardup.session import Run, check_threads
 from neardup.tasks.audit.audit import audit_search, check_sample
 from neardup.tasks.plan.decision import decide
 from neardup.tasks.report.build import Reported, build, check_size
-from neardup.tasks.report.filed import read_pairs
+from neardup.tasks.report.earlier_pairs import read_pairs
 from neardup.tasks.report.ground import from_pairs, from_search
 from neardup.tasks.report.originals import check_inputs
 from neardup.tasks.report.origins import check_pattern

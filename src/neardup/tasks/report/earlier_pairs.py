@@ -20,7 +20,7 @@ from neardup.inputs.columnar.arrow import explained
 from neardup.outputs.write import SPEC_SUFFIX, output_format
 from neardup.params import SPEC_VERSION, Spec
 
-__all__ = ["FiledPairs", "read_pairs"]
+__all__ = ["EarlierPairs", "read_pairs"]
 
 COLUMNS = ("id_a", "id_b", "similarity")
 CURE = "Give the file of pairs that neardup find -o FILE wrote."
@@ -31,7 +31,7 @@ BLOCK = 4 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FiledPairs:
+class EarlierPairs:
     """A file of pairs, which need not fit into memory."""
 
     name: str
@@ -45,7 +45,7 @@ class FiledPairs:
         return _batches(self.name, self.format)
 
 
-def read_pairs(path: str | os.PathLike[str]) -> FiledPairs:
+def read_pairs(path: str | os.PathLike[str]) -> EarlierPairs:
     """Open the pairs that ``neardup find -o FILE`` wrote, with their spec; reads them once, for their ids.
 
     Raises:
@@ -57,7 +57,7 @@ def read_pairs(path: str | os.PathLike[str]) -> FiledPairs:
         raise InputError(f"{name} is no file. {CURE}")
     format = output_format(name, None)
     spec = _spec_of(name, format)
-    return FiledPairs(name, spec, _distinct(_batches(name, format)), format)
+    return EarlierPairs(name, spec, _distinct(_batches(name, format)), format)
 
 
 def _batches(name: str, format: str) -> Iterator[pa.RecordBatch]:
