@@ -14,7 +14,7 @@ from neardup.engine.run import Search
 from neardup.errors import InputError
 from neardup.params import DEFAULT_AUDIT, DEFAULT_SEED, Spec
 from neardup.session import Run
-from neardup.tasks.audit.exact_partners import ExactPartners, draw, find_exact_partners
+from neardup.tasks.audit.exact_partners import Array, ExactPartners, draw, find_exact_partners, gathered
 from neardup.tasks.audit.outcome import Audit, judge
 from neardup.tasks.audit.statistics import Evidence
 from neardup.types import I64, Mask, Pairs
@@ -157,18 +157,11 @@ def _found_pairs(search: Search, drawn: I64) -> Iterator[Pairs]:
     """The pairs of a search that have a document of the sample, as many at a time as can be checked together."""
     inside = np.zeros(len(search.collection), dtype=np.bool_)
     inside[drawn] = True
-    kept: list[Pairs] = []
-    most = pairs_at_once(search.space)
-    for piece in search.pairs.pieces():
-        touching = inside[piece.left] | inside[piece.right]
-        kept.append(Pairs(piece.left[touching], piece.right[touching], piece.similarity[touching]))
-        if sum(map(len, kept)) >= most:
-            yield _joined(kept)
-            kept = []
-    if kept:
-        yield _joined(kept)
 
+    def touching() -> Iterator[tuple[Array, ...]]:
+        for piece in search.pairs.pieces():
+            some = inside[piece.left] | inside[piece.right]
+            yield piece.left[some], piece.right[some], piece.similarity[some]
 
-def _joined(pieces: list[Pairs]) -> Pairs:
-    columns = zip(*((piece.left, piece.right, piece.similarity) for piece in pieces), strict=True)
-    return Pairs(*(np.concatenate(column) for column in columns))
+    for left, right, similarity in gathered(touching(), pairs_at_once(search.space)):
+        yield Pairs(left, right, similarity)

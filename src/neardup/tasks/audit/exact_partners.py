@@ -6,10 +6,12 @@ What these pairs say about a run is in ``audit``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from neardup.engine.check import Checker, pairs_at_once
 from neardup.engine.observe import Observer, Silent
@@ -22,7 +24,9 @@ from neardup.stages.partners import Block, Commonness, Index, Scratch
 from neardup.stages.shingle import Hasher
 from neardup.types import I32, I64, U64, Pairs, ShingleSets
 
-__all__ = ["ExactPartners", "draw", "find_exact_partners"]
+__all__ = ["ExactPartners", "draw", "find_exact_partners", "gathered"]
+
+Array = NDArray[Any]
 
 AHEAD = 2
 """Blocks that may wait for the check, beside those in work."""
@@ -120,7 +124,7 @@ def find_exact_partners(
         most = max(64, space.budget.share(0.1) // (CANDIDATE_BYTES * part.size * (threads + AHEAD)))
         blocks = _blocks(collection, weight, most)
         passed = _pass(index, blocks, collection, crowd, hasher, threads, observer)
-        for left, right in _slabs(passed, pairs_at_once(space)):
+        for left, right in gathered(passed, pairs_at_once(space)):
             candidates += left.size
             similarity = check(np.minimum(left, right), np.maximum(left, right), spec.threshold)
             near = similarity >= 0
@@ -228,15 +232,15 @@ def _cut(rows: I64, collection: Collection) -> Iterator[I64]:
     yield from (block for block in np.split(rows, cuts) if block.size)
 
 
-def _slabs(pieces: Iterator[tuple[I64, I64]], most: int) -> Iterator[tuple[I64, I64]]:
-    """The same pairs in pieces worth checking together."""
-    held: list[tuple[I64, I64]] = []
+def gathered(pieces: Iterable[tuple[Array, ...]], most: int) -> Iterator[tuple[Array, ...]]:
+    """Columns of pairs that come in small pieces, in pieces of ``most`` pairs or a little more."""
+    held: list[tuple[Array, ...]] = []
     size = 0
     for piece in pieces:
         held.append(piece)
         size += piece[0].size
         if size >= most:
-            yield np.concatenate([left for left, _ in held]), np.concatenate([right for _, right in held])
+            yield tuple(np.concatenate(column) for column in zip(*held, strict=True))
             held, size = [], 0
     if size:
-        yield np.concatenate([left for left, _ in held]), np.concatenate([right for _, right in held])
+        yield tuple(np.concatenate(column) for column in zip(*held, strict=True))

@@ -117,7 +117,7 @@ class Evidence:
         return binomial_tail(misses / spread, self.hit.size / spread, mean)
 
     def bins(self, effect: float) -> tuple[AuditBin, ...]:
-        """The same by similarity; each bin is as sure as its pairs, if they miss together as all do."""
+        """Recall by similarity; the interval of a bin takes its pairs to miss together as all pairs do."""
         bins = []
         for low, high, part in zip(self._edges[:-1], self._edges[1:], self._parts(), strict=True):
             pairs, found = int(part.sum()), int(self.hit[part].sum())

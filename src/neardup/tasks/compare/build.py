@@ -123,7 +123,7 @@ def _signed(blobs: Sequence[bytes], spec: Spec) -> _Signed:
 
 
 def _as_normalised(spec: Spec) -> Spec:
-    """The same for texts that are normalised already: not every normalisation stays when it is done again."""
+    """The same for texts that are normalised already: some normalisations change a text again when repeated."""
     return replace(spec, normalize=Normalize("none"))
 
 

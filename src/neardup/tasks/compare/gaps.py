@@ -107,7 +107,7 @@ def _gaps(passages: Passages) -> Iterator[tuple[Span, Span]]:
 
 
 def _words(text: str, gap: Span) -> list[Span]:
-    """The words of a gap; of a larger one only so many that this is known."""
+    """The words of a gap; of a large one only GAP_WORDS + 1, which is enough to tell that it is too large."""
     return [found.span() for found in islice(_WORD.finditer(text, *gap), GAP_WORDS + 1)]
 
 

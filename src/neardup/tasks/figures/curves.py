@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from neardup.params import Bands, Spec
+from neardup.params import Bands
+from neardup.tasks.audit.statistics import expected_recall
 from neardup.tasks.figures.style import (
     BLACK,
     BLUE,
@@ -28,7 +29,7 @@ from neardup.tasks.figures.style import (
     plain_log,
     sheet,
 )
-from neardup.tuning import filter_loss, s_curve
+from neardup.tuning import s_curve
 from neardup.tuning.rules import areas
 from neardup.types import F64, I64
 from neardup.wording import counted
@@ -86,7 +87,7 @@ def draw_s_curves(about: About, others: Mapping[str, Bands] | None = None) -> Fi
 
 
 def _by_bands(others: Mapping[str, Bands], own: Bands) -> dict[Bands, str]:
-    """Bands that differ from ``own`` and from each other, with all that is said of each."""
+    """Bands that differ from ``own`` and from each other, each with all of its names."""
     named: dict[Bands, str] = {}
     for name, bands in others.items():
         if bands != own:
@@ -169,20 +170,11 @@ def _bin_places(bins: RecallBins) -> tuple[F64, F64]:
     return np.where(width > 0, middle, middle + 0.9 * usual), np.where(width > 0, width, 0.7 * usual)
 
 
-def _promised(grid: F64, spec: Spec) -> F64:
-    """float64[n]: what the bands find at each similarity, less what the estimate filter may lose of it."""
-    if spec.exact:
-        return np.ones(grid.size)
-    losses = [filter_loss(similarity, spec.slots, spec.min_matches) for similarity in grid.tolist()]
-    found: F64 = np.maximum(0.0, curve(grid, spec.bands) - np.array(losses))
-    return found
-
-
 def _draw_rates(axes: Axes, bins: RecallBins, places: F64, about: About) -> None:
     """Recall of each bin with its interval, and the curve of the promise."""
     spec, some = about.spec, bins.true > 0
     grid = np.linspace(spec.threshold, 1.0, 101)
-    theory = _promised(grid, spec)
+    theory = expected_recall(grid, spec)
     name = "exact join: all" if spec.exact else f"promised, {percent(spec.recall)} at t: bands less estimate filter"
     axes.plot(grid, theory, color=BLUE, label=name)
     share = bins.found[some] / bins.true[some]

@@ -113,7 +113,7 @@ def _known(values: Sequence[str], known: tuple[str, ...], field: str) -> tuple[s
 
 
 def make_folder(path: str | os.PathLike[str]) -> Path:
-    """The folder for figures, made when it is not there; told before hours of work what could not be written.
+    """The folder for figures, made when it is not there. Called before the work, so that a bad place is told at once.
 
     Raises:
         OutputError: it cannot be made or written to.

@@ -74,7 +74,7 @@ MODEL_ERROR = 1.15
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A figure and between what it may lie, two standard errors to each side."""
+    """A figure, and the range in which it may lie: two standard errors to each side."""
 
     expected: float
     low: float

@@ -178,7 +178,7 @@ def _clustering(left: I64, right: I64, matches: I64, weight: F64, slots: int) ->
 
 
 def _partnered(left: I64, right: I64, matches: I64, slots: int, share: float) -> F64:
-    """float64[slots + 1]: texts with a partner in at least so many slots, from a tenth of them on; below as there."""
+    """float64[slots + 1]: texts with a partner in at least so many slots; below LEAST_NEAR of them as there."""
     near = matches >= LEAST_NEAR * slots
     left, right, matches = left[near], right[near], matches[near]
     grid = np.unique(np.linspace(int(LEAST_NEAR * slots), slots, 15).astype(np.int64))

@@ -120,9 +120,9 @@ class Shown:
 def show(groups: Groups, number: int, ids: Ids) -> Shown:
     """Choose the members of a cluster that are shown: all of up to MOST_WHOLE.
 
-    Of more the keeper, the nearest to it and the farthest, ties by a hash of their ids, and of the rest those whose ids
-    have the least hash: shuffling the input changes nothing where ids are the documents' own. They come by falling
-    similarity in each part.
+    Of a larger one: the keeper, the nearest to it and the farthest, with ties decided by a hash of their ids, and of
+    the rest those whose ids have the least hash. So shuffling the input changes nothing where ids are the documents'
+    own. Each part is in the order of falling similarity.
     """
     part = slice(int(groups.starts[number]), int(groups.starts[number + 1]))
     rows, similarity = groups.rows[part].astype(np.int64), groups.similarity[part]

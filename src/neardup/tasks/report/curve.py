@@ -49,7 +49,7 @@ def steps(threshold: float, pairs: int) -> F64:
 
 
 def similarity_edges(threshold: float, least: float | None = None) -> F64:
-    """Edges of bins up to 1, the threshold one of them, so that no bin has pairs of both of its sides.
+    """Edges of bins up to 1. The threshold is one of them, so that no bin mixes pairs below it with pairs above.
 
     Args:
         threshold: of the search.

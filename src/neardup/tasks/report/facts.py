@@ -56,7 +56,7 @@ def facts(ground: Ground, summary: Summary, linked: Linked, audit: Mapping[str, 
 
 
 def audit_of(audit: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """What the summary page shows of an audit; None where it has nothing to say, as the facts tell then."""
+    """What the summary page shows of an audit; None where there is no recall or no precision to show."""
     if audit is None or audit["recall"] is None or audit["precision"] is None:
         return None
     return {

@@ -106,7 +106,7 @@ def _pair(marker: Marker, a: _Text, b: _Text, measure: str) -> dict[str, Any]:
 
 
 def _forget(texts: list[_Text], first: int) -> None:
-    """Let the occurrences of long texts go, but those of the one that most of the next pairs have too."""
+    """Drop the occurrences of long texts, except those of the text that most of the next pairs share."""
     held = [each for each in texts if each.occurrences is not None]
     if sum(len(each.text) for each in held) > HELD:
         for each in held:

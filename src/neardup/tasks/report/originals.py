@@ -38,7 +38,7 @@ class BlobStore:
     """Keeps pieces of bytes in memory or, where they are many, in the workdir, and gives them back by their numbers."""
 
     def __init__(self, name: str, space: Space, *, part: float) -> None:
-        """An empty one.
+        """An empty store.
 
         Args:
             name: of its files.
@@ -56,7 +56,7 @@ class BlobStore:
         return len(self._texts)
 
     def add(self, pieces: list[bytes]) -> None:
-        """Keep some more."""
+        """Keep some more pieces."""
         if pieces:
             self._texts.append(Documents.from_bytes(pieces))
             if isinstance(self._texts, MemoryTexts) and self._texts.nbytes > self._most:
@@ -71,13 +71,13 @@ class BlobStore:
         return [pieces[i] for i in back.tolist()]
 
     def drop(self) -> None:
-        """Forget all."""
+        """Forget all pieces."""
         if isinstance(self._texts, FileTexts) and self._space.workdir is not None:
             self._space.workdir.delete(self._name)
         self._texts = MemoryTexts()
 
     def _move(self) -> None:
-        """Go on in files."""
+        """Move what is kept to files of the workdir, where all that follows goes too."""
         workdir = self._space.scratch()
         if workdir.names(f"{self._name}."):
             workdir.delete(self._name)  # of an interrupted run
@@ -124,10 +124,10 @@ def as_text(blob: bytes, *, is_items: bool) -> str:
 
 
 def check_inputs(reader: Reader, output: str | os.PathLike[str]) -> None:
-    """Say before a long run whether inputs can be read twice and the report would not be one of them the next time.
+    """Check before a long run that the inputs can be read twice, and that the report will not lie among them.
 
     Raises:
-        InputError: they cannot, or it would.
+        InputError: they can be read once only, or the report would lie among them.
     """
     if reader.value is None and not reader.is_lasting:
         raise InputError(

@@ -119,7 +119,7 @@ def _local(labels: NDArray[np.object_], local: I64) -> NDArray[np.object_]:
 
 
 def _labels(part: Source, base: str | None) -> NDArray[np.object_]:
-    """The name of a source; of text files one for each, their folders."""
+    """The names under which documents of a source are counted: its own, or for text files the folder of each."""
     if not isinstance(part, FilesSource):
         return np.array([part.name], dtype=object)
     folders = [os.path.dirname(file.path) or os.curdir for file in part.files]
