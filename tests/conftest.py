@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.warm import client as client  # here, so that it notes the environment before a test changes it
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -20,6 +21,12 @@ settings.register_profile(
 )
 settings.register_profile("long", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Workers for ``-n auto``: none for tests of one file, which are done before a worker has started."""
+    places = [Path(argument.partition("::")[0]) for argument in config.args]
+    return 0 if len(set(places)) == 1 and places[0].suffix == ".py" else None
 
 
 def shared_data_folder() -> Path:

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests import warm
 from tests.cli.crashing import contents, finish, start, write_collection
 
 from neardup.spool.manifest import MANIFEST
@@ -111,13 +112,7 @@ def limited(limit: int, folder: Path, *args: str) -> subprocess.CompletedProcess
         "from neardup.cli import main\n"
         "main(sys.argv[2:], prog_name='neardup')\n"
     )
-    return subprocess.run(
-        [sys.executable, "-c", script, str(limit), *args],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    return warm.run(["-c", script, str(limit), *args], cwd=folder, encoding="utf-8")
 
 
 @pytest.fixture
