@@ -8,11 +8,11 @@ and exit of its own.
     test ── run() ──────────┐
     bash ── neardup (shim) ─┴─► server ── fork ──► the command
 
-``shim`` is what a client says to the server, and the ``neardup`` that shell blocks find on their PATH; ``client`` is for
-tests; ``server`` is the process that forks. A run whose surroundings a fork cannot give it (another environment, another
-limit, a system without ``fork``) is refused there and gets a real process; with ``NEARDUP_TESTS_COLD=1`` every run does.
+``client`` is for tests; ``shim`` is what a client says to the server, and the ``neardup`` that shell blocks find on
+their PATH; ``server`` is the process that forks. A run whose surroundings a fork cannot give it (another environment,
+another limit, a system other than Linux) gets a real process; with ``NEARDUP_TESTS_COLD=1`` every run does.
 
-What is itself about a process keeps a real one: signals and kills, closed streams, limits, what is imported at the
+What is itself about a process keeps a real one: signals from outside, closed streams, limits, what is imported at the
 start, how much memory a run takes.
 """
 

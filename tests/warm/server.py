@@ -2,8 +2,8 @@
 
 It loads nothing by itself at first. Each run tells at its end which modules and which compiled kernels it had to load
 that the server has not; the server loads the same, and the next run of that kind finds them there. So the server never
-runs a line of a command itself, and what a run finds is what a start would have given it: no cache is filled, no pool is
-made, no seed is drawn. It has one thread, and refuses to fork otherwise.
+runs a line of a command itself, and what a run finds is what a start would have given it: no cache is filled, no pool
+is made, no seed is drawn. It has one thread, and refuses to fork otherwise.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import atexit
 import contextlib
 import gc
 import importlib
+import io
 import os
 import pickle
 import runpy
@@ -19,6 +20,7 @@ import selectors
 import signal
 import socket
 import sys
+import threading
 import types
 import warnings
 from pathlib import Path
@@ -141,7 +143,6 @@ class Server:
         sys.stdin = sys.__stdin__ = _stream(0, "r", sys.stdin)
         sys.stdout = sys.__stdout__ = _stream(1, "w", sys.stdout)
         sys.stderr = sys.__stderr__ = _stream(2, "w", sys.stderr)
-        sys.stderr.reconfigure(line_buffering=True)
         atexit.register(_tell, self._folder / str(os.getpid()), frozenset(sys.modules))
 
     def _learn(self, pid: int) -> None:
@@ -161,8 +162,14 @@ class Server:
 
 
 def _stream(number: int, mode: str, like: Any) -> Any:
-    """A standard stream as Python makes it at its start."""
-    return open(number, mode, encoding=like.encoding, errors=like.errors, newline="\n", closefd=False)
+    """A standard stream as Python makes it at its start; ``like`` is how it made that of the server."""
+    buffering = -1 if isinstance(like.buffer, io.BufferedIOBase) else 0  # none with PYTHONUNBUFFERED
+    binary = open(number, f"{mode}b", buffering=buffering, closefd=False)  # noqa: SIM115 for the whole run
+    getattr(binary, "raw", binary).name = like.name
+    made = io.TextIOWrapper(binary, encoding=like.encoding, errors=like.errors, newline="\n")
+    made.mode = mode  # type: ignore[misc]
+    made.reconfigure(line_buffering=like.line_buffering, write_through=like.write_through)
+    return made
 
 
 def _tell(target: Path, known: frozenset[str]) -> None:
@@ -209,7 +216,31 @@ def _run(arguments: list[str]) -> None:
         exec(compile(what, "<string>", "exec"), vars(main))
 
 
+def _run_and_end(arguments: list[str]) -> None:
+    """Run, and end as Python ends but for taking its modules apart, which would copy all memory that is shared."""
+    code: Any = 0
+    try:
+        _run(arguments)
+    except SystemExit as end:
+        code = end.code
+        if not (code is None or isinstance(code, int)):
+            print(code, file=sys.stderr)
+            code = 1
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        code = 1
+    threading._shutdown()  # type: ignore[attr-defined]  # waits for threads, as Python does
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError as exc:  # as Python has it
+            print(f"Exception ignored in: {stream!r}\n{type(exc).__name__}: {exc}", file=sys.stderr)
+            code = 120
+    os._exit((code or 0) & 255)
+
+
 if __name__ == "__main__":
     server = Server(Path(sys.argv[1]))
     print("ready", flush=True)
-    _run(server.next_run())
+    _run_and_end(server.next_run())
