@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.warm import client as client  # here, so that it notes the environment before a test changes it
+from tests.warm.compiling import compile_once
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -21,6 +22,10 @@ settings.register_profile(
 )
 settings.register_profile("long", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    compile_once()
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:

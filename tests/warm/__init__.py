@@ -12,6 +12,8 @@ and exit of its own.
 their PATH; ``server`` is the process that forks. A run whose surroundings a fork cannot give it (another environment,
 another limit, a system other than Linux) gets a real process; with ``NEARDUP_TESTS_COLD=1`` every run does.
 
+``compiling`` lets workers that need the same kernel compile it once.
+
 What is itself about a process keeps a real one: signals from outside, closed streams, limits, what is imported at the
 start, how much memory a run takes.
 """

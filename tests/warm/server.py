@@ -1,6 +1,6 @@
 """The process that has loaded everything and forks for each run: ``python -m tests.warm.server FOLDER``.
 
-It loads nothing by itself at first. Each run tells at its end which modules and which compiled kernels it had to load
+It loads nothing but Numba by itself. Each run tells at its end which modules and which compiled kernels it had to load
 that the server has not; the server loads the same, and the next run of that kind finds them there. So the server never
 runs a line of a command itself, and what a run finds is what a start would have given it: no cache is filled, no pool
 is made, no seed is drawn. It has one thread, and refuses to fork otherwise.
@@ -26,6 +26,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from tests.warm.compiling import compile_once
 from tests.warm.shim import receive, send, surroundings
 
 OWN = frozenset({"COLUMNS", "LINES", "OLDPWD", "PATH", "PWD", "PYTEST_CURRENT_TEST", "SHLVL", "TERM", "_"})
@@ -242,5 +243,6 @@ def _run_and_end(arguments: list[str]) -> None:
 
 if __name__ == "__main__":
     server = Server(Path(sys.argv[1]))
+    compile_once()
     print("ready", flush=True)
     _run_and_end(server.next_run())
