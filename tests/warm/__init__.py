@@ -18,6 +18,6 @@ What is itself about a process keeps a real one: signals from outside, closed st
 start, how much memory a run takes.
 """
 
-from tests.warm.client import LIMIT, PACKAGE, environment, run, shell_commands
+from tests.warm.client import LIMIT, PACKAGE, Forked, environment, run, shell_commands, start
 
-__all__ = ["LIMIT", "PACKAGE", "environment", "run", "shell_commands"]
+__all__ = ["LIMIT", "PACKAGE", "Forked", "environment", "run", "shell_commands", "start"]

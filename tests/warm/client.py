@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import os
+import select
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -14,7 +17,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 LIMIT = 600
 """Seconds after which a run counts as hung; no run takes a tenth of it, on a busy machine either."""
@@ -30,6 +33,99 @@ def environment() -> dict[str, str]:
 
 AT_FIRST = environment()
 """What the server is started with: as it is before the first test changes it."""
+
+
+class Forked:
+    """A run of the server at work, with those members of ``subprocess.Popen`` that tests use."""
+
+    def __init__(
+        self, arguments: Sequence[str], connection: socket.socket, pid: int, ends: Sequence[int], encoding: str | None
+    ) -> None:
+        self.args, self.pid = [sys.executable, *arguments], pid
+        self.returncode: int | None = None
+        self._connection = connection
+        kind = "" if encoding is not None else "b"
+        modes = (f"w{kind}", f"r{kind}", f"r{kind}")
+        streams = [open(end, mode, encoding=encoding) for end, mode in zip(ends, modes, strict=True)]  # noqa: SIM115
+        self.stdin: IO[Any]
+        self.stdout: IO[Any]
+        self.stderr: IO[Any]
+        self.stdin, self.stdout, self.stderr = streams
+
+    def poll(self) -> int | None:
+        """Its exit code; None while it runs."""
+        if self.returncode is None and select.select([self._connection], [], [], 0)[0]:
+            self.wait()
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Its exit code, when it has ended."""
+        if self.returncode is None:
+            from tests.warm.shim import receive
+
+            self._connection.settimeout(timeout)
+            try:
+                code, _ = receive(self._connection)
+            except TimeoutError:
+                raise subprocess.TimeoutExpired(self.args, timeout or 0.0) from None
+            assert isinstance(code, int), "the server has gone"
+            self.returncode = code
+            self._connection.close()
+        return self.returncode
+
+    def communicate(self, input: Any = None, timeout: float | None = None) -> tuple[Any, Any]:
+        """Write the input, close it, and read both outputs to their ends."""
+        with ThreadPoolExecutor(3, thread_name_prefix="warm") as pool:
+            pool.submit(self._write, input)
+            out, err = pool.submit(_rest, self.stdout), pool.submit(_rest, self.stderr)
+            try:
+                self.wait(timeout)
+            except subprocess.TimeoutExpired:
+                self.kill()  # or the threads would read for ever
+                raise
+            return out.result(), err.result()
+
+    def _write(self, data: Any) -> None:
+        with contextlib.suppress(BrokenPipeError, ValueError), self.stdin:  # the run may not want to know
+            if data:
+                self.stdin.write(data)
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, if it has not ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it."""
+        self.send_signal(signal.SIGKILL)
+
+    def __enter__(self) -> Forked:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        for stream in (self.stdin, self.stdout, self.stderr):
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
+        self.wait()
+
+
+def _rest(stream: IO[Any]) -> Any:
+    if stream.closed:
+        return ""
+    with stream:
+        return stream.read()
+
+
+def start(
+    arguments: Sequence[str], *, cwd: str | os.PathLike[str] | None = None, env: dict[str, str] | None = None
+) -> subprocess.Popen[str] | Forked:
+    """What ``subprocess.Popen([sys.executable, *arguments], …)`` returns, with pipes to all ends, as text."""
+    variables = environment() if env is None else env
+    forked = _fork(arguments, cwd, variables, "utf-8")
+    if forked is not None:
+        return forked
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    return subprocess.Popen([sys.executable, *arguments], cwd=cwd, env=variables, encoding="utf-8", **pipes)
 
 
 def run(
@@ -52,21 +148,15 @@ def run(
         special: any other option of ``subprocess.run``; such a run always has a process of its own.
     """
     variables = environment() if env is None else env
-    line = [sys.executable, *arguments]
-    path = None if special or arguments[0] not in ("-m", "-c") else _server()
-    if path is not None:
-        data = input.encode(encoding or "utf-8") if isinstance(input, str) else input or b""
-        done = _forked(path, list(arguments), os.fspath(cwd or os.getcwd()), variables, data)
-        if done is not None:
-            code, out, err = done
-            if encoding is None:
-                return subprocess.CompletedProcess(line, code, out, err)
-            texts = [part.decode(encoding).replace("\r\n", "\n").replace("\r", "\n") for part in (out, err)]
-            return subprocess.CompletedProcess(line, code, *texts)
+    forked = None if special else _fork(arguments, cwd, variables, encoding)
+    if forked is not None:
+        out, err = forked.communicate(input, LIMIT)
+        return subprocess.CompletedProcess(forked.args, forked.wait(), out, err)
     if "stdin" not in special and input is None:
         special["stdin"] = subprocess.DEVNULL
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     options: dict[str, Any] = {"timeout": LIMIT, "check": False, **streams, **special}
+    line = [sys.executable, *arguments]
     return subprocess.run(line, input=input, cwd=cwd, env=variables, encoding=encoding, **options)
 
 
@@ -107,43 +197,23 @@ def _server() -> str | None:
     return os.path.join(folder, "socket")
 
 
-def _forked(
-    path: str, arguments: list[str], folder: str, variables: dict[str, str], data: bytes
-) -> tuple[int, bytes, bytes] | None:
-    """Exit code, stdout and stderr of a run by the server; None where it refuses."""
+def _fork(
+    arguments: Sequence[str], cwd: str | os.PathLike[str] | None, variables: dict[str, str], encoding: str | None
+) -> Forked | None:
+    """A run by the server; None where there is none, or where it refuses."""
+    path = _server()
+    if path is None:
+        return None
     from tests.warm.shim import ask, receive
 
     (stdin, give), (take_out, stdout), (take_err, stderr) = os.pipe(), os.pipe(), os.pipe()
-    try:
-        connection = ask(path, arguments, folder, variables, [stdin, stdout, stderr])
-    finally:
-        for end in (stdin, stdout, stderr):
-            os.close(end)
-    with connection, ThreadPoolExecutor(3, thread_name_prefix="warm") as pool:
-        pool.submit(_write, give, data)
-        out, err = pool.submit(_read, take_out), pool.submit(_read, take_err)
-        connection.settimeout(LIMIT)
-        try:
-            code, _ = receive(connection)
-        except TimeoutError:
-            connection.shutdown(socket.SHUT_RDWR)  # the server then ends the run
-            raise subprocess.TimeoutExpired(arguments, LIMIT, out.result(), err.result()) from None
-        if code is None:
-            return None
-        assert isinstance(code, int)
-        return code, out.result(), err.result()
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    try:
-        with open(descriptor, "wb", buffering=0) as sink:
-            view = memoryview(data)
-            while view:
-                view = view[sink.write(view) :]
-    except BrokenPipeError:
-        pass  # the run did not want to know
-
-
-def _read(descriptor: int) -> bytes:
-    with open(descriptor, "rb") as source:
-        return source.read()
+    connection = ask(path, list(arguments), os.fspath(cwd or os.getcwd()), variables, [stdin, stdout, stderr])
+    for end in (stdin, stdout, stderr):
+        os.close(end)
+    pid, _ = receive(connection)
+    if isinstance(pid, int):
+        return Forked(arguments, connection, pid, [give, take_out, take_err], encoding)
+    connection.close()
+    for end in (give, take_out, take_err):
+        os.close(end)
+    return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import faulthandler
 import gc
 import importlib
 import io
@@ -31,6 +32,10 @@ from tests.warm.shim import receive, send, surroundings
 
 OWN = frozenset({"COLUMNS", "LINES", "OLDPWD", "PATH", "PWD", "PYTEST_CURRENT_TEST", "SHLVL", "TERM", "_"})
 """Variables that may differ between runs: they are read when they are needed, never kept at the start."""
+MORE = "PYTHONPATH"
+"""The variable that may name more places behind those of the server."""
+STRICT = ["-X", "faulthandler", "-W", "error"]
+"""The only options of Python that a fork can be given."""
 LIBRARIES = frozenset(
     {"neardup", "numpy", "numba", "llvmlite", "pyarrow", "pandas", "click", "rich", "jinja2", "markupsafe"}
     | {"matplotlib", "PIL", "starlette", "uvicorn", "msgspec"}
@@ -104,7 +109,7 @@ class Server:
             connection.close()
             return None
         arguments, folder, environment, around = request  # type: ignore[misc]
-        if self._differs(environment) or around != surroundings():
+        if not _is_known(arguments) or self._differs(environment) or around != surroundings():
             send(connection, None, [])
             connection.close()
         else:
@@ -115,6 +120,7 @@ class Server:
             if pid == 0:
                 self._become(folder, environment, streams)
                 return arguments
+            send(connection, pid, [])
             self._running[pid] = connection
             self._waiting.register(connection, selectors.EVENT_READ)
         for stream in streams:
@@ -125,8 +131,8 @@ class Server:
         return any(
             environment.get(name) != self._plain.get(name)
             for name in environment.keys() | self._plain.keys()
-            if name not in OWN
-        )
+            if name not in OWN and name != MORE
+        ) or not environment.get(MORE, "").startswith(self._plain[MORE])
 
     def _become(self, folder: str, environment: dict[str, str], streams: list[int]) -> None:
         """Make the process that was forked just now what a new one would be."""
@@ -141,6 +147,7 @@ class Server:
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(environment)
+        sys.path += environment[MORE].removeprefix(self._plain[MORE]).split(os.pathsep)[1:]
         sys.stdin = sys.__stdin__ = _stream(0, "r", sys.stdin)
         sys.stdout = sys.__stdout__ = _stream(1, "w", sys.stdout)
         sys.stderr = sys.__stderr__ = _stream(2, "w", sys.stderr)
@@ -160,6 +167,12 @@ class Server:
             for signature in signatures:
                 if signature not in dispatcher.overloads:
                     dispatcher.compile(signature)
+
+
+def _is_known(arguments: list[str]) -> bool:
+    """Whether they begin as those that ``_run`` understands."""
+    rest = arguments[len(STRICT) :] if arguments[: len(STRICT)] == STRICT else arguments
+    return rest[:1] in (["-m"], ["-c"])
 
 
 def _stream(number: int, mode: str, like: Any) -> Any:
@@ -203,6 +216,10 @@ def _kernels() -> list[tuple[str, str, list[Any]]]:
 
 def _run(arguments: list[str]) -> None:
     """What ``python`` does with these arguments."""
+    if arguments[: len(STRICT)] == STRICT:
+        faulthandler.enable()
+        warnings.simplefilter("error")
+        arguments = arguments[len(STRICT) :]
     flag, what, *rest = arguments
     if flag == "-m":
         sys.path[0] = os.getcwd()

@@ -54,9 +54,10 @@ def receive(connection: socket.socket, descriptors: int = 0) -> tuple[object, li
 
 
 def ask(path: str, arguments: list[str], folder: str, environment: dict[str, str], streams: list[int]) -> socket.socket:
-    """Ask the server at ``path`` to run Python with these arguments; ``receive`` then gives the exit code.
+    """Ask the server at ``path`` to run Python with these arguments.
 
-    The exit code is minus the number of a signal that ended the run, and None where the server refuses the run.
+    ``receive`` then gives the process id, or None where the server refuses the run; and, when it has ended, the exit
+    code, minus the number of a signal that ended it.
     """
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(path)
@@ -67,11 +68,13 @@ def ask(path: str, arguments: list[str], folder: str, environment: dict[str, str
 def main(path: str, python: str, *arguments: str) -> None:
     """Run ``neardup`` with these arguments, and end as it does."""
     line = ["-m", "neardup", *arguments]
-    code = None
+    pid = None
     if arguments[:1] != ("serve",):  # which is told to stop by a signal to this process
-        code, _ = receive(ask(path, line, os.getcwd(), dict(os.environ), [0, 1, 2]))
-    if code is None:
+        connection = ask(path, line, os.getcwd(), dict(os.environ), [0, 1, 2])
+        pid, _ = receive(connection)
+    if pid is None:
         os.execv(python, [python, *line])
+    code, _ = receive(connection)
     assert isinstance(code, int)
     if code < 0:
         signal.signal(-code, signal.SIG_DFL)
