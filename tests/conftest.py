@@ -7,6 +7,7 @@ Collections of the project lie beside the checkout and are no part of it, so a t
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     compile_once()
+if (
+    signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+):  # as for a job in the background, whose commands would not hear it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
