@@ -27,9 +27,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     compile_once()
-if (
-    signal.getsignal(signal.SIGINT) == signal.SIG_IGN
-):  # as for a job in the background, whose commands would not hear it
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # by a shell, for a job in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
