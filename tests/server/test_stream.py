@@ -79,7 +79,7 @@ def test_each_line_of_a_stream_may_take_the_whole_time(
     index: neardup.Index, serving: Serving, end: bytes, statuses: list[str]
 ) -> None:
     """Thirty seconds: five lines that take twenty each are in time, five parts of one line are not."""
-    service: Any = serving(index, Limits(receive_seconds=30)).app
+    service: Any = serving(index, ServiceLimits(receive_seconds=30)).app
     loop, lines, sent = Skipping(), [_line(f"slow-{n}", "a").replace(b"\n", end) for n in range(5)], []
 
     async def receive() -> dict[str, Any]:
