@@ -85,15 +85,15 @@ def test_samples_of_one_seed_lie_inside_each_other(lengths, seed):
 
 
 @pytest.mark.parametrize(
-    ("pool", "share", "spare"), [(0.0, 0.0, 1.0), (1.0, 0.0, 1.0), (1.5, 1.0, 9.0), (9.0, 0.1, 1.0)]
+    ("pool", "share", "further"), [(0.0, 0.0, 1.0), (1.0, 0.0, 1.0), (1.5, 1.0, 9.0), (9.0, 0.1, 1.0)]
 )
-def test_which_shingles_are_kept_does_not_change_the_truth(pool, share, spare, monkeypatch):
+def test_which_shingles_are_kept_does_not_change_the_truth(pool, share, further, monkeypatch):
     documents = [f"{i} a line that all share, {i * i % 97} and {i // 2 % 31} more of it" for i in range(150)]
     spec = tuning.make_spec(threshold=0.7, shingle="char:3")
     whole, sample = truth_of(documents, spec, drawn=50, seed=1)
     monkeypatch.setattr(partners, "POOL", pool)
-    monkeypatch.setattr(partners, "SHARE", share)
-    monkeypatch.setattr(partners, "SPARE", spare)
+    monkeypatch.setattr(partners, "FURTHER_SHARE", share)
+    monkeypatch.setattr(partners, "FURTHER", further)
     monkeypatch.setattr(exact_partners, "AT_MOST", 1)
     assert truth_of(documents, spec, drawn=50, seed=1) == (whole, sample)
     assert len(whole) > 100
