@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,38 +17,37 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neardup import params
-from neardup.cli import WRITTEN, options, silence_stdout
-from neardup.cli.checks import check_banding, check_exact, check_voices, stdout_errors
-from neardup.cli.voice import print_json, say
-from neardup.cli.working import STDOUT
+from neardup.cli import WRITTEN, options, run_setup, silence_stdout
+from neardup.cli.checks import check_search
+from neardup.cli.gathered import Voice, gathered
+from neardup.cli.run_setup import STDOUT
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
     from neardup.inputs.reader import Reader
     from neardup.outputs.atomic import AtomicFiles
-    from neardup.params import Spec
+    from neardup.params import InputOptions, RunOptions, SearchOptions, Spec
     from neardup.tasks.dedup.run import Cleaning
 
 __all__ = ["command"]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What is written where; checked before the search begins."""
+class Outputs:
+    """Where the copies and the table of removals go; checked before the search begins."""
 
-    output: str | None
+    copies: str | None
     """A folder, a file, ``-`` for stdout, or None under --dry-run."""
     removed: str | None
     """A file, ``-`` for stdout, or None."""
     removed_format: str | None
     annotate: bool
-    dry_run: bool
-    alarm: float
+    """Whether the copies have columns more in place of documents less."""
 
     @property
     def files(self) -> list[str]:
         """The table of removals, if it goes to a file."""
-        return [self.removed] if self.removed not in (None, STDOUT) else []
+        return [] if self.removed is None or self.removed == STDOUT else [self.removed]
 
 
 def _alarm(value: Any) -> float:
@@ -133,6 +133,7 @@ def _alarm(value: Any) -> float:
 @options.signatures
 @options.working
 @options.voices
+@gathered
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -140,14 +141,17 @@ def command(
     *,
     inputs: tuple[Path, ...],
     output: str | None,
+    keep: params.Keep,
+    prefer: tuple[str, ...],
+    protect: tuple[Path, ...],
     removed: str | None,
     annotate: bool,
     dry_run: bool,
     alarm: float,
-    json: bool,
-    quiet: bool,
-    verbose: bool,
-    **search: Any,
+    search: SearchOptions,
+    reading: InputOptions,
+    run: RunOptions,
+    voice: Voice,
 ) -> None:
     """Copy a collection without its near-duplicates, and say why each document went.
 
@@ -165,19 +169,54 @@ def command(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C; a run that fails or is stopped leaves
     no half-written output.
     """
-    check_voices(quiet=quiet, verbose=verbose)
-    check_banding(search["slots"], search["bands"])
-    check_exact(search)
-    plan = _plan(
-        (*inputs, *search["protect"]),
-        Plan(output, removed, None, annotate, dry_run, alarm),
-        json=json,
-        glob=search["glob"],
-    )
-    _run(ctx, inputs, search, plan, json=json, quiet=quiet, verbose=verbose)
+    from neardup import tuning
+    from neardup.cli.plan_text import plan_lines
+    from neardup.cli.summary import ALARM, clean_closing_line, clean_lines, with_writing
+    from neardup.tasks.dedup.policy import Policy, check_policy, open_protected
+    from neardup.tasks.dedup.run import clean
+
+    check_search(search)
+    read = (*inputs, *protect)
+    outputs = _outputs(read, output, removed, annotate, is_dry=dry_run, json=voice.json, glob=reading.glob)
+    spec = tuning.make_spec(search)
+    item = spec.shingle.kind == "item"
+    reader, protected = open_protected(list(inputs), list(protect), reading, item=item)
+    _check_copies(reader, outputs)
+    policy = Policy(keep, prefer, protected)
+    check_policy(reader, policy)
+    with ExitStack() as stack:
+        with run_setup.stoppable(quiet=voice.quiet) as observer:
+            plan = None
+            if dry_run and reader.is_lasting and not spec.exact:
+                plan = run_setup.in_background(
+                    ctx, lambda: run_setup.plan_run(reader, spec, search, run, observer), observer
+                )
+            place = run_setup.work_place(outputs.copies or outputs.removed)
+            task = {"dedup": {**policy.facts(), "output": outputs.copies, "annotate": annotate}}
+            work = run_setup.open_run(ctx, reader, spec, search, run, place=place, task=task, observer=observer)
+            stack.enter_context(run_setup.entered(ctx, work, outputs.files))
+            cleaning = run_setup.in_background(ctx, lambda: clean(work, policy), observer)
+            seconds = _write(ctx, cleaning, outputs, work.spec)
+        told = cleaning.summary(alarm=alarm, dry_run=dry_run, annotated=annotate)
+    summary = with_writing(_as_dict(told), seconds)
+    if plan is not None:
+        summary["plan"] = plan.as_dict()
+    files = [*_copies(outputs.copies, len(told.written)), *outputs.files]
+    lines = clean_lines(summary, faults=work.ledger.faults, files=files, verbose=voice.verbose)
+    planned = [] if plan is None else [*plan_lines(plan), ""]
+    voice.tell(summary, [*planned, *lines], clean_closing_line(summary), alarm=ALARM)
 
 
-def _plan(inputs: tuple[Path, ...], asked: Plan, *, json: bool, glob: str | None) -> Plan:
+def _outputs(
+    inputs: tuple[Path, ...],
+    output: str | None,
+    removed: str | None,
+    annotate: bool,
+    *,
+    is_dry: bool,
+    json: bool,
+    glob: str | Sequence[str] | None,
+) -> Outputs:
     """Refuse at once what could not be written after hours of work, as far as names tell.
 
     Raises:
@@ -187,25 +226,24 @@ def _plan(inputs: tuple[Path, ...], asked: Plan, *, json: bool, glob: str | None
     from neardup.cli.targets import check_collisions, check_files, mend_and_tell
     from neardup.outputs.write import output_format
 
-    output = None if asked.dry_run else asked.output
-    if asked.output is None and not asked.dry_run:
+    if output is None and not is_dry:
         raise click.UsageError("there is no place for the clean copies. Give -o, or --dry-run to write none.")
-    if [output, asked.removed, STDOUT if json else None].count(STDOUT) > 1:
+    copies = None if is_dry else output
+    if [copies, removed, STDOUT if json else None].count(STDOUT) > 1:
         raise click.UsageError("stdout can take one thing only. Give files with -o and --removed.")
-    if STDOUT in map(str, inputs) and not asked.dry_run:
+    if STDOUT in map(str, inputs) and not is_dry:
         raise click.UsageError("inputs are read twice, and stdin can be read once. Save it to a file, and give that.")
     try:
-        removed_format = asked.removed and output_format(asked.removed, None)
-        if asked.removed not in (None, STDOUT):
-            check_collisions(inputs, [asked.removed], glob=glob)
-            _check_apart(asked.removed, output)
+        outputs = Outputs(copies, removed, removed and output_format(removed, None), annotate)
+        for table in outputs.files:
+            check_collisions(inputs, [table], glob=glob)
+            _check_apart(table, copies)
     except InputError as exc:
         raise click.UsageError(str(exc)) from exc
-    plan = Plan(output, asked.removed, removed_format, asked.annotate, asked.dry_run, asked.alarm)
-    if output not in (None, STDOUT):
-        mend_and_tell([output, *plan.files])
-    check_files(plan.files)
-    return plan
+    if copies not in (None, STDOUT):
+        mend_and_tell([copies, *outputs.files])
+    check_files(outputs.files)
+    return outputs
 
 
 def _check_apart(removed: str, output: str | None) -> None:
@@ -219,59 +257,7 @@ def _check_apart(removed: str, output: str | None) -> None:
         raise InputError(f"{output} would lie in {removed}, which is a file. Give another name.")
 
 
-def _run(
-    ctx: click.Context,
-    inputs: tuple[Path, ...],
-    search: dict[str, Any],
-    plan: Plan,
-    *,
-    json: bool,
-    quiet: bool,
-    verbose: bool,
-) -> None:
-    from neardup.cli import working
-    from neardup.cli.dry import make_plan
-    from neardup.cli.plan_text import plan_lines
-    from neardup.cli.progress import observer
-    from neardup.tasks.dedup.policy import Policy, check_policy, open_protected
-    from neardup.tasks.dedup.run import clean
-
-    spec = working.make_spec(search)
-    reader, protected = open_protected(list(inputs), list(search["protect"]), **working.reading(search, spec))
-    _check_copies(reader, plan)
-    policy = Policy(search["keep"], search["prefer"], protected)
-    check_policy(reader, policy)
-    with ExitStack() as stack:
-        with observer(quiet=quiet) as watching:
-            stoppable = working.Stoppable(watching)
-            place = working.work_place(plan.output or plan.removed)
-            planned = None
-            if plan.dry_run and reader.is_lasting and not spec.exact:
-                planned = working.in_background(ctx, lambda: make_plan(reader, spec, search, stoppable), stoppable)
-            spec, choice = working.decided(ctx, reader, spec, search, place=place, observer=stoppable)
-            run = working.open_run(
-                reader,
-                spec,
-                search,
-                place=place,
-                task={"dedup": {**policy.facts(), "output": plan.output, "annotate": plan.annotate}},
-                observer=stoppable,
-            )
-            run.choice = choice
-            stack.enter_context(working.kept(ctx, run, plan.files))
-            cleaning = working.in_background(ctx, lambda: clean(run, policy), stoppable)
-            seconds = _write(ctx, cleaning, plan, spec)
-        told = cleaning.summary(alarm=plan.alarm, dry_run=plan.dry_run, annotated=plan.annotate)
-        summary = _as_dict(told)
-        if planned is not None:
-            summary["plan"] = planned.as_dict()
-        faults = run.ledger.faults
-    if planned is not None and not (quiet or json):
-        say(*plan_lines(planned, inputs=[], options=[]), "")
-    _tell(summary, faults, plan, seconds=seconds, json=json, quiet=quiet, verbose=verbose)
-
-
-def _check_copies(reader: Reader, plan: Plan) -> None:
+def _check_copies(reader: Reader, outputs: Outputs) -> None:
     """Say before the search what stands in the way of the copies.
 
     Raises:
@@ -280,15 +266,15 @@ def _check_copies(reader: Reader, plan: Plan) -> None:
     """
     from neardup.tasks.dedup.run import check_output
 
-    if plan.output is None:
+    if outputs.copies is None:
         return
     if not reader.is_lasting:
         raise InputError(
             "inputs are read twice, and a pipe or a device can be read once. Save it to a file, and give that."
         )
     try:
-        check_output(reader, plan.output)
-        _check_table(reader, plan.output, plan.removed)
+        check_output(reader, outputs.copies)
+        _check_table(reader, outputs.copies, outputs.removed)
     except InputError as exc:
         raise click.UsageError(str(exc)) from exc
 
@@ -302,16 +288,18 @@ def _check_table(reader: Reader, output: str, removed: str | None) -> None:
             raise InputError(f"{removed} could be the copy of the input {part.name}. Give another name.")
 
 
-def _write(ctx: click.Context, cleaning: Cleaning, plan: Plan, spec: Spec) -> float:
-    """Write the removals and the copies, which get their names together, the removals first, so that whoever sees the
-    copies has the reasons; seconds for the removals."""
+def _write(ctx: click.Context, cleaning: Cleaning, outputs: Outputs, spec: Spec) -> float:
+    """Write the removals and the copies; the seconds for the removals.
+
+    They get their names together, the removals first, so that whoever sees the copies has the reasons.
+    """
     from neardup.outputs.atomic import AtomicFiles
     from neardup.outputs.write import Output, write_tables
 
     start = time.perf_counter()
     table = []
-    if plan.removed is not None:
-        table = [Output(cleaning.removals(), plan.removed, plan.removed_format)]
+    if outputs.removed is not None:
+        table = [Output(cleaning.removals(), outputs.removed, outputs.removed_format)]
     files = AtomicFiles()
     try:
         with files:
@@ -320,13 +308,13 @@ def _write(ctx: click.Context, cleaning: Cleaning, plan: Plan, spec: Spec) -> fl
             except BrokenPipeError:
                 silence_stdout()  # the reader has seen enough; the copies and the summary follow
             seconds = time.perf_counter() - start
-            if plan.output is not None:
-                _write_copies(cleaning, plan.output, files, annotate=plan.annotate)
+            if outputs.copies is not None:
+                _write_copies(cleaning, outputs.copies, files, annotate=outputs.annotate)
             elif cleaning.policy.keep.column is not None:
                 files.check_before(cleaning.check_inputs)  # the column was read after the texts
     finally:
         if files.are_named:
-            ctx.meta[WRITTEN] = [*plan.files, *([] if plan.output is None else [plan.output])]
+            ctx.meta[WRITTEN] = [*outputs.files, *([] if outputs.copies is None else [outputs.copies])]
     return seconds
 
 
@@ -345,31 +333,6 @@ def _as_dict(summary: Any) -> dict[str, Any]:
     shares = [source.share for source in summary.sources]
     plain["sources"] = [{**source, "share": share} for source, share in zip(plain["sources"], shares, strict=True)]
     return plain
-
-
-def _tell(
-    summary: dict[str, Any],
-    faults: list[Any],
-    plan: Plan,
-    *,
-    seconds: float,
-    json: bool,
-    quiet: bool,
-    verbose: bool,
-) -> None:
-    from neardup.cli.summary import ALARM, clean_closing_line, clean_lines, with_writing
-
-    summary = with_writing(summary, seconds)
-    if json:
-        with stdout_errors():
-            print_json(summary)
-    if quiet:
-        return
-    if not json:
-        files = [*_copies(plan.output, len(summary["written"])), *plan.files]
-        for line in clean_lines(summary, faults=faults, files=files, verbose=verbose):
-            say(line, fg="red" if line.startswith(ALARM) else None)
-    say(clean_closing_line(summary))
 
 
 def _copies(output: str | None, count: int) -> list[str]:

@@ -29,10 +29,12 @@ from neardup.params import (
     ON_DUPLICATE,
     ON_MISSING,
     Bands,
+    InputOptions,
     Normalize,
+    SearchOptions,
     Shingle,
+    check_threads,
 )
-from neardup.session import check_threads
 
 __all__ = ["Index"]
 
@@ -84,15 +86,7 @@ class Index(Asking):
             InputError: an option is out of range.
             OutputError: the folder is there already, or cannot be made.
         """
-        spec = tuning.make_spec(
-            threshold=threshold,
-            recall=recall,
-            shingle=shingle,
-            normalize=normalize,
-            slots=slots,
-            bands=bands,
-            seed=seed,
-        )
+        spec = tuning.make_spec(SearchOptions.of(locals()))
         workers = check_threads(threads)
         if path is None:
             return cls(opening.in_memory(spec, threads=workers))
@@ -156,27 +150,10 @@ class Index(Asking):
             InputError: an option, a file or a record cannot be used, or an id comes back.
             OutputError: the folder is there already, or cannot be written.
         """
+        given = locals()
         _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
-        spec = tuning.make_spec(
-            threshold=threshold,
-            recall=recall,
-            shingle=shingle,
-            normalize=normalize,
-            slots=slots,
-            bands=bands,
-            seed=seed,
-        )
-        reader = open_inputs(
-            inputs,
-            text=text,
-            id=id,
-            glob=glob,
-            encoding=encoding,
-            boilerplate=boilerplate,
-            on_bad=on_bad,
-            input_format=input_format,
-            item=spec.shingle.kind == "item",
-        )
+        spec = tuning.make_spec(SearchOptions.of(given))
+        reader = open_inputs(inputs, InputOptions.of(given), item=spec.shingle.kind == "item")
         added = opening.build_folder(
             Path(path), reader, spec, on_duplicate, threads=check_threads(threads), observer=observer or Silent()
         )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 from neardup import tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
-from neardup.inputs.across import open_across
 from neardup.inputs.objects import hold
+from neardup.inputs.reader import Reader, open_inputs
 from neardup.params import (
     AUTO,
     DEFAULT_CROWD,
@@ -22,16 +23,17 @@ from neardup.params import (
     DEFAULT_THRESHOLD,
     DEFAULT_VERIFY,
     Bands,
+    InputOptions,
     Normalize,
+    RunOptions,
+    SearchOptions,
     Shingle,
-    check_exact,
-    check_link,
 )
 from neardup.result import Result
-from neardup.session import Run, check_threads
+from neardup.session import Run
 from neardup.tasks.plan.decision import decide
 
-__all__ = ["find"]
+__all__ = ["find", "open_across"]
 
 
 def find(
@@ -125,42 +127,44 @@ def find(
     >>> found.pairs.to_pylist()
     [{'id_a': 0, 'id_b': 1, 'similarity': 1.0}]
     """
-    spec = tuning.make_spec(
-        threshold=threshold,
-        recall=recall,
-        shingle=shingle,
-        normalize=normalize,
-        sketch=sketch,
-        slots=slots,
-        bands=bands,
-        seed=seed,
-        crowd=crowd,
-        collapse_exact=collapse_exact,
-        exact=check_exact(exact, measure) or against is not None,
-        measure=measure,
-        verify=verify,
-    )
-    check_link(link)
-    if against is not None and collapse_exact:
-        raise InputError("collapse_exact is for one collection; against compares two. Give one of them.")
-    auto = exact == AUTO and against is None
+    given = locals()
+    search, run = SearchOptions.of(given), RunOptions.of(given)
+    if against is not None:
+        if collapse_exact:
+            raise InputError("collapse_exact is for one collection; against compares two. Give one of them.")
+        search = replace(search, exact=True)
+    spec = tuning.make_spec(search)
     reader = open_across(
-        hold(inputs) if auto else inputs,
+        hold(inputs) if search.exact == AUTO else inputs,
         against,
-        text=text,
-        id=id,
-        glob=glob,
-        encoding=encoding,
-        boilerplate=boilerplate,
-        on_bad=on_bad,
-        input_format=input_format,
+        InputOptions.of(given),
         item=spec.shingle.kind == "item",
-        block=block,
     )
-    threads, observer = check_threads(threads), observer or Silent()
-    choice = None
-    if auto:
-        spec, choice = decide(reader, spec, target=recall, threads=threads, memory=memory, observer=observer)
-    run = Run(reader, spec, threads, memory, workdir, resume=resume, choice=choice, observer=observer)
-    with run:
-        return run.find(link).result()
+    watching = observer or Silent()
+    spec, choice = decide(reader, spec, search, run, watching)
+    with Run(reader, spec, run, choice=choice, observer=watching) as searched:
+        return searched.find(search.link).result()
+
+
+def open_across(inputs: Any, against: Any, options: InputOptions, *, item: bool) -> Reader:
+    """Open inputs, with those that they are held against behind them.
+
+    Args:
+        inputs: as for ``open_inputs``.
+        against: the same; None: the inputs are compared among themselves.
+        options: how both are read.
+        item: documents are sets of items.
+
+    Raises:
+        InputError: something cannot be read, or a file is on both sides.
+    """
+    reader = open_inputs(inputs, options, item=item)
+    if against is None:
+        return reader
+    other = open_inputs(against, options, item=item, name="against", limit=reader.options.limit)
+    for path, _ in (twice for _, shared in reader.shared_with(other) for twice in shared):
+        raise InputError(
+            f"{path} is an input, and the inputs are held against it too. Leave it out on one side; a collection "
+            "is compared with itself when nothing is named to hold it against."
+        )
+    return reader.joined(other.parts, other.passed_over, is_across=True)

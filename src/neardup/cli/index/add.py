@@ -13,7 +13,8 @@ from neardup.cli.index import shared, tables
 
 if TYPE_CHECKING:
     from neardup.cli.index.reading import Counts
-    from neardup.cli.working import Stoppable
+    from neardup.cli.run_setup import Stoppable
+    from neardup.cli.targets import Target
     from neardup.inputs.reader import Reader
 
 __all__ = ["command"]
@@ -100,14 +101,14 @@ def _add(
 ) -> None:
     """Add everything."""
     from neardup import Index
-    from neardup.cli import working
+    from neardup.cli import run_setup
     from neardup.cli.progress import observer
 
     begin = time.perf_counter()
     with Index.open(index, read_only=False, threads=threads) as held:
         with observer(quiet=quiet) as watching:
             stoppable = shared.Counting(watching, ctx, held)
-            added = working.in_background(
+            added = run_setup.in_background(
                 ctx,
                 lambda: held.add(list(inputs), on_duplicate=on_duplicate, observer=stoppable, **reading),
                 stoppable,
@@ -130,7 +131,7 @@ def _admit(
     inputs: tuple[Path, ...],
     reading: dict[str, Any],
     how: dict[str, Any],
-    target: tables.Target,
+    target: Target,
     threads: int | None,
     *,
     json: bool,
@@ -141,7 +142,7 @@ def _admit(
     import pyarrow.compute as pc
 
     from neardup import Index
-    from neardup.cli import working
+    from neardup.cli import run_setup
     from neardup.cli.index.reading import Counts, open_reader
     from neardup.cli.progress import observer
     from neardup.cli.summary import counted, duration
@@ -153,7 +154,7 @@ def _admit(
         with observer(quiet=quiet) as watching:
             stoppable = shared.Counting(watching, ctx, held)
             stoppable.stage("add", reader.total_bytes, "bytes")
-            table = working.in_background(ctx, lambda: _admitted(held, reader, counts, how, stoppable), stoppable)
+            table = run_setup.in_background(ctx, lambda: _admitted(held, reader, counts, how, stoppable), stoppable)
         documents, spec = len(held), held.spec
     least = how["threshold"] if how["threshold"] is not None else spec.threshold
     files = tables.write(ctx, [(table, target)], spec=spec.as_dict(), threshold=least)

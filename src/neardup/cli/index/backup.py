@@ -42,7 +42,7 @@ def command(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
     from neardup import Index
-    from neardup.cli import working
+    from neardup.cli import run_setup
     from neardup.cli.checks import check_voices
     from neardup.cli.progress import observer
     from neardup.cli.summary import counted, duration, megabytes
@@ -50,8 +50,8 @@ def command(
     check_voices(quiet=quiet, verbose=verbose)
     begin = time.perf_counter()
     with Index.open(index, read_only=True) as held, observer(quiet=quiet) as watching:
-        stoppable = working.Stoppable(watching)
-        info = working.in_background(ctx, lambda: held.backup(target, replace=replace, observer=stoppable), stoppable)
+        stoppable = run_setup.Stoppable(watching)
+        info = run_setup.in_background(ctx, lambda: held.backup(target, replace=replace, observer=stoppable), stoppable)
     seconds = time.perf_counter() - begin
     shown = click.format_filename(target)
     rows = [

@@ -49,7 +49,7 @@ def command(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
     from neardup import Index
-    from neardup.cli import working
+    from neardup.cli import run_setup
     from neardup.cli.checks import check_banding, check_voices
     from neardup.cli.progress import observer
 
@@ -57,8 +57,8 @@ def command(
     check_banding(build["slots"], build["bands"])
     begin = time.perf_counter()
     with observer(quiet=quiet) as watching:
-        stoppable = working.Stoppable(watching)
-        held = working.in_background(
+        stoppable = run_setup.Stoppable(watching)
+        held = run_setup.in_background(
             ctx, lambda: Index.build(index, list(inputs), observer=stoppable, **build), stoppable
         )
     with held:

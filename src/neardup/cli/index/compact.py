@@ -32,16 +32,16 @@ def command(ctx: click.Context, /, *, index: Path, json: bool, quiet: bool, verb
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
     from neardup import Index
-    from neardup.cli import working
+    from neardup.cli import run_setup
     from neardup.cli.checks import check_voices
-    from neardup.cli.progress import Silent
     from neardup.cli.summary import counted, duration, megabytes
+    from neardup.engine.observe import Silent
 
     check_voices(quiet=quiet, verbose=verbose)
     begin = time.perf_counter()
     with Index.open(index, read_only=False) as held:
         before = held.info()
-        working.in_background(ctx, held.compact, working.Stoppable(Silent()))
+        run_setup.in_background(ctx, held.compact, run_setup.Stoppable(Silent()))
         after = held.info()
     seconds = time.perf_counter() - begin
     sizes = f"{megabytes(after.total_bytes)}, before {megabytes(before.total_bytes)}"

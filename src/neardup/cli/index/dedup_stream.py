@@ -185,15 +185,15 @@ def _open(
 
 
 def _run(ctx: click.Context, stream: _Stream, sources: Sequence[str]) -> None:
-    from neardup.cli import working
+    from neardup.cli import run_setup
     from neardup.cli.index.lines import chunks
-    from neardup.cli.progress import Silent
+    from neardup.engine.observe import Silent
 
-    stoppable = working.Stoppable(Silent())
+    stoppable = run_setup.Stoppable(Silent())
     shared.note_done(ctx, 0, "added")
     for chunk in chunks(sources, stream.options):
         # in a thread, so that Ctrl-C lets the batch at hand come to its end
-        working.in_background(ctx, lambda chunk=chunk: _pass(ctx, stream, chunk), stoppable)  # type: ignore[misc]
+        run_setup.in_background(ctx, lambda chunk=chunk: _pass(ctx, stream, chunk), stoppable)  # type: ignore[misc]
 
 
 def _pass(ctx: click.Context, stream: _Stream, chunk: Chunk) -> None:

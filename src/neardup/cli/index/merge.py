@@ -13,7 +13,7 @@ from neardup.cli import options
 from neardup.cli.index import shared
 
 if TYPE_CHECKING:
-    from neardup.cli.working import Stoppable
+    from neardup.cli.run_setup import Stoppable
     from neardup.index.model import Added
 
 __all__ = ["command"]
@@ -52,7 +52,7 @@ def command(
     """
     from neardup import Index
     from neardup.cli.checks import check_voices
-    from neardup.cli.progress import Silent
+    from neardup.engine.observe import Silent
 
     check_voices(quiet=quiet, verbose=verbose)
     _check_distinct(index, others)
@@ -90,7 +90,7 @@ def _check_distinct(index: Path, others: tuple[Path, ...]) -> None:
 
 
 def _merged(ctx: click.Context, held: Any, other: Any, on_duplicate: str, stoppable: Stoppable) -> Added:
-    from neardup.cli import working
+    from neardup.cli import run_setup
 
-    added: Added = working.in_background(ctx, lambda: held.merge(other, on_duplicate=on_duplicate), stoppable)
+    added: Added = run_setup.in_background(ctx, lambda: held.merge(other, on_duplicate=on_duplicate), stoppable)
     return added

@@ -52,26 +52,21 @@ def command(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
     from neardup import Index
-    from neardup.cli import working
+    from neardup.cli import run_setup
     from neardup.cli.checks import check_voices
+    from neardup.cli.gathered import Voice
     from neardup.cli.progress import observer
-    from neardup.cli.summary import tell
+    from neardup.cli.summary import closing_line, summary_lines, with_writing
 
     check_voices(quiet=quiet, verbose=verbose)
     targets = tables.choose_targets(index, (), output, format, json=json, clusters=clusters)
     with Index.open(index, read_only=True, threads=search["threads"]) as held, observer(quiet=quiet) as watching:
-        stoppable = working.Stoppable(watching)
-        found = working.in_background(ctx, lambda: held.find(observer=stoppable, **search), stoppable)
+        stoppable = run_setup.Stoppable(watching)
+        found = run_setup.in_background(ctx, lambda: held.find(observer=stoppable, **search), stoppable)
     begin = time.perf_counter()
     written = zip([found.pairs, found.clusters], targets, strict=True)
     files = tables.write(ctx, written, spec=found.spec.as_dict(), threshold=found.spec.threshold)
-    tell(
-        found.summary.as_dict(),
-        found.crowds.to_pylist(),
-        found.faults,
-        files,
-        seconds=time.perf_counter() - begin,
-        json=json,
-        quiet=quiet,
-        verbose=verbose,
-    )
+    summary = with_writing(found.summary.as_dict(), time.perf_counter() - begin)
+    crowds = found.crowds.to_pylist()
+    lines = summary_lines(summary, crowds=crowds, faults=found.faults, files=files, verbose=verbose)
+    Voice(json, quiet, verbose).tell(summary, lines, closing_line(summary))

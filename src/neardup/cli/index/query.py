@@ -15,7 +15,7 @@ from neardup.params import CONTAINMENT
 
 if TYPE_CHECKING:
     from neardup.cli.index.reading import Asked, Counts
-    from neardup.cli.working import Stoppable
+    from neardup.cli.run_setup import Stoppable
 
 __all__ = ["command"]
 
@@ -127,13 +127,13 @@ def _found(
     quiet: bool,
 ) -> Any:
     """query, id, similarity of all hits, in the order of the queries."""
-    from neardup.cli import working
+    from neardup.cli import run_setup
     from neardup.cli.progress import observer
 
     with observer(quiet=quiet) as watching:
-        stoppable = working.Stoppable(watching)
+        stoppable = run_setup.Stoppable(watching)
         stoppable.stage("query", total, "bytes")
-        return working.in_background(ctx, lambda: _ask(held, batches, how, stoppable), stoppable)
+        return run_setup.in_background(ctx, lambda: _ask(held, batches, how, stoppable), stoppable)
 
 
 def _ask(held: Any, batches: Iterable[Asked], how: dict[str, Any], stoppable: Stoppable) -> Any:

@@ -52,10 +52,10 @@ def command(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
     from neardup import Index
-    from neardup.cli import working
+    from neardup.cli import run_setup
     from neardup.cli.checks import check_voices
-    from neardup.cli.progress import Silent
     from neardup.cli.summary import counted, duration
+    from neardup.engine.observe import Silent
 
     check_voices(quiet=quiet, verbose=verbose)
     if not ids and source is None:
@@ -69,7 +69,7 @@ def command(
             shared.note_done(ctx, removed, "removed")
             return removed
 
-        removed = working.in_background(ctx, work, working.Stoppable(Silent()))
+        removed = run_setup.in_background(ctx, work, run_setup.Stoppable(Silent()))
         documents, spec_id = len(held), held.spec.id
     seconds = time.perf_counter() - begin
     absent = len(wanted) - removed

@@ -13,15 +13,15 @@ import click
 
 from neardup import params
 from neardup.cli import WRITTEN, options
+from neardup.cli.run_setup import Stoppable
+from neardup.cli.summary import left_out, whole_spec
 from neardup.cli.voice import print_json, say
-from neardup.cli.working import Stoppable
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
-    from neardup.cli.progress import Watching
+    from neardup.engine.observe import Observer
     from neardup.index.model import Added, IndexInfo
     from neardup.params import Spec
-    from neardup.passed import PassedOver
 
 __all__ = [
     "Counting",
@@ -117,13 +117,13 @@ def note_done(ctx: click.Context, number: int, what: str) -> None:
 class Counting(Stoppable):
     """Notes how many documents have been added for good: after each batch, and when Ctrl-C comes."""
 
-    def __init__(self, watching: Watching, ctx: click.Context, index: Any) -> None:
+    def __init__(self, watching: Observer, ctx: click.Context, index: Any) -> None:
         super().__init__(watching)
         self._ctx, self._index, self._before = ctx, index, len(index)
         self._note()
 
     def advance(self, amount: int) -> None:
-        """See Watching."""
+        """Note what has been added, and pass the rest on."""
         self._note()
         super().advance(amount)
 
@@ -174,19 +174,6 @@ def added_rows(added: Added, *, documents: int, seconds: float) -> list[tuple[st
         ("in the index", counted(documents, "document")),
         ("time", duration(seconds)),
     ]
-
-
-def left_out(bad: int, blank: int, passed_over: Sequence[PassedOver]) -> list[tuple[str, str]]:
-    """What was left out of inputs, for a person."""
-    from neardup.cli.summary import counted
-    from neardup.passed import passed_rows
-
-    return [("left out", f"{counted(bad, 'bad record')}, {counted(blank, 'blank line')}"), *passed_rows(passed_over)]
-
-
-def whole_spec(spec: Mapping[str, Any], *, verbose: bool) -> list[tuple[str, str]]:
-    """Every part of a spec, where that is asked for."""
-    return [(f"  {key}", str(value)) for key, value in spec.items()] if verbose else []
 
 
 def id_and_spec(spec: Spec, *, verbose: bool) -> list[tuple[str, str]]:

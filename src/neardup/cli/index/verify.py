@@ -40,13 +40,13 @@ def command(ctx: click.Context, /, *, index: Path, no_repair: bool, json: bool, 
     usage, 130 stopped by Ctrl-C.
     """
     from neardup import Index
-    from neardup.cli import working
+    from neardup.cli import run_setup
     from neardup.cli.checks import check_voices, stdout_errors
-    from neardup.cli.progress import Silent
+    from neardup.engine.observe import Silent
 
     check_voices(quiet=quiet, verbose=verbose)
     with Index.open(index, read_only=no_repair) as held:
-        found = working.in_background(ctx, lambda: held.verify(repair=not no_repair), working.Stoppable(Silent()))
+        found = run_setup.in_background(ctx, lambda: held.verify(repair=not no_repair), run_setup.Stoppable(Silent()))
         documents = len(held)
     with stdout_errors():
         if json:

@@ -18,12 +18,16 @@ from neardup.params import (
     DEFAULT_SKETCH,
     DEFAULT_THRESHOLD,
     Bands,
+    InputOptions,
     Normalize,
+    RunOptions,
+    SearchOptions,
     Shingle,
 )
-from neardup.session import Run, check_threads
+from neardup.session import Run
 from neardup.tasks.audit.audit import audit_search, check_sample
 from neardup.tasks.audit.outcome import Audit
+from neardup.tasks.plan.decision import decide
 
 __all__ = ["audit"]
 
@@ -85,40 +89,11 @@ def audit(
     >>> done.pairs, done.found, done.recall, done.precision, done.is_broken
     (1, 1, 1.0, 1.0, False)
     """
+    given = locals()
     check_sample(documents, sample_seed)
-    spec = tuning.make_spec(
-        threshold=threshold,
-        recall=recall,
-        shingle=shingle,
-        normalize=normalize,
-        sketch=sketch,
-        slots=slots,
-        bands=bands,
-        seed=seed,
-        exact=exact,
-        crowd=crowd,
-    )
-    reader = open_inputs(
-        inputs,
-        text=text,
-        id=id,
-        glob=glob,
-        encoding=encoding,
-        boilerplate=boilerplate,
-        on_bad=on_bad,
-        input_format=input_format,
-        item=spec.shingle.kind == "item",
-        block=block,
-    )
-    run = Run(
-        reader,
-        spec,
-        check_threads(threads),
-        memory,
-        workdir,
-        resume=resume,
-        task={"command": "audit"},
-        observer=observer or Silent(),
-    )
-    with run:
+    search, options, watching = SearchOptions.of(given), RunOptions.of(given), observer or Silent()
+    spec = tuning.make_spec(search)
+    reader = open_inputs(inputs, InputOptions.of(given), item=spec.shingle.kind == "item")
+    spec, choice = decide(reader, spec, search, options, watching)
+    with Run(reader, spec, options, task={"command": "audit"}, choice=choice, observer=watching) as run:
         return audit_search(run, run.search(), documents=documents, sample_seed=sample_seed)

@@ -15,6 +15,7 @@ from neardup.params import (
     DEFAULT_THRESHOLD,
     Bands,
     Normalize,
+    SearchOptions,
     Shingle,
 )
 from neardup.tasks.compare.build import compare_sets, compare_texts
@@ -68,16 +69,7 @@ def compare(
     >>> [second[start:end] for start, end in found.passages.b]
     ['a rose is a rose']
     """
-    spec = tuning.make_spec(
-        threshold=threshold,
-        recall=recall,
-        shingle=shingle,
-        normalize=normalize,
-        sketch=sketch,
-        slots=slots,
-        bands=bands,
-        seed=seed,
-    )
+    spec = tuning.make_spec(SearchOptions.of(locals()))
     if isinstance(a, str) and isinstance(b, str):
         return compare_texts(a, b, spec)
     for name, value in (("a", a), ("b", b)):

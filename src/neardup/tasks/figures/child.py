@@ -20,7 +20,7 @@ from neardup.engine.space import Budget, Space
 from neardup.errors import NeardupError
 from neardup.inputs.names.ledger import Ledger
 from neardup.inputs.reader import Reader, open_inputs
-from neardup.params import Spec
+from neardup.params import RunOptions, Spec
 from neardup.session import Run
 
 __all__ = ["compare_all", "main"]
@@ -59,7 +59,7 @@ def _one(method: str, reader: Reader, spec: Spec, threads: int) -> None:
     if method == "naive":
         compare_all(reader, spec, threads)
         return
-    with Run(reader, tuning.as_exact(spec) if method == "exact" else spec, threads) as run:
+    with Run(reader, tuning.as_exact(spec) if method == "exact" else spec, RunOptions(threads=threads)) as run:
         finding = run.find("star")
         for _ in finding.pairs():
             pass

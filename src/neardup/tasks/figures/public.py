@@ -18,10 +18,13 @@ from neardup.params import (
     DEFAULT_SKETCH,
     DEFAULT_THRESHOLD,
     Bands,
+    InputOptions,
     Normalize,
+    RunOptions,
+    SearchOptions,
     Shingle,
 )
-from neardup.session import Run, check_threads
+from neardup.session import Run
 from neardup.tasks.figures.sheets import check_formats, check_names, make_folder, write
 from neardup.tasks.figures.style import check_matplotlib
 
@@ -86,42 +89,13 @@ def figures(
     >>> [name.rpartition("/")[2] for name in written]
     ['s-curves.png']
     """
-    spec = tuning.make_spec(
-        threshold=threshold,
-        recall=recall,
-        shingle=shingle,
-        normalize=normalize,
-        sketch=sketch,
-        slots=slots,
-        bands=bands,
-        seed=seed,
-        crowd=crowd,
-    )
+    given = locals()
+    spec = tuning.make_spec(SearchOptions.of(given))
     check_matplotlib()
     names = check_names((only,) if isinstance(only, str) else only)
     suffixes = check_formats((formats,) if isinstance(formats, str) else formats)
-    reader = open_inputs(
-        inputs,
-        text=text,
-        id=id,
-        glob=glob,
-        encoding=encoding,
-        boilerplate=boilerplate,
-        on_bad=on_bad,
-        input_format=input_format,
-        item=spec.shingle.kind == "item",
-        block=block,
-    )
+    reader = open_inputs(inputs, InputOptions.of(given), item=spec.shingle.kind == "item")
     folder = make_folder(output)
-    run = Run(
-        reader,
-        spec,
-        check_threads(threads),
-        memory,
-        workdir,
-        resume=resume,
-        task={"command": "figures"},
-        observer=observer or Silent(),
-    )
-    with run:
+    task = {"command": "figures"}
+    with Run(reader, spec, RunOptions.of(given), task=task, observer=observer or Silent()) as run:
         return list(write(run, folder, names=names, formats=suffixes))

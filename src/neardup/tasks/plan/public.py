@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from neardup import tuning
@@ -18,10 +19,12 @@ from neardup.params import (
     DEFAULT_THRESHOLD,
     DEFAULT_WEIGHTS,
     Bands,
+    InputOptions,
     Normalize,
+    RunOptions,
+    SearchOptions,
     Shingle,
 )
-from neardup.session import check_threads
 from neardup.tasks.plan.make import make_plan, make_table
 from neardup.tasks.plan.plan import Plan
 from neardup.tasks.plan.settings import SLOTS
@@ -86,49 +89,19 @@ def plan(
     >>> str(found.chosen.bands), round(found.chosen.recall, 4)
     ('21x6', 0.9982)
     """
+    given = locals()
     if rule is not None and bands is not None:
         raise InputError(f"rule is {rule!r} and bands is {str(bands)!r}. Give one of them.")
+    search, run = SearchOptions.of(given), RunOptions.of(given)
     is_open = rule is None and bands is None
     if rule is not None:
-        length = slots if slots is not None else tuning.choose_slots(threshold, tuning.recall_for_bands(recall))
-        for_bands = tuning.recall_for_bands(recall)
-        bands = tuning.choose_bands(threshold, slots=length, recall=for_bands, rule=rule, weights=weights)
-        slots = length
-    spec = tuning.make_spec(
-        threshold=threshold,
-        recall=recall,
-        shingle=shingle,
-        normalize=normalize,
-        sketch=sketch,
-        slots=slots,
-        bands=bands,
-        seed=seed,
-        crowd=crowd,
-        collapse_exact=collapse_exact,
-    )
-    workers = check_threads(threads)
+        for_bands = tuning.recall_for_bands(search.recall)
+        length = slots if slots is not None else tuning.choose_slots(search.threshold, for_bands)
+        bands = tuning.choose_bands(search.threshold, slots=length, recall=for_bands, rule=rule, weights=weights)
+        search = replace(search, slots=length, bands=bands)
+    spec = tuning.make_spec(search)
     if inputs is None:
-        return make_table(spec, float(recall), weights=weights)
-    reader = open_inputs(
-        inputs,
-        text=text,
-        id=id,
-        glob=glob,
-        encoding=encoding,
-        boilerplate=boilerplate,
-        on_bad=on_bad,
-        input_format=input_format,
-        item=spec.shingle.kind == "item",
-        block=block,
-    )
+        return make_table(spec, search.recall, weights=weights)
+    reader = open_inputs(inputs, InputOptions.of(given), item=spec.shingle.kind == "item")
     open_slots = () if not is_open else (spec.slots,) if slots is not None else sorted({*SLOTS, spec.slots})
-    return make_plan(
-        reader,
-        spec,
-        target=float(recall),
-        open_slots=open_slots,
-        weights=weights,
-        threads=workers,
-        memory=memory,
-        observer=observer,
-    )
+    return make_plan(reader, spec, run, target=search.recall, open_slots=open_slots, weights=weights, observer=observer)

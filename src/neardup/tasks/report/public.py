@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 from neardup import tuning
@@ -15,7 +15,6 @@ from neardup.inputs.reader import open_inputs
 from neardup.outputs.naming import mend
 from neardup.pages.site.write import check_site
 from neardup.params import (
-    AUTO,
     CONTAINMENT,
     DEFAULT_CROWD,
     DEFAULT_MEASURE,
@@ -27,12 +26,13 @@ from neardup.params import (
     DEFAULT_THRESHOLD,
     DEFAULT_VERIFY,
     Bands,
+    InputOptions,
     Normalize,
+    RunOptions,
+    SearchOptions,
     Shingle,
-    check_exact,
-    check_link,
 )
-from neardup.session import Run, check_threads
+from neardup.session import Run
 from neardup.tasks.audit.audit import audit_search, check_sample
 from neardup.tasks.plan.decision import decide
 from neardup.tasks.report.build import Reported, build, check_size
@@ -122,73 +122,42 @@ def report(
     >>> made.path.name, made.summary.clusters
     ('index.html', 1)
     """
-    check_link(link)
+    given = locals()
+    filed = None
+    if pairs is not None:
+        filed = read_pairs(pairs)
+        _check_no_search(given)
+    search, options = SearchOptions.of(given), RunOptions.of(given)
     check_pattern(sources)
     check_size(size, single_file=single_file)
     if audit is not None:
         check_sample(audit, DEFAULT_SEED)
-    filed = read_pairs(pairs) if pairs is not None else None
-    searched = {
-        "threshold": threshold,
-        "recall": recall,
-        "shingle": shingle,
-        "normalize": normalize,
-        "sketch": sketch,
-        "slots": slots,
-        "bands": bands,
-        "seed": seed,
-        "crowd": crowd,
-        "collapse_exact": collapse_exact,
-        "measure": measure,
-        "verify": verify,
-    }
-    if filed is not None:
-        _check_no_search({**searched, "exact": exact, "audit": audit, "resume": resume})
-        spec = filed.spec
-    else:
-        spec = tuning.make_spec(**{**searched, "exact": check_exact(exact, measure)})  # type: ignore[arg-type]
-        if spec.measure == CONTAINMENT and audit is not None:
-            raise InputError("containment misses no pair, so there is nothing to measure. Leave audit out.")
+    spec = tuning.make_spec(search) if filed is None else filed.spec
+    if filed is None and spec.measure == CONTAINMENT and audit is not None:
+        raise InputError("containment misses no pair, so there is nothing to measure. Leave audit out.")
     check_site(os.fspath(output), single_file=single_file)
-    observer = observer or Silent()
+    watching = observer or Silent()
     for line in mend([os.fspath(output)]):
-        observer.note(line)
-    reader = open_inputs(
-        hold(inputs),
-        text=text,
-        id=id,
-        glob=glob,
-        encoding=encoding,
-        boilerplate=boilerplate,
-        on_bad=on_bad,
-        input_format=input_format,
-        item=spec.shingle.kind == "item",
-        block=block,
-    )
+        watching.note(line)
+    reader = open_inputs(hold(inputs), InputOptions.of(given), item=spec.shingle.kind == "item")
     check_inputs(reader, output)
-    threads = check_threads(threads)
-    choice = None
-    if exact == AUTO:
-        spec, choice = decide(reader, spec, target=recall, threads=threads, memory=memory, observer=observer)
-    run = Run(
-        reader, spec, threads, memory, workdir, resume=resume, task={"report": link}, choice=choice, observer=observer
-    )
+    spec, choice = decide(reader, spec, search, options, watching)
     audited = None
-    with run:
+    with Run(reader, spec, options, task={"report": link}, choice=choice, observer=watching) as run:
         if filed is not None:
             ground = from_pairs(run, filed, link)
         else:
-            search = run.search()
-            audited = audit_search(run, search, documents=audit).as_dict() if audit is not None else None
-            ground = from_search(run, search, link)
+            found = run.search()
+            audited = audit_search(run, found, documents=audit).as_dict() if audit is not None else None
+            ground = from_search(run, found, link)
         return build(ground, output, title=title, single_file=single_file, sources=sources, size=size, audit=audited)
 
 
 def _check_no_search(given: Mapping[str, Any]) -> None:
     """Raise unless the options of a search are as they are when nothing is said of them."""
-    usual = inspect.signature(report).parameters
-    for name, value in given.items():
-        if value != usual[name].default:
+    usual = {each.name: each.default for each in fields(SearchOptions) if each.name != "link"}
+    for name, value in {**usual, "audit": None, "resume": False}.items():
+        if given[name] != value:
             raise InputError(
                 f"{name} is about a search, and with pairs nothing is searched: their spec says it. Leave {name} out."
             )
