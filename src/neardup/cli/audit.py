@@ -35,20 +35,18 @@ BROKEN = 1
 )
 @options.inputs
 @options.threshold
-@click.option(
+@options.defaulted(
     "--documents",
     type=options.whole("documents", 1),
     metavar="N",
     default=DEFAULT_AUDIT,
-    show_default=True,
     help="Documents to draw: all near-duplicates of each are found exactly. More make the interval narrower.",
 )
-@click.option(
+@options.defaulted(
     "--sample-seed",
     type=options.whole("sample-seed", 0),
     metavar="N",
     default=DEFAULT_SEED,
-    show_default=True,
     help="Which documents are drawn.",
 )
 @click.option("--json", is_flag=True, help="Print the audit as one JSON object.")
@@ -96,10 +94,8 @@ def command(
     from neardup import tuning
     from neardup.cli.audit_text import audit_lines
     from neardup.cli.targets import check_targets
-    from neardup.inputs.reader import open_inputs
     from neardup.outputs.atomic import AtomicFiles
     from neardup.outputs.write import Output, output_format, write_tables
-    from neardup.tasks.audit.audit import audit_search
 
     check_search(search)
     if misses == run_setup.STDOUT:
@@ -111,6 +107,9 @@ def command(
             raise click.UsageError(str(exc)) from exc
     files = check_targets(inputs, [misses], glob=reading.glob, plot=plot)
     spec = tuning.make_spec(search)
+    from neardup.inputs.reader import open_inputs  # these not before the checks: they load numba
+    from neardup.tasks.audit.audit import audit_search
+
     with ExitStack() as stack:
         with run_setup.stoppable(quiet=voice.quiet) as observer:
             reader = open_inputs(list(inputs), reading, item=spec.shingle.kind == "item")

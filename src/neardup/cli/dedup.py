@@ -73,12 +73,11 @@ def _alarm(value: Any) -> float:
     " - for one stream on stdout.  [default: none, and required unless --dry-run is given]",
 )
 @options.threshold
-@click.option(
+@options.defaulted(
     "--keep",
     type=options.Checked("rule", params.Keep.parse),
     metavar="RULE",
     default=params.DEFAULT_KEEP,
-    show_default=True,
     help="Which of a group of near-duplicates stays: first, last, longest, shortest, or the one of the largest or"
     " smallest value: max:COLUMN, min:COLUMN. Ties go to the first.",
 )
@@ -114,12 +113,11 @@ def _alarm(value: Any) -> float:
     help="Do everything but write the copies: the summary, and the file of --removed, say what would go. The plan of"
     " the run, as neardup plan makes it, comes before the summary.",
 )
-@click.option(
+@options.defaulted(
     "--alarm",
     type=options.Checked("share", _alarm),
     metavar="SHARE",
     default=params.DEFAULT_ALARM,
-    show_default=True,
     help="The summary sounds an alarm for each source that loses more than this share of its documents.",
 )
 @options.json_summary
@@ -172,13 +170,14 @@ def command(
     from neardup import tuning
     from neardup.cli.plan_text import plan_lines
     from neardup.cli.summary import ALARM, clean_closing_line, clean_lines, with_writing
-    from neardup.tasks.dedup.policy import Policy, check_policy, open_protected
-    from neardup.tasks.dedup.run import clean
 
     check_search(search)
     read = (*inputs, *protect)
     outputs = _outputs(read, output, removed, annotate, is_dry=dry_run, json=voice.json, glob=reading.glob)
     spec = tuning.make_spec(search)
+    from neardup.tasks.dedup.policy import Policy, check_policy, open_protected  # not before the checks: loads numba
+    from neardup.tasks.dedup.run import clean
+
     item = spec.shingle.kind == "item"
     reader, protected = open_protected(list(inputs), list(protect), reading, item=item)
     _check_copies(reader, outputs)

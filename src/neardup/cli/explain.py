@@ -97,11 +97,10 @@ def _whole(name: str, least: int) -> options.Checked:
     help="Number of the first row.  [default: whole numbers number their own rows; others begin where the"
     " permutations do, else at 0]",
 )
-@click.option(
+@options.defaulted(
     "--sketch",
     type=click.Choice(params.SKETCH_FAMILIES),
     default="permutation",
-    show_default=True,
     help="Family of the functions when none are given; permutation: random permutations of the shingles there are.",
 )
 @click.option(

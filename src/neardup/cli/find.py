@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,24 +20,12 @@ from neardup.cli.checks import check_search
 from neardup.cli.gathered import Voice, gathered
 
 if TYPE_CHECKING:
-    from neardup.cli.targets import Target
     from neardup.params import InputOptions, RunOptions, SearchOptions
     from neardup.session import Finding, Run
     from neardup.tasks.audit.outcome import Audit
     from neardup.tasks.plan.plan import Plan
 
 __all__ = ["command"]
-
-
-@dataclass(frozen=True, slots=True)
-class Outputs:
-    """Where the pairs, the clusters and the figure go; all of it checked before the search begins."""
-
-    pairs: Target
-    clusters: Target
-    plot: str | None
-    files: list[str]
-    """Those that are files."""
 
 
 @click.command(
@@ -127,25 +115,41 @@ def command(
         return
     from neardup import tuning
     from neardup.cli.summary import closing_line, summary_lines, with_writing
-    from neardup.cli.targets import check_targets, choose_tables
-    from neardup.tasks.find import open_across
+    from neardup.cli.targets import check_targets, choose_tables, write_targets
+    from neardup.outputs.atomic import AtomicFiles
 
     cure = "Give files with -o and --clusters."
     tables = choose_tables(output, clusters, format, json=voice.json, cure=cure)
     named = [target.name for target in tables if target.is_file]
-    outputs = Outputs(*tables, plot, check_targets((*inputs, *against), named, glob=reading.glob, plot=plot))
+    files = check_targets((*inputs, *against), named, glob=reading.glob, plot=plot)
     spec = tuning.make_spec(search)
+    from neardup.tasks.find import open_across  # not before the checks: loads numba
+
     with ExitStack() as stack:
         with run_setup.stoppable(quiet=voice.quiet) as observer:
             reader = open_across(list(inputs), list(against) or None, reading, item=spec.shingle.kind == "item")
-            place, task = run_setup.work_place(outputs.pairs.name), {"command": "find", "link": search.link}
+            place, task = run_setup.work_place(tables[0].name), {"command": "find", "link": search.link}
             work = run_setup.open_run(ctx, reader, spec, search, run, place=place, task=task, observer=observer)
-            stack.enter_context(run_setup.entered(ctx, work, outputs.files))
+            stack.enter_context(run_setup.entered(ctx, work, files))
             finding, audited = run_setup.in_background(ctx, lambda: _find(work, search.link, audit), observer)
-        seconds = _write(ctx, work, finding, outputs)
+        together = AtomicFiles()
+        try:
+            with together:
+                start, pairs = time.perf_counter(), finding.pairs()
+                written = zip([pairs, None if clusters is None else finding.clusters()], tables, strict=True)
+                write_targets(list(written), together, spec=work.spec.as_dict(), threshold=work.spec.threshold)
+                for _ in pairs:
+                    pass  # where they were not all asked for: the summary counts them as they pass
+                seconds = time.perf_counter() - start
+                if plot is not None:
+                    from neardup.tasks.figures.sheets import plot_finding
+
+                    plot_finding(finding, work, plot, together)
+        finally:
+            ctx.meta[WRITTEN] = files if together.are_named else []
         summary = with_writing(finding.summary().as_dict(), seconds)
         crowds = finding.crowds().to_pylist()
-    lines = summary_lines(summary, crowds=crowds, faults=finding.faults, files=outputs.files, verbose=voice.verbose)
+    lines = summary_lines(summary, crowds=crowds, faults=finding.faults, files=files, verbose=voice.verbose)
     closing = closing_line(summary)
     if audited is not None:
         from neardup.cli.audit_text import audit_lines
@@ -184,28 +188,3 @@ def _find(run: Run, link: str, audit: int | None) -> tuple[Finding, Audit | None
     search = run.search()
     audited = audit_search(run, search, documents=audit)
     return run.finding(search, link), audited
-
-
-def _write(ctx: click.Context, run: Run, finding: Finding, outputs: Outputs) -> float:
-    """Write the tables, stdout and the figure; then all files get their names. Returns the seconds for the tables."""
-    from neardup.cli.targets import write_targets
-    from neardup.outputs.atomic import AtomicFiles
-
-    files, spec = AtomicFiles(), run.spec
-    try:
-        with files:
-            start, pairs = time.perf_counter(), finding.pairs()
-            tables: list[tuple[Any, Target]] = [(pairs, outputs.pairs)]
-            if outputs.clusters.name is not None:
-                tables.append((finding.clusters(), outputs.clusters))
-            write_targets(tables, files, spec=spec.as_dict(), threshold=spec.threshold)
-            for _ in pairs:
-                pass  # where they were not all asked for: the summary counts them as they pass
-            seconds = time.perf_counter() - start
-            if outputs.plot is not None:
-                from neardup.tasks.figures.sheets import plot_finding
-
-                plot_finding(finding, run, outputs.plot, files)
-    finally:
-        ctx.meta[WRITTEN] = outputs.files if files.are_named else []
-    return seconds

@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -76,66 +77,63 @@ def _encoding(value: str) -> str:
     return value
 
 
+defaulted = partial(click.option, show_default=True)
+"""An option whose help says what its default is."""
+
 inputs = click.argument(
     "inputs", nargs=-1, required=True, metavar="INPUT…", type=click.Path(path_type=Path, allow_dash=True)
 )
 
-threshold = click.option(
+threshold = defaulted(
     "--threshold",
     "-t",
     type=Checked("number", params.check_threshold),
     metavar="T",
     default=params.DEFAULT_THRESHOLD,
-    show_default=True,
     help="Similarity from which two documents are near-duplicates; above 0, at most 1. A pair at exactly this"
     " value is in.",
 )
 
-measure = click.option(
+measure = defaulted(
     "--measure",
     type=click.Choice(params.MEASURES),
     default=params.DEFAULT_MEASURE,
-    show_default=True,
     help="What the threshold is of. jaccard: the share of the shingles of both that both have. containment: the"
     " share of the smaller one's that the larger has, for texts that are part of others; all pairs are found,"
     " by a join of its own.",
 )
 
-verify = click.option(
+verify = defaulted(
     "--verify",
     type=click.Choice(params.VERIFY),
     default=params.DEFAULT_VERIFY,
-    show_default=True,
     help="What the shingles of a pair are compared by before it is reported. hash: by 64-bit hashes with a key"
     " that each run draws at random. text: by themselves too, so that nothing rests on a hash; takes longer.",
 )
 
-recall = click.option(
+recall = defaulted(
     "--recall",
     type=Checked("probability", _recall),
     metavar="P",
     default=params.DEFAULT_RECALL,
-    show_default=True,
     help="Probability with which a pair at the threshold is found, at least; above 0, below 1. Pairs above the"
     " threshold are found more surely still.",
 )
 
-shingle = click.option(
+shingle = defaulted(
     "--shingle",
     type=Checked("unit:k", params.Shingle.parse),
     metavar="UNIT",
     default=params.DEFAULT_SHINGLE,
-    show_default=True,
     help="What documents are compared by: char:K, word:K or byte:K (runs of K characters, words or bytes), or item"
     " (each document is a set: a JSON list, or a line of items with white space between).",
 )
 
-normalize = click.option(
+normalize = defaulted(
     "--normalize",
     type=Checked("steps", params.Normalize.parse),
     metavar="STEPS",
     default=params.DEFAULT_NORMALIZE,
-    show_default=True,
     help="What is done to a text first: none, nfc or nfkc, and any of casefold, space (runs of white space become"
     " one space), strip (no white space), punct (no punctuation), with commas between.",
 )
@@ -156,28 +154,25 @@ bands = click.option(
     " summary says which recall they give.  [default: chosen for the threshold and recall]",
 )
 
-seed = click.option(
+seed = defaulted(
     "--seed",
     type=whole("seed", 0, 2**63 - 1),
     metavar="N",
     default=params.DEFAULT_SEED,
-    show_default=True,
     help="Seed of the hash functions. Another seed may find another few of the pairs that recall allows to be missed.",
 )
 
-sketch = click.option(
+sketch = defaulted(
     "--sketch",
     type=click.Choice(params.SKETCH_FAMILIES),
     default=params.DEFAULT_SKETCH,
-    show_default=True,
     help="Family of MinHash functions. The others are those of the literature; they are slower and find the same.",
 )
 
-link = click.option(
+link = defaulted(
     "--link",
     type=click.Choice(params.LINK_RULES),
     default="star",
-    show_default=True,
     help="How pairs make clusters. star: each member is a found pair with the one that stands for the cluster."
     " connected: whatever a chain of pairs joins.",
 )
@@ -188,12 +183,11 @@ collapse_exact = click.option(
     help="List a document and its exact copies once: pairs name the first of the copies only. Clusters still have all.",
 )
 
-crowd = click.option(
+crowd = defaulted(
     "--crowd",
     type=whole("crowd", 2),
     metavar="N",
     default=params.DEFAULT_CROWD,
-    show_default=True,
     help="A group of more than this many documents that all look alike is listed as a star: each paired with its"
     " leader, not with each other. The summary names such crowds.",
 )
@@ -262,20 +256,18 @@ glob = click.option(
     " *.epub, *.html, *.htm and *.xhtml, at any depth]",
 )
 
-encoding = click.option(
+encoding = defaulted(
     "--encoding",
     type=Checked("name", _encoding),
     metavar="NAME",
     default="utf-8",
-    show_default=True,
     help="Encoding of text, JSONL and CSV inputs.",
 )
 
-on_bad = click.option(
+on_bad = defaulted(
     "--on-bad",
     type=click.Choice(params.ON_BAD),
     default="fail",
-    show_default=True,
     help="What a record that cannot be used does: end the run with a message, or be left out, counted and listed.",
 )
 
@@ -285,11 +277,10 @@ input_format = click.option(
     help="Format of the inputs, where their names do not tell.  [default: by suffix]",
 )
 
-boilerplate = click.option(
+boilerplate = defaulted(
     "--boilerplate",
     type=click.Choice(params.BOILERPLATE),
     default="keep",
-    show_default=True,
     help="What is done with menus, headers, footers and lists of links of HTML files.",
 )
 

@@ -54,12 +54,11 @@ def _weights(value: Any) -> tuple[float, float]:
     help="Take the bands of a rule: recall (what neardup uses), or of the literature threshold, divisor, log or area,"
     " which find about half to two thirds of the pairs at the threshold.",
 )
-@click.option(
+@options.defaulted(
     "--weights",
     type=options.Checked("two numbers", _weights),
     metavar="FP,FN",
     default=",".join(map(str, DEFAULT_WEIGHTS)),
-    show_default=True,
     help="What the rule area weighs the area of false positives by, and that of false negatives.",
 )
 @options.sketch

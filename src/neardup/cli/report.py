@@ -20,7 +20,6 @@ from neardup.cli import WRITTEN, options, run_setup
 from neardup.cli.checks import check_search
 from neardup.cli.gathered import Voice, gathered
 from neardup.cli.run_setup import STDOUT
-from neardup.cli.voice import say
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
@@ -122,18 +121,19 @@ def command(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C; a run that fails or is stopped leaves
     no half-written report.
     """
-    begin = time.perf_counter()
     from neardup import tuning
-    from neardup.inputs.reader import open_inputs
-    from neardup.tasks.report.build import build
-    from neardup.tasks.report.filed import read_pairs
-    from neardup.tasks.report.originals import check_inputs
+    from neardup.cli.summary import counted, duration, megabytes
 
     begin = time.perf_counter()
     check_search(search, audit=audit)
     if pairs is not None:
         _check_no_search(ctx)
     _check_site(inputs, output, **site)
+    from neardup.inputs.reader import open_inputs  # these not before the checks: they load numba
+    from neardup.tasks.report.build import build
+    from neardup.tasks.report.filed import read_pairs
+    from neardup.tasks.report.originals import check_inputs
+
     filed = read_pairs(pairs) if pairs is not None else None
     spec = filed.spec if filed is not None else tuning.make_spec(search)
     with ExitStack() as stack:
@@ -150,10 +150,17 @@ def command(
 
         reported, audited = run_setup.in_background(ctx, make, observer)
         ctx.meta[WRITTEN] = [output]
-    if not voice.quiet:
-        lines = [] if filed is not None else _summary(reported, audited, work.ledger.faults, verbose=voice.verbose)
-        page = output if site["single_file"] else str(Path(output) / reported.path.name)
-        _tell(reported, page, lines, seconds=time.perf_counter() - begin)
+    page = output if site["single_file"] else str(Path(output) / reported.path.name)
+    parts = [
+        counted(reported.summary.documents, "document"),
+        counted(reported.summary.pairs, "pair"),
+        counted(reported.summary.clusters, "cluster"),
+        duration(time.perf_counter() - begin),
+        f"spec {reported.summary.spec_id}",
+        f"report in {page} ({megabytes(reported.bytes)}, {counted(reported.files, 'file')})",
+    ]
+    lines = [] if filed is not None else _summary(reported, audited, work.ledger.faults, verbose=voice.verbose)
+    voice.tell({}, lines, f"neardup: {', '.join(parts)}")
     if audited is not None and audited.is_broken:
         ctx.exit(1)
 
@@ -225,19 +232,3 @@ def _summary(reported: Reported, audited: Audit | None, faults: Sequence[object]
 
         lines += ["", *audit_lines(audited, files=[]), ""]
     return lines
-
-
-def _tell(reported: Reported, page: str, lines: Sequence[str], *, seconds: float) -> None:
-    """Say what was found, how long it took, and how large the report is."""
-    from neardup.cli.summary import counted, duration, megabytes
-
-    summary = reported.summary.as_dict()
-    parts = [
-        counted(summary["documents"], "document"),
-        counted(summary["pairs"], "pair"),
-        counted(summary["clusters"], "cluster"),
-        duration(seconds),
-        f"spec {summary['spec_id']}",
-        f"report in {page} ({megabytes(reported.bytes)}, {counted(reported.files, 'file')})",
-    ]
-    say(*lines, f"neardup: {', '.join(parts)}")

@@ -78,13 +78,12 @@ def _limits(command: Any) -> Any:
     "  neardup serve news.index --host 0.0.0.0 --port 80 --token-file token.txt --read-only",
 )
 @click.argument("index", metavar="INDEX", type=click.Path(path_type=Path))
-@click.option("--host", metavar="NAME", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
+@options.defaulted("--host", metavar="NAME", default="127.0.0.1", help="Address to listen on.")
+@options.defaulted(
     "--port",
     type=options.whole("port", 0, 65535),
     metavar="N",
     default=8000,
-    show_default=True,
     help="Port to listen on; 0 takes a free one.",
 )
 @click.option(

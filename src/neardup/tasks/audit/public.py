@@ -5,25 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from neardup import tuning
+from neardup import params, tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.inputs.reader import open_inputs
-from neardup.params import (
-    DEFAULT_AUDIT,
-    DEFAULT_CROWD,
-    DEFAULT_NORMALIZE,
-    DEFAULT_RECALL,
-    DEFAULT_SEED,
-    DEFAULT_SHINGLE,
-    DEFAULT_SKETCH,
-    DEFAULT_THRESHOLD,
-    Bands,
-    InputOptions,
-    Normalize,
-    RunOptions,
-    SearchOptions,
-    Shingle,
-)
+from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
 from neardup.session import Run
 from neardup.tasks.audit.audit import audit_search, check_sample
 from neardup.tasks.audit.outcome import Audit
@@ -35,18 +20,18 @@ __all__ = ["audit"]
 def audit(
     inputs: Any,
     *,
-    documents: int = DEFAULT_AUDIT,
-    sample_seed: int = DEFAULT_SEED,
-    threshold: float = DEFAULT_THRESHOLD,
-    recall: float = DEFAULT_RECALL,
-    shingle: str | Shingle = DEFAULT_SHINGLE,
-    normalize: str | Normalize = DEFAULT_NORMALIZE,
-    sketch: str = DEFAULT_SKETCH,
+    documents: int = params.DEFAULT_AUDIT,
+    sample_seed: int = params.DEFAULT_SEED,
+    threshold: float = params.DEFAULT_THRESHOLD,
+    recall: float = params.DEFAULT_RECALL,
+    shingle: str | Shingle = params.DEFAULT_SHINGLE,
+    normalize: str | Normalize = params.DEFAULT_NORMALIZE,
+    sketch: str = params.DEFAULT_SKETCH,
     slots: int | None = None,
     bands: str | Bands | None = None,
-    seed: int = DEFAULT_SEED,
+    seed: int = params.DEFAULT_SEED,
     exact: bool = False,
-    crowd: int = DEFAULT_CROWD,
+    crowd: int = params.DEFAULT_CROWD,
     text: str | None = None,
     id: str | None = None,
     glob: str | None = None,

@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from neardup import tuning
+from neardup import params, tuning
 from neardup.errors import InputError
-from neardup.params import (
-    DEFAULT_NORMALIZE,
-    DEFAULT_RECALL,
-    DEFAULT_SEED,
-    DEFAULT_SHINGLE,
-    DEFAULT_SKETCH,
-    DEFAULT_THRESHOLD,
-    Bands,
-    Normalize,
-    SearchOptions,
-    Shingle,
-)
+from neardup.params import Bands, Normalize, SearchOptions, Shingle
 from neardup.tasks.compare.build import compare_sets, compare_texts
 from neardup.tasks.compare.model import Comparison
 
@@ -28,14 +17,14 @@ def compare(
     a: str | Iterable[str | int],
     b: str | Iterable[str | int],
     *,
-    shingle: str | Shingle = DEFAULT_SHINGLE,
-    normalize: str | Normalize = DEFAULT_NORMALIZE,
-    threshold: float = DEFAULT_THRESHOLD,
-    recall: float = DEFAULT_RECALL,
-    sketch: str = DEFAULT_SKETCH,
+    shingle: str | Shingle = params.DEFAULT_SHINGLE,
+    normalize: str | Normalize = params.DEFAULT_NORMALIZE,
+    threshold: float = params.DEFAULT_THRESHOLD,
+    recall: float = params.DEFAULT_RECALL,
+    sketch: str = params.DEFAULT_SKETCH,
     slots: int | None = None,
     bands: str | Bands | None = None,
-    seed: int = DEFAULT_SEED,
+    seed: int = params.DEFAULT_SEED,
 ) -> Comparison:
     """Hold two texts, or two sets, against each other.
 

@@ -6,32 +6,13 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from neardup import tuning
+from neardup import params, tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.objects import hold
 from neardup.outputs.atomic import AtomicFiles
 from neardup.outputs.naming import mend
-from neardup.params import (
-    DEFAULT_ALARM,
-    DEFAULT_CROWD,
-    DEFAULT_KEEP,
-    DEFAULT_NORMALIZE,
-    DEFAULT_RECALL,
-    DEFAULT_SEED,
-    DEFAULT_SHINGLE,
-    DEFAULT_SKETCH,
-    DEFAULT_THRESHOLD,
-    DEFAULT_VERIFY,
-    Bands,
-    InputOptions,
-    Keep,
-    Normalize,
-    RunOptions,
-    SearchOptions,
-    Shingle,
-    check_share,
-)
+from neardup.params import Bands, InputOptions, Keep, Normalize, RunOptions, SearchOptions, Shingle, check_share
 from neardup.result import Cleaned
 from neardup.session import Run
 from neardup.tasks.dedup.policy import Policy, open_protected
@@ -45,22 +26,22 @@ def dedup(
     inputs: Any,
     *,
     output: str | os.PathLike[str] | None = None,
-    keep: str | Keep = DEFAULT_KEEP,
+    keep: str | Keep = params.DEFAULT_KEEP,
     prefer: str | Sequence[str] = (),
     protect: Any = None,
     annotate: bool = False,
-    alarm: float = DEFAULT_ALARM,
+    alarm: float = params.DEFAULT_ALARM,
     exact: bool | str = False,
-    threshold: float = DEFAULT_THRESHOLD,
-    recall: float = DEFAULT_RECALL,
-    shingle: str | Shingle = DEFAULT_SHINGLE,
-    normalize: str | Normalize = DEFAULT_NORMALIZE,
-    sketch: str = DEFAULT_SKETCH,
+    threshold: float = params.DEFAULT_THRESHOLD,
+    recall: float = params.DEFAULT_RECALL,
+    shingle: str | Shingle = params.DEFAULT_SHINGLE,
+    normalize: str | Normalize = params.DEFAULT_NORMALIZE,
+    sketch: str = params.DEFAULT_SKETCH,
     slots: int | None = None,
     bands: str | Bands | None = None,
-    seed: int = DEFAULT_SEED,
-    verify: str = DEFAULT_VERIFY,
-    crowd: int = DEFAULT_CROWD,
+    seed: int = params.DEFAULT_SEED,
+    verify: str = params.DEFAULT_VERIFY,
+    crowd: int = params.DEFAULT_CROWD,
     text: str | None = None,
     id: str | None = None,
     glob: str | None = None,

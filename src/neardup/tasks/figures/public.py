@@ -6,24 +6,10 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from neardup import tuning
+from neardup import params, tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.inputs.reader import open_inputs
-from neardup.params import (
-    DEFAULT_CROWD,
-    DEFAULT_NORMALIZE,
-    DEFAULT_RECALL,
-    DEFAULT_SEED,
-    DEFAULT_SHINGLE,
-    DEFAULT_SKETCH,
-    DEFAULT_THRESHOLD,
-    Bands,
-    InputOptions,
-    Normalize,
-    RunOptions,
-    SearchOptions,
-    Shingle,
-)
+from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
 from neardup.session import Run
 from neardup.tasks.figures.sheets import check_formats, check_names, make_folder, write
 from neardup.tasks.figures.style import check_matplotlib
@@ -37,15 +23,15 @@ def figures(
     output: str | os.PathLike[str],
     only: str | Sequence[str] = (),
     formats: str | Sequence[str] = "png",
-    threshold: float = DEFAULT_THRESHOLD,
-    recall: float = DEFAULT_RECALL,
-    shingle: str | Shingle = DEFAULT_SHINGLE,
-    normalize: str | Normalize = DEFAULT_NORMALIZE,
-    sketch: str = DEFAULT_SKETCH,
+    threshold: float = params.DEFAULT_THRESHOLD,
+    recall: float = params.DEFAULT_RECALL,
+    shingle: str | Shingle = params.DEFAULT_SHINGLE,
+    normalize: str | Normalize = params.DEFAULT_NORMALIZE,
+    sketch: str = params.DEFAULT_SKETCH,
     slots: int | None = None,
     bands: str | Bands | None = None,
-    seed: int = DEFAULT_SEED,
-    crowd: int = DEFAULT_CROWD,
+    seed: int = params.DEFAULT_SEED,
+    crowd: int = params.DEFAULT_CROWD,
     text: str | None = None,
     id: str | None = None,
     glob: str | None = None,

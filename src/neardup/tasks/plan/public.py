@@ -5,26 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from neardup import tuning
+from neardup import params, tuning
 from neardup.engine.observe import Observer
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
-from neardup.params import (
-    DEFAULT_CROWD,
-    DEFAULT_NORMALIZE,
-    DEFAULT_RECALL,
-    DEFAULT_SEED,
-    DEFAULT_SHINGLE,
-    DEFAULT_SKETCH,
-    DEFAULT_THRESHOLD,
-    DEFAULT_WEIGHTS,
-    Bands,
-    InputOptions,
-    Normalize,
-    RunOptions,
-    SearchOptions,
-    Shingle,
-)
+from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
 from neardup.tasks.plan.make import make_plan, make_table
 from neardup.tasks.plan.plan import Plan
 from neardup.tasks.plan.settings import SLOTS
@@ -35,18 +20,18 @@ __all__ = ["plan"]
 def plan(
     inputs: Any = None,
     *,
-    threshold: float = DEFAULT_THRESHOLD,
-    recall: float = DEFAULT_RECALL,
+    threshold: float = params.DEFAULT_THRESHOLD,
+    recall: float = params.DEFAULT_RECALL,
     slots: int | None = None,
     bands: str | Bands | None = None,
     rule: str | None = None,
-    weights: tuple[float, float] = DEFAULT_WEIGHTS,
-    shingle: str | Shingle = DEFAULT_SHINGLE,
-    normalize: str | Normalize = DEFAULT_NORMALIZE,
-    sketch: str = DEFAULT_SKETCH,
-    seed: int = DEFAULT_SEED,
+    weights: tuple[float, float] = params.DEFAULT_WEIGHTS,
+    shingle: str | Shingle = params.DEFAULT_SHINGLE,
+    normalize: str | Normalize = params.DEFAULT_NORMALIZE,
+    sketch: str = params.DEFAULT_SKETCH,
+    seed: int = params.DEFAULT_SEED,
     collapse_exact: bool = False,
-    crowd: int = DEFAULT_CROWD,
+    crowd: int = params.DEFAULT_CROWD,
     text: str | None = None,
     id: str | None = None,
     glob: str | None = None,
@@ -71,7 +56,7 @@ def plan(
         slots: only settings of so many slots; 64, 128, 256 and 512 when None.
         bands: the plan is for these bands, whatever they promise.
         rule: the plan is for the bands that a rule takes: ``recall``, ``threshold``, ``divisor``, ``log`` or ``area``.
-        weights: of the areas of false positives and false negatives, for the rule ``area``.
+        weights: weights of the areas of false positives and false negatives, for the rule ``area``.
         shingle, normalize, sketch, seed, collapse_exact, crowd: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
         memory: limit of the run that is planned, and of the plan itself.

@@ -7,31 +7,14 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from neardup import tuning
+from neardup import params, tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.objects import hold
 from neardup.inputs.reader import open_inputs
 from neardup.outputs.naming import mend
 from neardup.pages.site.write import check_site
-from neardup.params import (
-    CONTAINMENT,
-    DEFAULT_CROWD,
-    DEFAULT_MEASURE,
-    DEFAULT_NORMALIZE,
-    DEFAULT_RECALL,
-    DEFAULT_SEED,
-    DEFAULT_SHINGLE,
-    DEFAULT_SKETCH,
-    DEFAULT_THRESHOLD,
-    DEFAULT_VERIFY,
-    Bands,
-    InputOptions,
-    Normalize,
-    RunOptions,
-    SearchOptions,
-    Shingle,
-)
+from neardup.params import CONTAINMENT, Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
 from neardup.session import Run
 from neardup.tasks.audit.audit import audit_search, check_sample
 from neardup.tasks.plan.decision import decide
@@ -55,19 +38,19 @@ def report(
     audit: int | None = None,
     size: int | str | None = None,
     exact: bool | str = False,
-    measure: str = DEFAULT_MEASURE,
-    threshold: float = DEFAULT_THRESHOLD,
-    recall: float = DEFAULT_RECALL,
-    shingle: str | Shingle = DEFAULT_SHINGLE,
-    normalize: str | Normalize = DEFAULT_NORMALIZE,
-    sketch: str = DEFAULT_SKETCH,
+    measure: str = params.DEFAULT_MEASURE,
+    threshold: float = params.DEFAULT_THRESHOLD,
+    recall: float = params.DEFAULT_RECALL,
+    shingle: str | Shingle = params.DEFAULT_SHINGLE,
+    normalize: str | Normalize = params.DEFAULT_NORMALIZE,
+    sketch: str = params.DEFAULT_SKETCH,
     slots: int | None = None,
     bands: str | Bands | None = None,
-    seed: int = DEFAULT_SEED,
-    verify: str = DEFAULT_VERIFY,
+    seed: int = params.DEFAULT_SEED,
+    verify: str = params.DEFAULT_VERIFY,
     link: str = "star",
     collapse_exact: bool = False,
-    crowd: int = DEFAULT_CROWD,
+    crowd: int = params.DEFAULT_CROWD,
     text: str | None = None,
     id: str | None = None,
     glob: str | None = None,
@@ -95,15 +78,14 @@ def report(
             ``single_file`` the name of an HTML file.
         pairs: a file that ``neardup find -o`` wrote over the same inputs: nothing is searched, its pairs are shown,
             under its spec.
-        title: of the report.
+        title: title of the report; made of the names of the inputs when None.
         single_file: all in one file, to send.
         sources: regular expression that is searched in each id; its first group, or the match, names the source of the
             document. None: the input file, and in a folder the sub-folder.
         audit: measure the recall too, on so many documents; see ``audit``.
         size: how many bytes the report may have, about, such as "50MB"; 200 MB when None, 20 MB for a single file.
         exact, measure, threshold, recall, shingle, normalize, sketch, slots, bands, seed, verify, collapse_exact,
-            crowd: as
-            for ``find``; not with ``pairs``, which have their own.
+            crowd: as for ``find``; not with ``pairs``, which have their own.
         link: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
         memory, workdir, resume, observer: as for ``find``.
@@ -131,7 +113,7 @@ def report(
     check_pattern(sources)
     check_size(size, single_file=single_file)
     if audit is not None:
-        check_sample(audit, DEFAULT_SEED)
+        check_sample(audit, params.DEFAULT_SEED)
     spec = tuning.make_spec(search) if filed is None else filed.spec
     if filed is None and spec.measure == CONTAINMENT and audit is not None:
         raise InputError("containment misses no pair, so there is nothing to measure. Leave audit out.")
