@@ -11,7 +11,7 @@ import pytest
 
 import neardup
 from neardup.cli import main
-from neardup.cli.gathered import Voice, gathered
+from neardup.cli.forms import Voice, with_forms
 from neardup.params import InputOptions, Options, RunOptions, SearchOptions
 
 FORMS = (SearchOptions, InputOptions, RunOptions)
@@ -132,7 +132,7 @@ def test_a_wrong_value_is_named_with_its_field_when_the_form_is_made(
 def test_a_command_gets_the_forms_that_it_asks_for_and_the_rest_by_name() -> None:
     seen: dict[str, Any] = {}
 
-    @gathered
+    @with_forms
     def command(*, voice: Voice, search: SearchOptions, threads: int) -> None:
         seen.update(voice=voice, search=search, threads=threads)
 

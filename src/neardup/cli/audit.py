@@ -13,7 +13,7 @@ import click
 
 from neardup.cli import WRITTEN, options, run_setup
 from neardup.cli.checks import check_search
-from neardup.cli.gathered import Voice, gathered
+from neardup.cli.forms import Voice, with_forms
 from neardup.errors import InputError
 from neardup.params import DEFAULT_AUDIT, DEFAULT_SEED
 
@@ -65,7 +65,7 @@ BROKEN = 1
 @options.reading
 @options.working
 @options.voices
-@gathered
+@with_forms
 @click.pass_context
 def command(
     ctx: click.Context,

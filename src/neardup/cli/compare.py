@@ -16,7 +16,7 @@ from click.core import ParameterSource
 
 from neardup.cli import WRITTEN, options
 from neardup.cli.checks import check_search, stdout_errors
-from neardup.cli.gathered import Voice, gathered
+from neardup.cli.forms import Voice, with_forms
 from neardup.cli.run_setup import STDOUT
 from neardup.cli.voice import print_json, say, table_json
 from neardup.errors import InputError
@@ -69,7 +69,7 @@ STDIN = STDOUT
 )
 @click.option("--full", is_flag=True, help="Show all of both texts.  [default: 4,000 characters of each, at most]")
 @options.voices
-@gathered
+@with_forms
 @click.pass_context
 def command(
     ctx: click.Context,

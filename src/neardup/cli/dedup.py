@@ -19,7 +19,7 @@ import click
 from neardup import params
 from neardup.cli import WRITTEN, options, run_setup, silence_stdout
 from neardup.cli.checks import check_search
-from neardup.cli.gathered import Voice, gathered
+from neardup.cli.forms import Voice, with_forms
 from neardup.cli.run_setup import STDOUT
 from neardup.errors import InputError
 
@@ -131,7 +131,7 @@ def _alarm(value: Any) -> float:
 @options.signatures
 @options.working
 @options.voices
-@gathered
+@with_forms
 @click.pass_context
 def command(
     ctx: click.Context,

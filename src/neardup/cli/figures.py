@@ -13,7 +13,7 @@ import click
 
 from neardup.cli import WRITTEN, options, run_setup
 from neardup.cli.checks import check_search, stdout_errors
-from neardup.cli.gathered import Voice, gathered
+from neardup.cli.forms import Voice, with_forms
 from neardup.cli.voice import print_names, say
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FIGURE_FORMATS", "FIGURE_NAMES", "command"]
 
-FIGURE_NAMES = ("s-curves", "recall", "bands", "similarities", "clusters", "hashes", "scaling")
+FIGURE_NAMES = ("s-curves", "recall", "bands", "similarities", "clusters")
 FIGURE_FORMATS = ("png", "svg", "pdf")
 
 
@@ -63,7 +63,7 @@ FIGURE_FORMATS = ("png", "svg", "pdf")
 @options.signatures
 @options.working
 @options.voices
-@gathered
+@with_forms
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -78,12 +78,10 @@ def command(
     run: RunOptions,
     voice: Voice,
 ) -> None:
-    """Draw what the method does on a collection: seven figures, each in a file of its own.
+    """Draw what the method does on a collection: five figures, each in a file of its own.
 
     s-curves (which pairs the bands make candidates), recall (found against true pairs), bands (what each further band
-    brings), similarities (of the pairs found), clusters (their sizes), hashes (how evenly shingles are spread) and
-    scaling (time and memory against the number of documents, LSH beside the exact join and comparing every pair;
-    this one runs parts of the collection again and takes about a minute).
+    brings), similarities (of the pairs found) and clusters (their sizes).
 
     INPUT and the options of the search are those of `neardup find`. The names of the files written go to stdout.
     Needs matplotlib: pip install 'neardup[plot]'.

@@ -17,7 +17,7 @@ import click
 
 from neardup.cli import WRITTEN, options, run_setup
 from neardup.cli.checks import check_search
-from neardup.cli.gathered import Voice, gathered
+from neardup.cli.forms import Voice, with_forms
 
 if TYPE_CHECKING:
     from neardup.params import InputOptions, RunOptions, SearchOptions
@@ -69,7 +69,7 @@ __all__ = ["command"]
 @options.signatures
 @options.working
 @options.voices
-@gathered
+@with_forms
 @click.pass_context
 def command(
     ctx: click.Context,

@@ -12,7 +12,7 @@ import click
 
 from neardup.cli import options, run_setup
 from neardup.cli.checks import check_banding
-from neardup.cli.gathered import Voice, gathered
+from neardup.cli.forms import Voice, with_forms
 from neardup.errors import InputError
 from neardup.params import DEFAULT_WEIGHTS
 
@@ -71,7 +71,7 @@ def _weights(value: Any) -> tuple[float, float]:
 @options.threads
 @options.memory
 @options.voices
-@gathered
+@with_forms
 @click.pass_context
 def command(
     ctx: click.Context,

@@ -18,7 +18,7 @@ from click.core import ParameterSource
 from neardup import params
 from neardup.cli import WRITTEN, options, run_setup
 from neardup.cli.checks import check_search
-from neardup.cli.gathered import Voice, gathered
+from neardup.cli.forms import Voice, with_forms
 from neardup.cli.run_setup import STDOUT
 from neardup.errors import InputError
 
@@ -94,7 +94,7 @@ def _size(value: Any) -> int | None:
 @options.signatures
 @options.working
 @options.voices
-@gathered
+@with_forms
 @click.pass_context
 def command(
     ctx: click.Context,

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from neardup.cli import options
+from neardup.cli.forms import Voice, with_forms
 from neardup.cli.index import shared
 
 __all__ = ["command"]
@@ -23,7 +24,8 @@ __all__ = ["command"]
 @shared.making
 @shared.json_answer
 @options.voices
-def command(*, index: Path, json: bool, quiet: bool, verbose: bool, **spec: Any) -> None:
+@with_forms
+def command(*, index: Path, voice: Voice, **spec: Any) -> None:
     """Make an empty index.
 
     INDEX is a folder that is made. Threshold, recall, shingles and the rest are fixed for its life: every document
@@ -32,12 +34,11 @@ def command(*, index: Path, json: bool, quiet: bool, verbose: bool, **spec: Any)
     Exit codes: 0 done, 1 failed, 2 wrong usage.
     """
     from neardup import Index
-    from neardup.cli.checks import check_banding, check_voices
+    from neardup.cli.checks import check_banding
 
-    check_voices(quiet=quiet, verbose=verbose)
     check_banding(spec["slots"], spec["bands"])
     with Index.create(index, **spec) as made:
         info = made.info()
     shown = click.format_filename(index)
-    rows = [("made", shown), *shared.spec_rows(info, verbose=verbose)]
-    shared.tell(info.as_dict(), rows, [f"{shown} made", "0 documents", f"spec {info.spec_id}"], json=json, quiet=quiet)
+    rows = [("made", shown), *shared.spec_rows(info, verbose=voice.verbose)]
+    shared.tell(voice, info.as_dict(), rows, [f"{shown} made", "0 documents", f"spec {info.spec_id}"])

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from neardup.cli import options
+from neardup.cli.forms import Voice, with_forms
 from neardup.cli.index import shared, tables
 
 __all__ = ["command"]
@@ -30,6 +31,7 @@ __all__ = ["command"]
 @options.memory
 @options.voices
 @click.pass_context
+@with_forms
 def command(
     ctx: click.Context,
     /,
@@ -38,9 +40,7 @@ def command(
     output: str | None,
     clusters: str | None,
     format: str | None,
-    json: bool,
-    quiet: bool,
-    verbose: bool,
+    voice: Voice,
     **search: Any,
 ) -> None:
     """Find the near-duplicate pairs inside an index, and their clusters.
@@ -52,21 +52,15 @@ def command(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
     from neardup import Index
-    from neardup.cli import run_setup
-    from neardup.cli.checks import check_voices
-    from neardup.cli.gathered import Voice
-    from neardup.cli.progress import observer
     from neardup.cli.summary import closing_line, summary_lines, with_writing
 
-    check_voices(quiet=quiet, verbose=verbose)
-    targets = tables.choose_targets(index, (), output, format, json=json, clusters=clusters)
-    with Index.open(index, read_only=True, threads=search["threads"]) as held, observer(quiet=quiet) as watching:
-        stoppable = run_setup.Stoppable(watching)
-        found = run_setup.in_background(ctx, lambda: held.find(observer=stoppable, **search), stoppable)
+    targets = tables.choose_targets(index, (), output, format, json=voice.json, clusters=clusters)
+    with Index.open(index, read_only=True, threads=search["threads"]) as held:
+        found = shared.watched(ctx, lambda watching: held.find(observer=watching, **search), quiet=voice.quiet)
     begin = time.perf_counter()
     written = zip([found.pairs, found.clusters], targets, strict=True)
     files = tables.write(ctx, written, spec=found.spec.as_dict(), threshold=found.spec.threshold)
     summary = with_writing(found.summary.as_dict(), time.perf_counter() - begin)
     crowds = found.crowds.to_pylist()
-    lines = summary_lines(summary, crowds=crowds, faults=found.faults, files=files, verbose=verbose)
-    Voice(json, quiet, verbose).tell(summary, lines, closing_line(summary))
+    lines = summary_lines(summary, crowds=crowds, faults=found.faults, files=files, verbose=voice.verbose)
+    voice.tell(summary, lines, closing_line(summary))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any
 
 from neardup.cli.checks import check_voices, stdout_errors
 from neardup.cli.voice import print_json, say
 from neardup.params import InputOptions, Options, RunOptions, SearchOptions
 
-__all__ = ["Voice", "gathered"]
+__all__ = ["Voice", "with_forms"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +63,18 @@ FORMS: dict[str, type[Options]] = {
 """The parameters of a command that stand for several options each."""
 
 
-def gathered(command: Callable[..., None]) -> Callable[..., None]:
+def with_forms(command: Callable[..., None]) -> Callable[..., None]:
     """Call a command with its options as the forms that it has parameters for: ``voice``, ``search`` and so on.
 
     A form has those of its fields that are options of the command; the others are as by default.
     """
-    forms = {name: form for name, form in FORMS.items() if name in signature(command).parameters}
+    asked = {name for name, one in signature(command).parameters.items() if one.kind is Parameter.KEYWORD_ONLY}
+    forms = {name: form for name, form in FORMS.items() if name in asked}
     fields = {field for form in forms.values() for field in form.names()}
 
     @wraps(command)
-    def with_forms(*args: Any, **given: Any) -> None:
+    def call(*args: Any, **given: Any) -> None:
         made = {name: form.of(given) for name, form in forms.items()}
         command(*args, **{name: value for name, value in given.items() if name not in fields}, **made)
 
-    return with_forms
+    return call
