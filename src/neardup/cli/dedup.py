@@ -10,7 +10,6 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,30 +23,13 @@ from neardup.cli.run_setup import STDOUT
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
+    from neardup.cli.targets import Target
     from neardup.inputs.reader import Reader
     from neardup.outputs.atomic import AtomicFiles
-    from neardup.params import InputOptions, RunOptions, SearchOptions, Spec
+    from neardup.params import InputOptions, RunOptions, SearchOptions
     from neardup.tasks.dedup.run import Cleaning
 
 __all__ = ["command"]
-
-
-@dataclass(frozen=True, slots=True)
-class Outputs:
-    """Where the copies and the table of removals go; checked before the search begins."""
-
-    copies: str | None
-    """A folder, a file, ``-`` for stdout, or None under --dry-run."""
-    removed: str | None
-    """A file, ``-`` for stdout, or None."""
-    removed_format: str | None
-    annotate: bool
-    """Whether the copies have columns more in place of documents less."""
-
-    @property
-    def files(self) -> list[str]:
-        """The table of removals, if it goes to a file."""
-        return [] if self.removed is None or self.removed == STDOUT else [self.removed]
 
 
 def _alarm(value: Any) -> float:
@@ -170,17 +152,21 @@ def command(
     from neardup import tuning
     from neardup.cli.plan_text import plan_lines
     from neardup.cli.summary import ALARM, clean_closing_line, clean_lines, with_writing
+    from neardup.outputs.atomic import AtomicFiles
 
     check_search(search)
-    read = (*inputs, *protect)
-    outputs = _outputs(read, output, removed, annotate, is_dry=dry_run, json=voice.json, glob=reading.glob)
+    if output is None and not dry_run:
+        raise click.UsageError("there is no place for the clean copies. Give -o, or --dry-run to write none.")
+    copies = None if dry_run else output
+    table = _targets((*inputs, *protect), copies, removed, json=voice.json, glob=reading.glob)
     spec = tuning.make_spec(search)
     from neardup.tasks.dedup.policy import Policy, check_policy, open_protected  # not before the checks: loads numba
     from neardup.tasks.dedup.run import clean
 
     item = spec.shingle.kind == "item"
     reader, protected = open_protected(list(inputs), list(protect), reading, item=item)
-    _check_copies(reader, outputs)
+    if copies is not None:
+        _check_copies(reader, copies, removed)
     policy = Policy(keep, prefer, protected)
     check_policy(reader, policy)
     with ExitStack() as stack:
@@ -190,73 +176,68 @@ def command(
                 plan = run_setup.in_background(
                     ctx, lambda: run_setup.plan_run(reader, spec, search, run, observer), observer
                 )
-            place = run_setup.work_place(outputs.copies or outputs.removed)
-            task = {"dedup": {**policy.facts(), "output": outputs.copies, "annotate": annotate}}
+            place = run_setup.work_place(copies or removed)
+            task = {"dedup": {**policy.facts(), "output": copies, "annotate": annotate}}
             work = run_setup.open_run(ctx, reader, spec, search, run, place=place, task=task, observer=observer)
-            stack.enter_context(run_setup.entered(ctx, work, outputs.files))
+            stack.enter_context(run_setup.entered(ctx, work, table.files))
             cleaning = run_setup.in_background(ctx, lambda: clean(work, policy), observer)
-            seconds = _write(ctx, cleaning, outputs, work.spec)
+            files = AtomicFiles()
+            try:
+                seconds = _write(cleaning, copies, table, files, annotate=annotate)
+            finally:
+                if files.are_named:
+                    ctx.meta[WRITTEN] = [*table.files, *([] if copies is None else [copies])]
         told = cleaning.summary(alarm=alarm, dry_run=dry_run, annotated=annotate)
     summary = with_writing(_as_dict(told), seconds)
     if plan is not None:
         summary["plan"] = plan.as_dict()
-    files = [*_copies(outputs.copies, len(told.written)), *outputs.files]
-    lines = clean_lines(summary, faults=work.ledger.faults, files=files, verbose=voice.verbose)
+    named = [*_copies(copies, len(told.written)), *table.files]
+    lines = clean_lines(summary, faults=work.ledger.faults, files=named, verbose=voice.verbose)
     planned = [] if plan is None else [*plan_lines(plan), ""]
     voice.tell(summary, [*planned, *lines], clean_closing_line(summary), alarm=ALARM)
 
 
-def _outputs(
-    inputs: tuple[Path, ...],
-    output: str | None,
-    removed: str | None,
-    annotate: bool,
-    *,
-    is_dry: bool,
-    json: bool,
-    glob: str | Sequence[str] | None,
-) -> Outputs:
-    """Refuse at once what could not be written after hours of work, as far as names tell.
+def _targets(
+    inputs: tuple[Path, ...], copies: str | None, removed: str | None, *, json: bool, glob: str | Sequence[str] | None
+) -> Target:
+    """Where the removals go. Refuses at once what could not be written after hours of work, as far as names tell.
 
     Raises:
         click.UsageError: two outputs meet, an output is an input, or a format is unknown.
         OutputError: the folder of the removals is missing or may not be written to.
     """
-    from neardup.cli.targets import check_collisions, check_files, mend_and_tell
+    from neardup.cli.targets import Target, check_collisions, check_files, mend_and_tell
     from neardup.outputs.write import output_format
 
-    if output is None and not is_dry:
-        raise click.UsageError("there is no place for the clean copies. Give -o, or --dry-run to write none.")
-    copies = None if is_dry else output
     if [copies, removed, STDOUT if json else None].count(STDOUT) > 1:
         raise click.UsageError("stdout can take one thing only. Give files with -o and --removed.")
-    if STDOUT in map(str, inputs) and not is_dry:
+    if STDOUT in map(str, inputs) and copies is not None:
         raise click.UsageError("inputs are read twice, and stdin can be read once. Save it to a file, and give that.")
     try:
-        outputs = Outputs(copies, removed, removed and output_format(removed, None), annotate)
-        for table in outputs.files:
-            check_collisions(inputs, [table], glob=glob)
-            _check_apart(table, copies)
+        table = Target(removed, removed and output_format(removed, None))
+        for name in table.files:
+            check_collisions(inputs, [name], glob=glob)
+            _check_apart(name, copies)
     except InputError as exc:
         raise click.UsageError(str(exc)) from exc
-    if copies not in (None, STDOUT):
-        mend_and_tell([copies, *outputs.files])
-    check_files(outputs.files)
-    return outputs
+    if copies is not None and copies != STDOUT:
+        mend_and_tell([copies, *table.files])
+    check_files(table.files)
+    return table
 
 
-def _check_apart(removed: str, output: str | None) -> None:
+def _check_apart(removed: str, copies: str | None) -> None:
     """Raise InputError when the copies and the removals would be one file, or one lies in the place of the other."""
-    if output is None:
+    if copies is None:
         return
-    table, copies = os.path.realpath(removed), os.path.realpath(output)
-    if table == copies:
+    first, second = os.path.realpath(removed), os.path.realpath(copies)
+    if first == second:
         raise InputError(f"{removed} is named for two outputs. Give each a file of its own.")
-    if copies.startswith(os.path.join(table, "")):
-        raise InputError(f"{output} would lie in {removed}, which is a file. Give another name.")
+    if second.startswith(os.path.join(first, "")):
+        raise InputError(f"{copies} would lie in {removed}, which is a file. Give another name.")
 
 
-def _check_copies(reader: Reader, outputs: Outputs) -> None:
+def _check_copies(reader: Reader, copies: str, removed: str | None) -> None:
     """Say before the search what stands in the way of the copies.
 
     Raises:
@@ -265,15 +246,13 @@ def _check_copies(reader: Reader, outputs: Outputs) -> None:
     """
     from neardup.tasks.dedup.run import check_output
 
-    if outputs.copies is None:
-        return
     if not reader.is_lasting:
         raise InputError(
             "inputs are read twice, and a pipe or a device can be read once. Save it to a file, and give that."
         )
     try:
-        check_output(reader, outputs.copies)
-        _check_table(reader, outputs.copies, outputs.removed)
+        check_output(reader, copies)
+        _check_table(reader, copies, removed)
     except InputError as exc:
         raise click.UsageError(str(exc)) from exc
 
@@ -287,43 +266,28 @@ def _check_table(reader: Reader, output: str, removed: str | None) -> None:
             raise InputError(f"{removed} could be the copy of the input {part.name}. Give another name.")
 
 
-def _write(ctx: click.Context, cleaning: Cleaning, outputs: Outputs, spec: Spec) -> float:
+def _write(cleaning: Cleaning, copies: str | None, table: Target, files: AtomicFiles, *, annotate: bool) -> float:
     """Write the removals and the copies; the seconds for the removals.
 
     They get their names together, the removals first, so that whoever sees the copies has the reasons.
     """
-    from neardup.outputs.atomic import AtomicFiles
-    from neardup.outputs.write import Output, write_tables
+    from neardup.cli.targets import write_targets
 
-    start = time.perf_counter()
-    table = []
-    if outputs.removed is not None:
-        table = [Output(cleaning.removals(), outputs.removed, outputs.removed_format)]
-    files = AtomicFiles()
-    try:
-        with files:
-            try:
-                write_tables(table, spec=spec.as_dict(), files=files)
-            except BrokenPipeError:
-                silence_stdout()  # the reader has seen enough; the copies and the summary follow
-            seconds = time.perf_counter() - start
-            if outputs.copies is not None:
-                _write_copies(cleaning, outputs.copies, files, annotate=outputs.annotate)
+    start, spec = time.perf_counter(), cleaning.run.spec
+    with files:
+        removals = [(cleaning.removals(), table)] if table.name is not None else []
+        write_targets(removals, files, spec=spec.as_dict(), threshold=spec.threshold)
+        seconds = time.perf_counter() - start
+        try:
+            if copies is not None:
+                cleaning.write(copies, files, annotate=annotate)
             elif cleaning.policy.keep.column is not None:
                 files.check_before(cleaning.check_inputs)  # the column was read after the texts
-    finally:
-        if files.are_named:
-            ctx.meta[WRITTEN] = [*outputs.files, *([] if outputs.copies is None else [outputs.copies])]
+        except BrokenPipeError:
+            if copies != STDOUT:
+                raise
+            silence_stdout()
     return seconds
-
-
-def _write_copies(cleaning: Cleaning, output: str, files: AtomicFiles, *, annotate: bool) -> None:
-    try:
-        cleaning.write(output, files, annotate=annotate)
-    except BrokenPipeError:
-        if output != STDOUT:
-            raise
-        silence_stdout()
 
 
 def _as_dict(summary: Any) -> dict[str, Any]:

@@ -120,7 +120,7 @@ def command(
 
     cure = "Give files with -o and --clusters."
     tables = choose_tables(output, clusters, format, json=voice.json, cure=cure)
-    named = [target.name for target in tables if target.is_file]
+    named = [name for target in tables for name in target.files]
     files = check_targets((*inputs, *against), named, glob=reading.glob, plot=plot)
     spec = tuning.make_spec(search)
     from neardup.tasks.find import open_across  # not before the checks: loads numba

@@ -47,6 +47,11 @@ class Target:
         """Whether it goes to a file."""
         return self.name not in (None, STDOUT)
 
+    @property
+    def files(self) -> list[str]:
+        """The name of the file, if it goes to one."""
+        return [str(self.name)] if self.is_file else []
+
 
 def choose_tables(
     output: str | None, clusters: str | None, format: str | None, *, json: bool, cure: str
