@@ -201,9 +201,9 @@ def test_prints_that_fall_into_one_cell_are_told_apart() -> None:
     table = run.fields.reshape(1, -1)
     found = postings.lookup([run], table, keys[:1, :1], np.ones(1, dtype=np.bool_), first_row=0)
     assert found.numbers.tolist() == list(range(410))
-    twins = prints[found.twins]
+    twins = prints[found.same_text]
     assert (twins == prints).all()
-    assert found.twins[:400].tolist() == list(range(400))
+    assert found.same_text[:400].tolist() == list(range(400))
 
 
 def test_ids_of_one_hash_are_not_taken_for_one_by_verify(empty: Any, monkeypatch: pytest.MonkeyPatch) -> None:

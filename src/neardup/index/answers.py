@@ -34,7 +34,7 @@ class QueryCandidates:
     """Rising."""
     number: I64
     bands: I32
-    twins: I64
+    same_text: I64
     """Place of the first of the query's documents whose text has the same hash, itself included."""
 
     def __len__(self) -> int:
@@ -52,7 +52,7 @@ def candidates_of(view: View, prepared: PreparedDocuments) -> QueryCandidates:
         query = np.zeros(found.numbers.size, dtype=np.int64)
     else:
         query = np.repeat(np.arange(len(prepared)), np.diff(found.ends, prepend=0))
-    return QueryCandidates(query, found.numbers, found.bands, found.twins)
+    return QueryCandidates(query, found.numbers, found.bands, found.same_text)
 
 
 def check(
@@ -64,17 +64,17 @@ def check(
     A copy may have been removed all the same: that shows when it is to be named.
     """
     texts = _Texts(reading, sketcher, prepared, candidates, threshold)
-    number, twins = candidates.number, candidates.twins
-    places = np.flatnonzero(twins == np.arange(twins.size))
+    number, same_text = candidates.number, candidates.same_text
+    places = np.flatnonzero(same_text == np.arange(same_text.size))
     while places.size:  # once, but for texts whose first copy is no more
-        twins, places = _next_twins(twins, texts.check(places))
-    places = np.flatnonzero(twins != np.arange(twins.size))
+        same_text, places = _next_copies(same_text, texts.check(places))
+    places = np.flatnonzero(same_text != np.arange(same_text.size))
     if places.size:
-        others = places[~_are_copies(reading, number[places], number[twins[places]], len(prepared))]
+        others = places[~_are_copies(reading, number[places], number[same_text[places]], len(prepared))]
         texts.check(others)
-        twins = twins.copy()
-        twins[others] = others
-    return texts.similarity[twins], texts.names
+        same_text = same_text.copy()
+        same_text[others] = others
+    return texts.similarity[same_text], texts.names
 
 
 def _are_copies(reading: Reading, numbers: I64, originals: I64, queries: int) -> NDArray[np.bool_]:
@@ -149,14 +149,14 @@ def _parts(numbers: I64) -> Iterator[slice]:
         start = stop
 
 
-def _next_twins(twins: I64, gone: I64) -> tuple[I64, I64]:
+def _next_copies(same_text: I64, gone: I64) -> tuple[I64, I64]:
     """Twins in which the next copy stands for the texts whose first is ``gone``, and the places of those copies."""
     if gone.size == 0:
-        return twins, gone
-    after = twins.copy()
+        return same_text, gone
+    after = same_text.copy()
     places = []
     for place in gone.tolist():
-        copies = np.flatnonzero(twins == place)
+        copies = np.flatnonzero(same_text == place)
         rest = copies[copies > place]
         if rest.size:
             after[rest] = rest[0]

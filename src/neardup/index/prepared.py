@@ -26,7 +26,7 @@ from neardup.stages import shingle as shingle_stage
 from neardup.stages import sketch as sketch_stage
 from neardup.stages import text as text_stage
 from neardup.stages.shingle import Hasher
-from neardup.types import I64, U32, U64, Batch, Documents, RoomSets
+from neardup.types import I64, U32, U64, Batch, Documents, PaddedSets
 
 __all__ = [
     "EMPTY",
@@ -209,9 +209,9 @@ class Sketcher:
         keys[:-1] = band_stage.keys_of(values, self.spec.bands) >> _S32
         return normal, keys, counts
 
-    def sets(self, normal: Documents) -> RoomSets:
+    def sets(self, normal: Documents) -> PaddedSets:
         """Shingle sets of normalised documents, to be held against each other and forgotten: their key is private."""
-        return shingle_stage.build_rooms(normal, self._private)
+        return shingle_stage.build_padded(normal, self._private)
 
     def text(self, blob: bytes) -> str:
         """A stored document as text; the items of a set with spaces between them."""
