@@ -48,7 +48,7 @@ def compare_all(path: Path, spec: Any, threads: int) -> int:
     from neardup.inputs.reader import open_inputs
     from neardup.session import Run
 
-    with Run(open_inputs(path), spec, threads) as run:
+    with Run(open_inputs(path), spec, RunOptions(threads=threads)) as run:
         done = run.search()
         rows = np.flatnonzero(done.weight > 0)
         found = 0
