@@ -27,8 +27,8 @@ from neardup import tuning
 from neardup.engine.observe import Silent
 from neardup.engine.run import Search
 from neardup.inputs.reader import open_inputs
-from neardup.params import Spec
-from neardup.session import Run, check_threads
+from neardup.params import RunOptions, Spec, check_threads
+from neardup.session import Run
 from neardup.tasks.audit.audit import audit_search
 from neardup.tasks.audit.exact_partners import draw, find_exact_partners
 from neardup.tasks.audit.outcome import CHANCE
@@ -94,7 +94,7 @@ def sample_seeds(folder: Path, case: Case, *, seeds: int, passes: int, threads: 
     spec = case.spec()
     fewer = f"{max(1, spec.bands.bands // 4)}x{spec.bands.rows}"
     quarter = tuning.make_spec(threshold=case.threshold, shingle=case.shingle, bands=fewer, slots=spec.slots)
-    with Run(open_inputs(folder / case.file), spec, threads) as run:
+    with Run(open_inputs(folder / case.file), spec, RunOptions(threads=threads)) as run:
         search = run.search()
         true = all_true(search, threads)
         hit = hits(true, search)
@@ -105,7 +105,7 @@ def sample_seeds(folder: Path, case: Case, *, seeds: int, passes: int, threads: 
             measured = part_of(true, hit, samples[seed], population, spec)
             assert (whole.recall_low, whole.recall_high) == measured.interval()[:2], (case, seed)
             assert whole.chance == measured.chance(), (case, seed)
-    with Run(open_inputs(folder / case.file), quarter, threads) as run:
+    with Run(open_inputs(folder / case.file), quarter, RunOptions(threads=threads)) as run:
         broken = hits(true, run.search())
     covered = alarms = caught = 0
     widths, sizes = [], []
@@ -129,7 +129,7 @@ def hash_seeds(folder: Path, case: Case, *, seeds: int, threads: int) -> str:
     chances, recalls = [], []
     for seed in range(1, seeds + 1):
         spec = case.spec(seed)
-        with Run(open_inputs(folder / case.file), spec, threads) as run:
+        with Run(open_inputs(folder / case.file), spec, RunOptions(threads=threads)) as run:
             search = run.search()
             if seed == 1:
                 true = all_true(search, threads)

@@ -46,9 +46,10 @@ def search(method: str, path: Path, options: dict[str, Any]) -> int:
 def compare_all(path: Path, spec: Any, threads: int) -> int:
     """The obvious way: every document beside every other one, with the kernel that checks candidates."""
     from neardup.inputs.reader import open_inputs
+    from neardup.params import RunOptions
     from neardup.session import Run
 
-    with Run(open_inputs(path), spec, threads) as run:
+    with Run(open_inputs(path), spec, RunOptions(threads=threads)) as run:
         done = run.search()
         rows = np.flatnonzero(done.weight > 0)
         found = 0

@@ -31,28 +31,13 @@ from neardup.errors import InputChanged, InputError
 from neardup.inputs.names.ledger import Ledger
 from neardup.inputs.reader import Reader
 from neardup.inputs.stamps import Stamps
-from neardup.params import CONTAINMENT, Spec, parse_memory
+from neardup.params import CONTAINMENT, RunOptions, Spec
 from neardup.result import Result, Summary
 
-__all__ = ["Finding", "Run", "check_threads", "limit_records", "make_summary"]
+__all__ = ["Finding", "Run", "limit_records", "make_summary"]
 
 CONTAINED = pa.array(["a", "both", "b"])
 """Which of a pair is part of the other: where the first set is smaller, as large, larger."""
-
-
-def check_threads(threads: int | None) -> int:
-    """Threads to work with: as asked, or one for each processor that this process may use.
-
-    Raises:
-        InputError: not a whole number of at least 1.
-    """
-    if threads is None:
-        if hasattr(os, "sched_getaffinity"):
-            return len(os.sched_getaffinity(0))
-        return os.cpu_count() or 1
-    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
-        raise InputError(f"threads is {threads!r}. Give a whole number of at least 1.")
-    return threads
 
 
 def limit_records(
@@ -73,14 +58,9 @@ class Run:
 
     reader: Reader
     spec: Spec
-    threads: int
-    memory: int | str | None = None
-    """Limit of resident memory: bytes, or such as "2GB"; None: half of what is free."""
-    workdir: str | os.PathLike[str] | None = None
-    """Named: work there from the start, so that the run can be resumed."""
+    options: RunOptions = field(default_factory=RunOptions)
     spill_to: Path | None = None
-    """Where to go when memory gets short, if ``workdir`` is not named; None: a temporary folder."""
-    resume: bool = False
+    """Where to go when memory gets short, if no workdir is named; None: a temporary folder."""
     task: dict[str, Any] = field(default_factory=dict)
     """What else must be equal for an interrupted run to go on."""
     choice: str | None = None
@@ -93,15 +73,16 @@ class Run:
     begin: float = field(init=False, default_factory=time.perf_counter)
 
     def __enter__(self) -> Run:
-        budget = Budget.of(parse_memory(self.memory))
-        path = Path(self.workdir) if self.workdir is not None else self.spill_to
-        if self.resume and path is None:
+        workdir, resume = self.options.workdir, self.options.resume
+        budget = Budget.of(self.options.memory_limit)
+        path = Path(workdir) if workdir is not None else self.spill_to
+        if resume and path is None:
             raise InputError("resume needs the workdir of the interrupted run. Name it with --workdir (workdir=).")
-        if self.resume and not self.reader.is_lasting:
+        if resume and not self.reader.is_lasting:
             raise InputError(
                 "a run over standard input or values in memory cannot be resumed. Run it without --resume."
             )
-        if self.workdir is not None and self.spec.sketch == "permutation":
+        if workdir is not None and self.spec.sketch == "permutation":
             raise InputError(
                 "sketch permutation needs the sets of the whole collection in memory at once. Name no --workdir "
                 "(workdir=), or take another sketch."
@@ -118,7 +99,7 @@ class Run:
             **({"across": self.reader.across} if self.reader.across is not None else {}),
             **self.task,
         }
-        self.space = Space(budget, path, identity, at_once=self.workdir is not None, resume=self.resume)
+        self.space = Space(budget, path, identity, at_once=workdir is not None, resume=resume)
         self._limit_records()
         return self
 
@@ -139,9 +120,14 @@ class Run:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        lasting = self.reader.is_lasting and (self.workdir is not None or self.spill_to is not None)
+        lasting = self.reader.is_lasting and (self.options.workdir is not None or self.spill_to is not None)
         # of an input that is another now, nothing can be gone on with
         self.space.close(finished=error is None or not lasting or isinstance(error, InputChanged))
+
+    @property
+    def threads(self) -> int:
+        """Threads to work with."""
+        return self.options.workers
 
     @property
     def token(self) -> str:

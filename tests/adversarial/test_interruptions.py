@@ -140,7 +140,7 @@ def test_ctrl_c_while_reading_leaves_nothing(tmp_path: Path):
     assert os.listdir(tmp_path) == []
 
 
-MOMENTS = {"its own modules are loaded": "neardup.cli.working", "libraries": "numba.core", "the work": "advance"}
+MOMENTS = {"its own modules are loaded": "neardup.cli.run_setup", "libraries": "numba.core", "the work": "advance"}
 """What is met on the way: an import, or the first sign of progress."""
 TELLS = """
 import sys

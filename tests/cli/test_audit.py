@@ -59,7 +59,7 @@ def test_a_broken_promise_ends_with_one_and_says_why(monkeypatch: pytest.MonkeyP
     options = {"threshold": 0.5, "shingle": "char:5"}
     promise = tuning.make_spec(**options)
     cut = tuning.make_spec(**options, bands=f"{promise.bands.bands // 4}x{promise.bands.rows}", slots=promise.slots)
-    monkeypatch.setattr("neardup.cli.working.make_spec", lambda search: cut)
+    monkeypatch.setattr("neardup.tuning.make_spec", lambda search: cut)
     whole = auditing.audit_search
 
     def under(run, search, **how):

@@ -337,7 +337,7 @@ def test_work_goes_beside_the_output(dedup: Cli, monkeypatch: pytest.MonkeyPatch
     real = session.Run.search
 
     def noted(run: session.Run) -> Any:
-        places.append((str(run.spill_to), run.workdir))
+        places.append((str(run.spill_to), run.options.workdir))
         return real(run)
 
     monkeypatch.setattr(session.Run, "search", noted)

@@ -18,6 +18,7 @@ from tests.cli.conftest import PAIRS, SPEC
 
 from neardup import session
 from neardup.errors import InputError, SpoolError
+from neardup.params import RunOptions
 from neardup.types import Fault
 
 Cli = Callable[..., Result]
@@ -40,7 +41,7 @@ def test_the_last_line_of_stderr_has_counts_seconds_threads_and_spec(neardup_fin
 def test_options_reach_the_search_unchanged(neardup_find: Cli, search: Any) -> None:
     options = "-t .7 --recall .9 --shingle word:3 --normalize casefold,space --slots 100 --bands 20x5 --seed 7"
     options += " --sketch universal --threads 3 --link connected --collapse-exact --crowd 50 --text body --id key"
-    options += " --glob *.rst --encoding latin-1 --on-bad skip --input-format jsonl --block-size 10"
+    options += " --glob *.rst --encoding latin-1 --on-bad skip --input-format jsonl"
     options += " --memory 20GB --workdir work"
     assert neardup_find(*options.split()).exit_code == 0
     asked = {
@@ -59,11 +60,9 @@ def test_options_reach_the_search_unchanged(neardup_find: Cli, search: Any) -> N
         "id": "key",
         "encoding": "latin-1",
         "on_bad": "skip",
-        "block": 10,
     }
     assert {name: search.calls[0][name] for name in asked} == asked
-    run = search.runs[0]
-    assert (run.threads, run.memory, run.workdir, run.resume) == (3, 20_000_000_000, Path("work"), False)
+    assert search.runs[0].options == RunOptions(3, 20_000_000_000, Path("work"))
 
 
 def test_glob_and_input_format_reach_the_reading(neardup_find: Cli, search: Any, tmp_path: Path) -> None:
@@ -233,7 +232,7 @@ def test_work_goes_beside_the_output(
 ) -> None:
     (tmp_path / "sub").mkdir()
     assert neardup_find(*args).exit_code == 0
-    assert (search.runs[0].spill_to, search.runs[0].workdir) == (Path(place), None)
+    assert (search.runs[0].spill_to, search.runs[0].options.workdir) == (Path(place), None)
 
 
 def test_resuming_without_a_workdir_named_looks_beside_the_output(neardup_find: Cli, tmp_path: Path) -> None:

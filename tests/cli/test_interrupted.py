@@ -11,9 +11,10 @@ from pathlib import Path
 
 SWALLOWS = """
 import os, signal, sys
-from neardup.cli import main, working
+from neardup import tuning
+from neardup.cli import main
 
-plain = working.make_spec
+plain = tuning.make_spec
 
 def make_spec(options):  # as if a library were being imported here
     try:
@@ -24,7 +25,7 @@ def make_spec(options):  # as if a library were being imported here
         pass
     return plain(options)
 
-working.make_spec = make_spec
+tuning.make_spec = make_spec
 main(["find", "docs.txt", "--input-format", "lines", "-o", "out.csv"], prog_name="neardup")
 """
 

@@ -8,7 +8,8 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress, TextColumn
 
-from neardup.cli.progress import EVERY_SECONDS, Bar, Lines, Silent, observer
+from neardup.cli.progress import EVERY_SECONDS, Bar, Lines, observer
+from neardup.engine.observe import Silent
 
 
 class Clock:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-import neardup
 from neardup.cli import main, options
 from neardup.inputs.columns import ID_NAMES, TEXT_NAMES
-from neardup.inputs.reader import INPUT_FORMATS
 from neardup.inputs.walk import DEFAULT_GLOBS
 from neardup.outputs.write import OUTPUT_FORMATS
 
@@ -41,7 +38,6 @@ Run = Callable[..., Result]
         (["--link", "chain"], "'chain' is not one of"),
         (["--crowd", "1"], "crowd is 1. Give a whole number of 2 or more."),
         (["--threads", "0"], "threads is 0. Give a whole number of 1 or more."),
-        (["--block-size", "x"], "block-size is x."),
         (["--encoding", "utf-88"], "encoding is 'utf-88'"),
         (["--on-bad", "ignore"], "'ignore' is not one of"),
         (["--format", "xml"], "'xml' is not one of"),
@@ -147,24 +143,9 @@ def test_version() -> None:
 
 
 def test_the_choices_of_the_options_are_those_of_the_library() -> None:
-    assert options.INPUT_FORMATS == INPUT_FORMATS
     assert set(options.PAIR_FORMATS) == {"table", *OUTPUT_FORMATS}
     find = main.get_command(None, "find")  # type: ignore[arg-type]
     help_of = {option.name: option.help for option in find.params[1:]}
     assert ", ".join(TEXT_NAMES) in help_of["text"]
     assert ", ".join(ID_NAMES) in help_of["id"]
     assert f"{', '.join(DEFAULT_GLOBS[:-1])} and {DEFAULT_GLOBS[-1]}" in help_of["glob"]
-
-
-@pytest.mark.parametrize(
-    ("name", "here"),
-    [
-        ("find", {"output", "clusters", "format", "audit", "dry_run", "plot"}),
-        ("dedup", {"removed", "dry_run"}),
-    ],
-)
-def test_every_parameter_of_the_library_has_its_option(name: str, here: set[str]) -> None:
-    command = main.get_command(None, name)  # type: ignore[arg-type]
-    names = {option.name.replace("block_size", "block") for option in command.params}
-    of_all = {"json", "quiet", "verbose"}
-    assert names - here - of_all == set(signature(getattr(neardup, name)).parameters) - {"observer"}

@@ -15,6 +15,7 @@ import neardup
 from neardup.engine.observe import Silent
 from neardup.engine.space import Budget, Space
 from neardup.inputs.reader import open_inputs
+from neardup.params import RunOptions
 from neardup.session import Run
 from neardup.spool import Workdir
 from neardup.tuning import make_spec
@@ -162,7 +163,8 @@ def test_what_goes_wrong_leaves_no_folder_that_nothing_could_go_on_from(
     source = tmp_path / "baskets.txt"
     source.write_text("\n".join(texts(baskets(400))), encoding="utf-8")
     allow(WORK, monkeypatch)
-    run = Run(open_inputs(source, input_format="lines", item=True), make_spec(**OPTIONS), 1, spill_to=tmp_path / "work")
+    reader, place = open_inputs(source, input_format="lines", item=True), tmp_path / "work"
+    run = Run(reader, make_spec(**OPTIONS), RunOptions(threads=1), spill_to=place)
 
     def stopped(*args: Any, **options: Any) -> None:
         assert (tmp_path / "work").exists()
@@ -190,11 +192,11 @@ def test_a_run_killed_while_only_its_pairs_were_in_files_begins_anew(
     with monkeypatch.context() as patched:
         patched.setattr("neardup.engine.space.CHECKPOINT_SECONDS", 0.0)
         patched.setattr(Workdir, "remove", Workdir.close)
-        with Run(reader, spec, 2, spill_to=tmp_path / "work") as run:
+        with Run(reader, spec, RunOptions(threads=2), spill_to=tmp_path / "work") as run:
             run.find("star").result()
     assert list((tmp_path / "work").glob("*.keys.spool"))
     allow(later, monkeypatch)
-    with Run(reader, spec, 2, workdir=tmp_path / "work", resume=True) as run:
+    with Run(reader, spec, RunOptions(threads=2, workdir=tmp_path / "work", resume=True)) as run:
         assert run.space.is_lasting
         assert told(run.find("star").result()) == expected
     assert not (tmp_path / "work").exists()
@@ -216,14 +218,14 @@ def test_the_memory_of_a_search_does_not_grow_with_its_pairs(monkeypatch: pytest
     """1,200 baskets have 400,000 candidates and 150,000 pairs, which would be held in several arrays each."""
     documents = texts(baskets(1200))
     reader = open_inputs(documents[:10], item=True)
-    with Run(reader, make_spec(**OPTIONS), 1) as run:  # kernels are loaded
+    with Run(reader, make_spec(**OPTIONS), RunOptions(threads=1)) as run:  # kernels are loaded
         for _ in run.find("star").pairs():
             pass
     work = 8_000_000
     allow(work, monkeypatch)
     tracemalloc.start()
     try:
-        with Run(open_inputs(documents, item=True), make_spec(**OPTIONS), 1) as run:
+        with Run(open_inputs(documents, item=True), make_spec(**OPTIONS), RunOptions(threads=1)) as run:
             pairs = sum(batch.num_rows for batch in run.find("star").pairs())
         peak = tracemalloc.get_traced_memory()[1]
     finally:

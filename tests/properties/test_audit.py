@@ -16,6 +16,7 @@ from tests.properties.strategies import SHINGLES, THRESHOLDS, collections
 from neardup import tuning
 from neardup.engine.observe import Silent
 from neardup.inputs.reader import open_inputs
+from neardup.params import RunOptions
 from neardup.session import Run
 from neardup.stages import partners
 from neardup.tasks.audit import exact_partners
@@ -27,7 +28,7 @@ ORDERS = settings(max_examples=15)
 
 def truth_of(documents, spec, *, drawn: int, seed: int, threads: int = 1, block: int | None = None):
     """The true pairs of a sample as {(row, row): similarity}, and the rows of the sample."""
-    with Run(open_inputs(documents, block=block), spec, threads) as run:
+    with Run(open_inputs(documents, block=block), spec, RunOptions(threads=threads)) as run:
         search = run.search()
         rows = exact_partners.draw(search.collection, search.weight, documents=drawn, seed=seed)
         found = exact_partners.find_exact_partners(
@@ -75,7 +76,7 @@ def test_samples_of_one_seed_lie_inside_each_other(lengths, seed):
     spec = tuning.make_spec(shingle="char:2")
     documents = ["ab" * n + chr(0x3041 + n) for n in lengths]
     samples = []
-    with Run(open_inputs(documents), spec, 1) as run:
+    with Run(open_inputs(documents), spec, RunOptions(threads=1)) as run:
         search = run.search()
         for drawn in range(1, len(documents) + 1):
             rows = exact_partners.draw(search.collection, search.weight, documents=drawn, seed=seed)

@@ -16,6 +16,7 @@ from tests.oracles import shared
 from neardup import tuning
 from neardup.engine.observe import Silent
 from neardup.inputs.reader import open_inputs
+from neardup.params import RunOptions
 from neardup.session import Run
 from neardup.tasks.audit.audit import audit_search
 from neardup.tasks.audit.exact_partners import draw, find_exact_partners
@@ -37,7 +38,7 @@ class Searched:
 
     def __init__(self, path: Path, bands: str, *, audits: int) -> None:
         self.spec = tuning.make_spec(**OPTIONS, bands=bands, slots=64)
-        with Run(open_inputs(path), self.spec, 2) as run:
+        with Run(open_inputs(path), self.spec, RunOptions(threads=2)) as run:
             search = run.search()
             everything = np.flatnonzero(search.weight)
             self.population = everything.size

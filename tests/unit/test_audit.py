@@ -9,6 +9,7 @@ import pytest
 
 from neardup import InputError, tuning
 from neardup.inputs.reader import open_inputs
+from neardup.params import RunOptions
 from neardup.session import Run
 from neardup.tasks.audit.audit import audit_search
 from neardup.tasks.audit.outcome import judge, shown
@@ -23,7 +24,7 @@ FAMILY = [f"{BASE} {word}" for word in ("one", "two", "three", "four", "five", "
 def audited(inputs, *, change=None, documents=1000, **options):
     """An audit of a search whose pairs ``change`` has been at."""
     spec = tuning.make_spec(**options)
-    with Run(open_inputs(inputs), spec, 1) as run:
+    with Run(open_inputs(inputs), spec, RunOptions(threads=1)) as run:
         search = run.search()
         if change is not None:
             change(search)

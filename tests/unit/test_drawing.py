@@ -25,6 +25,7 @@ from neardup.engine.run import Search
 from neardup.engine.space import Budget
 from neardup.errors import InputError, OutputError
 from neardup.inputs.reader import open_inputs
+from neardup.params import RunOptions
 from neardup.session import Run
 from neardup.tasks.audit.audit import audit_search
 from neardup.tasks.figures import bands as band_data
@@ -51,7 +52,7 @@ def texts(number: int = 120) -> list[str]:
 
 @contextmanager
 def searched(documents: list[str], spec: Any = SPEC, **options: Any) -> Iterator[tuple[Run, Search]]:
-    with Run(open_inputs(documents), spec, 1, **options) as run:
+    with Run(open_inputs(documents), spec, RunOptions(threads=1, **options)) as run:
         yield run, run.search()
 
 
@@ -139,12 +140,12 @@ def test_wrong_names_and_formats_are_told(tmp_path: Path) -> None:
 
 def test_other_commands_draw_their_own_sheet(tmp_path: Path) -> None:
     sheets.plot_spec(SPEC, tmp_path / "plan.png")
-    with Run(open_inputs(texts()), SPEC, 1) as run:
+    with Run(open_inputs(texts()), SPEC, RunOptions(threads=1)) as run:
         finding = run.find("star")
         number = sum(len(batch) for batch in finding.pairs())
         sheets.plot_finding(finding, run, tmp_path / "find.svg")
         assert finding.summary().pairs == number
-    with Run(open_inputs(texts()), SPEC, 1) as run:
+    with Run(open_inputs(texts()), SPEC, RunOptions(threads=1)) as run:
         sheets.plot_audit(audit_search(run, run.search()), run, tmp_path / "audit.pdf")
     assert {path.name for path in tmp_path.iterdir()} == {"plan.png", "find.svg", "audit.pdf"}
 

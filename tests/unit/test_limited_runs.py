@@ -22,6 +22,7 @@ from neardup.errors import InputError
 from neardup.index.stream.lines import LineReader, chunks
 from neardup.inputs.reader import open_inputs
 from neardup.inputs.source import BATCH_BYTES, ReadOptions, RecordLimit
+from neardup.params import RunOptions
 from neardup.session import Run
 from neardup.tuning import make_spec
 from neardup.types import Alone, NeedsRoom
@@ -222,7 +223,7 @@ def test_a_resumed_run_passes_over_what_it_began_to_pass_over(tmp_path: Path, on
 
     def run(memory: str, *, resume: bool) -> Run:
         reader = open_inputs(path, on_bad=on_bad)
-        return Run(reader, spec, 1, memory, workdir=tmp_path / "work", resume=resume)
+        return Run(reader, spec, RunOptions(1, memory, tmp_path / "work", resume))
 
     first = run("600MB", resume=False)
     first.__enter__()

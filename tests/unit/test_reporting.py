@@ -27,6 +27,7 @@ from neardup.engine.space import LEAST_WORK, PROGRAM, resident_memory
 from neardup.errors import FormatError, InputError, OutputError
 from neardup.inputs.reader import open_inputs
 from neardup.outputs.write import write_table
+from neardup.params import RunOptions
 from neardup.session import Run
 from neardup.tasks.report import marking, pages
 from neardup.tasks.report.clusters import FAR, NEAR, RANDOM
@@ -69,7 +70,7 @@ family = st.lists(st.text("abcd ", min_size=0, max_size=12), min_size=2, max_siz
 def test_the_curve_says_what_a_search_at_each_threshold_finds(texts: list[str], link: str, data: st.DataObject) -> None:
     texts += [data.draw(st.sampled_from(texts)) for _ in range(3)]
     spec = tuning.make_spec(shingle="char:2", threshold=0.25, exact=True)
-    with Run(open_inputs(texts), spec, 1) as run:
+    with Run(open_inputs(texts), spec, RunOptions(threads=1)) as run:
         ground = from_search(run, run.search(), link)
         thresholds = steps(0.25, 0)
         pairs, linked = count_pairs(ground, None, thresholds).pairs, link_at(ground, thresholds)

@@ -2,7 +2,7 @@
 
 Here: finding the commands and turning every way to end into an exit code: 0 done, 1 failed, 2 usage, 130
 stopped by Ctrl-C. One command a file; shared options are in ``options``, the run behind a
-command in ``working``, what is drawn in ``progress`` and ``summary``. This module and ``options`` import click,
+command in ``run_setup``, what is drawn in ``progress`` and ``summary``. This module and ``options`` import click,
 errors and params only, so ``neardup --help`` is instant.
 """
 

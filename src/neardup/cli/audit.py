@@ -7,38 +7,23 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from neardup.cli import WRITTEN, options
-from neardup.cli.options import Checked
-from neardup.cli.voice import print_json, say
+from neardup.cli import WRITTEN, options, run_setup
+from neardup.cli.checks import check_search
+from neardup.cli.forms import Voice, with_forms
 from neardup.errors import InputError
 from neardup.params import DEFAULT_AUDIT, DEFAULT_SEED
 
 if TYPE_CHECKING:
-    from neardup.tasks.audit.outcome import Audit
+    from neardup.params import InputOptions, RunOptions, SearchOptions
 
 __all__ = ["command"]
 
 BROKEN = 1
 """Exit code where the promise is broken."""
-
-
-def _documents(value: Any) -> int:
-    return _number(value, "documents", least=1)
-
-
-def _sample_seed(value: Any) -> int:
-    return _number(value, "sample-seed", least=0)
-
-
-def _number(value: Any, name: str, *, least: int) -> int:
-    text = str(value).strip()
-    if not text.isdecimal() or not least <= int(text) < 2**63:
-        raise InputError(f"{name} is {value}. Give a whole number of {least} or more.")
-    return int(text)
 
 
 @click.command(
@@ -50,20 +35,18 @@ def _number(value: Any, name: str, *, least: int) -> int:
 )
 @options.inputs
 @options.threshold
-@click.option(
+@options.defaulted(
     "--documents",
-    type=Checked("number", _documents),
+    type=options.whole("documents", 1),
     metavar="N",
     default=DEFAULT_AUDIT,
-    show_default=True,
     help="Documents to draw: all near-duplicates of each are found exactly. More make the interval narrower.",
 )
-@click.option(
+@options.defaulted(
     "--sample-seed",
-    type=Checked("number", _sample_seed),
+    type=options.whole("sample-seed", 0),
     metavar="N",
     default=DEFAULT_SEED,
-    show_default=True,
     help="Which documents are drawn.",
 )
 @click.option("--json", is_flag=True, help="Print the audit as one JSON object.")
@@ -82,6 +65,7 @@ def _number(value: Any, name: str, *, least: int) -> int:
 @options.reading
 @options.working
 @options.voices
+@with_forms
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -90,12 +74,12 @@ def command(
     inputs: tuple[Path, ...],
     documents: int,
     sample_seed: int,
-    json: bool,
     misses: str | None,
     plot: str | None,
-    quiet: bool,
-    verbose: bool,
-    **search: Any,
+    search: SearchOptions,
+    reading: InputOptions,
+    run: RunOptions,
+    voice: Voice,
 ) -> None:
     """Measure the recall and the precision of a search on its own collection.
 
@@ -107,85 +91,44 @@ def command(
 
     Exit codes: 0 the promise is kept, 1 it is broken or the run failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
+    from neardup import tuning
     from neardup.cli.audit_text import audit_lines
-    from neardup.cli.checks import check_banding, check_exact, check_voices, stdout_errors
-
-    check_voices(quiet=quiet, verbose=verbose)
-    check_banding(search["slots"], search["bands"])
-    check_exact(search)
-    files = _targets(inputs, misses, plot, search["glob"])
-    sample = {"documents": documents, "sample_seed": sample_seed}
-    audit = _run(ctx, inputs, search, misses, plot, **sample, quiet=quiet)
-    with stdout_errors():
-        if json:
-            print_json(audit.as_dict())
-        else:
-            say(*audit_lines(audit, files=files, is_alone=True), err=False)
-    if audit.is_broken:
-        ctx.exit(BROKEN)
-
-
-def _targets(inputs: tuple[Path, ...], misses: str | None, plot: str | None, glob: str | None) -> list[str]:
-    """The files to be written, refused at once where that could not be done."""
-    from neardup.cli.targets import check_collisions, check_files
-    from neardup.cli.working import STDOUT, check_plot
-    from neardup.outputs.write import output_format
-
-    if misses == STDOUT:
-        raise click.UsageError("stdout takes the audit. Give --misses a file.")
-    files = [name for name in (misses, plot) if name is not None]
-    try:
-        if misses is not None:
-            output_format(misses, None)
-        if plot is not None:
-            check_plot(plot)
-        check_collisions(inputs, files, glob=glob)
-    except InputError as exc:
-        raise click.UsageError(str(exc)) from exc
-    check_files(files)
-    return files
-
-
-def _run(
-    ctx: click.Context,
-    inputs: tuple[Path, ...],
-    search: dict[str, Any],
-    misses: str | None,
-    plot: str | None,
-    *,
-    documents: int,
-    sample_seed: int,
-    quiet: bool,
-) -> Audit:
-    from neardup.cli import working
-    from neardup.cli.progress import observer
-    from neardup.inputs.reader import open_inputs
+    from neardup.cli.targets import check_targets
     from neardup.outputs.atomic import AtomicFiles
-    from neardup.outputs.write import Output, write_tables
+    from neardup.outputs.write import Output, output_format, write_tables
+
+    check_search(search)
+    if misses == run_setup.STDOUT:
+        raise click.UsageError("stdout takes the audit. Give --misses a file.")
+    if misses is not None:
+        try:
+            output_format(misses, None)
+        except InputError as exc:
+            raise click.UsageError(str(exc)) from exc
+    files = check_targets(inputs, [misses], glob=reading.glob, plot=plot)
+    spec = tuning.make_spec(search)
+    from neardup.inputs.reader import open_inputs  # these not before the checks: they load numba
     from neardup.tasks.audit.audit import audit_search
 
-    spec = working.make_spec(search)
-    files = [name for name in (misses, plot) if name is not None]
     with ExitStack() as stack:
-        with observer(quiet=quiet) as watching:
-            stoppable = working.Stoppable(watching)
-            reader = open_inputs(list(inputs), **working.reading(search, spec))
-            place = working.work_place(misses)
-            spec, choice = working.decided(ctx, reader, spec, search, place=place, observer=stoppable)
-            run = working.open_run(reader, spec, search, place=place, task={"command": "audit"}, observer=stoppable)
-            run.choice = choice
-            stack.enter_context(working.kept(ctx, run, files))
-            audit = working.in_background(
+        with run_setup.stoppable(quiet=voice.quiet) as observer:
+            reader = open_inputs(list(inputs), reading, item=spec.shingle.kind == "item")
+            place, task = run_setup.work_place(misses), {"command": "audit"}
+            work = run_setup.open_run(ctx, reader, spec, search, run, place=place, task=task, observer=observer)
+            stack.enter_context(run_setup.entered(ctx, work, files))
+            audit = run_setup.in_background(
                 ctx,
-                lambda: audit_search(run, run.search(), documents=documents, sample_seed=sample_seed),
-                stoppable,
+                lambda: audit_search(work, work.search(), documents=documents, sample_seed=sample_seed),
+                observer,
             )
         with AtomicFiles() as together:
             if misses is not None:
-                write_tables([Output(audit.missed, misses)], spec=spec.as_dict(), files=together)
+                write_tables([Output(audit.missed, misses)], spec=work.spec.as_dict(), files=together)
             if plot is not None:
                 from neardup.tasks.figures.sheets import plot_audit
 
-                plot_audit(audit, run, plot, together)
+                plot_audit(audit, work, plot, together)
         ctx.meta[WRITTEN] = files
-    return audit
+    voice.answer(audit.as_dict(), audit_lines(audit, files=files, is_alone=True))
+    if audit.is_broken:
+        ctx.exit(BROKEN)

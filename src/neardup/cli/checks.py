@@ -6,17 +6,15 @@ What stands in the way of output files is found in ``targets``.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import click
 
-from neardup.cli import options
-from neardup.params import CONTAINMENT, DEFAULT_SKETCH, Bands
+from neardup.params import AUTO, CONTAINMENT, DEFAULT_SKETCH, Bands, SearchOptions
 
-__all__ = ["check_banding", "check_exact", "check_measure", "check_voices", "stdout_errors", "stdout_format"]
+__all__ = ["check_banding", "check_search", "check_voices", "stdout_errors", "stdout_format"]
 
 
 def check_voices(*, quiet: bool, verbose: bool) -> None:
@@ -25,40 +23,45 @@ def check_voices(*, quiet: bool, verbose: bool) -> None:
         raise click.UsageError("--quiet and --verbose exclude each other. Give one of them.")
 
 
-def check_banding(slots: int | None, bands: Bands | None) -> None:
-    """Raise UsageError when the bands need more slots than there are to be."""
-    if slots is not None and bands is not None and bands.slots > slots:
-        raise click.UsageError(
-            f"--bands {bands} needs {bands.slots} slots and --slots is {slots}. Leave --slots out, or raise it."
-        )
-
-
-def check_exact(search: dict[str, Any], against: tuple[Path, ...] = ()) -> None:
-    """Raise UsageError when options of banding are given for the exact join, which has none."""
-    asked, how = "--against" if against else "--exact", "the exact join"
-    is_containment = search.get("measure") == CONTAINMENT
-    if is_containment:
-        asked, how = "--measure containment", "a join of its own"
-    if search["exact"] == options.EXACT_YES or against or is_containment:
-        for name in ("slots", "bands"):
-            if search[name] is not None:
-                raise click.UsageError(f"{asked} takes {how}, which has no {name}. Leave --{name} out.")
-        if search["sketch"] != DEFAULT_SKETCH:
-            raise click.UsageError(f"{asked} takes {how}, which has no sketch. Leave --sketch out.")
-    if against and search["collapse_exact"]:
+def check_search(
+    search: SearchOptions, *, against: Sequence[Path] = (), audit: int | None = None, dry_run: bool = False
+) -> None:
+    """Raise UsageError for options of a search that exclude each other."""
+    check_banding(search.slots, search.bands)
+    is_containment = search.measure == CONTAINMENT
+    if search.exact is True or against or is_containment:
+        _check_no_signatures(search, against)
+    if against and search.collapse_exact:
         raise click.UsageError("--collapse-exact is for one collection, --against compares two. Give one of them.")
-
-
-def check_measure(search: dict[str, Any], *, audit: int | None = None, dry_run: bool = False) -> None:
-    """Raise UsageError for what is of Jaccard similarity only, where containment is asked for."""
-    if search["measure"] != CONTAINMENT:
+    if not is_containment:
         return
-    if search["exact"] == options.EXACT_AUTO:
+    if search.exact == AUTO:
         raise click.UsageError("--measure containment is always exact: nothing is to be decided. Leave --exact out.")
     if audit is not None:
         raise click.UsageError("--measure containment misses no pair: there is nothing to measure. Leave --audit out.")
     if dry_run:
         raise click.UsageError("--dry-run plans for Jaccard similarity only. Leave --measure containment out.")
+
+
+def check_banding(slots: int | None, bands: str | Bands | None) -> None:
+    """Raise UsageError when the bands need more slots than there are to be."""
+    if slots is not None and bands is not None and Bands.parse(bands).slots > slots:
+        raise click.UsageError(
+            f"--bands {bands} needs {Bands.parse(bands).slots} slots and --slots is {slots}. Leave --slots out, or "
+            "raise it."
+        )
+
+
+def _check_no_signatures(search: SearchOptions, against: Sequence[Path]) -> None:
+    """Raise UsageError when options of banding are given for a join, which has none."""
+    asked, how = "--against" if against else "--exact", "the exact join"
+    if search.measure == CONTAINMENT:
+        asked, how = "--measure containment", "a join of its own"
+    for name in ("slots", "bands"):
+        if getattr(search, name) is not None:
+            raise click.UsageError(f"{asked} takes {how}, which has no {name}. Leave --{name} out.")
+    if search.sketch != DEFAULT_SKETCH:
+        raise click.UsageError(f"{asked} takes {how}, which has no sketch. Leave --sketch out.")
 
 
 def stdout_format(format: str | None) -> str:

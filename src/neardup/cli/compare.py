@@ -6,18 +6,21 @@ Here: the options, where the two documents come from, and where the comparison g
 
 from __future__ import annotations
 
-import json as jsonlib
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
-from neardup.cli import WRITTEN, options, working
-from neardup.cli.voice import print_json, say
+from neardup.cli import WRITTEN, options
+from neardup.cli.checks import check_search, stdout_errors
+from neardup.cli.forms import Voice, with_forms
+from neardup.cli.run_setup import STDOUT
+from neardup.cli.voice import print_json, say, table_json
 from neardup.errors import InputError
+from neardup.params import InputOptions, SearchOptions
 
 if TYPE_CHECKING:
     from neardup.params import Spec
@@ -26,9 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command"]
 
-STDIN = "-"
-_SPEC = ("shingle", "normalize", "threshold", "recall", "sketch", "slots", "bands", "seed")
-_READING = tuple(name for name in working.READING if name != "on_bad")
+STDIN = STDOUT
 
 
 @click.command(
@@ -68,6 +69,7 @@ _READING = tuple(name for name in working.READING if name != "on_bad")
 )
 @click.option("--full", is_flag=True, help="Show all of both texts.  [default: 4,000 characters of each, at most]")
 @options.voices
+@with_forms
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -76,12 +78,11 @@ def command(
     a: str,
     b: str,
     collection: tuple[Path, ...],
-    json: bool,
     html: Path | None,
     full: bool,
-    quiet: bool,
-    verbose: bool,
-    **choices: Any,
+    search: SearchOptions,
+    reading: InputOptions,
+    voice: Voice,
 ) -> None:
     """Hold two documents against each other: how alike they are, and what they share.
 
@@ -95,57 +96,58 @@ def command(
 
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
-    from neardup.cli.checks import check_banding, check_voices, stdout_errors
-
-    check_voices(quiet=quiet, verbose=verbose)
-    check_banding(choices["slots"], choices["bands"])
-    if json and full:
+    check_search(search)
+    if voice.json and full:
         raise click.UsageError("--json prints no texts. Leave --full out.")
     if html is not None:
-        _check_page(html, collection or (Path(a), Path(b)), choices["glob"])
+        _check_page(html, collection or (Path(a), Path(b)), reading)
     begin = time.perf_counter()
-    spec, documents = _fetch(ctx, (a, b), collection, choices)
+    spec, documents = _fetch(ctx, (a, b), collection, search, reading)
     found = _compare(documents, spec)
     names = documents[0].name, documents[1].name
     if html is not None:
         _write_page(html, found, names)
         ctx.meta[WRITTEN] = [str(html)]
     with stdout_errors():
-        if json:
-            print_json(_as_json({"a": names[0], "b": names[1], **found.as_dict()}))
+        if voice.json:
+            print_json(table_json({"a": names[0], "b": names[1], **found.as_dict()}))
         else:
             from neardup.cli.compare_text import facts, print_texts
 
             say(*facts(found, names), err=False)
             print_texts(found, names, is_full=full)
-    if not quiet:
-        _tell(found, html, seconds=time.perf_counter() - begin, verbose=verbose)
+    if not voice.quiet:
+        _tell(found, html, seconds=time.perf_counter() - begin, verbose=voice.verbose)
 
 
 def _fetch(
-    ctx: click.Context, names: tuple[str, str], collection: Sequence[Path], choices: dict[str, Any]
+    ctx: click.Context,
+    names: tuple[str, str],
+    collection: Sequence[Path],
+    search: SearchOptions,
+    reading: InputOptions,
 ) -> tuple[Spec, list[Document]]:
     """The spec and the two documents."""
     indexes = [path for path in collection if _is_index(path)]
     if indexes:
         if len(collection) > 1:
             raise click.UsageError(f"{indexes[0]} is an index, which can be the only --in. Give it alone.")
-        return _from_index(ctx, indexes[0], names, choices)
+        return _from_index(ctx, indexes[0], names, search)
     from neardup import tuning
     from neardup.tasks.compare.documents import pick_documents
 
-    spec = tuning.make_spec(**{name: choices[name] for name in _SPEC})
-    how = {**{name: choices[name] for name in _READING}, "item": spec.shingle.kind == "item"}
+    spec = tuning.make_spec(search)
+    item = spec.shingle.kind == "item"
     if collection:
-        return spec, pick_documents(collection, names, **how)
+        return spec, pick_documents(collection, names, reading, item=item)
     if names == (STDIN, STDIN):
         raise click.UsageError("A and B are both -, and stdin is one document. Give a file for the other.")
-    if choices["glob"] is not None:
+    if reading.glob is not None:
         raise click.UsageError("--glob is for the folders of a collection. Leave it out, or give --in.")
-    return spec, [_read(name, how) for name in names]
+    return spec, [_read(name, reading, item=item) for name in names]
 
 
-def _read(name: str, how: dict[str, Any]) -> Document:
+def _read(name: str, reading: InputOptions, *, item: bool) -> Document:
     """A file; what looks like an id is told how to be one."""
     from neardup.tasks.compare.documents import read_document
 
@@ -153,7 +155,7 @@ def _read(name: str, how: dict[str, Any]) -> Document:
         raise InputError(
             f"there is no file {name!r}. Check the path; if it is an id, name its collection with --in INPUT."
         )
-    return read_document(name, **how)
+    return read_document(name, reading, item=item)
 
 
 def _is_index(path: Path) -> bool:
@@ -170,7 +172,7 @@ def _is_index(path: Path) -> bool:
 
 
 def _from_index(
-    ctx: click.Context, path: Path, names: tuple[str, str], choices: dict[str, Any]
+    ctx: click.Context, path: Path, names: tuple[str, str], search: SearchOptions
 ) -> tuple[Spec, list[Document]]:
     """The spec of an index and two of its documents."""
     from itertools import islice
@@ -178,16 +180,17 @@ def _from_index(
     from neardup.index import Index
     from neardup.tasks.compare.documents import Document, no_document
 
-    for name in _READING:
+    for name in InputOptions.names():
         if _is_given(ctx, name):
-            raise click.UsageError(f"{path} is an index, which is not read by --{_dashed(name)}. Leave it out.")
+            option = name.replace("_", "-")
+            raise click.UsageError(f"{path} is an index, which is not read by --{option}. Leave it out.")
     with Index.open(path, read_only=True) as held:
         spec = held.spec
-        for name in _SPEC:
-            made = getattr(spec, name)
-            if _is_given(ctx, name) and choices[name] != made:
+        for name in filter(lambda name: _is_given(ctx, name), SearchOptions.names()):
+            given, made = getattr(search, name), getattr(spec, name)
+            if given != made:
                 raise click.UsageError(
-                    f"--{name} is {choices[name]}, and {path} was made with {made}. Leave it out: an index brings its"
+                    f"--{name} is {given}, and {path} was made with {made}. Leave it out: an index brings its"
                     " own settings."
                 )
         stored = held.get_many(list(names))
@@ -203,10 +206,6 @@ def _is_given(ctx: click.Context, name: str) -> bool:
     return ctx.get_parameter_source(name) not in (ParameterSource.DEFAULT, None)
 
 
-def _dashed(name: str) -> str:
-    return name.replace("_", "-")
-
-
 def _compare(documents: Sequence[Document], spec: Spec) -> Comparison:
     """Compare two texts; or as sets, when one of them is one already."""
     from neardup.tasks.compare.build import compare_sets, compare_texts
@@ -218,19 +217,13 @@ def _compare(documents: Sequence[Document], spec: Spec) -> Comparison:
     return compare_sets(sets[0], sets[1], spec)
 
 
-def _as_json(answer: dict[str, Any]) -> str:
-    """One line a field: a number a line would make the passages endless."""
-    lines = (f"  {jsonlib.dumps(name)}: {jsonlib.dumps(value, ensure_ascii=False)}" for name, value in answer.items())
-    return "{\n" + ",\n".join(lines) + "\n}"
-
-
-def _check_page(html: Path, inputs: Sequence[Path], glob: str | None) -> None:
+def _check_page(html: Path, inputs: Sequence[Path], reading: InputOptions) -> None:
     """Raise before any work what would keep the page from being written."""
     from neardup.cli.targets import check_collisions
     from neardup.pages.site.write import check_file
 
     try:
-        check_collisions(inputs, [str(html)], glob=glob)
+        check_collisions(inputs, [str(html)], glob=reading.glob)
     except InputError as exc:
         raise click.UsageError(str(exc)) from exc
     check_file(html)
@@ -245,8 +238,7 @@ def _write_page(html: Path, found: Comparison, names: tuple[str, str]) -> None:
 
 def _tell(found: Comparison, html: Path | None, *, seconds: float, verbose: bool) -> None:
     """The closing lines, on stderr."""
-    from neardup.cli.index.shared import whole_spec
-    from neardup.cli.summary import counted, duration, labelled, similarity_text
+    from neardup.cli.summary import counted, duration, labelled, similarity_text, whole_spec
 
     rows = [("written", str(html))] if html is not None else []
     say(*labelled([*rows, *whole_spec(found.spec.as_dict(), verbose=verbose)]))

@@ -8,46 +8,28 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from neardup import params
-from neardup.cli import WRITTEN, options, silence_stdout
-from neardup.cli.checks import check_banding, check_exact, check_voices, stdout_errors
-from neardup.cli.voice import print_json, say
-from neardup.cli.working import STDOUT
+from neardup.cli import WRITTEN, options, run_setup, silence_stdout
+from neardup.cli.checks import check_search
+from neardup.cli.forms import Voice, with_forms
+from neardup.cli.run_setup import STDOUT
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
+    from neardup.cli.targets import Target
     from neardup.inputs.reader import Reader
     from neardup.outputs.atomic import AtomicFiles
-    from neardup.params import Spec
+    from neardup.params import InputOptions, RunOptions, SearchOptions
     from neardup.tasks.dedup.run import Cleaning
 
 __all__ = ["command"]
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What is written where; checked before the search begins."""
-
-    output: str | None
-    """A folder, a file, ``-`` for stdout, or None under --dry-run."""
-    removed: str | None
-    """A file, ``-`` for stdout, or None."""
-    removed_format: str | None
-    annotate: bool
-    dry_run: bool
-    alarm: float
-
-    @property
-    def files(self) -> list[str]:
-        """The table of removals, if it goes to a file."""
-        return [self.removed] if self.removed not in (None, STDOUT) else []
 
 
 def _alarm(value: Any) -> float:
@@ -73,12 +55,11 @@ def _alarm(value: Any) -> float:
     " - for one stream on stdout.  [default: none, and required unless --dry-run is given]",
 )
 @options.threshold
-@click.option(
+@options.defaulted(
     "--keep",
     type=options.Checked("rule", params.Keep.parse),
     metavar="RULE",
     default=params.DEFAULT_KEEP,
-    show_default=True,
     help="Which of a group of near-duplicates stays: first, last, longest, shortest, or the one of the largest or"
     " smallest value: max:COLUMN, min:COLUMN. Ties go to the first.",
 )
@@ -114,12 +95,11 @@ def _alarm(value: Any) -> float:
     help="Do everything but write the copies: the summary, and the file of --removed, say what would go. The plan of"
     " the run, as neardup plan makes it, comes before the summary.",
 )
-@click.option(
+@options.defaulted(
     "--alarm",
     type=options.Checked("share", _alarm),
     metavar="SHARE",
     default=params.DEFAULT_ALARM,
-    show_default=True,
     help="The summary sounds an alarm for each source that loses more than this share of its documents.",
 )
 @options.json_summary
@@ -133,6 +113,7 @@ def _alarm(value: Any) -> float:
 @options.signatures
 @options.working
 @options.voices
+@with_forms
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -140,14 +121,17 @@ def command(
     *,
     inputs: tuple[Path, ...],
     output: str | None,
+    keep: params.Keep,
+    prefer: tuple[str, ...],
+    protect: tuple[Path, ...],
     removed: str | None,
     annotate: bool,
     dry_run: bool,
     alarm: float,
-    json: bool,
-    quiet: bool,
-    verbose: bool,
-    **search: Any,
+    search: SearchOptions,
+    reading: InputOptions,
+    run: RunOptions,
+    voice: Voice,
 ) -> None:
     """Copy a collection without its near-duplicates, and say why each document went.
 
@@ -165,113 +149,95 @@ def command(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C; a run that fails or is stopped leaves
     no half-written output.
     """
-    check_voices(quiet=quiet, verbose=verbose)
-    check_banding(search["slots"], search["bands"])
-    check_exact(search)
-    plan = _plan(
-        (*inputs, *search["protect"]),
-        Plan(output, removed, None, annotate, dry_run, alarm),
-        json=json,
-        glob=search["glob"],
-    )
-    _run(ctx, inputs, search, plan, json=json, quiet=quiet, verbose=verbose)
+    from neardup import tuning
+    from neardup.cli.plan_text import plan_lines
+    from neardup.cli.summary import ALARM, clean_closing_line, clean_lines, with_writing
+    from neardup.outputs.atomic import AtomicFiles
+
+    check_search(search)
+    if output is None and not dry_run:
+        raise click.UsageError("there is no place for the clean copies. Give -o, or --dry-run to write none.")
+    copies = None if dry_run else output
+    table = _targets((*inputs, *protect), copies, removed, json=voice.json, glob=reading.glob)
+    spec = tuning.make_spec(search)
+    from neardup.tasks.dedup.policy import Policy, check_policy, open_protected  # not before the checks: loads numba
+    from neardup.tasks.dedup.run import clean
+
+    item = spec.shingle.kind == "item"
+    reader, protected = open_protected(list(inputs), list(protect), reading, item=item)
+    if copies is not None:
+        _check_copies(reader, copies, removed)
+    policy = Policy(keep, prefer, protected)
+    check_policy(reader, policy)
+    with ExitStack() as stack:
+        with run_setup.stoppable(quiet=voice.quiet) as observer:
+            plan = None
+            if dry_run and reader.is_lasting and not spec.exact:
+                plan = run_setup.in_background(
+                    ctx, lambda: run_setup.plan_run(reader, spec, search, run, observer), observer
+                )
+            place = run_setup.work_place(copies or removed)
+            task = {"dedup": {**policy.facts(), "output": copies, "annotate": annotate}}
+            work = run_setup.open_run(ctx, reader, spec, search, run, place=place, task=task, observer=observer)
+            stack.enter_context(run_setup.entered(ctx, work, table.files))
+            cleaning = run_setup.in_background(ctx, lambda: clean(work, policy), observer)
+            files = AtomicFiles()
+            try:
+                seconds = _write(cleaning, copies, table, files, annotate=annotate)
+            finally:
+                if files.are_named:
+                    ctx.meta[WRITTEN] = [*table.files, *([] if copies is None else [copies])]
+        told = cleaning.summary(alarm=alarm, dry_run=dry_run, annotated=annotate)
+    summary = with_writing(_as_dict(told), seconds)
+    if plan is not None:
+        summary["plan"] = plan.as_dict()
+    named = [*_copies(copies, len(told.written)), *table.files]
+    lines = clean_lines(summary, faults=work.ledger.faults, files=named, verbose=voice.verbose)
+    planned = [] if plan is None else [*plan_lines(plan), ""]
+    voice.tell(summary, [*planned, *lines], clean_closing_line(summary), alarm=ALARM)
 
 
-def _plan(inputs: tuple[Path, ...], asked: Plan, *, json: bool, glob: str | None) -> Plan:
-    """Refuse at once what could not be written after hours of work, as far as names tell.
+def _targets(
+    inputs: tuple[Path, ...], copies: str | None, removed: str | None, *, json: bool, glob: str | Sequence[str] | None
+) -> Target:
+    """Where the removals go. Refuses at once what could not be written after hours of work, as far as names tell.
 
     Raises:
         click.UsageError: two outputs meet, an output is an input, or a format is unknown.
         OutputError: the folder of the removals is missing or may not be written to.
     """
-    from neardup.cli.targets import check_collisions, check_files, mend_and_tell
+    from neardup.cli.targets import Target, check_collisions, check_files, mend_and_tell
     from neardup.outputs.write import output_format
 
-    output = None if asked.dry_run else asked.output
-    if asked.output is None and not asked.dry_run:
-        raise click.UsageError("there is no place for the clean copies. Give -o, or --dry-run to write none.")
-    if [output, asked.removed, STDOUT if json else None].count(STDOUT) > 1:
+    if [copies, removed, STDOUT if json else None].count(STDOUT) > 1:
         raise click.UsageError("stdout can take one thing only. Give files with -o and --removed.")
-    if STDOUT in map(str, inputs) and not asked.dry_run:
+    if STDOUT in map(str, inputs) and copies is not None:
         raise click.UsageError("inputs are read twice, and stdin can be read once. Save it to a file, and give that.")
     try:
-        removed_format = asked.removed and output_format(asked.removed, None)
-        if asked.removed not in (None, STDOUT):
-            check_collisions(inputs, [asked.removed], glob=glob)
-            _check_apart(asked.removed, output)
+        table = Target(removed, removed and output_format(removed, None))
+        for name in table.files:
+            check_collisions(inputs, [name], glob=glob)
+            _check_apart(name, copies)
     except InputError as exc:
         raise click.UsageError(str(exc)) from exc
-    plan = Plan(output, asked.removed, removed_format, asked.annotate, asked.dry_run, asked.alarm)
-    if output not in (None, STDOUT):
-        mend_and_tell([output, *plan.files])
-    check_files(plan.files)
-    return plan
+    if copies is not None and copies != STDOUT:
+        mend_and_tell([copies, *table.files])
+    check_files(table.files)
+    return table
 
 
-def _check_apart(removed: str, output: str | None) -> None:
+def _check_apart(removed: str, copies: str | None) -> None:
     """Raise InputError when the copies and the removals would be one file, or one lies in the place of the other."""
-    if output is None:
+    if copies is None:
         return
-    table, copies = os.path.realpath(removed), os.path.realpath(output)
-    if table == copies:
+    first, second = os.path.realpath(removed), os.path.realpath(copies)
+    if first == second:
         raise InputError(f"{removed} is named for two outputs. Give each a file of its own.")
-    if copies.startswith(os.path.join(table, "")):
-        raise InputError(f"{output} would lie in {removed}, which is a file. Give another name.")
+    if second.startswith(os.path.join(first, "")):
+        raise InputError(f"{copies} would lie in {removed}, which is a file. Give another name.")
 
 
-def _run(
-    ctx: click.Context,
-    inputs: tuple[Path, ...],
-    search: dict[str, Any],
-    plan: Plan,
-    *,
-    json: bool,
-    quiet: bool,
-    verbose: bool,
-) -> None:
-    from neardup.cli import working
-    from neardup.cli.dry import make_plan
-    from neardup.cli.plan_text import plan_lines
-    from neardup.cli.progress import observer
-    from neardup.tasks.dedup.policy import Policy, check_policy, open_protected
-    from neardup.tasks.dedup.run import clean
-
-    spec = working.make_spec(search)
-    reader, protected = open_protected(list(inputs), list(search["protect"]), **working.reading(search, spec))
-    _check_copies(reader, plan)
-    policy = Policy(search["keep"], search["prefer"], protected)
-    check_policy(reader, policy)
-    with ExitStack() as stack:
-        with observer(quiet=quiet) as watching:
-            stoppable = working.Stoppable(watching)
-            place = working.work_place(plan.output or plan.removed)
-            planned = None
-            if plan.dry_run and reader.is_lasting and not spec.exact:
-                planned = working.in_background(ctx, lambda: make_plan(reader, spec, search, stoppable), stoppable)
-            spec, choice = working.decided(ctx, reader, spec, search, place=place, observer=stoppable)
-            run = working.open_run(
-                reader,
-                spec,
-                search,
-                place=place,
-                task={"dedup": {**policy.facts(), "output": plan.output, "annotate": plan.annotate}},
-                observer=stoppable,
-            )
-            run.choice = choice
-            stack.enter_context(working.kept(ctx, run, plan.files))
-            cleaning = working.in_background(ctx, lambda: clean(run, policy), stoppable)
-            seconds = _write(ctx, cleaning, plan, spec)
-        told = cleaning.summary(alarm=plan.alarm, dry_run=plan.dry_run, annotated=plan.annotate)
-        summary = _as_dict(told)
-        if planned is not None:
-            summary["plan"] = planned.as_dict()
-        faults = run.ledger.faults
-    if planned is not None and not (quiet or json):
-        say(*plan_lines(planned, inputs=[], options=[]), "")
-    _tell(summary, faults, plan, seconds=seconds, json=json, quiet=quiet, verbose=verbose)
-
-
-def _check_copies(reader: Reader, plan: Plan) -> None:
+def _check_copies(reader: Reader, copies: str, removed: str | None) -> None:
     """Say before the search what stands in the way of the copies.
 
     Raises:
@@ -280,15 +246,13 @@ def _check_copies(reader: Reader, plan: Plan) -> None:
     """
     from neardup.tasks.dedup.run import check_output
 
-    if plan.output is None:
-        return
     if not reader.is_lasting:
         raise InputError(
             "inputs are read twice, and a pipe or a device can be read once. Save it to a file, and give that."
         )
     try:
-        check_output(reader, plan.output)
-        _check_table(reader, plan.output, plan.removed)
+        check_output(reader, copies)
+        _check_table(reader, copies, removed)
     except InputError as exc:
         raise click.UsageError(str(exc)) from exc
 
@@ -302,41 +266,28 @@ def _check_table(reader: Reader, output: str, removed: str | None) -> None:
             raise InputError(f"{removed} could be the copy of the input {part.name}. Give another name.")
 
 
-def _write(ctx: click.Context, cleaning: Cleaning, plan: Plan, spec: Spec) -> float:
-    """Write the removals and the copies, which get their names together, the removals first, so that whoever sees the
-    copies has the reasons; seconds for the removals."""
-    from neardup.outputs.atomic import AtomicFiles
-    from neardup.outputs.write import Output, write_tables
+def _write(cleaning: Cleaning, copies: str | None, table: Target, files: AtomicFiles, *, annotate: bool) -> float:
+    """Write the removals and the copies; the seconds for the removals.
 
-    start = time.perf_counter()
-    table = []
-    if plan.removed is not None:
-        table = [Output(cleaning.removals(), plan.removed, plan.removed_format)]
-    files = AtomicFiles()
-    try:
-        with files:
-            try:
-                write_tables(table, spec=spec.as_dict(), files=files)
-            except BrokenPipeError:
-                silence_stdout()  # the reader has seen enough; the copies and the summary follow
-            seconds = time.perf_counter() - start
-            if plan.output is not None:
-                _write_copies(cleaning, plan.output, files, annotate=plan.annotate)
+    They get their names together, the removals first, so that whoever sees the copies has the reasons.
+    """
+    from neardup.cli.targets import write_targets
+
+    start, spec = time.perf_counter(), cleaning.run.spec
+    with files:
+        removals = [(cleaning.removals(), table)] if table.name is not None else []
+        write_targets(removals, files, spec=spec.as_dict(), threshold=spec.threshold)
+        seconds = time.perf_counter() - start
+        try:
+            if copies is not None:
+                cleaning.write(copies, files, annotate=annotate)
             elif cleaning.policy.keep.column is not None:
                 files.check_before(cleaning.check_inputs)  # the column was read after the texts
-    finally:
-        if files.are_named:
-            ctx.meta[WRITTEN] = [*plan.files, *([] if plan.output is None else [plan.output])]
+        except BrokenPipeError:
+            if copies != STDOUT:
+                raise
+            silence_stdout()
     return seconds
-
-
-def _write_copies(cleaning: Cleaning, output: str, files: AtomicFiles, *, annotate: bool) -> None:
-    try:
-        cleaning.write(output, files, annotate=annotate)
-    except BrokenPipeError:
-        if output != STDOUT:
-            raise
-        silence_stdout()
 
 
 def _as_dict(summary: Any) -> dict[str, Any]:
@@ -345,31 +296,6 @@ def _as_dict(summary: Any) -> dict[str, Any]:
     shares = [source.share for source in summary.sources]
     plain["sources"] = [{**source, "share": share} for source, share in zip(plain["sources"], shares, strict=True)]
     return plain
-
-
-def _tell(
-    summary: dict[str, Any],
-    faults: list[Any],
-    plan: Plan,
-    *,
-    seconds: float,
-    json: bool,
-    quiet: bool,
-    verbose: bool,
-) -> None:
-    from neardup.cli.summary import ALARM, clean_closing_line, clean_lines, with_writing
-
-    summary = with_writing(summary, seconds)
-    if json:
-        with stdout_errors():
-            print_json(summary)
-    if quiet:
-        return
-    if not json:
-        files = [*_copies(plan.output, len(summary["written"])), *plan.files]
-        for line in clean_lines(summary, faults=faults, files=files, verbose=verbose):
-            say(line, fg="red" if line.startswith(ALARM) else None)
-    say(clean_closing_line(summary))
 
 
 def _copies(output: str | None, count: int) -> list[str]:

@@ -22,13 +22,12 @@ TITLE = "24 chapters of the New Testament in 11 English versions"
     "demo",
     epilog="\b\nExamples:\n  neardup demo\n  neardup demo -o somewhere/demo",
 )
-@click.option(
+@options.defaulted(
     "--output",
     "-o",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
     default=Path("neardup-demo"),
-    show_default=True,
     help="Folder for the texts and the report; what an earlier demo left there is made again.",
 )
 @options.quiet
@@ -41,7 +40,6 @@ def command(ctx: click.Context, /, *, output: Path, quiet: bool) -> None:
     the report is printed. Nothing is opened, and nothing is sent anywhere.
     """
     from neardup import demo
-    from neardup.cli.report import command as report
     from neardup.outputs.atomic import AtomicFiles, output_error
 
     try:
@@ -54,5 +52,8 @@ def command(ctx: click.Context, /, *, output: Path, quiet: bool) -> None:
     args = [str(texts), "-t", THRESHOLD, "--sources", SOURCES, "--title", TITLE, "-o", str(output / "report")]
     if not quiet:
         say(f"neardup report {shlex.join(args)}")
+    group = ctx.find_root().command
+    report = group.get_command(ctx, "report") if isinstance(group, click.Group) else None
+    assert report is not None
     with report.make_context("report", [*args, "--quiet"] if quiet else args, parent=ctx) as inner:
         report.invoke(inner)

@@ -6,7 +6,6 @@ out for reading; the same from Python is ``neardup.explain``.
 
 from __future__ import annotations
 
-import json as jsonlib
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import click
 
 from neardup import params
 from neardup.cli import options
-from neardup.cli.voice import print_json, say
+from neardup.cli.voice import print_json, say, table_json
 from neardup.errors import InputError
 from neardup.shown import shown
 
@@ -98,11 +97,10 @@ def _whole(name: str, least: int) -> options.Checked:
     help="Number of the first row.  [default: whole numbers number their own rows; others begin where the"
     " permutations do, else at 0]",
 )
-@click.option(
+@options.defaulted(
     "--sketch",
     type=click.Choice(params.SKETCH_FAMILIES),
     default="permutation",
-    show_default=True,
     help="Family of the functions when none are given; permutation: random permutations of the shingles there are.",
 )
 @click.option(
@@ -151,7 +149,7 @@ def command(
     except InputError as exc:
         raise click.UsageError(str(exc)) from exc
     if json:
-        print_json(_as_json(seen.as_dict()))
+        print_json(table_json(seen.as_dict()))
     else:
         say(*str(seen).split("\n"), err=False)
 
@@ -183,9 +181,3 @@ def _read(files: tuple[Path, ...]) -> dict[str, str]:
         except UnicodeDecodeError as exc:
             raise InputError(f"{path} is not UTF-8 at byte {exc.start}. Convert it first.") from exc
     return found
-
-
-def _as_json(tables: dict[str, Any]) -> str:
-    """One line a table: a number a line would be endless."""
-    lines = (f"  {jsonlib.dumps(name)}: {jsonlib.dumps(table, ensure_ascii=False)}" for name, table in tables.items())
-    return "{\n" + ",\n".join(lines) + "\n}"

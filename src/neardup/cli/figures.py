@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from neardup.cli import WRITTEN, options
-from neardup.cli.checks import check_banding, check_voices, stdout_errors
+from neardup.cli import WRITTEN, options, run_setup
+from neardup.cli.checks import check_search, stdout_errors
+from neardup.cli.forms import Voice, with_forms
 from neardup.cli.voice import print_names, say
+
+if TYPE_CHECKING:
+    from neardup.params import InputOptions, RunOptions, SearchOptions
 
 __all__ = ["FIGURE_FORMATS", "FIGURE_NAMES", "command"]
 
@@ -59,6 +63,7 @@ FIGURE_FORMATS = ("png", "svg", "pdf")
 @options.signatures
 @options.working
 @options.voices
+@with_forms
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -68,9 +73,10 @@ def command(
     output: str,
     formats: tuple[str, ...],
     only: tuple[str, ...],
-    quiet: bool,
-    verbose: bool,
-    **search: Any,
+    search: SearchOptions,
+    reading: InputOptions,
+    run: RunOptions,
+    voice: Voice,
 ) -> None:
     """Draw what the method does on a collection: five figures, each in a file of its own.
 
@@ -80,63 +86,32 @@ def command(
     INPUT and the options of the search are those of `neardup find`. The names of the files written go to stdout.
     Needs matplotlib: pip install 'neardup[plot]'.
     """
-    check_voices(quiet=quiet, verbose=verbose)
-    check_banding(search["slots"], search["bands"])
-    begin = time.perf_counter()
-    written = _run(ctx, inputs, search, output, names=only, formats=formats or ("png",), quiet=quiet)
-    with stdout_errors():
-        print_names(written)
-    if not quiet:
-        _tell(len(written), output, time.perf_counter() - begin)
-
-
-def _run(
-    ctx: click.Context,
-    inputs: tuple[Path, ...],
-    search: dict[str, Any],
-    output: str,
-    *,
-    names: tuple[str, ...],
-    formats: tuple[str, ...],
-    quiet: bool,
-) -> list[str]:
-    """Search, draw and write; the names of the files are kept for the message on Ctrl-C as they are complete."""
-    from neardup.cli import working
-    from neardup.cli.index.shared import left_out
-    from neardup.cli.progress import observer
-    from neardup.cli.summary import labelled
+    from neardup import tuning
+    from neardup.cli.summary import counted, duration, labelled, left_out
     from neardup.inputs.reader import open_inputs
     from neardup.tasks.figures import sheets
     from neardup.tasks.figures.style import check_matplotlib
 
+    check_search(search)
+    begin = time.perf_counter()
     check_matplotlib()
-    spec = working.make_spec(search)
-    reader = open_inputs(list(inputs), **working.reading(search, spec))
+    spec = tuning.make_spec(search)
+    reader = open_inputs(list(inputs), reading, item=spec.shingle.kind == "item")
     folder = sheets.make_folder(output)
     written: list[str] = []
-    ctx.meta[WRITTEN] = written
-    with observer(quiet=quiet) as watching:
-        stoppable = working.Stoppable(watching)
-        run = working.open_run(
-            reader,
-            spec,
-            search,
-            place=working.work_place(output),
-            task={"command": "figures"},
-            observer=stoppable,
-        )
+    ctx.meta[WRITTEN] = written  # as they are complete, for the message on Ctrl-C
+    with run_setup.stoppable(quiet=voice.quiet) as observer:
+        place, task = run_setup.work_place(output), {"command": "figures"}
+        work = run_setup.open_run(ctx, reader, spec, search, run, place=place, task=task, observer=observer)
 
-        def work() -> None:
-            written.extend(sheets.write(run, folder, names=names, formats=formats))
+        def draw() -> None:
+            written.extend(sheets.write(work, folder, names=only, formats=formats or ("png",)))
 
-        with working.kept(ctx, run, ()):
-            working.in_background(ctx, work, stoppable)
-    if not quiet:
-        say(*labelled(left_out(run.ledger.bad, run.ledger.blank, reader.passed_over)))
-    return written
-
-
-def _tell(files: int, output: str, seconds: float) -> None:
-    from neardup.cli.summary import counted, duration
-
-    say(f"neardup: {counted(files, 'file')} in {output}, {duration(seconds)}")
+        with run_setup.entered(ctx, work, ()):
+            run_setup.in_background(ctx, draw, observer)
+    if not voice.quiet:
+        say(*labelled(left_out(work.ledger.bad, work.ledger.blank, reader.passed_over)))
+    with stdout_errors():
+        print_names(written)
+    if not voice.quiet:
+        say(f"neardup: {counted(len(written), 'file')} in {output}, {duration(time.perf_counter() - begin)}")

@@ -1,7 +1,7 @@
 """The options that commands share: one decorator each, with one meaning everywhere.
 
-A value is checked while it is parsed, with the same functions that the library uses, so a wrong one is a
-usage error (exit code 2) before any input is opened. Defaults are those of ``neardup.params``.
+A value is checked while it is parsed, with the same functions that the library uses, so a wrong one is a usage error
+(exit code 2) before any input is opened. Defaults are those of ``neardup.params``.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,56 +19,7 @@ from neardup import params
 from neardup.cli import VERBOSE
 from neardup.errors import InputError
 
-__all__ = [
-    "INPUT_FORMATS",
-    "PAIR_FORMATS",
-    "Checked",
-    "ExactCommand",
-    "against",
-    "bands",
-    "block_size",
-    "boilerplate",
-    "clusters",
-    "collapse_exact",
-    "crowd",
-    "encoding",
-    "exact",
-    "glob",
-    "id_column",
-    "input_format",
-    "inputs",
-    "json_summary",
-    "link",
-    "measure",
-    "memory",
-    "normalize",
-    "on_bad",
-    "output",
-    "output_format",
-    "plot",
-    "quiet",
-    "reading",
-    "recall",
-    "resume",
-    "seed",
-    "shingle",
-    "signatures",
-    "sketch",
-    "slots",
-    "text_column",
-    "threads",
-    "threshold",
-    "together",
-    "verbose",
-    "verify",
-    "voices",
-    "whole",
-    "workdir",
-    "working",
-]
-
 PAIR_FORMATS = ("table", "jsonl", "csv", "parquet")
-INPUT_FORMATS = ("jsonl", "csv", "tsv", "parquet", "arrow", "text", "lines")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator = Callable[[Command], Command]
@@ -80,8 +32,7 @@ else:
 
 
 class Checked(ParamType):
-    """A value that ``check`` accepts; what it raises as InputError becomes a usage error with the same"
-    " words."""
+    """A value that ``check`` accepts; what it raises as InputError becomes a usage error with the same words."""
 
     def __init__(self, name: str, check: Callable[[Any], Any]) -> None:
         self.name = name
@@ -105,12 +56,12 @@ def _slots(value: Any) -> int:
 
 
 def whole(name: str, low: int, high: int | None = None) -> Checked:
-    """A whole number from ``low`` to ``high``. click's IntRange would print its bounds into the help."""
+    """A whole number from ``low`` to ``high``; click's IntRange would print its bounds into the help."""
 
     def check(value: Any) -> int:
         text = str(value).strip()
         number = int(text) if re.fullmatch(r"-?[0-9]{1,30}", text) else None
-        if number is None or number < low or (high is not None and number > high):
+        if number is None or number < low or number > (2**63 - 1 if high is None else high):
             bounds = f"of {low} or more" if high is None else f"from {low} to {high}"
             raise InputError(f"{name} is {value}. Give a whole number {bounds}.")
         return number
@@ -126,136 +77,122 @@ def _encoding(value: str) -> str:
     return value
 
 
-inputs: Decorator[Any] = click.argument(
+defaulted = partial(click.option, show_default=True)
+"""An option whose help says what its default is."""
+
+inputs = click.argument(
     "inputs", nargs=-1, required=True, metavar="INPUT…", type=click.Path(path_type=Path, allow_dash=True)
 )
 
-threshold: Decorator[Any] = click.option(
+threshold = defaulted(
     "--threshold",
     "-t",
     type=Checked("number", params.check_threshold),
     metavar="T",
     default=params.DEFAULT_THRESHOLD,
-    show_default=True,
-    help="Similarity from which two documents are near-duplicates; above 0, at most 1. A pair at exactly this value"
-    " is in.",
+    help="Similarity from which two documents are near-duplicates; above 0, at most 1. A pair at exactly this"
+    " value is in.",
 )
 
-measure: Decorator[Any] = click.option(
+measure = defaulted(
     "--measure",
     type=click.Choice(params.MEASURES),
     default=params.DEFAULT_MEASURE,
-    show_default=True,
-    help="What the threshold is of. jaccard: the share of the shingles of both that both have. containment: the share"
-    " of the smaller one's that the larger has, for texts that are part of others; all pairs are found, by a join of"
-    " its own.",
+    help="What the threshold is of. jaccard: the share of the shingles of both that both have. containment: the"
+    " share of the smaller one's that the larger has, for texts that are part of others; all pairs are found,"
+    " by a join of its own.",
 )
 
-verify: Decorator[Any] = click.option(
+verify = defaulted(
     "--verify",
     type=click.Choice(params.VERIFY),
     default=params.DEFAULT_VERIFY,
-    show_default=True,
-    help="What the shingles of a pair are compared by before it is reported. hash: by 64-bit hashes with a key that"
-    " each run draws at random. text: by themselves too, so that nothing rests on a hash; takes longer.",
+    help="What the shingles of a pair are compared by before it is reported. hash: by 64-bit hashes with a key"
+    " that each run draws at random. text: by themselves too, so that nothing rests on a hash; takes longer.",
 )
 
-recall: Decorator[Any] = click.option(
+recall = defaulted(
     "--recall",
     type=Checked("probability", _recall),
     metavar="P",
     default=params.DEFAULT_RECALL,
-    show_default=True,
-    help="Probability with which a pair at the threshold is found, at least; above 0, below 1. Pairs above"
-    " the"
+    help="Probability with which a pair at the threshold is found, at least; above 0, below 1. Pairs above the"
     " threshold are found more surely still.",
 )
 
-shingle: Decorator[Any] = click.option(
+shingle = defaulted(
     "--shingle",
     type=Checked("unit:k", params.Shingle.parse),
     metavar="UNIT",
     default=params.DEFAULT_SHINGLE,
-    show_default=True,
-    help="What documents are compared by: char:K, word:K or byte:K (runs of K characters, words or bytes),"
-    " or item"
+    help="What documents are compared by: char:K, word:K or byte:K (runs of K characters, words or bytes), or item"
     " (each document is a set: a JSON list, or a line of items with white space between).",
 )
 
-normalize: Decorator[Any] = click.option(
+normalize = defaulted(
     "--normalize",
     type=Checked("steps", params.Normalize.parse),
     metavar="STEPS",
     default=params.DEFAULT_NORMALIZE,
-    show_default=True,
-    help="What is done to a text first: none, nfc or nfkc, and any of casefold, space (runs of white space"
-    " become one"
-    " space), strip (no white space), punct (no punctuation), with commas between.",
+    help="What is done to a text first: none, nfc or nfkc, and any of casefold, space (runs of white space become"
+    " one space), strip (no white space), punct (no punctuation), with commas between.",
 )
 
-slots: Decorator[Any] = click.option(
+slots = click.option(
     "--slots",
     type=Checked("number", _slots),
     metavar="N",
-    help="Length of a signature, from 2 to 4096. More slots leave fewer candidates to check and take"
-    " longer to make."
-    "  [default: chosen for the threshold and recall]",
+    help="Length of a signature, from 2 to 4096. More slots leave fewer candidates to check and take longer to"
+    " make.  [default: chosen for the threshold and recall]",
 )
 
-bands: Decorator[Any] = click.option(
+bands = click.option(
     "--bands",
     type=Checked("bxr", params.Bands.parse),
     metavar="BxR",
-    help="Bands and rows by hand, such as 32x8; --recall then only sets how hard candidates are filtered,"
-    " and the"
+    help="Bands and rows by hand, such as 32x8; --recall then only sets how hard candidates are filtered, and the"
     " summary says which recall they give.  [default: chosen for the threshold and recall]",
 )
 
-seed: Decorator[Any] = click.option(
+seed = defaulted(
     "--seed",
     type=whole("seed", 0, 2**63 - 1),
     metavar="N",
     default=params.DEFAULT_SEED,
-    show_default=True,
     help="Seed of the hash functions. Another seed may find another few of the pairs that recall allows to be missed.",
 )
 
-sketch: Decorator[Any] = click.option(
+sketch = defaulted(
     "--sketch",
     type=click.Choice(params.SKETCH_FAMILIES),
     default=params.DEFAULT_SKETCH,
-    show_default=True,
     help="Family of MinHash functions. The others are those of the literature; they are slower and find the same.",
 )
 
-link: Decorator[Any] = click.option(
+link = defaulted(
     "--link",
     type=click.Choice(params.LINK_RULES),
     default="star",
-    show_default=True,
-    help="How pairs make clusters. star: each member is a found pair with the one that stands for the"
-    " cluster."
+    help="How pairs make clusters. star: each member is a found pair with the one that stands for the cluster."
     " connected: whatever a chain of pairs joins.",
 )
 
-collapse_exact: Decorator[Any] = click.option(
+collapse_exact = click.option(
     "--collapse-exact",
     is_flag=True,
     help="List a document and its exact copies once: pairs name the first of the copies only. Clusters still have all.",
 )
 
-crowd: Decorator[Any] = click.option(
+crowd = defaulted(
     "--crowd",
     type=whole("crowd", 2),
     metavar="N",
     default=params.DEFAULT_CROWD,
-    show_default=True,
-    help="A group of more than this many documents that all look alike is listed as a star: each paired"
-    " with its"
+    help="A group of more than this many documents that all look alike is listed as a star: each paired with its"
     " leader, not with each other. The summary names such crowds.",
 )
 
-EXACT_YES, EXACT_AUTO = "yes", "auto"
+EXACT_YES = "yes"
 
 
 class ExactCommand(click.Command):
@@ -265,155 +202,145 @@ class ExactCommand(click.Command):
         """Give a bare ``--exact`` its value, so that it does not swallow the input behind it."""
         end = args.index("--") if "--" in args else len(args)
         for at in range(end):
-            if args[at] == "--exact" and args[at + 1 : at + 2] != [EXACT_AUTO]:
+            if args[at] == "--exact" and args[at + 1 : at + 2] != [params.AUTO]:
                 args[at] = f"--exact={EXACT_YES}"
         return super().parse_args(ctx, args)
 
 
-exact: Decorator[Any] = click.option(
+def _exact(ctx: click.Context, param: click.Parameter, value: str | None) -> bool | str:
+    return value == EXACT_YES if value != params.AUTO else value
+
+
+exact = click.option(
     "--exact",
-    type=click.Choice([EXACT_YES, EXACT_AUTO]),
+    type=click.Choice([EXACT_YES, params.AUTO]),
+    callback=_exact,
     metavar="[auto]",
-    help="Find all pairs by the exact join, none missed. With the word auto: when that is predicted to be no slower,"
-    " for which the inputs are read once more.  [default: find pairs by banding]",
+    help="Find all pairs by the exact join, none missed. With the word auto: when that is predicted to be no"
+    " slower, for which the inputs are read once more.  [default: find pairs by banding]",
 )
 
-against: Decorator[Any] = click.option(
+against = click.option(
     "--against",
     multiple=True,
     metavar="INPUT",
     type=click.Path(path_type=Path, allow_dash=True),
-    help="Second collection: find the pairs of one document of it (id_b) and one of INPUT (id_a) only, all of them,"
-    " by the exact join. May be given several times.  [default: none]",
+    help="Second collection: find the pairs of one document of it (id_b) and one of INPUT (id_a) only, all of"
+    " them, by the exact join. May be given several times.  [default: none]",
 )
 
-plot: Decorator[Any] = click.option(
+plot = click.option(
     "--plot",
     metavar="FILE",
     help="Draw it: a .png, .svg or .pdf file. Needs matplotlib: pip install 'neardup[plot]'.  [default: none]",
 )
 
-text_column: Decorator[Any] = click.option(
+text_column = click.option(
     "--text",
     metavar="COLUMN",
-    help="Column or field that holds the text.  [default: the first there is of text, content, body,"
-    " document,"
+    help="Column or field that holds the text.  [default: the first there is of text, content, body, document,"
     " abstract, raw_content, code]",
 )
 
-id_column: Decorator[Any] = click.option(
+id_column = click.option(
     "--id",
     metavar="COLUMN",
-    help="Column or field that names a document.  [default: the first there is of id, doc_id, docid,"
-    " document_id,"
+    help="Column or field that names a document.  [default: the first there is of id, doc_id, docid, document_id,"
     " uuid, key, name; else FILE:ROW]",
 )
 
-glob: Decorator[Any] = click.option(
+glob = click.option(
     "--glob",
     metavar="PATTERN",
-    help="Which files of a folder are read.  [default: texts and documents, *.txt, *.md, *.docx, *.odt, *.pdf, *.epub,"
-    " *.html, *.htm and *.xhtml, at any depth]",
+    help="Which files of a folder are read.  [default: texts and documents, *.txt, *.md, *.docx, *.odt, *.pdf,"
+    " *.epub, *.html, *.htm and *.xhtml, at any depth]",
 )
 
-encoding: Decorator[Any] = click.option(
+encoding = defaulted(
     "--encoding",
     type=Checked("name", _encoding),
     metavar="NAME",
     default="utf-8",
-    show_default=True,
     help="Encoding of text, JSONL and CSV inputs.",
 )
 
-on_bad: Decorator[Any] = click.option(
+on_bad = defaulted(
     "--on-bad",
-    type=click.Choice(["fail", "skip"]),
+    type=click.Choice(params.ON_BAD),
     default="fail",
-    show_default=True,
     help="What a record that cannot be used does: end the run with a message, or be left out, counted and listed.",
 )
 
-input_format: Decorator[Any] = click.option(
+input_format = click.option(
     "--input-format",
-    type=click.Choice(INPUT_FORMATS),
+    type=click.Choice(params.INPUT_FORMATS),
     help="Format of the inputs, where their names do not tell.  [default: by suffix]",
 )
 
-boilerplate: Decorator[Any] = click.option(
+boilerplate = defaulted(
     "--boilerplate",
     type=click.Choice(params.BOILERPLATE),
     default="keep",
-    show_default=True,
     help="What is done with menus, headers, footers and lists of links of HTML files.",
 )
 
-block_size: Decorator[Any] = click.option(
-    "--block-size",
-    type=whole("block-size", 1),
-    metavar="N",
-    help="Documents that are worked on together, at most. The result does not depend on it."
-    "  [default: as many as fill about 4 MB]",
-)
-
-threads: Decorator[Any] = click.option(
+threads = click.option(
     "--threads",
     type=whole("threads", 1),
     metavar="N",
     help="Threads to work with. The result does not depend on it.  [default: one for each core]",
 )
 
-memory: Decorator[Any] = click.option(
+memory = click.option(
     "--memory",
     type=Checked("size", params.parse_memory),
     metavar="SIZE",
-    help="Limit of the memory of the process, such as 500MB or 2GB. What does not fit is worked on in files."
-    " The result does not depend on it.  [default: half of what is free]",
+    help="Limit of the memory of the process, such as 500MB or 2GB. What does not fit is worked on in files. The"
+    " result does not depend on it.  [default: half of what is free]",
 )
 
-workdir: Decorator[Any] = click.option(
+workdir = click.option(
     "--workdir",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Folder for the work on disk, used from the start, so that the run can be resumed; removed when it"
-    " is done.  [default: OUTPUT.neardup-work, and only when memory gets short]",
+    help="Folder for the work on disk, used from the start, so that the run can be resumed; removed when it is"
+    " done.  [default: OUTPUT.neardup-work, and only when memory gets short]",
 )
 
-resume: Decorator[Any] = click.option(
+resume = click.option(
     "--resume",
     is_flag=True,
     help="Go on with the run that was interrupted: the same command, inputs and options, and this.",
 )
 
-output: Decorator[Any] = click.option(
+output = click.option(
     "--output",
     "-o",
     metavar="FILE",
     help="File for the pairs; - is stdout.  [default: stdout]",
 )
 
-output_format: Decorator[Any] = click.option(
+output_format = click.option(
     "--format",
     type=click.Choice(PAIR_FORMATS),
-    help="Format of what is written.  [default: by the suffix of each file (.jsonl, .csv, .parquet); on"
-    " stdout a table"
-    " for a terminal, else jsonl]",
+    help="Format of what is written.  [default: by the suffix of each file (.jsonl, .csv, .parquet); on stdout a"
+    " table for a terminal, else jsonl]",
 )
 
-clusters: Decorator[Any] = click.option(
+clusters = click.option(
     "--clusters",
     metavar="FILE",
-    help="File for the clusters: id, cluster, keeper and similarity to the keeper of every document that"
-    " is in one."
-    "  [default: none is written]",
+    help="File for the clusters: id, cluster, keeper and similarity to the keeper of every document that is in"
+    " one.  [default: none is written]",
 )
 
-json_summary: Decorator[Any] = click.option(
+json_summary = click.option(
     "--json",
     is_flag=True,
     help="Print the summary on stdout as one JSON object. Data is then written only where -o says.",
 )
 
-quiet: Decorator[Any] = click.option("--quiet", "-q", is_flag=True, help="Say nothing on stderr but errors.")
+quiet = click.option("--quiet", "-q", is_flag=True, help="Say nothing on stderr but errors.")
 
 
 def _note_verbose(ctx: click.Context, param: click.Parameter, value: bool) -> bool:
@@ -421,7 +348,7 @@ def _note_verbose(ctx: click.Context, param: click.Parameter, value: bool) -> bo
     return value
 
 
-verbose: Decorator[Any] = click.option(
+verbose = click.option(
     "--verbose",
     is_flag=True,
     is_eager=True,
@@ -441,11 +368,11 @@ def together(*given: Decorator[Any]) -> Decorator[Any]:
     return decorate
 
 
-reading: Decorator[Any] = together(text_column, id_column, glob, encoding, boilerplate, on_bad, input_format)
+reading = together(text_column, id_column, glob, encoding, boilerplate, on_bad, input_format)
 """How inputs are read."""
-signatures: Decorator[Any] = together(slots, bands, sketch, seed)
+signatures = together(slots, bands, sketch, seed)
 """How signatures are made and cut."""
-working: Decorator[Any] = together(threads, block_size, memory, workdir, resume)
+working = together(threads, memory, workdir, resume)
 """What a run may use, and how it goes on."""
-voices: Decorator[Any] = together(quiet, verbose)
+voices = together(quiet, verbose)
 """How much is said."""

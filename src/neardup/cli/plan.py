@@ -6,15 +6,18 @@ Here: the options and the order of events. The plan is made by ``neardup.tasks.p
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli import options
-from neardup.cli.options import Checked
-from neardup.cli.voice import print_json, say
+from neardup.cli import options, run_setup
+from neardup.cli.checks import check_banding
+from neardup.cli.forms import Voice, with_forms
 from neardup.errors import InputError
 from neardup.params import DEFAULT_WEIGHTS
+
+if TYPE_CHECKING:
+    from neardup.tasks.plan.outcome import Plan
 
 __all__ = ["command"]
 
@@ -46,17 +49,16 @@ def _weights(value: Any) -> tuple[float, float]:
 @options.bands
 @click.option(
     "--rule",
-    type=Checked("name", _rule),
+    type=options.Checked("name", _rule),
     metavar="NAME",
     help="Take the bands of a rule: recall (what neardup uses), or of the literature threshold, divisor, log or area,"
     " which find about half to two thirds of the pairs at the threshold.",
 )
-@click.option(
+@options.defaulted(
     "--weights",
-    type=Checked("two numbers", _weights),
+    type=options.Checked("two numbers", _weights),
     metavar="FP,FN",
     default=",".join(map(str, DEFAULT_WEIGHTS)),
-    show_default=True,
     help="What the rule area weighs the area of false positives by, and that of false negatives.",
 )
 @options.sketch
@@ -67,21 +69,18 @@ def _weights(value: Any) -> tuple[float, float]:
 @options.plot
 @options.reading
 @options.threads
-@options.block_size
 @options.memory
 @options.voices
+@with_forms
 @click.pass_context
 def command(
     ctx: click.Context,
     /,
     *,
     inputs: tuple[Path, ...],
-    rule: str | None,
-    json: bool,
     plot: str | None,
-    quiet: bool,
-    verbose: bool,
-    **search: Any,
+    voice: Voice,
+    **asked: Any,
 ) -> None:
     """Choose bands, and predict candidates, memory and time before a run.
 
@@ -94,69 +93,46 @@ def command(
 
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
-    from neardup.cli.checks import check_banding, check_voices, stdout_errors
     from neardup.cli.plan_text import plan_lines
 
-    check_voices(quiet=quiet, verbose=verbose)
-    check_banding(search["slots"], search["bands"])
-    if rule is not None and search["bands"] is not None:
+    check_banding(asked["slots"], asked["bands"])
+    if asked["rule"] is not None and asked["bands"] is not None:
         raise click.UsageError("--rule and --bands exclude each other. Give one of them.")
     if plot is not None:
-        _check_plot(inputs, plot, search["glob"])
-    made = _make(ctx, inputs, search, rule, quiet=quiet)
+        from neardup.cli.targets import check_targets
+
+        check_targets(inputs, [], glob=asked["glob"], plot=plot)
+    made = _make(ctx, inputs, asked, quiet=voice.quiet)
     if plot is not None:
         from neardup.tasks.figures.sheets import plot_spec
 
         plot_spec(made.spec, plot)
-    with stdout_errors():
-        if json:
-            print_json(made.as_dict())
-        else:
-            say(*plan_lines(made, inputs=[str(path) for path in inputs], options=_typed(ctx, search)), err=False)
+    lines = plan_lines(made, inputs=[str(path) for path in inputs], options=_typed(ctx))
+    voice.answer(made.as_dict(), lines)
 
 
-def _check_plot(inputs: tuple[Path, ...], plot: str, glob: str | None) -> None:
-    """Refuse at once a figure that could not be drawn or written."""
-    from neardup.cli.targets import check_collisions, check_files
-    from neardup.cli.working import check_plot
-
-    try:
-        check_plot(plot)
-        check_collisions(inputs, [plot], glob=glob)
-    except InputError as exc:
-        raise click.UsageError(str(exc)) from exc
-    check_files([plot])
-
-
-def _make(
-    ctx: click.Context, inputs: tuple[Path, ...], search: dict[str, Any], rule: str | None, *, quiet: bool
-) -> Any:
-    from neardup.cli import working
-    from neardup.cli.progress import observer
+def _make(ctx: click.Context, inputs: tuple[Path, ...], asked: dict[str, Any], *, quiet: bool) -> Plan:
     from neardup.tasks.plan.public import plan
 
-    block = search.pop("block_size")
     if not inputs:
         try:
-            return plan(None, rule=rule, block=block, **search)
+            return plan(None, **asked)
         except InputError as exc:
             raise click.UsageError(str(exc)) from exc
-    with observer(quiet=quiet) as watching:
-        stoppable = working.Stoppable(watching)
-        return working.in_background(
-            ctx, lambda: plan(list(inputs), rule=rule, block=block, observer=stoppable, **search), stoppable
-        )
+    with run_setup.stoppable(quiet=quiet) as observer:
+        return run_setup.in_background(ctx, lambda: plan(list(inputs), observer=observer, **asked), observer)
 
 
-def _typed(ctx: click.Context, search: dict[str, Any]) -> list[str]:
+def _typed(ctx: click.Context) -> list[str]:
     """The options that were typed and that ``find`` takes too, other than those that the plan decides."""
     words = []
     decided = ("threshold", "recall", "slots", "bands", "rule", "weights")
     here = ("json", "plot", "quiet", "verbose", "inputs")
     for option in ctx.command.params:
-        source = ctx.get_parameter_source(option.name or "")
-        if option.name in decided + here or source is not click.core.ParameterSource.COMMANDLINE:
+        name = option.name or ""
+        source = ctx.get_parameter_source(name)
+        if name in decided + here or source is not click.core.ParameterSource.COMMANDLINE:
             continue
-        value = search.get(option.name or "", ctx.params.get(option.name or ""))
+        value = ctx.params[name]
         words += [option.opts[0]] if value is True else [option.opts[0], str(value)]
     return words

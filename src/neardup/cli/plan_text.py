@@ -21,7 +21,7 @@ WIDTH = 28
 """Characters of the longest bar."""
 
 
-def plan_lines(plan: Plan, *, inputs: Sequence[str], options: Sequence[str]) -> list[str]:
+def plan_lines(plan: Plan, *, inputs: Sequence[str] = (), options: Sequence[str] = ()) -> list[str]:
     """The plan, a line an item.
 
     Args:

@@ -1,7 +1,6 @@
 """What is seen on stderr while a search runs: a bar on a terminal, else a plain line now and then.
 
-Here: the three observers that the pipeline can be given. They only draw; what a stage is and when it
-advances is the pipeline's business.
+Here: two observers, which only draw. What a stage is and when it advances is the engine's business.
 """
 
 from __future__ import annotations
@@ -11,15 +10,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from neardup.cli.summary import duration, megabytes
+from neardup.engine.observe import Observer, Silent
 from neardup.shown import shown
+from neardup.wording import duration, megabytes
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["Bar", "Lines", "Silent", "observer"]
+__all__ = ["Bar", "Lines", "observer"]
 
 EVERY_SECONDS = 10.0
 """How often a line is written when stderr is no terminal."""
@@ -45,32 +45,6 @@ _LABELS = {
 }
 
 
-class Watching(Protocol):
-    """What the pipeline tells while it works."""
-
-    def stage(self, name: str, total: int | None, unit: str) -> None:
-        """A stage begins; ``total`` is its amount of work in ``unit``, None when unknown."""
-
-    def advance(self, amount: int) -> None:
-        """So much more of the stage is done."""
-
-    def note(self, message: str) -> None:
-        """Something the user should know now, in one line."""
-
-
-class Silent:
-    """Says nothing."""
-
-    def stage(self, name: str, total: int | None, unit: str) -> None:
-        """See Watching."""
-
-    def advance(self, amount: int) -> None:
-        """See Watching."""
-
-    def note(self, message: str) -> None:
-        """See Watching."""
-
-
 class Lines:
     """Writes a line about the running stage every ten seconds, and each note when it comes.
 
@@ -86,13 +60,13 @@ class Lines:
         self._began = self._told = clock()
 
     def stage(self, name: str, total: int | None, unit: str) -> None:
-        """See Watching."""
+        """A stage begins: the next line is about it."""
         with self._lock:
             self._label, self._unit, self._total, self._done = _LABELS.get(name, name), unit, total, 0
             self._began = self._clock()
 
     def advance(self, amount: int) -> None:
-        """See Watching."""
+        """So much more is done; a line, when the last one is long ago."""
         with self._lock:
             self._done += amount
             now = self._clock()
@@ -101,7 +75,7 @@ class Lines:
                 self._say(self._state(now - self._began))
 
     def note(self, message: str) -> None:
-        """See Watching."""
+        """Write a line now."""
         self._say(message)
 
     def _state(self, elapsed: float) -> str:
@@ -127,18 +101,18 @@ class Bar:
         self._total: int | None = None
 
     def stage(self, name: str, total: int | None, unit: str) -> None:
-        """See Watching."""
+        """A stage begins: the bar is empty."""
         self._unit, self._total = unit, total
         self._progress.reset(self._task, description=_LABELS.get(name, name), total=total, completed=0, amount="")
 
     def advance(self, amount: int) -> None:
-        """See Watching."""
+        """So much more of the bar is filled."""
         self._progress.update(self._task, advance=amount)
         done = int(self._progress.tasks[0].completed)
         self._progress.update(self._task, amount=_amount(done, self._total, self._unit))
 
     def note(self, message: str) -> None:
-        """See Watching."""
+        """Print a line above the bar."""
         self._progress.console.print(f"neardup: {shown(message)}", markup=False, highlight=False)
 
 
@@ -149,7 +123,7 @@ def _amount(done: int, total: int | None, unit: str) -> str:
 
 
 @contextmanager
-def observer(*, quiet: bool) -> Iterator[Watching]:
+def observer(*, quiet: bool) -> Iterator[Observer]:
     """Yield the observer that suits stderr; a bar is wiped away when the block ends."""
     if quiet or sys.stderr is None:
         yield Silent()

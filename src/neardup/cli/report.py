@@ -7,7 +7,7 @@ Here: the options that no other command has, and the order of events of one run.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,27 +16,21 @@ import click
 from click.core import ParameterSource
 
 from neardup import params
-from neardup.cli import WRITTEN, options
-from neardup.cli.checks import check_banding, check_exact, check_measure, check_voices
-from neardup.cli.voice import say
-from neardup.cli.working import STDOUT
+from neardup.cli import WRITTEN, options, run_setup
+from neardup.cli.checks import check_search
+from neardup.cli.forms import Voice, with_forms
+from neardup.cli.run_setup import STDOUT
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
-    from neardup.inputs.reader import Reader
-    from neardup.params import Spec
+    from neardup.params import InputOptions, RunOptions, SearchOptions
     from neardup.session import Run
     from neardup.tasks.audit.outcome import Audit
     from neardup.tasks.report.build import Reported
     from neardup.tasks.report.earlier_pairs import EarlierPairs
+    from neardup.tasks.report.ground import Ground
 
 __all__ = ["command"]
-
-SEARCHED = (
-    "threshold", "recall", "exact", "measure", "shingle", "normalize", "collapse_exact", "crowd", "slots", "bands",
-    "sketch", "seed", "verify", "resume",
-)  # fmt: skip
-"""Options that pairs of an earlier run have decided."""
 
 
 def _size(value: Any) -> int | None:
@@ -100,6 +94,7 @@ def _size(value: Any) -> int | None:
 @options.signatures
 @options.working
 @options.voices
+@with_forms
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -109,9 +104,11 @@ def command(
     output: str,
     pairs: str | None,
     audit: int | None,
-    quiet: bool,
-    verbose: bool,
-    **search: Any,
+    search: SearchOptions,
+    reading: InputOptions,
+    run: RunOptions,
+    voice: Voice,
+    **site: Any,
 ) -> None:
     """Make pages that show the near-duplicates of a collection: they open from disk in any browser, without a network.
 
@@ -124,32 +121,71 @@ def command(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C; a run that fails or is stopped leaves
     no half-written report.
     """
+    from neardup import tuning
+    from neardup.cli.summary import counted, duration, megabytes
+
     begin = time.perf_counter()
-    check_voices(quiet=quiet, verbose=verbose)
-    check_banding(search["slots"], search["bands"])
-    check_exact(search)
-    check_measure(search, audit=audit)
-    _check_options(ctx, inputs, output, pairs, audit, search)
-    reported, audited, summary = _run(ctx, inputs, search, output, pairs, audit=audit, quiet=quiet)
-    if not quiet:
-        page = output if search["single_file"] else str(Path(output) / reported.path.name)
-        _tell(reported, page, audited, summary, seconds=time.perf_counter() - begin, verbose=verbose)
+    check_search(search, audit=audit)
+    if pairs is not None:
+        _check_no_search(ctx)
+    _check_site(inputs, output, **site)
+    from neardup.inputs.reader import open_inputs  # these not before the checks: they load numba
+    from neardup.tasks.report.build import build
+    from neardup.tasks.report.earlier_pairs import read_pairs
+    from neardup.tasks.report.originals import check_inputs
+
+    filed = read_pairs(pairs) if pairs is not None else None
+    spec = filed.spec if filed is not None else tuning.make_spec(search)
+    with ExitStack() as stack:
+        observer = stack.enter_context(run_setup.stoppable(quiet=voice.quiet))
+        reader = open_inputs(list(inputs), reading, item=spec.shingle.kind == "item")
+        check_inputs(reader, output)
+        place, task = run_setup.work_place(output), {"command": "report", "link": search.link}
+        work = run_setup.open_run(ctx, reader, spec, search, run, place=place, task=task, observer=observer)
+        stack.enter_context(run_setup.entered(ctx, work, ()))
+
+        def make() -> tuple[Reported, Audit | None]:
+            ground, audited = _gather(work, filed, search.link, audit)
+            return build(ground, output, audit=audited.as_dict() if audited is not None else None, **site), audited
+
+        reported, audited = run_setup.in_background(ctx, make, observer)
+        ctx.meta[WRITTEN] = [output]
+    page = output if site["single_file"] else str(Path(output) / reported.path.name)
+    parts = [
+        counted(reported.summary.documents, "document"),
+        counted(reported.summary.pairs, "pair"),
+        counted(reported.summary.clusters, "cluster"),
+        duration(time.perf_counter() - begin),
+        f"spec {reported.summary.spec_id}",
+        f"report in {page} ({megabytes(reported.bytes)}, {counted(reported.files, 'file')})",
+    ]
+    lines = [] if filed is not None else _summary(reported, audited, work.ledger.faults, verbose=voice.verbose)
+    voice.tell({}, lines, f"neardup: {', '.join(parts)}")
     if audited is not None and audited.is_broken:
         ctx.exit(1)
 
 
-def _check_options(
-    ctx: click.Context,
+def _check_no_search(ctx: click.Context) -> None:
+    """Raise UsageError for an option that the pairs of an earlier run have decided."""
+    for name in (*(each for each in params.SearchOptions.names() if each != "link"), "resume", "audit"):
+        if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE:
+            option = name.replace("_", "-")
+            raise click.UsageError(f"--pairs brings its own spec, and searches nothing. Leave --{option} out.")
+
+
+def _check_site(
     inputs: tuple[Path, ...],
     output: str,
-    pairs: str | None,
-    audit: int | None,
-    search: Mapping[str, Any],
+    *,
+    title: str | None,
+    single_file: bool,
+    sources: str | None,
+    size: int | None,
 ) -> None:
     """Refuse at once what names and options tell.
 
     Raises:
-        click.UsageError: stdin is an input, an option is about a search that is not made, or a value is wrong.
+        click.UsageError: stdin is an input, or a value is wrong.
         OutputError: something else is where the report should go.
     """
     from neardup.cli.targets import mend_and_tell
@@ -161,116 +197,38 @@ def _check_options(
         raise click.UsageError("inputs are read twice, and stdin can be read once. Save it to a file, and give that.")
     if output == STDOUT:
         raise click.UsageError("a report cannot go to stdout. Give a name with -o.")
-    if search["single_file"] and Path(output).suffix.lower() not in (".html", ".htm"):
+    if single_file and Path(output).suffix.lower() not in (".html", ".htm"):
         raise click.UsageError(f"{output} is to be one file. Give a name that ends in .html.")
-    if pairs is not None:
-        given = [name for name in SEARCHED if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE]
-        given += ["audit"] * (audit is not None)
-        if given:
-            option = given[0].replace("_", "-")
-            raise click.UsageError(f"--pairs brings its own spec, and searches nothing. Leave --{option} out.")
     try:
-        check_size(search["size"], single_file=search["single_file"])
-        check_pattern(search["sources"])
+        check_size(size, single_file=single_file)
+        check_pattern(sources)
     except InputError as exc:
         raise click.UsageError(str(exc)) from exc
-    check_site(output, single_file=search["single_file"])
+    check_site(output, single_file=single_file)
     mend_and_tell([output])  # behind the check that nothing else has taken its place
 
 
-def _run(
-    ctx: click.Context,
-    inputs: tuple[Path, ...],
-    search: dict[str, Any],
-    output: str,
-    pairs: str | None,
-    *,
-    audit: int | None,
-    quiet: bool,
-) -> tuple[Reported, Audit | None, dict[str, Any]]:
-    """Search, or read the pairs, and write the report; with the summary, crowds and faults for a person."""
-    from neardup.cli import working
-    from neardup.cli.progress import observer
-    from neardup.inputs.reader import open_inputs
-    from neardup.tasks.report.earlier_pairs import read_pairs
-    from neardup.tasks.report.originals import check_inputs
-
-    filed = read_pairs(pairs) if pairs is not None else None
-    spec = filed.spec if filed is not None else working.make_spec(search)
-    with ExitStack() as stack:
-        watching = stack.enter_context(observer(quiet=quiet))
-        stoppable = working.Stoppable(watching)
-        reader: Reader = open_inputs(list(inputs), **working.reading(search, spec))
-        check_inputs(reader, output)
-        place = working.work_place(output)
-        choice = None
-        if filed is None:
-            spec, choice = working.decided(ctx, reader, spec, search, place=place, observer=stoppable)
-        run = working.open_run(
-            reader,
-            spec,
-            search,
-            place=place,
-            task={"command": "report", "link": search["link"]},
-            observer=stoppable,
-        )
-        run.choice = choice
-        stack.enter_context(working.kept(ctx, run, ()))
-        reported, audited = working.in_background(
-            ctx, lambda: _report(run, filed, spec, output, search, audit), stoppable
-        )
-        ctx.meta[WRITTEN] = [output]
-        return reported, audited, {"searched": filed is None, "faults": run.ledger.faults}
-
-
-def _report(
-    run: Run, filed: EarlierPairs | None, spec: Spec, output: str, search: Mapping[str, Any], audit: int | None
-) -> tuple[Reported, Audit | None]:
-    from neardup.tasks.report.build import build
+def _gather(run: Run, filed: EarlierPairs | None, link: str, audit: int | None) -> tuple[Ground, Audit | None]:
+    """What the report is made of: found, or as the pairs of an earlier run have it."""
     from neardup.tasks.report.ground import from_pairs, from_search
 
-    audited = None
     if filed is not None:
-        ground = from_pairs(run, filed, search["link"])
-    else:
-        found = run.search()
-        if audit is not None:
-            from neardup.tasks.audit.audit import audit_search
+        return from_pairs(run, filed, link), None
+    audited, found = None, run.search()
+    if audit is not None:
+        from neardup.tasks.audit.audit import audit_search
 
-            audited = audit_search(run, found, documents=audit)
-        ground = from_search(run, found, search["link"])
-    reported = build(
-        ground,
-        output,
-        title=search["title"],
-        single_file=search["single_file"],
-        sources=search["sources"],
-        size=search["size"],
-        audit=audited.as_dict() if audited is not None else None,
-    )
-    return reported, audited
+        audited = audit_search(run, found, documents=audit)
+    return from_search(run, found, link), audited
 
 
-def _tell(
-    reported: Reported, page: str, audited: Audit | None, more: Mapping[str, Any], *, seconds: float, verbose: bool
-) -> None:
-    """Say what was found, how long it took, and how large the report is."""
-    from neardup.cli.summary import counted, duration, megabytes, summary_lines
+def _summary(reported: Reported, audited: Audit | None, faults: Sequence[object], *, verbose: bool) -> list[str]:
+    """What was found, as lines."""
+    from neardup.cli.summary import summary_lines
 
-    summary = reported.summary.as_dict()
-    if more["searched"]:
-        lines = summary_lines(summary, crowds=[], faults=more["faults"], files=[], verbose=verbose)
-        if audited is not None:
-            from neardup.cli.audit_text import audit_lines
+    lines = summary_lines(reported.summary.as_dict(), crowds=[], faults=faults, files=[], verbose=verbose)
+    if audited is not None:
+        from neardup.cli.audit_text import audit_lines
 
-            lines += ["", *audit_lines(audited, files=[]), ""]
-        say(*lines)
-    parts = [
-        counted(summary["documents"], "document"),
-        counted(summary["pairs"], "pair"),
-        counted(summary["clusters"], "cluster"),
-        duration(seconds),
-        f"spec {summary['spec_id']}",
-        f"report in {page} ({megabytes(reported.bytes)}, {counted(reported.files, 'file')})",
-    ]
-    say(f"neardup: {', '.join(parts)}")
+        lines += ["", *audit_lines(audited, files=[]), ""]
+    return lines

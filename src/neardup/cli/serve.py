@@ -12,25 +12,11 @@ from typing import Any
 import click
 
 from neardup.cli import options
-from neardup.cli.options import Checked
 from neardup.cli.voice import say
 from neardup.errors import InputError
 from neardup.params import parse_memory
 
 __all__ = ["command"]
-
-
-def _count(name: str, low: int, high: int | None = None) -> Checked:
-    """A whole number from ``low`` to ``high``."""
-
-    def check(value: Any) -> int:
-        text = str(value).strip()
-        if not text.isdecimal() or int(text) < low or (high is not None and int(text) > high):
-            bounds = f"of {low} or more" if high is None else f"from {low} to {high}"
-            raise InputError(f"{name} is {value}. Give a whole number {bounds}.")
-        return int(text)
-
-    return Checked("number", check)
 
 
 def _size(value: Any) -> int:
@@ -49,26 +35,26 @@ def _seconds(value: Any) -> float:
     return seconds
 
 
-def _limit(name: str, field: str, kind: Checked, default: str | int, about: str) -> options.Decorator[Any]:
+def _limit(name: str, field: str, kind: options.Checked, default: str | int, about: str) -> options.Decorator[Any]:
     metavar = {"size": "SIZE", "seconds": "S"}.get(kind.name, "N")
     return click.option(name, field, type=kind, metavar=metavar, default=default, show_default=True, help=about)
 
 
-_SIZE, _SECONDS = Checked("size", _size), Checked("seconds", _seconds)
+_SIZE, _SECONDS = options.Checked("size", _size), options.Checked("seconds", _seconds)
 
 _LIMITS = (
     _limit("--max-query-size", "query_bytes", _SIZE, "1MiB", "Body of a query, at most."),
     _limit("--max-document-size", "document_bytes", _SIZE, "8MiB", "Body of a document, or a line of a stream."),
-    _limit("--max-characters", "characters", _count("max-characters", 1), 1_000_000, "Characters of a text."),
-    _limit("--max-texts", "texts", _count("max-texts", 1), 256, "Texts of one query."),
-    _limit("--max-batch", "batch", _count("max-batch", 1), 1_000, "Documents that are written together."),
+    _limit("--max-characters", "characters", options.whole("max-characters", 1), 1_000_000, "Characters of a text."),
+    _limit("--max-texts", "texts", options.whole("max-texts", 1), 256, "Texts of one query."),
+    _limit("--max-batch", "batch", options.whole("max-batch", 1), 1_000, "Documents that are written together."),
     _limit("--max-buffered", "buffered_bytes", _SIZE, "256MiB", "Bodies of all requests together, in memory."),
-    _limit("--max-connections", "connections", _count("max-connections", 1), 1_000, "Connections at one time."),
-    _limit("--max-streams", "streams", _count("max-streams", 1), 4, "Streams of documents at one time."),
+    _limit("--max-connections", "connections", options.whole("max-connections", 1), 1_000, "Connections at one time."),
+    _limit("--max-streams", "streams", options.whole("max-streams", 1), 4, "Streams of documents at one time."),
     _limit(
         "--max-waiting",
         "waiting",
-        _count("max-waiting", 1),
+        options.whole("max-waiting", 1),
         128,
         "Requests that may wait for a thread, and as many that may wait for the writer; one more is told to try later.",
     ),
@@ -92,13 +78,12 @@ def _limits(command: Any) -> Any:
     "  neardup serve news.index --host 0.0.0.0 --port 80 --token-file token.txt --read-only",
 )
 @click.argument("index", metavar="INDEX", type=click.Path(path_type=Path))
-@click.option("--host", metavar="NAME", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
+@options.defaulted("--host", metavar="NAME", default="127.0.0.1", help="Address to listen on.")
+@options.defaulted(
     "--port",
-    type=_count("port", 0, 65535),
+    type=options.whole("port", 0, 65535),
     metavar="N",
     default=8000,
-    show_default=True,
     help="Port to listen on; 0 takes a free one.",
 )
 @click.option(
@@ -111,7 +96,7 @@ def _limits(command: Any) -> Any:
 @click.option("--read-only", is_flag=True, help="Change nothing; another process may write the index meanwhile.")
 @click.option(
     "--threads",
-    type=_count("threads", 1),
+    type=options.whole("threads", 1),
     metavar="N",
     help="Threads that read the index; one more writes it.  [default: one for each core, 4 at most]",
 )

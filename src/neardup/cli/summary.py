@@ -6,7 +6,7 @@ and what would steer a terminal is escaped in ``voice``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from neardup.passed import PassedOver, passed_rows
@@ -22,12 +22,13 @@ __all__ = [
     "counted",
     "duration",
     "labelled",
+    "left_out",
     "megabytes",
     "percent",
     "print_pairs",
     "similarity_text",
     "summary_lines",
-    "tell",
+    "whole_spec",
     "with_writing",
 ]
 
@@ -143,8 +144,7 @@ def labelled(rows: Sequence[tuple[str, str]]) -> list[str]:
 def _read_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("documents", _documents(summary)),
-        ("left out", _left_out(summary)),
-        *passed_rows([PassedOver(**each) for each in summary["passed_over"]]),
+        *left_out(summary["bad"], summary["blank"], [PassedOver(**each) for each in summary["passed_over"]]),
         ("exact copies", f"{summary['exact_copies']:,}"),
         ("candidates", f"{summary['candidates']:,}; {counted(summary['checked'], 'pair')} checked exactly"),
     ]
@@ -161,8 +161,7 @@ def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _spec_rows(summary: Mapping[str, Any], verbose: bool) -> list[tuple[str, str]]:
-    details = [(f"  {key}", str(value)) for key, value in summary["spec"].items()] if verbose else []
-    return [("spec", summary["spec_id"]), *details]
+    return [("spec", summary["spec_id"]), *whole_spec(summary["spec"], verbose=verbose)]
 
 
 def _not_copied(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -228,10 +227,6 @@ def _documents(summary: Mapping[str, Any]) -> str:
     return f"{summary['documents']:,} ({megabytes(summary['bytes'])}), {', '.join(notes)}"
 
 
-def _left_out(summary: Mapping[str, Any]) -> str:
-    return f"{counted(summary['bad'], 'bad record')}, {counted(summary['blank'], 'blank line')}"
-
-
 def _recall(summary: Mapping[str, Any]) -> str:
     if summary["method"] != "banding":
         return f"1: the {summary['method']} misses no pair"
@@ -284,15 +279,15 @@ def _fault_lines(summary: Mapping[str, Any], faults: Sequence[object], *, fate: 
     return [f"bad records, {fate} ({bad:,}):", *listed, *more]
 
 
-def print_pairs(batches: Iterable[Any], *, threshold: float) -> None:
-    """Print the first rows of a stream of Arrow batches to stdout as a table for the eye; reads all of it."""
+def print_pairs(batches: Any, *, threshold: float) -> None:
+    """Print the first rows of a table, or of a stream of Arrow batches, to stdout for the eye; reads all of it."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     count = 0
-    for batch in batches:
+    for batch in batches.to_batches() if hasattr(batches, "to_batches") else batches:
         if not table.columns:
             is_contained = "contained" in batch.schema.names
             for name in batch.schema.names:
@@ -316,31 +311,11 @@ def _cell(value: object, threshold: float) -> str:
     return str(value).lower() if isinstance(value, bool) else shown(value)
 
 
-def tell(
-    summary: dict[str, Any],
-    crowds: list[dict[str, Any]],
-    faults: Sequence[object],
-    files: Sequence[str],
-    *,
-    audit: Sequence[str] = (),
-    seconds: float,
-    json: bool,
-    quiet: bool,
-    verbose: bool,
-) -> None:
-    """Say what was found, and what it took with ``seconds`` of writing: as JSON on stdout, else for a person.
+def left_out(bad: int, blank: int, passed_over: Sequence[PassedOver]) -> list[tuple[str, str]]:
+    """What was left out of inputs, for a person."""
+    return [("left out", f"{counted(bad, 'bad record')}, {counted(blank, 'blank line')}"), *passed_rows(passed_over)]
 
-    ``audit`` are the lines of an audit, which stand between the summary and the closing line.
-    """
-    from neardup.cli.checks import stdout_errors
-    from neardup.cli.voice import print_json, say
 
-    summary = with_writing(summary, seconds)
-    if json:
-        with stdout_errors():
-            print_json(summary)
-    if quiet:
-        return
-    if not json:
-        say(*summary_lines(summary, crowds=crowds, faults=faults, files=files, verbose=verbose), *audit)
-    say(closing_line(summary))
+def whole_spec(spec: Mapping[str, Any], *, verbose: bool) -> list[tuple[str, str]]:
+    """Every field of a spec, where that is asked for."""
+    return [(f"  {key}", str(value)) for key, value in spec.items()] if verbose else []

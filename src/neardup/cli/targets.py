@@ -1,22 +1,117 @@
-"""What stands in the way of outputs, found before the run: each other, an input, the disk, a run that was killed."""
+"""Where outputs go, and what stands in their way, found before the run: each other, an input, the disk."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import click
+
+from neardup.cli import silence_stdout
+from neardup.cli.checks import stdout_errors, stdout_format
+from neardup.cli.run_setup import STDOUT
 from neardup.cli.voice import say
 from neardup.errors import InputError
 from neardup.inputs.walk import glob_files, walk_folder
 from neardup.outputs.atomic import check_target
 from neardup.outputs.naming import mend
-from neardup.outputs.write import SPEC_SUFFIX
+from neardup.outputs.write import SPEC_SUFFIX, Output, output_format, write_table, write_tables
 
-__all__ = ["check_collisions", "check_files", "mend_and_tell"]
+if TYPE_CHECKING:
+    from neardup.outputs.atomic import AtomicFiles
+
+__all__ = [
+    "Target",
+    "check_collisions",
+    "check_files",
+    "check_targets",
+    "choose_tables",
+    "mend_and_tell",
+    "write_targets",
+]
 
 
-def check_collisions(inputs: Iterable[Path], outputs: Sequence[str], *, glob: str | None) -> None:
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a table goes, and how."""
+
+    name: str | None
+    """A file, ``-`` for stdout, or None when it is not written."""
+    format: str | None = None
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it goes to a file."""
+        return self.name not in (None, STDOUT)
+
+    @property
+    def files(self) -> list[str]:
+        """The name of the file, if it goes to one."""
+        return [str(self.name)] if self.is_file else []
+
+
+def choose_tables(
+    output: str | None, clusters: str | None, format: str | None, *, json: bool, cure: str
+) -> tuple[Target, Target]:
+    """Where the table of ``-o`` and that of ``--clusters`` go: the first to stdout, unless that is taken by --json.
+
+    Raises:
+        click.UsageError: several are to go to stdout, which ``cure`` says how to mend, or a format is unknown.
+    """
+    first = output if output is not None or json else STDOUT
+    if [first, clusters, STDOUT if json else None].count(STDOUT) > 1:
+        raise click.UsageError(f"stdout can take one thing only. {cure}")
+    file_format = None if format == "table" else format
+    try:
+        return (
+            Target(first, stdout_format(format) if first == STDOUT else first and output_format(first, format)),
+            Target(clusters, clusters and output_format(clusters, file_format)),
+        )
+    except InputError as exc:
+        raise click.UsageError(str(exc)) from exc
+
+
+def check_targets(
+    inputs: Iterable[Path], files: Sequence[str | None], *, glob: str | Sequence[str] | None, plot: str | None = None
+) -> list[str]:
+    """Refuse at once what could not be written after hours of work; returns the names of the files.
+
+    Args:
+        inputs: that are read.
+        files: that are to be written; None: one that is not.
+        glob: which files of a folder are read.
+        plot: a figure, which is to be written too.
+
+    Raises:
+        click.UsageError: two outputs meet, an output is an input, or a figure cannot have the name.
+        MissingDependency: there is nothing to draw the figure with.
+        OutputError: a folder is missing or may not be written to.
+    """
+    names = [name for name in (*files, plot) if name is not None]
+    try:
+        if plot is not None:
+            _check_plot(plot)
+        check_collisions(inputs, names, glob=glob)
+    except InputError as exc:
+        raise click.UsageError(str(exc)) from exc
+    check_files(names)
+    return names
+
+
+def _check_plot(target: str) -> None:
+    """Raise unless a figure could be drawn, and has a name that it can be written under."""
+    from neardup.tasks.figures.style import check_matplotlib, check_suffix
+
+    if target == STDOUT:
+        raise InputError("a figure cannot go to stdout. Give a name that ends in .png, .svg or .pdf.")
+    check_suffix(target)
+    check_matplotlib()
+
+
+def check_collisions(inputs: Iterable[Path], outputs: Sequence[str], *, glob: str | Sequence[str] | None) -> None:
     """Raise InputError when two outputs are one file, or when an output is read as an input."""
     real = [os.path.realpath(name) for name in outputs]
     if len(set(real)) < len(outputs):
@@ -29,14 +124,14 @@ def check_collisions(inputs: Iterable[Path], outputs: Sequence[str], *, glob: st
                 raise InputError(f"{name} is an input too ({source}). Give another file for the output.")
 
 
-def _reads(source: Path, path: str, glob: str | None) -> bool:
+def _reads(source: Path, path: str, glob: str | Sequence[str] | None) -> bool:
     """Whether reading ``source`` would read the existing file ``path`` (its real path)."""
     if str(source) == "-" or not os.path.isfile(path):
         return False
     if source.is_dir():
         if not path.startswith(os.path.join(os.path.realpath(source), "")):
             return False  # saves a walk; a link that leads out of the folder is not followed here
-        found = walk_folder(str(source), (glob,) if glob else None)
+        found = walk_folder(str(source), (glob,) if isinstance(glob, str) else tuple(glob or ()) or None)
         return any(file.real == path for file in found)
     if source.exists():
         return os.path.samefile(source, path)
@@ -58,3 +153,25 @@ def mend_and_tell(outputs: Sequence[str]) -> None:
     """
     for line in mend(outputs):
         say(f"note: {line}")
+
+
+def write_targets(
+    tables: Sequence[tuple[Any, Target]], files: AtomicFiles, *, spec: dict[str, Any], threshold: float
+) -> None:
+    """Write Arrow tables, or streams of them: first what goes to files, then what goes to stdout.
+
+    Where stdout is closed, its reader has seen enough: what is said afterwards, to a person, still follows.
+    """
+    from neardup.cli.summary import print_pairs
+
+    named = [(table, target) for table, target in tables if target.is_file]
+    write_tables([Output(table, str(target.name), target.format) for table, target in named], spec=spec, files=files)
+    try:
+        for table, target in tables:
+            if target.name == STDOUT and target.format == "table":
+                with stdout_errors():
+                    print_pairs(table, threshold=threshold)
+            elif target.name == STDOUT:
+                write_table(table, STDOUT, format=target.format, spec=spec)
+    except BrokenPipeError:
+        silence_stdout()

@@ -11,7 +11,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -19,7 +19,7 @@ import click
 
 from neardup.shown import FITTED, fitted, is_hidden, shown
 
-__all__ = ["Context", "print_json", "print_names", "safe_usage", "say", "speaking"]
+__all__ = ["Context", "print_json", "print_names", "safe_usage", "say", "speaking", "table_json"]
 
 
 def say(*lines: str, err: bool = True, fg: str | None = None) -> None:
@@ -48,6 +48,12 @@ def print_json(value: Any) -> None:
     if not text.isascii() or "\x7f" in text:
         text = "".join(map(plain, text))
     click.echo(text, file=sys.stdout)
+
+
+def table_json(answer: Mapping[str, Any]) -> str:
+    """The JSON text of an object, one line a field: a number a line would make its lists endless."""
+    lines = (f"  {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in answer.items())
+    return "{\n" + ",\n".join(lines) + "\n}"
 
 
 def print_names(names: Iterable[str]) -> None:

@@ -21,7 +21,7 @@ from neardup.index.statements import Reading
 from neardup.index.views import names_of
 from neardup.inputs.reader import Reader
 from neardup.inputs.source import ReadOptions, Task
-from neardup.params import CONTAINMENT
+from neardup.params import CONTAINMENT, RunOptions
 from neardup.session import Run
 from neardup.tuning import as_exact
 from neardup.types import F64, I64, Batch, Documents
@@ -83,9 +83,9 @@ def find_contained(
     found: list[list[ContainedHit]] = [[] for _ in range(len(queries))]
     spec = replace(as_exact(core.spec), measure=CONTAINMENT, threshold=threshold, crowd=NO_CROWD, collapse_exact=False)
     stored = _NumberedSource(reading, core.name)
-    reader = Reader([_QuerySource(queries), stored], [], ReadOptions(item=core.sketcher.is_item))
-    reader.across = [stored.name]
-    with Run(reader, spec, core.threads) as run:
+    options = ReadOptions(item=core.sketcher.is_item)
+    reader = Reader([_QuerySource(queries)], [], options, further=[stored], is_across=True)
+    with Run(reader, spec, RunOptions(threads=core.threads)) as run:
         query, place, similarity, contained = _pairs(pipeline.find(run.search(), rule="star"), len(queries), top)
     numbers = stored.numbers[place]
     names = {number: (id, kind) for number, id, kind in _names(reading, np.unique(numbers).tolist())}

@@ -29,9 +29,9 @@ from neardup.index.views import View, documents_of, names_of
 from neardup.inputs.items import COLLECTIONS
 from neardup.inputs.reader import Reader
 from neardup.inputs.source import ReadOptions
-from neardup.params import CONTAINMENT, DEFAULT_MEASURE, Spec, check_link, check_measure, check_threshold
+from neardup.params import CONTAINMENT, DEFAULT_MEASURE, RunOptions, Spec, check_link, check_measure, check_threshold
 from neardup.result import Result
-from neardup.session import Run, check_threads
+from neardup.session import Run
 
 __all__ = ["ReadableIndex"]
 
@@ -257,11 +257,11 @@ class ReadableIndex:
             observer: told about progress.
         """
         check_link(link)
-        workers = self._core.threads if threads is None else check_threads(threads)
+        options = RunOptions(threads=self._core.threads if threads is None else threads, memory=memory)
         with self._reading() as reading:
             source = IndexSource(reading, self._core.name)
             reader = Reader([source], [source.name], ReadOptions(item=self._core.sketcher.is_item), self)
-            run = Run(reader, self.spec, workers, memory, observer=observer or Silent())
+            run = Run(reader, self.spec, options, observer=observer or Silent())
             with run:
                 return run.find(link).result()
 

@@ -29,7 +29,7 @@ from neardup.index.prepared import (
 from neardup.index.readable import ReadableIndex
 from neardup.index.stream.run import DedupStream, as_sources
 from neardup.index.views import documents_of
-from neardup.inputs.reader import ON_BAD, open_inputs
+from neardup.inputs.reader import open_inputs
 from neardup.inputs.source import ReadOptions
 from neardup.params import (
     DEFAULT_NORMALIZE,
@@ -37,13 +37,16 @@ from neardup.params import (
     DEFAULT_SEED,
     DEFAULT_SHINGLE,
     DEFAULT_THRESHOLD,
+    ON_BAD,
     ON_DUPLICATE,
     ON_MISSING,
     Bands,
+    InputOptions,
     Normalize,
+    SearchOptions,
     Shingle,
+    check_threads,
 )
-from neardup.session import check_threads
 
 __all__ = ["Index"]
 
@@ -95,15 +98,7 @@ class Index(ReadableIndex):
             InputError: an option is out of range.
             OutputError: the folder is there already, or cannot be made.
         """
-        spec = tuning.make_spec(
-            threshold=threshold,
-            recall=recall,
-            shingle=shingle,
-            normalize=normalize,
-            slots=slots,
-            bands=bands,
-            seed=seed,
-        )
+        spec = tuning.make_spec(SearchOptions.of(locals()))
         workers = check_threads(threads)
         if path is None:
             return cls(Core.in_memory(spec, threads=workers))
@@ -167,27 +162,10 @@ class Index(ReadableIndex):
             InputError: an option, a file or a record cannot be used, or an id comes back.
             OutputError: the folder is there already, or cannot be written.
         """
+        given = locals()
         _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
-        spec = tuning.make_spec(
-            threshold=threshold,
-            recall=recall,
-            shingle=shingle,
-            normalize=normalize,
-            slots=slots,
-            bands=bands,
-            seed=seed,
-        )
-        reader = open_inputs(
-            inputs,
-            text=text,
-            id=id,
-            glob=glob,
-            encoding=encoding,
-            boilerplate=boilerplate,
-            on_bad=on_bad,
-            input_format=input_format,
-            item=spec.shingle.kind == "item",
-        )
+        spec = tuning.make_spec(SearchOptions.of(given))
+        reader = open_inputs(inputs, InputOptions.of(given), item=spec.shingle.kind == "item")
         added = build_folder(
             Path(path), reader, spec, on_duplicate, threads=check_threads(threads), observer=observer or Silent()
         )
@@ -247,6 +225,7 @@ class Index(ReadableIndex):
             InputError: a document cannot be used, or its id is there; nothing of its transaction is added.
             OutputError: the disk is full.
         """
+        given = locals()
         _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
         self._need_writing()
         if texts is not None:
@@ -258,17 +237,7 @@ class Index(ReadableIndex):
                     )
             prepared = self._core.sketcher.from_given(documents, texts)
             return prepared.counted(self._store(prepared, on_duplicate, strict=True))
-        reader = open_inputs(
-            documents,
-            text=text,
-            id=id,
-            glob=glob,
-            encoding=encoding,
-            boilerplate=boilerplate,
-            on_bad=on_bad,
-            input_format=input_format,
-            item=self._core.sketcher.is_item,
-        )
+        reader = open_inputs(documents, InputOptions.of(given), item=self._core.sketcher.is_item)
         watching = observer or Silent()
         watching.stage("add", reader.total_bytes, "bytes")
         total = Added(passed_over=reader.passed_over)

@@ -1,6 +1,6 @@
 """Readers: from what the user gave to batches of documents, and what is known of each document beside its text.
 
-    reader     everything that was given, as one collection     across     two collections read as one
+    reader     everything that was given, as one collection
     resolve    a path, glob or folder → sources (walk: the files of a folder, and what was passed over)
     streams    bytes of files and pipes, unpacked, cut into whole lines
     text       lines, JSONL, delimited files                    columnar   Arrow, Parquet, and objects that speak Arrow

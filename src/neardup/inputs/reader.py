@@ -12,22 +12,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
-from neardup.errors import InputError, did_you_mean
+from neardup.errors import InputError
 from neardup.inputs.columnar.arrow_objects import ObjectSource, is_arrow_object
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.python import PythonSource
-from neardup.inputs.resolve import INPUT_FORMATS, Resolver, suffix_format
+from neardup.inputs.resolve import Resolver, suffix_format
 from neardup.inputs.source import BATCH_DOCUMENTS, ReadOptions, RecordLimit, Source, Task
 from neardup.inputs.stamps import Stamps
 from neardup.inputs.streams.streams import text_codec
-from neardup.params import BOILERPLATE
+from neardup.params import InputOptions
 from neardup.passed import PassedOver, together
 from neardup.shown import shown_path
 
-__all__ = ["INPUT_FORMATS", "Reader", "open_inputs"]
-
-ON_BAD = ("fail", "skip")
+__all__ = ["Reader", "files_of", "open_inputs"]
 
 
 class Reader:
@@ -39,21 +37,24 @@ class Reader:
         names: Sequence[str],
         settings: ReadOptions,
         value: Any = None,
+        *,
         passed_over: Sequence[PassedOver] = (),
+        further: Sequence[Source] = (),
+        is_across: bool = False,
     ) -> None:
-        self.parts = list(sources)
+        self.parts = [*sources, *further]
         """The sources, in order."""
         self.sources = list(names)
         """The inputs as the user gave them."""
         self.options = settings
         self.value = value
         """What was given, when it is no path."""
-        self.written_parts = self.parts
-        """The sources of which clean copies are wanted."""
+        self.written_parts = list(sources)
+        """The sources of which clean copies are wanted: not the ``further`` ones, which are only read."""
         self.passed_over = tuple(passed_over)
         """What the folders and patterns hold and is not read."""
-        self.across: list[str] | None = None
-        """Names of the last sources, where pairs are wanted only between these and those before them."""
+        self.across = [source.name for source in further] if is_across else None
+        """Names of the ``further`` sources, where pairs are wanted only between these and those before them."""
 
     @property
     def total_bytes(self) -> int | None:
@@ -70,12 +71,33 @@ class Reader:
         """The folder that was given, when it was the only input."""
         return self.sources[0] if len(self.sources) == 1 and os.path.isdir(self.sources[0]) else None
 
-    def joined(self, more: Sequence[Source], passed_over: Sequence[PassedOver]) -> Reader:
-        """This reader with further sources behind its own, which are read and not written."""
+    def joined(self, more: Sequence[Source], passed_over: Sequence[PassedOver], *, is_across: bool = False) -> Reader:
+        """This reader with further sources behind its own.
+
+        Args:
+            more: the sources; no clean copies of them are wanted.
+            passed_over: what is beside them and is not read.
+            is_across: pairs are wanted only between them and the sources of this reader.
+        """
         passed = together([*self.passed_over, *passed_over])
-        both = Reader([*self.parts, *more], self.sources, self.options, self.value, passed)
-        both.written_parts = self.parts
-        return both
+        return Reader(
+            self.parts,
+            self.sources,
+            self.options,
+            self.value,
+            passed_over=passed,
+            further=more,
+            is_across=is_across,
+        )
+
+    def shared_with(self, other: Reader) -> list[tuple[Source, list[tuple[str, Source]]]]:
+        """Each source of another reader, with those of its files that this one reads too, and by which source."""
+        mine = {os.path.realpath(path): source for source in self.parts for path in files_of(source) or []}
+        found = []
+        for source in other.parts:
+            files = ((path, mine.get(os.path.realpath(path))) for path in files_of(source) or [])
+            found.append((source, [(path, reading) for path, reading in files if reading is not None]))
+        return found
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -137,59 +159,49 @@ def _stamp(path: str) -> str:
 
 def open_inputs(
     inputs: Any,
+    options: InputOptions | None = None,
     *,
-    text: str | None = None,
-    id: str | None = None,
-    glob: str | Sequence[str] | None = None,
-    encoding: str = "utf-8",
-    on_bad: str = "fail",
-    input_format: str | None = None,
     item: bool = False,
-    boilerplate: str = "keep",
-    block: int | None = None,
     name: str = "input",
     limit: RecordLimit | None = None,
+    **fields: Any,
 ) -> Reader:
     """Resolve inputs into a reader; files are looked at here and read by its tasks.
 
     Args:
         inputs: a str or Path (file, folder, glob pattern, "-"), a list of Path, a list of str (the documents
             themselves), an iterable of (id, text), a mapping of id to text, or an object with Arrow data.
-        text: column or field of the text, for formats that have them; guessed by name when None.
-        id: the same for the id; without one, ids are ``source:row``, the path of a text file, or the
-            position in a value. glob: pattern or patterns of the files of a folder. encoding: of text
-            files; JSON, CSV and lines too. on_bad: "fail" or "skip", for records that cannot be used.
-            input_format: one of INPUT_FORMATS, in place of the suffix. item: documents are sets of items.
-            boilerplate: of web pages, "keep" or "remove". block: documents a batch, at most. name: what values
-            in memory are called. limit: shared with another reader of the same run.
+        options: how they are read.
+        item: documents are sets of items.
+        name: what values in memory are called.
+        limit: of the size of records, shared with another reader of the same run.
+        fields: those of ``options`` by name, in its place.
 
     Raises:
         InputError: an input is missing, unknown, unreadable, given twice, or not of a kind that can be read.
     """
-    _check_choice(on_bad, ON_BAD, "on_bad")
-    if input_format is not None:
-        _check_choice(input_format, INPUT_FORMATS, "input_format")
-    if block is not None and block < 1:
-        raise InputError(f"block is {block}. Give a number of documents of at least 1.")
-    _check_choice(boilerplate, BOILERPLATE, "boilerplate")
-    text_codec(encoding)
-    most = min(block or BATCH_DOCUMENTS, BATCH_DOCUMENTS)
-    options = ReadOptions(text, id, encoding, on_bad, item, most, boilerplate, limit or RecordLimit())
+    given = options or InputOptions(**fields)
+    text_codec(given.encoding)
+    settings = ReadOptions(
+        text=given.text,
+        id=given.id,
+        encoding=given.encoding,
+        on_bad=given.on_bad,
+        item=item,
+        block=min(given.block or BATCH_DOCUMENTS, BATCH_DOCUMENTS),
+        boilerplate=given.boilerplate,
+        limit=limit or RecordLimit(),
+    )
     paths = _paths(inputs)
     if paths is None:
         value: Source = (
-            ObjectSource(inputs, options, name) if is_arrow_object(inputs) else _python(inputs, options, name)
+            ObjectSource(inputs, settings, name) if is_arrow_object(inputs) else _python(inputs, settings, name)
         )
-        return Reader([value], [value.name], options, inputs)
-    patterns = (glob,) if isinstance(glob, str) else tuple(glob) if glob is not None else None
-    resolver = Resolver(options, patterns, input_format)
+        return Reader([value], [value.name], settings, inputs)
+    patterns = (given.glob,) if isinstance(given.glob, str) else tuple(given.glob) if given.glob is not None else None
+    resolver = Resolver(settings, patterns, given.input_format)
     sources = resolver.sources(paths)
-    return Reader(sources, [shown_path(path) for path in paths], options, passed_over=resolver.passing.table())
-
-
-def _check_choice(value: str, known: Sequence[str], name: str) -> None:
-    if value not in known:
-        raise InputError(f"{name} is {value!r}; known are {', '.join(known)}.{did_you_mean(str(value), known)}")
+    return Reader(sources, [shown_path(path) for path in paths], settings, passed_over=resolver.passing.table())
 
 
 def _paths(inputs: Any) -> list[str] | None:

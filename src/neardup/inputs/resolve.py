@@ -42,12 +42,11 @@ from neardup.inputs.text.delimited import DelimitedSource
 from neardup.inputs.text.jsonl import JsonlSource
 from neardup.inputs.text.lines import LinesSource
 from neardup.inputs.walk import DEFAULT_GLOBS, TEXT_GLOBS, Found, common_suffix, glob_files, look_at, walk_folder
+from neardup.params import INPUT_FORMATS
 from neardup.passed import BESIDE, Passing, conversion
 from neardup.shown import shown_path
 
-__all__ = ["DOCUMENT", "INPUT_FORMATS", "Resolver", "suffix_format"]
-
-INPUT_FORMATS = ("jsonl", "csv", "tsv", "parquet", "arrow", "text", "lines")
+__all__ = ["DOCUMENT", "Resolver", "suffix_format"]
 
 DOCUMENT = "document"
 """Format of people's documents, each kind by its suffix; not one of INPUT_FORMATS, since it cannot be asked for."""

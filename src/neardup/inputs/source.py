@@ -145,7 +145,7 @@ def megabytes(size: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How every source of one run is read; the fields are the arguments of ``open_inputs``."""
+    """How every source of one run is read: what ``open_inputs`` makes of ``InputOptions``."""
 
     text: str | None = None
     id: str | None = None

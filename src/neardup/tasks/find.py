@@ -3,55 +3,40 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
-from neardup import tuning
+from neardup import params, tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
-from neardup.inputs.across import open_across
 from neardup.inputs.objects import hold
-from neardup.params import (
-    AUTO,
-    DEFAULT_CROWD,
-    DEFAULT_MEASURE,
-    DEFAULT_NORMALIZE,
-    DEFAULT_RECALL,
-    DEFAULT_SEED,
-    DEFAULT_SHINGLE,
-    DEFAULT_SKETCH,
-    DEFAULT_THRESHOLD,
-    DEFAULT_VERIFY,
-    Bands,
-    Normalize,
-    Shingle,
-    check_exact,
-    check_link,
-)
+from neardup.inputs.reader import Reader, open_inputs
+from neardup.params import AUTO, Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
 from neardup.result import Result
-from neardup.session import Run, check_threads
+from neardup.session import Run
 from neardup.tasks.plan.decision import decide
 
-__all__ = ["find"]
+__all__ = ["find", "open_across"]
 
 
 def find(
     inputs: Any,
     *,
-    measure: str = DEFAULT_MEASURE,
+    measure: str = params.DEFAULT_MEASURE,
     exact: bool | str = False,
     against: Any = None,
-    threshold: float = DEFAULT_THRESHOLD,
-    recall: float = DEFAULT_RECALL,
-    shingle: str | Shingle = DEFAULT_SHINGLE,
-    normalize: str | Normalize = DEFAULT_NORMALIZE,
-    sketch: str = DEFAULT_SKETCH,
+    threshold: float = params.DEFAULT_THRESHOLD,
+    recall: float = params.DEFAULT_RECALL,
+    shingle: str | Shingle = params.DEFAULT_SHINGLE,
+    normalize: str | Normalize = params.DEFAULT_NORMALIZE,
+    sketch: str = params.DEFAULT_SKETCH,
     slots: int | None = None,
     bands: str | Bands | None = None,
-    seed: int = DEFAULT_SEED,
-    verify: str = DEFAULT_VERIFY,
+    seed: int = params.DEFAULT_SEED,
+    verify: str = params.DEFAULT_VERIFY,
     link: str = "star",
     collapse_exact: bool = False,
-    crowd: int = DEFAULT_CROWD,
+    crowd: int = params.DEFAULT_CROWD,
     text: str | None = None,
     id: str | None = None,
     glob: str | None = None,
@@ -68,9 +53,9 @@ def find(
 ) -> Result:
     """Find the near-duplicates of a collection: verified pairs, clusters, a summary.
 
-    Every pair reported has exact similarity of at least ``threshold`` on its shingle sets . A
-    pair at the threshold is found with probability ``recall`` at least, a more similar one with more. The answer is
-    the same for any ``threads`` and ``block``; the order of the input decides the order of rows only.
+    Every pair reported has an exact similarity of at least ``threshold`` on its shingle sets. A pair at the threshold
+    is found with probability ``recall`` at least, a more similar one with more. The answer is the same for any
+    ``threads`` and ``block``; the order of the input decides the order of rows only.
 
     Args:
         inputs: a path (file, folder, glob) or a list of ``pathlib.Path``; a list of str (the documents); an iterable
@@ -93,25 +78,26 @@ def find(
         slots: length of a signature; chosen when None.
         bands: ``BxR`` by hand; chosen from threshold and recall when None.
         seed: seed of the hash functions of signatures, bands and joins.
-        verify: ``hash`` compares the shingles of a pair by 64-bit hashes with a key that each run draws at random;
-            ``text`` by themselves too, so that no reported similarity rests on a hash.
+        verify: what the shingles of a pair are compared by before it is reported. ``hash``: by 64-bit hashes with a key
+            that each run draws at random. ``text``: by themselves too, so that no reported similarity rests on a hash.
         link: how pairs become clusters: ``star`` or ``connected``.
         collapse_exact: list no pairs among exact copies; the first stands for them.
-        crowd: above so many documents copies or near-copies are listed as a star.
-        text, id: columns; guessed by the usual names when None.
-        glob: pattern of the files of a folder.
-        encoding: of text files.
-        boilerplate: of web pages: ``keep``, or ``remove`` menus, headers and footers.
-        on_bad: ``fail`` at the first record that cannot be used, or ``skip`` and count.
-        input_format: when the name of a file does not tell.
-        threads: how many; all processors when None.
-        block: most documents of a block.
+        crowd: a group of more documents than this that all look alike is listed as a star: each paired with its leader.
+        text, id: names of the columns, or fields, of the text and of the id; guessed by the usual names when None.
+        glob: pattern of the files of a folder that are read; texts and documents when None.
+        encoding: encoding of text files, and of JSON and CSV.
+        boilerplate: what is done with menus, headers and footers of web pages: ``keep`` or ``remove``.
+        on_bad: what a record does that cannot be used: ``fail`` ends the run, ``skip`` leaves it out and counts it.
+        input_format: format of files whose names do not tell it: ``jsonl``, ``csv``, ``tsv``, ``parquet``, ``arrow``,
+            ``text`` or ``lines``.
+        threads: number of threads; one for each processor when None.
+        block: largest number of documents that are worked on together.
         memory: limit of the resident memory of the process, in bytes or such as "2GB"; half of what is free when None.
             Past it work goes to disk. The tables of the result come beside it.
         workdir: folder to work in from the start, so that a run that was killed can be resumed; it is removed at the
             end. When None, a temporary folder is used if memory gets short.
         resume: go on with the interrupted run whose work is in ``workdir``.
-        observer: told about progress.
+        observer: what is told about progress.
 
     Returns:
         Result with Arrow tables ``pairs`` (id_a, id_b, similarity), ``clusters`` (id, cluster, keeper, similarity).
@@ -125,42 +111,44 @@ def find(
     >>> found.pairs.to_pylist()
     [{'id_a': 0, 'id_b': 1, 'similarity': 1.0}]
     """
-    spec = tuning.make_spec(
-        threshold=threshold,
-        recall=recall,
-        shingle=shingle,
-        normalize=normalize,
-        sketch=sketch,
-        slots=slots,
-        bands=bands,
-        seed=seed,
-        crowd=crowd,
-        collapse_exact=collapse_exact,
-        exact=check_exact(exact, measure) or against is not None,
-        measure=measure,
-        verify=verify,
-    )
-    check_link(link)
-    if against is not None and collapse_exact:
-        raise InputError("collapse_exact is for one collection; against compares two. Give one of them.")
-    auto = exact == AUTO and against is None
+    given = locals()
+    search, run = SearchOptions.of(given), RunOptions.of(given)
+    if against is not None:
+        if collapse_exact:
+            raise InputError("collapse_exact is for one collection; against compares two. Give one of them.")
+        search = replace(search, exact=True)
+    spec = tuning.make_spec(search)
     reader = open_across(
-        hold(inputs) if auto else inputs,
+        hold(inputs) if search.exact == AUTO else inputs,
         against,
-        text=text,
-        id=id,
-        glob=glob,
-        encoding=encoding,
-        boilerplate=boilerplate,
-        on_bad=on_bad,
-        input_format=input_format,
+        InputOptions.of(given),
         item=spec.shingle.kind == "item",
-        block=block,
     )
-    threads, observer = check_threads(threads), observer or Silent()
-    choice = None
-    if auto:
-        spec, choice = decide(reader, spec, target=recall, threads=threads, memory=memory, observer=observer)
-    run = Run(reader, spec, threads, memory, workdir, resume=resume, choice=choice, observer=observer)
-    with run:
-        return run.find(link).result()
+    watching = observer or Silent()
+    spec, choice = decide(reader, spec, search, run, watching)
+    with Run(reader, spec, run, choice=choice, observer=watching) as searched:
+        return searched.find(search.link).result()
+
+
+def open_across(inputs: Any, against: Any, options: InputOptions, *, item: bool) -> Reader:
+    """Open inputs, with those that they are held against behind them.
+
+    Args:
+        inputs: as for ``open_inputs``.
+        against: the same; None: the inputs are compared among themselves.
+        options: how both are read.
+        item: documents are sets of items.
+
+    Raises:
+        InputError: something cannot be read, or a file is on both sides.
+    """
+    reader = open_inputs(inputs, options, item=item)
+    if against is None:
+        return reader
+    other = open_inputs(against, options, item=item, name="against", limit=reader.options.limit)
+    for path, _ in (twice for _, shared in reader.shared_with(other) for twice in shared):
+        raise InputError(
+            f"{path} is an input, and the inputs are held against it too. Leave it out on one side; a collection "
+            "is compared with itself when nothing is named to hold it against."
+        )
+    return reader.joined(other.parts, other.passed_over, is_across=True)

@@ -6,22 +6,14 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from neardup import tuning
+from neardup import params, tuning
 from neardup.engine.observe import Silent
 from neardup.engine.reading.collect import collect
 from neardup.engine.space import Budget, Space
 from neardup.errors import InputError, SpecMismatch
 from neardup.inputs.names.ledger import Ledger
 from neardup.inputs.reader import open_inputs
-from neardup.params import (
-    DEFAULT_NORMALIZE,
-    DEFAULT_SEED,
-    DEFAULT_SHINGLE,
-    DEFAULT_SKETCH,
-    Normalize,
-    Shingle,
-    check_slots,
-)
+from neardup.params import Normalize, Shingle, check_slots
 from neardup.stages import shingle as shingle_stage
 from neardup.stages import sketch as sketch_stage
 from neardup.stages import text as text_stage
@@ -31,7 +23,7 @@ __all__ = ["SketchSet", "estimate", "jaccard", "shingle", "sketch"]
 
 
 def shingle(
-    text: str, shingle: str | Shingle = DEFAULT_SHINGLE, *, normalize: str | Normalize = DEFAULT_NORMALIZE
+    text: str, shingle: str | Shingle = params.DEFAULT_SHINGLE, *, normalize: str | Normalize = params.DEFAULT_NORMALIZE
 ) -> list[str]:
     """Distinct shingles of a text in order of first appearance; words are joined by one space.
 
@@ -45,9 +37,9 @@ def shingle(
 def jaccard(
     a: str | Iterable[Hashable],
     b: str | Iterable[Hashable],
-    shingle: str | Shingle = DEFAULT_SHINGLE,
+    shingle: str | Shingle = params.DEFAULT_SHINGLE,
     *,
-    normalize: str | Normalize = DEFAULT_NORMALIZE,
+    normalize: str | Normalize = params.DEFAULT_NORMALIZE,
 ) -> float:
     """Exact Jaccard similarity of two texts on their shingles, or of two sets as they are.
 
@@ -113,11 +105,11 @@ class SketchSet:
 def sketch(
     texts: Any,
     *,
-    shingle: str | Shingle = DEFAULT_SHINGLE,
-    normalize: str | Normalize = DEFAULT_NORMALIZE,
-    sketch: str = DEFAULT_SKETCH,
+    shingle: str | Shingle = params.DEFAULT_SHINGLE,
+    normalize: str | Normalize = params.DEFAULT_NORMALIZE,
+    sketch: str = params.DEFAULT_SKETCH,
     slots: int = tuning.DEFAULT_SLOTS,
-    seed: int = DEFAULT_SEED,
+    seed: int = params.DEFAULT_SEED,
 ) -> SketchSet:
     """MinHash signatures of texts: anything that ``find`` takes as input.
 

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from neardup.errors import InputError
 from neardup.params import (
     CONTAINMENT,
-    DEFAULT_CROWD,
-    DEFAULT_MEASURE,
-    DEFAULT_NORMALIZE,
-    DEFAULT_RECALL,
-    DEFAULT_SEED,
-    DEFAULT_SHINGLE,
     DEFAULT_SKETCH,
-    DEFAULT_THRESHOLD,
-    DEFAULT_VERIFY,
     Bands,
     Normalize,
+    SearchOptions,
     Shingle,
     Spec,
-    check_measure,
-    check_probability,
-    check_sketch,
+    check_exact,
     check_slots,
-    check_threshold,
-    check_verify,
 )
 from neardup.tuning.choice import DEFAULT_SLOTS, choose_bands, choose_min_matches, choose_slots, recall_for_bands
 from neardup.tuning.curves import promised_recall, s_curve
@@ -33,44 +23,28 @@ from neardup.tuning.curves import promised_recall, s_curve
 __all__ = ["as_exact", "make_spec"]
 
 
-def make_spec(
-    *,
-    threshold: float = DEFAULT_THRESHOLD,
-    recall: float = DEFAULT_RECALL,
-    shingle: str | Shingle = DEFAULT_SHINGLE,
-    normalize: str | Normalize = DEFAULT_NORMALIZE,
-    sketch: str = DEFAULT_SKETCH,
-    slots: int | None = None,
-    bands: str | Bands | None = None,
-    seed: int = DEFAULT_SEED,
-    crowd: int = DEFAULT_CROWD,
-    collapse_exact: bool = False,
-    exact: bool = False,
-    measure: str = DEFAULT_MEASURE,
-    verify: str = DEFAULT_VERIFY,
-) -> Spec:
-    """Check the options of a run and choose what was left open; the arguments are those of ``find``.
+def make_spec(options: SearchOptions | None = None, /, **fields: Any) -> Spec:
+    """Choose what the options of a search leave open.
 
     ``recall`` of the result is the one that the chosen slots, bands and filter give at the threshold, and 1 for the
-    exact join, by which containment is always found.
+    exact join, by which containment is always found. Where the plan is to decide (``exact="auto"``), it is banding.
+
+    Args:
+        options: what is asked for.
+        fields: or its fields by name.
 
     Raises:
         InputError: an option is out of range, or two contradict each other.
     """
-    threshold = check_threshold(threshold)
-    target = check_probability(recall, "recall")
-    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
-        raise InputError(f"seed is {seed!r}. Give a whole number from 0 to 2**63 - 1.")
-    if not isinstance(crowd, int) or isinstance(crowd, bool) or crowd < 2:
-        raise InputError(f"crowd is {crowd!r}. Give a whole number of at least 2, such as {DEFAULT_CROWD}.")
-    is_contained = check_measure(measure) == CONTAINMENT
-    if exact or is_contained:
-        if slots is not None or bands is not None or sketch != DEFAULT_SKETCH:
+    options = options or SearchOptions(**fields)
+    threshold, target, slots, bands = options.threshold, options.recall, options.slots, options.bands
+    is_contained = options.measure == CONTAINMENT
+    is_exact = check_exact(options.exact, options.measure) or is_contained
+    if is_exact:
+        if slots is not None or bands is not None or options.sketch != DEFAULT_SKETCH:
             who, other = ("containment", "another measure") if is_contained else ("the exact join", "no exact")
             raise InputError(f"{who} has no signatures. Give no slots, bands or sketch with it, or {other}.")
-        slots, bands = DEFAULT_SLOTS, Bands(1, 1)  # of which nothing stays
-    if slots is not None:
-        check_slots(slots)
+        slots, bands = DEFAULT_SLOTS, Bands(1, 1)  # placeholders: as_exact takes them away
     for_bands = recall_for_bands(target)
     if bands is not None:
         shape = Bands.parse(bands)
@@ -92,20 +66,19 @@ def make_spec(
     spec = Spec(
         threshold=threshold,
         recall=promised_recall(threshold, shape, slots=slots, min_matches=matches),
-        shingle=Shingle.parse(shingle),
-        normalize=Normalize.parse(normalize),
-        sketch=check_sketch(sketch),
+        shingle=Shingle.parse(options.shingle),
+        normalize=Normalize.parse(options.normalize),
+        sketch=options.sketch,
         slots=slots,
         bands=shape,
-        seed=seed,
+        seed=options.seed,
         min_matches=matches,
-        crowd=crowd,
-        collapse_exact=collapse_exact,
-        verify=check_verify(verify),
+        crowd=options.crowd,
+        collapse_exact=options.collapse_exact,
+        measure=options.measure,
+        verify=options.verify,
     )
-    if is_contained:
-        spec = replace(spec, measure=measure)
-    return as_exact(spec) if exact or is_contained else spec
+    return as_exact(spec) if is_exact else spec
 
 
 def as_exact(spec: Spec) -> Spec:

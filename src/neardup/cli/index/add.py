@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neardup.cli import options
+from neardup.cli.forms import Voice, with_forms
 from neardup.cli.index import shared, tables
 
 if TYPE_CHECKING:
     from neardup import Index
     from neardup.cli.index.reading import Counts
-    from neardup.cli.working import Stoppable
+    from neardup.cli.run_setup import Stoppable
+    from neardup.cli.targets import Target
 
 __all__ = ["command"]
 
@@ -48,7 +50,7 @@ __all__ = ["command"]
 @options.threads
 @options.voices
 @click.pass_context
-@shared.voiced
+@with_forms
 def command(
     ctx: click.Context,
     /,
@@ -61,7 +63,7 @@ def command(
     output: str | None,
     format: str | None,
     threads: int | None,
-    voice: shared.Voice,
+    voice: Voice,
     **reading: Any,
 ) -> None:
     """Add documents to an index.
@@ -139,11 +141,11 @@ def _add_new(
 
 def _tell_new(
     ctx: click.Context,
-    voice: shared.Voice,
+    voice: Voice,
     done: shared.Done,
     table: Any,
     counts: Counts,
-    target: tables.Target,
+    target: Target,
     threshold: float | None,
 ) -> None:
     """Write the list of what became of each document, and say how many were added."""

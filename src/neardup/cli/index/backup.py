@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from neardup.cli import options
+from neardup.cli.forms import Voice, with_forms
 from neardup.cli.index import shared
 
 __all__ = ["command"]
@@ -29,8 +30,8 @@ __all__ = ["command"]
 @shared.json_answer
 @options.voices
 @click.pass_context
-@shared.voiced
-def command(ctx: click.Context, /, *, index: Path, target: Path, replace: bool, voice: shared.Voice) -> None:
+@with_forms
+def command(ctx: click.Context, /, *, index: Path, target: Path, replace: bool, voice: Voice) -> None:
     """Copy an index to the folder TARGET, as of one moment.
 
     The index may be in use meanwhile: others add to it, remove, compact, serve it, and need not wait. The copy holds

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from neardup.cli import options
+from neardup.cli.forms import Voice, with_forms
 from neardup.cli.index import shared
 
 __all__ = ["command"]
@@ -29,8 +30,8 @@ __all__ = ["command"]
 @shared.json_answer
 @options.voices
 @click.pass_context
-@shared.voiced
-def command(ctx: click.Context, /, *, index: Path, inputs: tuple[Path, ...], voice: shared.Voice, **build: Any) -> None:
+@with_forms
+def command(ctx: click.Context, /, *, index: Path, inputs: tuple[Path, ...], voice: Voice, **build: Any) -> None:
     """Make an index of a whole collection.
 
     INPUT is what `neardup find` reads: folders, JSONL, CSV, TSV, Parquet and Arrow files, text files, also compressed,

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from neardup.cli import options
+from neardup.cli.forms import Voice, with_forms
 from neardup.cli.index import shared
 
 __all__ = ["command"]
@@ -23,8 +24,8 @@ __all__ = ["command"]
 @shared.json_answer
 @options.voices
 @click.pass_context
-@shared.voiced
-def command(ctx: click.Context, /, *, index: Path, voice: shared.Voice) -> None:
+@with_forms
+def command(ctx: click.Context, /, *, index: Path, voice: Voice) -> None:
     """Give back the room that removed documents take, and put all postings into one file.
 
     Nothing else changes: queries give what they gave, a little faster. Readers go on meanwhile. An index keeps itself

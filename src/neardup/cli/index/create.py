@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from neardup.cli import options
+from neardup.cli.forms import Voice, with_forms
 from neardup.cli.index import shared
 
 __all__ = ["command"]
@@ -23,8 +24,8 @@ __all__ = ["command"]
 @shared.making
 @shared.json_answer
 @options.voices
-@shared.voiced
-def command(*, index: Path, voice: shared.Voice, **spec: Any) -> None:
+@with_forms
+def command(*, index: Path, voice: Voice, **spec: Any) -> None:
     """Make an empty index.
 
     INDEX is a folder that is made. Threshold, recall, shingles and the rest are fixed for its life: every document

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neardup.cli import interrupted, options, silence_stdout
+from neardup.cli.forms import Voice, with_forms
 from neardup.cli.index import shared
+from neardup.cli.run_setup import STDOUT
 from neardup.cli.voice import say
-from neardup.cli.working import STDOUT
 from neardup.errors import InputError, OutputError
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ __all__ = ["command"]
 @options.json_summary
 @options.voices
 @click.pass_context
-@shared.voiced
+@with_forms
 def command(
     ctx: click.Context,
     /,
@@ -69,7 +70,7 @@ def command(
     threshold: float | None,
     on_duplicate: str,
     threads: int | None,
-    voice: shared.Voice,
+    voice: Voice,
     **reading: Any,
 ) -> None:
     """Let through the lines of a stream that are new, as they come.
@@ -150,7 +151,7 @@ def _run(ctx: click.Context, stream: DedupStream, *, is_piped: bool) -> None:
             raise
 
 
-def _tell(voice: shared.Voice, state: shared.Done, stream: DedupStream) -> None:
+def _tell(voice: Voice, state: shared.Done, stream: DedupStream) -> None:
     from neardup.cli.summary import counted
 
     done = stream.done

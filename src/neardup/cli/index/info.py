@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from neardup.cli import options
+from neardup.cli.forms import Voice, with_forms
 from neardup.cli.index import shared
-from neardup.cli.voice import print_json, say
 
 if TYPE_CHECKING:
     from neardup.index.outcomes import IndexInfo
@@ -24,8 +24,8 @@ __all__ = ["command"]
 @shared.index_path
 @shared.json_answer
 @options.voices
-@shared.voiced
-def command(*, index: Path, voice: shared.Voice) -> None:
+@with_forms
+def command(*, index: Path, voice: Voice) -> None:
     """Say what an index is and holds: documents, threshold, recall, shingles, files and their sizes.
 
     The answer goes to stdout. It works beside a command that is changing the index.
@@ -33,16 +33,11 @@ def command(*, index: Path, voice: shared.Voice) -> None:
     Exit codes: 0 done, 1 failed, 2 wrong usage.
     """
     from neardup import Index
-    from neardup.cli.checks import stdout_errors
     from neardup.cli.summary import labelled
 
     with Index.open(index, read_only=True) as held:
         info = held.info()
-    with stdout_errors():
-        if voice.json:
-            print_json(info.as_dict())
-        else:
-            say(*labelled(_rows(info, verbose=voice.verbose)), err=False)
+    voice.answer(info.as_dict(), labelled(_rows(info, verbose=voice.verbose)))
 
 
 def _rows(info: IndexInfo, *, verbose: bool) -> list[tuple[str, str]]:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from neardup.cli import options
+from neardup.cli.forms import Voice, with_forms
 from neardup.cli.index import shared
 
 if TYPE_CHECKING:
-    from neardup.cli.working import Stoppable
+    from neardup.cli.run_setup import Stoppable
 
 __all__ = ["command"]
 
@@ -30,10 +31,8 @@ __all__ = ["command"]
 @shared.json_answer
 @options.voices
 @click.pass_context
-@shared.voiced
-def command(
-    ctx: click.Context, /, *, index: Path, others: tuple[Path, ...], on_duplicate: str, voice: shared.Voice
-) -> None:
+@with_forms
+def command(ctx: click.Context, /, *, index: Path, others: tuple[Path, ...], on_duplicate: str, voice: Voice) -> None:
     """Add all documents of OTHER indexes to INDEX, one index after the other; the others stay as they are.
 
     All must have been made for the same: threshold, shingles, normalisation, bands and seed. Near-duplicates are not

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from neardup.cli import options
+from neardup.cli.forms import Voice, with_forms
 from neardup.cli.index import shared, tables
 
 __all__ = ["command"]
@@ -30,7 +31,7 @@ __all__ = ["command"]
 @options.memory
 @options.voices
 @click.pass_context
-@shared.voiced
+@with_forms
 def command(
     ctx: click.Context,
     /,
@@ -39,7 +40,7 @@ def command(
     output: str | None,
     clusters: str | None,
     format: str | None,
-    voice: shared.Voice,
+    voice: Voice,
     **search: Any,
 ) -> None:
     """Find the near-duplicate pairs inside an index, and their clusters.
@@ -51,7 +52,7 @@ def command(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
     from neardup import Index
-    from neardup.cli.summary import tell
+    from neardup.cli.summary import closing_line, summary_lines, with_writing
 
     targets = tables.choose_targets(index, (), output, format, json=voice.json, clusters=clusters)
     with Index.open(index, read_only=True, threads=search["threads"]) as held:
@@ -59,13 +60,7 @@ def command(
     begin = time.perf_counter()
     written = zip([found.pairs, found.clusters], targets, strict=True)
     files = tables.write(ctx, written, spec=found.spec.as_dict(), threshold=found.spec.threshold)
-    tell(
-        found.summary.as_dict(),
-        found.crowds.to_pylist(),
-        found.faults,
-        files,
-        seconds=time.perf_counter() - begin,
-        json=voice.json,
-        quiet=voice.quiet,
-        verbose=voice.verbose,
-    )
+    summary = with_writing(found.summary.as_dict(), time.perf_counter() - begin)
+    crowds = found.crowds.to_pylist()
+    lines = summary_lines(summary, crowds=crowds, faults=found.faults, files=files, verbose=voice.verbose)
+    voice.tell(summary, lines, closing_line(summary))

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neardup.cli import options
+from neardup.cli.forms import Voice, with_forms
 from neardup.cli.index import shared, tables
 from neardup.params import CONTAINMENT
 
 if TYPE_CHECKING:
     from neardup import Index
     from neardup.cli.index.reading import Asked, Counts
-    from neardup.cli.working import Stoppable
+    from neardup.cli.run_setup import Stoppable
 
 __all__ = ["command"]
 
@@ -43,7 +44,7 @@ STRING = "string"
 @options.threads
 @options.voices
 @click.pass_context
-@shared.voiced
+@with_forms
 def command(
     ctx: click.Context,
     /,
@@ -57,7 +58,7 @@ def command(
     output: str | None,
     format: str | None,
     threads: int | None,
-    voice: shared.Voice,
+    voice: Voice,
     **reading: Any,
 ) -> None:
     """Find the documents of an index that are near to given ones.
@@ -125,7 +126,7 @@ def _hits(held: Index, batches: Iterable[Asked], how: dict[str, Any], watching: 
 
 
 def _tell(
-    voice: shared.Voice,
+    voice: Voice,
     done: shared.Done,
     table: Any,
     counts: Counts,

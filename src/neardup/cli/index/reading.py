@@ -52,10 +52,10 @@ class Counts:
 
 def open_reader(inputs: Sequence[Path], options: Mapping[str, Any], *, item: bool) -> Reader:
     """Open inputs as ``find`` does; ``item``: documents are sets of items."""
-    from neardup.cli.working import READING
     from neardup.inputs.reader import open_inputs
+    from neardup.params import InputOptions
 
-    return open_inputs(list(inputs), **{name: options[name] for name in READING}, item=item)
+    return open_inputs(list(inputs), InputOptions.of(options), item=item)
 
 
 def asked(reader: Reader, counts: Counts) -> Iterator[Asked]:

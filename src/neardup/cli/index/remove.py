@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from neardup.cli import options
+from neardup.cli.forms import Voice, with_forms
 from neardup.cli.index import shared
 from neardup.errors import InputError
 
@@ -33,7 +34,7 @@ __all__ = ["command"]
 @shared.json_answer
 @options.voices
 @click.pass_context
-@shared.voiced
+@with_forms
 def command(
     ctx: click.Context,
     /,
@@ -42,7 +43,7 @@ def command(
     ids: tuple[str, ...],
     source: Path | None,
     missing: str,
-    voice: shared.Voice,
+    voice: Voice,
 ) -> None:
     """Remove documents by their ids: all of them, or with an error none.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,22 +15,20 @@ import click
 
 from neardup import params
 from neardup.cli import WRITTEN, options
-from neardup.cli.checks import check_voices, stdout_errors
-from neardup.cli.voice import print_json, say
-from neardup.cli.working import Stoppable, in_background
+from neardup.cli.forms import Voice
+from neardup.cli.run_setup import Stoppable, in_background
+from neardup.cli.summary import FAULTS_SHOWN, labelled, left_out, whole_spec
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
     from neardup import Index
-    from neardup.cli.progress import Watching
+    from neardup.engine.observe import Observer
     from neardup.index.outcomes import Added, IndexInfo
     from neardup.params import Spec
-    from neardup.passed import PassedOver
 
 __all__ = [
     "Counting",
     "Done",
-    "Voice",
     "added_rows",
     "added_words",
     "index_path",
@@ -45,7 +42,6 @@ __all__ = [
     "spec_rows",
     "tell",
     "top",
-    "voiced",
     "watched",
     "whole_spec",
 ]
@@ -116,26 +112,6 @@ top: options.Decorator[Any] = click.option(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Voice:
-    """How a command tells what it did: as JSON on stdout or in lines on stderr, in few or in many."""
-
-    json: bool
-    quiet: bool
-    verbose: bool
-
-
-def voiced(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command a ``Voice`` in place of the three options, which are checked first."""
-
-    @wraps(command)
-    def with_voice(*args: Any, json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
-        check_voices(quiet=quiet, verbose=verbose)
-        command(*args, voice=Voice(json, quiet, verbose), **options)
-
-    return with_voice
-
-
 def note_done(ctx: click.Context, number: int, what: str) -> None:
     """Note how many documents are added or removed for good, for the message on Ctrl-C."""
     from neardup.cli.summary import counted
@@ -146,13 +122,13 @@ def note_done(ctx: click.Context, number: int, what: str) -> None:
 class Counting(Stoppable):
     """Notes how many documents have been added for good: after each batch, and when Ctrl-C comes."""
 
-    def __init__(self, watching: Watching, ctx: click.Context, index: Index) -> None:
+    def __init__(self, watching: Observer, ctx: click.Context, index: Index) -> None:
         super().__init__(watching)
         self._ctx, self._index, self._before = ctx, index, len(index)
         self._note()
 
     def advance(self, amount: int) -> None:
-        """See Watching."""
+        """Note what has been added, and pass the rest on."""
         self._note()
         super().advance(amount)
 
@@ -192,20 +168,12 @@ def tell(
     faults: Sequence[object] = (),
 ) -> None:
     """Say what was done: as JSON on stdout when asked for, else as ``rows`` on stderr; the closing line always."""
-    from neardup.cli.summary import FAULTS_SHOWN, labelled
-
-    if voice.json:
-        with stdout_errors():
-            print_json(summary)
-    if voice.quiet:
-        return
-    if not voice.json:
-        say(*labelled(rows))
-        if faults:
-            bad = max(summary.get("bad", 0), len(faults))
-            more = [f"  and {bad - FAULTS_SHOWN:,} more"] if bad > FAULTS_SHOWN else []
-            say(f"bad records, left out ({bad:,}):", *(f"  {fault}" for fault in faults[:FAULTS_SHOWN]), *more)
-    say(f"neardup: {', '.join(closing)}")
+    lines = labelled(rows)
+    if faults:
+        bad = max(summary.get("bad", 0), len(faults))
+        more = [f"  and {bad - FAULTS_SHOWN:,} more"] if bad > FAULTS_SHOWN else []
+        lines += [f"bad records, left out ({bad:,}):", *(f"  {fault}" for fault in faults[:FAULTS_SHOWN]), *more]
+    voice.tell(summary, lines, f"neardup: {', '.join(closing)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,19 +236,6 @@ def added_rows(added: Added) -> list[tuple[str, str]]:
 def added_words(added: Added) -> list[str]:
     """The same for the closing line."""
     return [f"{added.added:,} added", f"{added.replaced:,} replaced", f"{added.skipped:,} skipped"]
-
-
-def left_out(bad: int, blank: int, passed_over: Sequence[PassedOver]) -> list[tuple[str, str]]:
-    """What was left out of inputs, for a person."""
-    from neardup.cli.summary import counted
-    from neardup.passed import passed_rows
-
-    return [("left out", f"{counted(bad, 'bad record')}, {counted(blank, 'blank line')}"), *passed_rows(passed_over)]
-
-
-def whole_spec(spec: Mapping[str, Any], *, verbose: bool) -> list[tuple[str, str]]:
-    """Every part of a spec, where that is asked for."""
-    return [(f"  {key}", str(value)) for key, value in spec.items()] if verbose else []
 
 
 def spec_rows(info: IndexInfo, *, verbose: bool) -> list[tuple[str, str]]:

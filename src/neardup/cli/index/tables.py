@@ -4,34 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli import WRITTEN, silence_stdout
-from neardup.cli.working import STDOUT
-from neardup.errors import InputError
+from neardup.cli import WRITTEN
 
-__all__ = ["IDS", "Target", "check_files", "choose_targets", "gathered", "write"]
+if TYPE_CHECKING:
+    from neardup.cli.targets import Target
+
+__all__ = ["IDS", "check_files", "choose_targets", "gathered", "write"]
 
 IDS = None
 """As a type of column: ids, which are whole numbers or texts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Where a table goes, and how."""
-
-    name: str | None
-    """A file, ``-`` for stdout, or None when it is not written."""
-    format: str | None
-
-    @property
-    def is_file(self) -> bool:
-        """Whether it goes to a file."""
-        return self.name not in (None, STDOUT)
 
 
 def choose_targets(
@@ -50,22 +36,11 @@ def choose_targets(
         click.UsageError: two outputs meet, an output is an input or in the index, or a format is unknown.
         OutputError: a folder is missing or may not be written to.
     """
-    from neardup.cli.checks import stdout_format
-    from neardup.outputs.write import output_format
+    from neardup.cli.targets import choose_tables
 
-    first = output if output is not None or json else STDOUT
-    if [first, clusters, STDOUT if json else None].count(STDOUT) > 1:
-        raise click.UsageError("stdout can take one thing only. Give a file with -o.")
-    file_format = None if format == "table" else format
-    try:
-        targets = [
-            Target(first, stdout_format(format) if first == STDOUT else first and output_format(first, format)),
-            Target(clusters, clusters and output_format(clusters, file_format)),
-        ]
-    except InputError as exc:
-        raise click.UsageError(str(exc)) from exc
+    targets = choose_tables(output, clusters, format, json=json, cure="Give a file with -o.")
     check_files(index, inputs, [str(target.name) for target in targets if target.is_file], glob=glob)
-    return targets
+    return list(targets)
 
 
 def check_files(index: Path, inputs: Sequence[Path], outputs: Sequence[str], *, glob: str | None = None) -> None:
@@ -75,43 +50,26 @@ def check_files(index: Path, inputs: Sequence[Path], outputs: Sequence[str], *, 
         click.UsageError: they meet.
         OutputError: a folder is missing or may not be written to.
     """
-    from neardup.cli.targets import check_collisions
-    from neardup.cli.targets import check_files as check_each
+    from neardup.cli.targets import check_targets
 
     inside = os.path.join(os.path.realpath(index), "")
     for name in outputs:
         if os.path.realpath(name).startswith(inside):
             raise click.UsageError(f"{name} is in the folder of the index. Give a file elsewhere for the output.")
-    try:
-        check_collisions(inputs, outputs, glob=glob)
-    except InputError as exc:
-        raise click.UsageError(str(exc)) from exc
-    check_each(outputs)
+    check_targets(inputs, outputs, glob=glob)
 
 
 def write(
     ctx: click.Context, written: Iterable[tuple[Any, Target]], *, spec: dict[str, Any], threshold: float
 ) -> list[str]:
     """Write tables: files that appear together or not at all, and stdout; returns the names of the files."""
-    from neardup.cli.checks import stdout_errors
-    from neardup.cli.summary import print_pairs
+    from neardup.cli.targets import write_targets
     from neardup.outputs.atomic import AtomicFiles
-    from neardup.outputs.write import Output, write_table, write_tables
 
     tables = list(written)
-    files = [Output(table, str(target.name), target.format) for table, target in tables if target.is_file]
-    names = [str(file.target) for file in files]
-    with AtomicFiles() as together:
-        write_tables(files, spec=spec, files=together)
-        try:
-            for table, target in tables:
-                if target.name == STDOUT and target.format == "table":
-                    with stdout_errors():
-                        print_pairs(table.to_batches(), threshold=threshold)
-                elif target.name == STDOUT:
-                    write_table(table, STDOUT, format=target.format, spec=spec)
-        except BrokenPipeError:
-            silence_stdout()  # the reader has seen enough; the files are complete, the summary follows
+    names = [str(target.name) for _, target in tables if target.is_file]
+    with AtomicFiles() as files:
+        write_targets(tables, files, spec=spec, threshold=threshold)
     ctx.meta[WRITTEN] = [*ctx.meta.get(WRITTEN, []), *names]
     return names
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from neardup.cli import options
+from neardup.cli.forms import Voice, with_forms
 from neardup.cli.index import shared
-from neardup.cli.voice import print_json, say
 
 if TYPE_CHECKING:
     from neardup.index.outcomes import Verified
@@ -30,8 +30,8 @@ __all__ = ["command"]
 @shared.json_answer
 @options.voices
 @click.pass_context
-@shared.voiced
-def command(ctx: click.Context, /, *, index: Path, no_repair: bool, voice: shared.Voice) -> None:
+@with_forms
+def command(ctx: click.Context, /, *, index: Path, no_repair: bool, voice: Voice) -> None:
     """Check every byte of every file of an index, and mend what can be mended.
 
     Files of postings are made from the documents, and made again where they are damaged or missing. The documents
@@ -41,16 +41,11 @@ def command(ctx: click.Context, /, *, index: Path, no_repair: bool, voice: share
     usage, 130 stopped by Ctrl-C.
     """
     from neardup import Index
-    from neardup.cli.checks import stdout_errors
 
     with Index.open(index, read_only=no_repair) as held:
         found = shared.watched(ctx, lambda _: held.verify(repair=not no_repair))
         documents = len(held)
-    with stdout_errors():
-        if voice.json:
-            print_json(found.as_dict())
-        else:
-            say(*_lines(found, str(index), documents, repair=not no_repair), err=False)
+    voice.answer(found.as_dict(), _lines(found, str(index), documents, repair=not no_repair))
     if not found.ok:
         ctx.exit(1)
 

@@ -5,25 +5,14 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from neardup import tuning
+from neardup import params, tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.inputs.reader import open_inputs
-from neardup.params import (
-    DEFAULT_AUDIT,
-    DEFAULT_CROWD,
-    DEFAULT_NORMALIZE,
-    DEFAULT_RECALL,
-    DEFAULT_SEED,
-    DEFAULT_SHINGLE,
-    DEFAULT_SKETCH,
-    DEFAULT_THRESHOLD,
-    Bands,
-    Normalize,
-    Shingle,
-)
-from neardup.session import Run, check_threads
+from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
+from neardup.session import Run
 from neardup.tasks.audit.audit import audit_search, check_sample
 from neardup.tasks.audit.outcome import Audit
+from neardup.tasks.plan.decision import decide
 
 __all__ = ["audit"]
 
@@ -31,18 +20,18 @@ __all__ = ["audit"]
 def audit(
     inputs: Any,
     *,
-    documents: int = DEFAULT_AUDIT,
-    sample_seed: int = DEFAULT_SEED,
-    threshold: float = DEFAULT_THRESHOLD,
-    recall: float = DEFAULT_RECALL,
-    shingle: str | Shingle = DEFAULT_SHINGLE,
-    normalize: str | Normalize = DEFAULT_NORMALIZE,
-    sketch: str = DEFAULT_SKETCH,
+    documents: int = params.DEFAULT_AUDIT,
+    sample_seed: int = params.DEFAULT_SEED,
+    threshold: float = params.DEFAULT_THRESHOLD,
+    recall: float = params.DEFAULT_RECALL,
+    shingle: str | Shingle = params.DEFAULT_SHINGLE,
+    normalize: str | Normalize = params.DEFAULT_NORMALIZE,
+    sketch: str = params.DEFAULT_SKETCH,
     slots: int | None = None,
     bands: str | Bands | None = None,
-    seed: int = DEFAULT_SEED,
+    seed: int = params.DEFAULT_SEED,
     exact: bool = False,
-    crowd: int = DEFAULT_CROWD,
+    crowd: int = params.DEFAULT_CROWD,
     text: str | None = None,
     id: str | None = None,
     glob: str | None = None,
@@ -85,40 +74,11 @@ def audit(
     >>> done.pairs, done.found, done.recall, done.precision, done.is_broken
     (1, 1, 1.0, 1.0, False)
     """
+    given = locals()
     check_sample(documents, sample_seed)
-    spec = tuning.make_spec(
-        threshold=threshold,
-        recall=recall,
-        shingle=shingle,
-        normalize=normalize,
-        sketch=sketch,
-        slots=slots,
-        bands=bands,
-        seed=seed,
-        exact=exact,
-        crowd=crowd,
-    )
-    reader = open_inputs(
-        inputs,
-        text=text,
-        id=id,
-        glob=glob,
-        encoding=encoding,
-        boilerplate=boilerplate,
-        on_bad=on_bad,
-        input_format=input_format,
-        item=spec.shingle.kind == "item",
-        block=block,
-    )
-    run = Run(
-        reader,
-        spec,
-        check_threads(threads),
-        memory,
-        workdir,
-        resume=resume,
-        task={"command": "audit"},
-        observer=observer or Silent(),
-    )
-    with run:
+    search, options, watching = SearchOptions.of(given), RunOptions.of(given), observer or Silent()
+    spec = tuning.make_spec(search)
+    reader = open_inputs(inputs, InputOptions.of(given), item=spec.shingle.kind == "item")
+    spec, choice = decide(reader, spec, search, options, watching)
+    with Run(reader, spec, options, task={"command": "audit"}, choice=choice, observer=watching) as run:
         return audit_search(run, run.search(), documents=documents, sample_seed=sample_seed)

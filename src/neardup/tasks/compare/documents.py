@@ -10,15 +10,15 @@ import itertools
 import os
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from neardup.errors import InputError, did_you_mean
 from neardup.inputs.items import ITEM_SEPARATOR
 from neardup.inputs.names.ids import ids_of
 from neardup.inputs.reader import open_inputs
 from neardup.inputs.resolve import DOCUMENT, suffix_format
+from neardup.params import InputOptions
 from neardup.types import Documents
 
 __all__ = ["Document", "no_document", "pick_documents", "read_document"]
@@ -37,7 +37,7 @@ class Document:
     """The text, or the items of a set."""
 
 
-def read_document(path: str | Path, *, item: bool, input_format: str | None = None, **reading: Any) -> Document:
+def read_document(path: str | Path, options: InputOptions | None = None, *, item: bool) -> Document:
     """The one document of a file.
 
     A file is what ``find`` takes it for; one whose name does not tell, and standard input, is a text. A text file is
@@ -45,19 +45,19 @@ def read_document(path: str | Path, *, item: bool, input_format: str | None = No
 
     Args:
         path: of the file, or "-".
+        options: how it is read.
         item: documents are sets.
-        input_format, reading: as of ``open_inputs``.
 
     Raises:
         InputError: it cannot be read, or holds none or several.
     """
-    given = os.fspath(path)
+    options, given = options or InputOptions(), os.fspath(path)
     by_name = suffix_format(given) if given != "-" else None
     is_file = given == "-" or not os.path.isdir(given)
-    kind = input_format or by_name or ("text" if is_file else None)
+    kind = options.input_format or by_name or ("text" if is_file else None)
     as_set = item and kind not in ("text", DOCUMENT)
-    asked = "text" if kind == "text" else input_format
-    reader = open_inputs(Path(given), item=as_set, input_format=asked, **reading)
+    options = replace(options, input_format="text") if kind == "text" else options
+    reader = open_inputs(Path(given), options, item=as_set)
     found: list[tuple[int | str, str | list[str]]] = []
     for task in reader.tasks():
         batch = task()
@@ -75,20 +75,22 @@ def read_document(path: str | Path, *, item: bool, input_format: str | None = No
     return Document(given, found[0][1])
 
 
-def pick_documents(inputs: Sequence[Path], names: tuple[str, str], *, item: bool, **reading: Any) -> list[Document]:
+def pick_documents(
+    inputs: Sequence[Path], names: tuple[str, str], options: InputOptions | None = None, *, item: bool
+) -> list[Document]:
     """Two documents of a collection, by their ids. All of it is read, since an id may come back.
 
     Args:
         inputs: as of ``find``.
         names: the ids; whole numbers as digits. The same twice is the one document, held against itself.
+        options: how they are read; but a bad record is passed over, and told of when an id is not found.
         item: documents are sets.
-        reading: as of ``open_inputs``. A bad record is passed over, and told of when an id is not found.
 
     Raises:
         InputError: an input cannot be read, or an id is not there or stands for several documents.
     """
     wanted = set(names)
-    reader = open_inputs(list(inputs), item=item, **{**reading, "on_bad": "skip"})
+    reader = open_inputs(list(inputs), replace(options or InputOptions(), on_bad="skip"), item=item)
     found: dict[str, str | list[str]] = {}
     times: Counter[str] = Counter()
     near: list[str] = []

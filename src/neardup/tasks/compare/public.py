@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from neardup import tuning
+from neardup import params, tuning
 from neardup.errors import InputError
-from neardup.params import (
-    DEFAULT_NORMALIZE,
-    DEFAULT_RECALL,
-    DEFAULT_SEED,
-    DEFAULT_SHINGLE,
-    DEFAULT_SKETCH,
-    DEFAULT_THRESHOLD,
-    Bands,
-    Normalize,
-    Shingle,
-)
+from neardup.params import Bands, Normalize, SearchOptions, Shingle
 from neardup.tasks.compare.build import compare_sets, compare_texts
 from neardup.tasks.compare.comparison import Comparison
 
@@ -27,14 +17,14 @@ def compare(
     a: str | Iterable[str | int],
     b: str | Iterable[str | int],
     *,
-    shingle: str | Shingle = DEFAULT_SHINGLE,
-    normalize: str | Normalize = DEFAULT_NORMALIZE,
-    threshold: float = DEFAULT_THRESHOLD,
-    recall: float = DEFAULT_RECALL,
-    sketch: str = DEFAULT_SKETCH,
+    shingle: str | Shingle = params.DEFAULT_SHINGLE,
+    normalize: str | Normalize = params.DEFAULT_NORMALIZE,
+    threshold: float = params.DEFAULT_THRESHOLD,
+    recall: float = params.DEFAULT_RECALL,
+    sketch: str = params.DEFAULT_SKETCH,
     slots: int | None = None,
     bands: str | Bands | None = None,
-    seed: int = DEFAULT_SEED,
+    seed: int = params.DEFAULT_SEED,
 ) -> Comparison:
     """Hold two texts, or two sets, against each other.
 
@@ -68,16 +58,7 @@ def compare(
     >>> [second[start:end] for start, end in found.passages.b]
     ['a rose is a rose']
     """
-    spec = tuning.make_spec(
-        threshold=threshold,
-        recall=recall,
-        shingle=shingle,
-        normalize=normalize,
-        sketch=sketch,
-        slots=slots,
-        bands=bands,
-        seed=seed,
-    )
+    spec = tuning.make_spec(SearchOptions.of(locals()))
     if isinstance(a, str) and isinstance(b, str):
         return compare_texts(a, b, spec)
     for name, value in (("a", a), ("b", b)):

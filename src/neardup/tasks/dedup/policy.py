@@ -10,7 +10,7 @@ from typing import Any
 
 from neardup.errors import InputError
 from neardup.inputs.reader import Reader, files_of, open_inputs
-from neardup.params import Keep
+from neardup.params import InputOptions, Keep
 
 __all__ = ["Policy", "check_policy", "is_source", "open_protected"]
 
@@ -30,13 +30,14 @@ class Policy:
         return {"keep": str(self.keep), "prefer": list(self.prefer), "protected": sorted(self.protected)}
 
 
-def open_protected(inputs: Any, protect: Any, **reading: Any) -> tuple[Reader, frozenset[str]]:
+def open_protected(inputs: Any, protect: Any, options: InputOptions, *, item: bool) -> tuple[Reader, frozenset[str]]:
     """Open inputs, with those that are protected behind them, or among them.
 
     Args:
         inputs: as for ``open_inputs``.
         protect: the same; None: nothing. A file that is among the inputs too is read once.
-        reading: options of ``open_inputs``.
+        options: how both are read.
+        item: documents are sets of items.
 
     Returns:
         One reader, and the names of its sources that are protected.
@@ -44,26 +45,25 @@ def open_protected(inputs: Any, protect: Any, **reading: Any) -> tuple[Reader, f
     Raises:
         InputError: something cannot be read, or text files of a folder are protected in part.
     """
-    reader = open_inputs(inputs, **reading)
+    reader = open_inputs(inputs, options, item=item)
     if protect is None or (isinstance(protect, Sequence) and not isinstance(protect, str) and not len(protect)):
         return reader, frozenset()
-    other = open_inputs(protect, name="protect", limit=reader.options.limit, **reading)
-    given = {os.path.realpath(path): part for part in reader.parts for path in files_of(part) or []}
+    other = open_inputs(protect, options, item=item, name="protect", limit=reader.options.limit)
     protected: set[str] = set()
     more = []
-    for part in other.parts:
-        files = [os.path.realpath(path) for path in files_of(part) or []]
-        twice = [path for path in files if path in given]
+    for part, shared in reader.shared_with(other):
+        twice = {id(source): source for _, source in shared}
         if not twice:
             more.append(part)
             protected.add(part.name)
-        elif len({id(given[path]) for path in twice}) == 1 and len(files_of(given[twice[0]]) or []) == len(files):
-            protected.add(given[twice[0]].name)
-        else:
+            continue
+        (first, *others) = twice.values()
+        if others or len(files_of(first) or []) != len(files_of(part) or []):
             raise InputError(
-                f"{twice[0]} is both an input and protected, and other files beside it are only one of the two. "
-                "Give separate folders."
+                f"{os.path.realpath(shared[0][0])} is both an input and protected, and other files beside it are only "
+                "one of the two. Give separate folders."
             )
+        protected.add(first.name)
     return reader.joined(more, other.passed_over), frozenset(protected)
 
 

@@ -6,33 +6,15 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from neardup import tuning
+from neardup import params, tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.objects import hold
 from neardup.outputs.atomic import AtomicFiles
 from neardup.outputs.naming import mend
-from neardup.params import (
-    AUTO,
-    DEFAULT_ALARM,
-    DEFAULT_CROWD,
-    DEFAULT_KEEP,
-    DEFAULT_NORMALIZE,
-    DEFAULT_RECALL,
-    DEFAULT_SEED,
-    DEFAULT_SHINGLE,
-    DEFAULT_SKETCH,
-    DEFAULT_THRESHOLD,
-    DEFAULT_VERIFY,
-    Bands,
-    Keep,
-    Normalize,
-    Shingle,
-    check_exact,
-    check_share,
-)
+from neardup.params import Bands, InputOptions, Keep, Normalize, RunOptions, SearchOptions, Shingle, check_share
 from neardup.result import Cleaned
-from neardup.session import Run, check_threads
+from neardup.session import Run
 from neardup.tasks.dedup.policy import Policy, open_protected
 from neardup.tasks.dedup.run import check_output, clean
 from neardup.tasks.plan.decision import decide
@@ -44,22 +26,22 @@ def dedup(
     inputs: Any,
     *,
     output: str | os.PathLike[str] | None = None,
-    keep: str | Keep = DEFAULT_KEEP,
+    keep: str | Keep = params.DEFAULT_KEEP,
     prefer: str | Sequence[str] = (),
     protect: Any = None,
     annotate: bool = False,
-    alarm: float = DEFAULT_ALARM,
+    alarm: float = params.DEFAULT_ALARM,
     exact: bool | str = False,
-    threshold: float = DEFAULT_THRESHOLD,
-    recall: float = DEFAULT_RECALL,
-    shingle: str | Shingle = DEFAULT_SHINGLE,
-    normalize: str | Normalize = DEFAULT_NORMALIZE,
-    sketch: str = DEFAULT_SKETCH,
+    threshold: float = params.DEFAULT_THRESHOLD,
+    recall: float = params.DEFAULT_RECALL,
+    shingle: str | Shingle = params.DEFAULT_SHINGLE,
+    normalize: str | Normalize = params.DEFAULT_NORMALIZE,
+    sketch: str = params.DEFAULT_SKETCH,
     slots: int | None = None,
     bands: str | Bands | None = None,
-    seed: int = DEFAULT_SEED,
-    verify: str = DEFAULT_VERIFY,
-    crowd: int = DEFAULT_CROWD,
+    seed: int = params.DEFAULT_SEED,
+    verify: str = params.DEFAULT_VERIFY,
+    crowd: int = params.DEFAULT_CROWD,
     text: str | None = None,
     id: str | None = None,
     glob: str | None = None,
@@ -114,60 +96,24 @@ def dedup(
     >>> removed.select(["id", "keeper", "similarity", "rule"]).to_pylist()
     [{'id': 2, 'keeper': 0, 'similarity': 1.0, 'rule': 'first'}]
     """
-    spec = tuning.make_spec(
-        threshold=threshold,
-        recall=recall,
-        shingle=shingle,
-        normalize=normalize,
-        sketch=sketch,
-        slots=slots,
-        bands=bands,
-        seed=seed,
-        crowd=crowd,
-        exact=check_exact(exact),
-        verify=verify,
-    )
-    policy_keep, observer = Keep.parse(keep), observer or Silent()
+    given = locals()
+    search, options = SearchOptions.of(given), RunOptions.of(given)
+    spec = tuning.make_spec(search)
+    rule, watching = Keep.parse(keep), observer or Silent()
     check_share(alarm, "alarm")
-    inputs = hold(inputs)
-    reader, protected = open_protected(
-        inputs,
-        protect,
-        text=text,
-        id=id,
-        glob=glob,
-        encoding=encoding,
-        boilerplate=boilerplate,
-        on_bad=on_bad,
-        input_format=input_format,
-        item=spec.shingle.kind == "item",
-        block=block,
-    )
+    reader, protected = open_protected(hold(inputs), protect, InputOptions.of(given), item=spec.shingle.kind == "item")
     in_memory = reader.value is not None
     if in_memory and output is not None:
         raise InputError("output is for inputs that are files; what is in memory is given back. Leave output out.")
     target = None if output is None else os.fspath(output)
     if target is not None:
         for line in mend([target]):
-            observer.note(line)
+            watching.note(line)
         check_output(reader, target)
-    policy = Policy(policy_keep, (prefer,) if isinstance(prefer, str) else tuple(prefer), protected)
-    threads = check_threads(threads)
-    choice = None
-    if exact == AUTO:
-        spec, choice = decide(reader, spec, target=recall, threads=threads, memory=memory, observer=observer)
-    run = Run(
-        reader,
-        spec,
-        threads,
-        memory,
-        workdir,
-        resume=resume,
-        task={"dedup": {**policy.facts(), "output": target, "annotate": annotate}},
-        choice=choice,
-        observer=observer,
-    )
-    with run:
+    policy = Policy(rule, (prefer,) if isinstance(prefer, str) else tuple(prefer), protected)
+    spec, choice = decide(reader, spec, search, options, watching)
+    task = {"dedup": {**policy.facts(), "output": target, "annotate": annotate}}
+    with Run(reader, spec, options, task=task, choice=choice, observer=watching) as run:
         cleaning = clean(run, policy)
         removed = cleaning.removals().read_all()
         data: Any = None

@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from neardup import params
 from neardup.errors import InputError
-from neardup.params import (
-    DEFAULT_NORMALIZE,
-    DEFAULT_SEED,
-    Bands,
-    Normalize,
-    Shingle,
-    check_sketch,
-)
+from neardup.params import Bands, Normalize, Shingle, check_sketch
 from neardup.tasks.explain import documents
 from neardup.tasks.explain.build import build
 from neardup.tasks.explain.explanation import Explanation
@@ -27,7 +21,7 @@ def explain(
     *,
     rows: Sequence[str] = (),
     shingle: str | Shingle | None = None,
-    normalize: str | Normalize = DEFAULT_NORMALIZE,
+    normalize: str | Normalize = params.DEFAULT_NORMALIZE,
     permutations: Sequence[str | Sequence[int]] = (),
     orders: Sequence[str | Sequence[str | int]] = (),
     hashes: Sequence[str] = (),
@@ -35,7 +29,7 @@ def explain(
     sketch: str = "permutation",
     slots: int | None = None,
     bands: str | Bands | None = None,
-    seed: int = DEFAULT_SEED,
+    seed: int = params.DEFAULT_SEED,
 ) -> Explanation:
     """Show every step of the method on a few small documents.
 
@@ -57,7 +51,7 @@ def explain(
             there are), ``hybrid``, ``independent``, ``universal`` or ``one-permutation``.
         slots: number of functions of the family. None: what the bands need, else 6.
         bands: ``BxR``. None: bands of two rows for an even number of slots, of one for an odd one.
-        seed: of the family.
+        seed: seed of the functions of the family.
 
     Raises:
         InputError: something does not fit, or is too large for a table that can be read.

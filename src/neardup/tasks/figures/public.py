@@ -6,22 +6,11 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from neardup import tuning
+from neardup import params, tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.inputs.reader import open_inputs
-from neardup.params import (
-    DEFAULT_CROWD,
-    DEFAULT_NORMALIZE,
-    DEFAULT_RECALL,
-    DEFAULT_SEED,
-    DEFAULT_SHINGLE,
-    DEFAULT_SKETCH,
-    DEFAULT_THRESHOLD,
-    Bands,
-    Normalize,
-    Shingle,
-)
-from neardup.session import Run, check_threads
+from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
+from neardup.session import Run
 from neardup.tasks.figures.sheets import check_formats, check_names, make_folder, write
 from neardup.tasks.figures.style import check_matplotlib
 
@@ -34,15 +23,15 @@ def figures(
     output: str | os.PathLike[str],
     only: str | Sequence[str] = (),
     formats: str | Sequence[str] = "png",
-    threshold: float = DEFAULT_THRESHOLD,
-    recall: float = DEFAULT_RECALL,
-    shingle: str | Shingle = DEFAULT_SHINGLE,
-    normalize: str | Normalize = DEFAULT_NORMALIZE,
-    sketch: str = DEFAULT_SKETCH,
+    threshold: float = params.DEFAULT_THRESHOLD,
+    recall: float = params.DEFAULT_RECALL,
+    shingle: str | Shingle = params.DEFAULT_SHINGLE,
+    normalize: str | Normalize = params.DEFAULT_NORMALIZE,
+    sketch: str = params.DEFAULT_SKETCH,
     slots: int | None = None,
     bands: str | Bands | None = None,
-    seed: int = DEFAULT_SEED,
-    crowd: int = DEFAULT_CROWD,
+    seed: int = params.DEFAULT_SEED,
+    crowd: int = params.DEFAULT_CROWD,
     text: str | None = None,
     id: str | None = None,
     glob: str | None = None,
@@ -85,42 +74,13 @@ def figures(
     >>> [name.rpartition("/")[2] for name in written]
     ['s-curves.png']
     """
-    spec = tuning.make_spec(
-        threshold=threshold,
-        recall=recall,
-        shingle=shingle,
-        normalize=normalize,
-        sketch=sketch,
-        slots=slots,
-        bands=bands,
-        seed=seed,
-        crowd=crowd,
-    )
+    given = locals()
+    spec = tuning.make_spec(SearchOptions.of(given))
     check_matplotlib()
     names = check_names((only,) if isinstance(only, str) else only)
     suffixes = check_formats((formats,) if isinstance(formats, str) else formats)
-    reader = open_inputs(
-        inputs,
-        text=text,
-        id=id,
-        glob=glob,
-        encoding=encoding,
-        boilerplate=boilerplate,
-        on_bad=on_bad,
-        input_format=input_format,
-        item=spec.shingle.kind == "item",
-        block=block,
-    )
+    reader = open_inputs(inputs, InputOptions.of(given), item=spec.shingle.kind == "item")
     folder = make_folder(output)
-    run = Run(
-        reader,
-        spec,
-        check_threads(threads),
-        memory,
-        workdir,
-        resume=resume,
-        task={"command": "figures"},
-        observer=observer or Silent(),
-    )
-    with run:
+    task = {"command": "figures"}
+    with Run(reader, spec, RunOptions.of(given), task=task, observer=observer or Silent()) as run:
         return list(write(run, folder, names=names, formats=suffixes))

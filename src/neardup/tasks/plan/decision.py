@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from neardup.engine.observe import Observer
 from neardup.errors import InputError
 from neardup.inputs.reader import Reader
-from neardup.params import Spec
-from neardup.tasks.plan.make import choose_method
+from neardup.params import AUTO, RunOptions, SearchOptions, Spec
 from neardup.tuning import as_exact
 
 __all__ = ["decide"]
 
 
 def decide(
-    reader: Reader, spec: Spec, *, target: float, threads: int, memory: int | str | None, observer: Observer
-) -> tuple[Spec, str]:
-    """``spec`` as it is, or by the exact join where that is predicted to be no slower; and why.
+    reader: Reader, spec: Spec, search: SearchOptions, run: RunOptions, observer: Observer
+) -> tuple[Spec, str | None]:
+    """The spec of a run; where that is left to the plan, by the exact join if it is predicted to be no slower.
+
+    An interrupted run goes on as it began.
+
+    Args:
+        reader: the inputs; where the plan decides, they are read once.
+        spec: as it was made from ``search``.
+        search: what is asked for.
+        run: what the run may use.
+        observer: told about progress.
+
+    Returns:
+        The spec, and why it is so, where the plan decided.
 
     Raises:
         InputError: the inputs cannot be read twice.
     """
+    if search.exact != AUTO:
+        return spec, None
+    if run.resume and run.workdir is not None:
+        from neardup.spool.manifest import Manifest
+
+        begun = Manifest.read(Path(run.workdir)).identity["spec"]
+        return as_exact(spec) if begun.get("exact", False) else spec, "as it was begun"
     if reader.value is None and not reader.is_lasting:
         raise InputError("exact 'auto' reads the inputs twice, and a pipe can be read once. Save it to a file.")
-    is_exact, why = choose_method(reader, spec, target=target, threads=threads, memory=memory, observer=observer)
+    from neardup.tasks.plan.make import choose_method  # loads what measures and predicts, for this case only
+
+    is_exact, why = choose_method(reader, spec, run, target=search.recall, observer=observer)
     return (as_exact(spec) if is_exact else spec), why

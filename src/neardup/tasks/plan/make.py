@@ -11,7 +11,7 @@ from neardup import tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.engine.space import Budget
 from neardup.inputs.reader import Reader
-from neardup.params import DEFAULT_WEIGHTS, Spec, parse_memory
+from neardup.params import DEFAULT_WEIGHTS, RunOptions, Spec
 from neardup.session import limit_records
 from neardup.tasks.plan.measured import MeasuredCollection
 from neardup.tasks.plan.outcome import Option, Plan, RuleOption, is_as_fast
@@ -51,12 +51,11 @@ def make_table(spec: Spec, target: float, *, weights: tuple[float, float] = DEFA
 def make_plan(
     reader: Reader,
     spec: Spec,
+    run: RunOptions,
     *,
     target: float,
     open_slots: Iterable[int] = (),
     weights: tuple[float, float] = DEFAULT_WEIGHTS,
-    threads: int,
-    memory: int | str | None = None,
     observer: Observer | None = None,
 ) -> Plan:
     """Read a collection, measure a sample, and say what runs over it will cost.
@@ -66,19 +65,18 @@ def make_plan(
     Args:
         reader: the inputs; all of it is read, once.
         spec: of the run as it was asked for.
+        run: threads and memory of the run, which the plan keeps to as well.
         target: the recall that was asked for.
         open_slots: numbers of slots from which, with bands, the cheapest setting is chosen; none: the plan is for
             ``spec`` as it is, and shows others beside it.
         weights: of the rule ``area``.
-        threads: of the run, and of the plan.
-        memory: limit of the run, which the plan keeps to as well; None: half of what is free.
         observer: told about progress.
 
     Raises:
         InputError: an input cannot be read, or the memory limit is too small.
     """
     begin = time.perf_counter()
-    budget = Budget.of(parse_memory(memory))
+    budget, threads = Budget.of(run.memory_limit), run.workers
     limit_records(reader, budget, threads)
     default = by_rule("recall", spec.threshold, target, tuning.choose_slots(spec.threshold, target))
     wanted = settings(spec.threshold, target, open_slots)
@@ -109,19 +107,13 @@ def make_plan(
 
 
 def choose_method(
-    reader: Reader,
-    spec: Spec,
-    *,
-    target: float,
-    threads: int,
-    memory: int | str | None = None,
-    observer: Observer | None = None,
+    reader: Reader, spec: Spec, run: RunOptions, *, target: float, observer: Observer | None = None
 ) -> tuple[bool, str]:
     """Whether the exact join is predicted to be as fast as the bands of ``spec``, and the reason in words.
 
     Arguments as for ``make_plan``.
     """
-    budget = Budget.of(parse_memory(memory))
+    budget, threads = Budget.of(run.memory_limit), run.workers
     limit_records(reader, budget, threads)
     measured = MeasuredCollection.of(reader, spec, {spec.slots}, budget, budget.threads(threads), observer or Silent())
     bands, exact = measured.predict(of_spec(spec)), measured.exact

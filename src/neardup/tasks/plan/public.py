@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from neardup import tuning
+from neardup import params, tuning
 from neardup.engine.observe import Observer
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
-from neardup.params import (
-    DEFAULT_CROWD,
-    DEFAULT_NORMALIZE,
-    DEFAULT_RECALL,
-    DEFAULT_SEED,
-    DEFAULT_SHINGLE,
-    DEFAULT_SKETCH,
-    DEFAULT_THRESHOLD,
-    DEFAULT_WEIGHTS,
-    Bands,
-    Normalize,
-    Shingle,
-)
-from neardup.session import check_threads
+from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
 from neardup.tasks.plan.make import make_plan, make_table
 from neardup.tasks.plan.outcome import Plan
 from neardup.tasks.plan.settings import SLOTS
@@ -32,18 +20,18 @@ __all__ = ["plan"]
 def plan(
     inputs: Any = None,
     *,
-    threshold: float = DEFAULT_THRESHOLD,
-    recall: float = DEFAULT_RECALL,
+    threshold: float = params.DEFAULT_THRESHOLD,
+    recall: float = params.DEFAULT_RECALL,
     slots: int | None = None,
     bands: str | Bands | None = None,
     rule: str | None = None,
-    weights: tuple[float, float] = DEFAULT_WEIGHTS,
-    shingle: str | Shingle = DEFAULT_SHINGLE,
-    normalize: str | Normalize = DEFAULT_NORMALIZE,
-    sketch: str = DEFAULT_SKETCH,
-    seed: int = DEFAULT_SEED,
+    weights: tuple[float, float] = params.DEFAULT_WEIGHTS,
+    shingle: str | Shingle = params.DEFAULT_SHINGLE,
+    normalize: str | Normalize = params.DEFAULT_NORMALIZE,
+    sketch: str = params.DEFAULT_SKETCH,
+    seed: int = params.DEFAULT_SEED,
     collapse_exact: bool = False,
-    crowd: int = DEFAULT_CROWD,
+    crowd: int = params.DEFAULT_CROWD,
     text: str | None = None,
     id: str | None = None,
     glob: str | None = None,
@@ -68,7 +56,7 @@ def plan(
         slots: only settings of so many slots; 64, 128, 256 and 512 when None.
         bands: the plan is for these bands, whatever they promise.
         rule: the plan is for the bands that a rule takes: ``recall``, ``threshold``, ``divisor``, ``log`` or ``area``.
-        weights: of the areas of false positives and false negatives, for the rule ``area``.
+        weights: weights of the areas of false positives and false negatives, for the rule ``area``.
         shingle, normalize, sketch, seed, collapse_exact, crowd: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
         memory: limit of the run that is planned, and of the plan itself.
@@ -86,49 +74,19 @@ def plan(
     >>> str(found.chosen.bands), round(found.chosen.recall, 4)
     ('21x6', 0.9982)
     """
+    given = locals()
     if rule is not None and bands is not None:
         raise InputError(f"rule is {rule!r} and bands is {str(bands)!r}. Give one of them.")
+    search, run = SearchOptions.of(given), RunOptions.of(given)
     is_open = rule is None and bands is None
     if rule is not None:
-        length = slots if slots is not None else tuning.choose_slots(threshold, tuning.recall_for_bands(recall))
-        for_bands = tuning.recall_for_bands(recall)
-        bands = tuning.choose_bands(threshold, slots=length, recall=for_bands, rule=rule, weights=weights)
-        slots = length
-    spec = tuning.make_spec(
-        threshold=threshold,
-        recall=recall,
-        shingle=shingle,
-        normalize=normalize,
-        sketch=sketch,
-        slots=slots,
-        bands=bands,
-        seed=seed,
-        crowd=crowd,
-        collapse_exact=collapse_exact,
-    )
-    workers = check_threads(threads)
+        for_bands = tuning.recall_for_bands(search.recall)
+        length = slots if slots is not None else tuning.choose_slots(search.threshold, for_bands)
+        bands = tuning.choose_bands(search.threshold, slots=length, recall=for_bands, rule=rule, weights=weights)
+        search = replace(search, slots=length, bands=bands)
+    spec = tuning.make_spec(search)
     if inputs is None:
-        return make_table(spec, float(recall), weights=weights)
-    reader = open_inputs(
-        inputs,
-        text=text,
-        id=id,
-        glob=glob,
-        encoding=encoding,
-        boilerplate=boilerplate,
-        on_bad=on_bad,
-        input_format=input_format,
-        item=spec.shingle.kind == "item",
-        block=block,
-    )
+        return make_table(spec, search.recall, weights=weights)
+    reader = open_inputs(inputs, InputOptions.of(given), item=spec.shingle.kind == "item")
     open_slots = () if not is_open else (spec.slots,) if slots is not None else sorted({*SLOTS, spec.slots})
-    return make_plan(
-        reader,
-        spec,
-        target=float(recall),
-        open_slots=open_slots,
-        weights=weights,
-        threads=workers,
-        memory=memory,
-        observer=observer,
-    )
+    return make_plan(reader, spec, run, target=search.recall, open_slots=open_slots, weights=weights, observer=observer)

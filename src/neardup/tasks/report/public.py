@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
-from neardup import tuning
+from neardup import params, tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.objects import hold
 from neardup.inputs.reader import open_inputs
 from neardup.outputs.naming import mend
 from neardup.pages.site.write import check_site
-from neardup.params import (
-    AUTO,
-    CONTAINMENT,
-    DEFAULT_CROWD,
-    DEFAULT_MEASURE,
-    DEFAULT_NORMALIZE,
-    DEFAULT_RECALL,
-    DEFAULT_SEED,
-    DEFAULT_SHINGLE,
-    DEFAULT_SKETCH,
-    DEFAULT_THRESHOLD,
-    DEFAULT_VERIFY,
-    Bands,
-    Normalize,
-    Shingle,
-    check_exact,
-    check_link,
-)
-from neardup.session import Run, check_threads
+from neardup.params import CONTAINMENT, Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
+from neardup.session import Run
 from neardup.tasks.audit.audit import audit_search, check_sample
 from neardup.tasks.plan.decision import decide
 from neardup.tasks.report.build import Reported, build, check_size
@@ -55,19 +38,19 @@ def report(
     audit: int | None = None,
     size: int | str | None = None,
     exact: bool | str = False,
-    measure: str = DEFAULT_MEASURE,
-    threshold: float = DEFAULT_THRESHOLD,
-    recall: float = DEFAULT_RECALL,
-    shingle: str | Shingle = DEFAULT_SHINGLE,
-    normalize: str | Normalize = DEFAULT_NORMALIZE,
-    sketch: str = DEFAULT_SKETCH,
+    measure: str = params.DEFAULT_MEASURE,
+    threshold: float = params.DEFAULT_THRESHOLD,
+    recall: float = params.DEFAULT_RECALL,
+    shingle: str | Shingle = params.DEFAULT_SHINGLE,
+    normalize: str | Normalize = params.DEFAULT_NORMALIZE,
+    sketch: str = params.DEFAULT_SKETCH,
     slots: int | None = None,
     bands: str | Bands | None = None,
-    seed: int = DEFAULT_SEED,
-    verify: str = DEFAULT_VERIFY,
+    seed: int = params.DEFAULT_SEED,
+    verify: str = params.DEFAULT_VERIFY,
     link: str = "star",
     collapse_exact: bool = False,
-    crowd: int = DEFAULT_CROWD,
+    crowd: int = params.DEFAULT_CROWD,
     text: str | None = None,
     id: str | None = None,
     glob: str | None = None,
@@ -95,15 +78,14 @@ def report(
             ``single_file`` the name of an HTML file.
         pairs: a file that ``neardup find -o`` wrote over the same inputs: nothing is searched, its pairs are shown,
             under its spec.
-        title: of the report.
+        title: title of the report; made of the names of the inputs when None.
         single_file: all in one file, to send.
         sources: regular expression that is searched in each id; its first group, or the match, names the source of the
             document. None: the input file, and in a folder the sub-folder.
         audit: measure the recall too, on so many documents; see ``audit``.
         size: how many bytes the report may have, about, such as "50MB"; 200 MB when None, 20 MB for a single file.
         exact, measure, threshold, recall, shingle, normalize, sketch, slots, bands, seed, verify, collapse_exact,
-            crowd: as
-            for ``find``; not with ``pairs``, which have their own.
+            crowd: as for ``find``; not with ``pairs``, which have their own.
         link: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
         memory, workdir, resume, observer: as for ``find``.
@@ -122,73 +104,42 @@ def report(
     >>> made.path.name, made.summary.clusters
     ('index.html', 1)
     """
-    check_link(link)
+    given = locals()
+    filed = None
+    if pairs is not None:
+        filed = read_pairs(pairs)
+        _check_no_search(given)
+    search, options = SearchOptions.of(given), RunOptions.of(given)
     check_pattern(sources)
     check_size(size, single_file=single_file)
     if audit is not None:
-        check_sample(audit, DEFAULT_SEED)
-    filed = read_pairs(pairs) if pairs is not None else None
-    searched = {
-        "threshold": threshold,
-        "recall": recall,
-        "shingle": shingle,
-        "normalize": normalize,
-        "sketch": sketch,
-        "slots": slots,
-        "bands": bands,
-        "seed": seed,
-        "crowd": crowd,
-        "collapse_exact": collapse_exact,
-        "measure": measure,
-        "verify": verify,
-    }
-    if filed is not None:
-        _check_no_search({**searched, "exact": exact, "audit": audit, "resume": resume})
-        spec = filed.spec
-    else:
-        spec = tuning.make_spec(**{**searched, "exact": check_exact(exact, measure)})  # type: ignore[arg-type]
-        if spec.measure == CONTAINMENT and audit is not None:
-            raise InputError("containment misses no pair, so there is nothing to measure. Leave audit out.")
+        check_sample(audit, params.DEFAULT_SEED)
+    spec = tuning.make_spec(search) if filed is None else filed.spec
+    if filed is None and spec.measure == CONTAINMENT and audit is not None:
+        raise InputError("containment misses no pair, so there is nothing to measure. Leave audit out.")
     check_site(os.fspath(output), single_file=single_file)
-    observer = observer or Silent()
+    watching = observer or Silent()
     for line in mend([os.fspath(output)]):
-        observer.note(line)
-    reader = open_inputs(
-        hold(inputs),
-        text=text,
-        id=id,
-        glob=glob,
-        encoding=encoding,
-        boilerplate=boilerplate,
-        on_bad=on_bad,
-        input_format=input_format,
-        item=spec.shingle.kind == "item",
-        block=block,
-    )
+        watching.note(line)
+    reader = open_inputs(hold(inputs), InputOptions.of(given), item=spec.shingle.kind == "item")
     check_inputs(reader, output)
-    threads = check_threads(threads)
-    choice = None
-    if exact == AUTO:
-        spec, choice = decide(reader, spec, target=recall, threads=threads, memory=memory, observer=observer)
-    run = Run(
-        reader, spec, threads, memory, workdir, resume=resume, task={"report": link}, choice=choice, observer=observer
-    )
+    spec, choice = decide(reader, spec, search, options, watching)
     audited = None
-    with run:
+    with Run(reader, spec, options, task={"report": link}, choice=choice, observer=watching) as run:
         if filed is not None:
             ground = from_pairs(run, filed, link)
         else:
-            search = run.search()
-            audited = audit_search(run, search, documents=audit).as_dict() if audit is not None else None
-            ground = from_search(run, search, link)
+            found = run.search()
+            audited = audit_search(run, found, documents=audit).as_dict() if audit is not None else None
+            ground = from_search(run, found, link)
         return build(ground, output, title=title, single_file=single_file, sources=sources, size=size, audit=audited)
 
 
 def _check_no_search(given: Mapping[str, Any]) -> None:
     """Raise unless the options of a search are as they are when nothing is said of them."""
-    usual = inspect.signature(report).parameters
-    for name, value in given.items():
-        if value != usual[name].default:
+    usual = {each.name: each.default for each in fields(SearchOptions) if each.name != "link"}
+    for name, value in {**usual, "audit": None, "resume": False}.items():
+        if given[name] != value:
             raise InputError(
                 f"{name} is about a search, and with pairs nothing is searched: their spec says it. Leave {name} out."
             )

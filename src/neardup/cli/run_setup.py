@@ -1,7 +1,6 @@
 """The run behind a command: set up from its options, ended by Ctrl-C at once, and what it leaves to go on from.
 
-Here: ``open_run``, ``kept``, ``in_background``, ``work_place``. What a run does is in ``neardup.session``; what a
-command does with it is in the module of the command.
+What a run does is in ``neardup.session``; what a command does with it is in the module of the command.
 """
 
 from __future__ import annotations
@@ -9,34 +8,32 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from neardup.cli import WORK, interrupted, stop_now
-from neardup.errors import InputError
-from neardup.params import DEFAULT_MEASURE, DEFAULT_VERIFY
+from neardup.params import AUTO, RunOptions, SearchOptions
 
 if TYPE_CHECKING:
-    from neardup.cli.progress import Watching
+    from neardup.engine.observe import Observer
     from neardup.inputs.reader import Reader
     from neardup.params import Spec
     from neardup.session import Run
+    from neardup.tasks.plan.outcome import Plan
 
 __all__ = [
-    "READING",
     "STDOUT",
     "Stoppable",
-    "check_plot",
-    "decided",
+    "entered",
     "in_background",
-    "kept",
-    "make_spec",
     "open_run",
-    "reading",
+    "plan_run",
+    "stoppable",
     "work_place",
 ]
 
@@ -46,19 +43,14 @@ WORK_NAME = "neardup-work"
 GRACE = 2.0
 """Seconds that a stopped search has to come to an end, so that its workdir is closed or removed in order."""
 
-_SPEC = (
-    "threshold", "recall", "shingle", "normalize", "sketch", "slots", "bands", "seed", "crowd",
-)  # fmt: skip
-READING = ("text", "id", "glob", "encoding", "boilerplate", "on_bad", "input_format")
-
 Outcome = TypeVar("Outcome")
 
 
 class Stoppable:
     """An observer that passes everything on until it is stopped; then it ends the search at its next step."""
 
-    def __init__(self, watching: Watching) -> None:
-        self._watching = watching
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
         self._stopped = threading.Event()
 
     def stop(self) -> None:
@@ -66,83 +58,31 @@ class Stoppable:
         self._stopped.set()
 
     def stage(self, name: str, total: int | None, unit: str) -> None:
-        """See Watching."""
+        """Pass on that a stage begins, or end the search."""
         self._go_on()
-        self._watching.stage(name, total, unit)
+        self._observer.stage(name, total, unit)
 
     def advance(self, amount: int) -> None:
-        """See Watching."""
+        """Pass on what is done, or end the search."""
         self._go_on()
-        self._watching.advance(amount)
+        self._observer.advance(amount)
 
     def note(self, message: str) -> None:
-        """See Watching."""
-        self._watching.note(message)
+        """Pass on a line for the user."""
+        self._observer.note(message)
 
     def _go_on(self) -> None:
         if self._stopped.is_set():
             raise KeyboardInterrupt
 
 
-def make_spec(options: Mapping[str, Any]) -> Spec:
-    """The spec that the options of a command ask for; banding where the plan is to decide."""
-    from neardup import tuning
+@contextmanager
+def stoppable(*, quiet: bool) -> Iterator[Stoppable]:
+    """An observer that shows on stderr what is going on, unless ``quiet``; a bar is wiped away at the end."""
+    from neardup.cli.progress import observer
 
-    return tuning.make_spec(
-        **{name: options[name] for name in _SPEC},
-        collapse_exact=options.get("collapse_exact", False),
-        exact=options.get("exact") == "yes" or bool(options.get("against")),
-        measure=options.get("measure", DEFAULT_MEASURE),
-        verify=options.get("verify", DEFAULT_VERIFY),
-    )
-
-
-def reading(options: Mapping[str, Any], spec: Spec) -> dict[str, Any]:
-    """How inputs are opened: arguments of ``open_inputs``."""
-    how = {name: options[name] for name in READING}
-    return {**how, "block": options["block_size"], "item": spec.shingle.kind == "item"}
-
-
-def decided(
-    ctx: click.Context,
-    reader: Reader,
-    spec: Spec,
-    options: Mapping[str, Any],
-    *,
-    place: Path,
-    observer: Stoppable,
-) -> tuple[Spec, str | None]:
-    """The spec, and why, where ``--exact auto`` leaves it to the plan; an interrupted run goes on as it began."""
-    if options["exact"] != "auto" or options.get("against"):
-        return spec, None
-    from neardup.session import check_threads
-    from neardup.tasks.plan.decision import decide
-
-    if options["resume"]:
-        from neardup.spool.manifest import Manifest
-        from neardup.tuning import as_exact
-
-        begun = Manifest.read(options["workdir"] or place).identity["spec"]
-        return as_exact(spec) if begun.get("exact", False) else spec, "as it was begun"
-    if not reader.is_lasting:
-        raise click.UsageError("--exact auto reads the inputs twice, and a pipe can be read once. Save it to a file.")
-    threads = check_threads(options["threads"])
-    reading = {"threads": threads, "memory": options["memory"], "observer": observer}
-    return in_background(ctx, lambda: decide(reader, spec, target=options["recall"], **reading), observer)
-
-
-def check_plot(target: str) -> None:
-    """Say before the work whether a figure could be drawn and has a name that it can be written under.
-
-    Raises:
-        InputError, MissingDependency: it could not.
-    """
-    from neardup.tasks.figures.style import check_matplotlib, check_suffix
-
-    if target == STDOUT:
-        raise InputError("a figure cannot go to stdout. Give a name that ends in .png, .svg or .pdf.")
-    check_suffix(target)
-    check_matplotlib()
+    with observer(quiet=quiet) as shown:
+        yield Stoppable(shown)
 
 
 def work_place(output: str | None) -> Path:
@@ -165,20 +105,24 @@ def _is_special(path: str) -> bool:
 
 
 def open_run(
+    ctx: click.Context,
     reader: Reader,
     spec: Spec,
-    options: Mapping[str, Any],
+    search: SearchOptions,
+    run: RunOptions,
     *,
     place: Path,
     task: dict[str, Any],
     observer: Stoppable,
 ) -> Run:
-    """Set up a run; nothing is read yet.
+    """Set up a run; nothing is read yet, unless ``--exact auto`` leaves it to the plan how pairs are found.
 
     Args:
+        ctx: of the command.
         reader: the inputs.
         spec: what decides which pairs are found.
-        options: threads, memory, workdir and resume, as given.
+        search: what it was made from.
+        run: what the run may use, and how it goes on.
         place: where to go when memory gets short and no workdir is named.
         task: what else must be the same when the run is resumed.
         observer: told about progress.
@@ -186,22 +130,24 @@ def open_run(
     Raises:
         SpoolError: an interrupted run has left its work in ``place``, and it is not to be resumed.
     """
-    from neardup.session import Run, check_threads
+    from neardup.session import Run
+    from neardup.tasks.plan.decision import decide
 
-    workdir, resume = options["workdir"], options["resume"]
-    if workdir is None and not resume:
+    if run.workdir is None and run.resume:
+        run = replace(run, workdir=place)
+    elif run.workdir is None:
         _refuse_left_work(place)
-    return Run(
-        reader,
-        spec,
-        check_threads(options["threads"]),
-        options["memory"],
-        place if workdir is None and resume else workdir,
-        spill_to=place,
-        resume=resume,
-        task=task,
-        observer=observer,
-    )
+    if search.exact == AUTO and not run.resume and not reader.is_lasting:
+        raise click.UsageError("--exact auto reads the inputs twice, and a pipe can be read once. Save it to a file.")
+    spec, choice = in_background(ctx, lambda: decide(reader, spec, search, run, observer), observer)
+    return Run(reader, spec, run, spill_to=place, task=task, choice=choice, observer=observer)
+
+
+def plan_run(reader: Reader, spec: Spec, search: SearchOptions, run: RunOptions, observer: Stoppable) -> Plan:
+    """The plan for a spec as it is, beside other settings and the exact join."""
+    from neardup.tasks.plan.make import make_plan
+
+    return make_plan(reader, spec, run, target=search.recall, observer=observer)
 
 
 def _refuse_left_work(place: Path) -> None:
@@ -214,7 +160,7 @@ def _refuse_left_work(place: Path) -> None:
 
 
 @contextmanager
-def kept(ctx: click.Context, run: Run, outputs: Sequence[str]) -> Iterator[Run]:
+def entered(ctx: click.Context, run: Run, outputs: Sequence[str]) -> Iterator[Run]:
     """The run, entered; should it fail, the message at the end tells where its work is and how to go on.
 
     Where it goes on with an interrupted one, what that had begun to write into the files ``outputs`` is taken away.
@@ -222,7 +168,7 @@ def kept(ctx: click.Context, run: Run, outputs: Sequence[str]) -> Iterator[Run]:
     from neardup.outputs.write import remove_leftovers
 
     with run:
-        if run.resume:
+        if run.options.resume:
             for name in outputs:
                 remove_leftovers(name)
         if run.reader.is_lasting:

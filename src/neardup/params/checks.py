@@ -1,0 +1,221 @@
+"""What the parameters are by default, what they may be, and the checks of single ones.
+
+Every check returns the value, or raises InputError that names the parameter, the value and the cure.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+from neardup.errors import InputError, did_you_mean
+
+__all__ = [
+    "AUTO",
+    "BOILERPLATE",
+    "CONTAINMENT",
+    "DEFAULT_ALARM",
+    "DEFAULT_AUDIT",
+    "DEFAULT_CROWD",
+    "DEFAULT_KEEP",
+    "DEFAULT_MEASURE",
+    "DEFAULT_NORMALIZE",
+    "DEFAULT_RECALL",
+    "DEFAULT_SEED",
+    "DEFAULT_SHINGLE",
+    "DEFAULT_SKETCH",
+    "DEFAULT_THRESHOLD",
+    "DEFAULT_VERIFY",
+    "DEFAULT_WEIGHTS",
+    "INPUT_FORMATS",
+    "LINK_RULES",
+    "MAX_SLOTS",
+    "MEASURES",
+    "MIN_SLOTS",
+    "ON_BAD",
+    "ON_DUPLICATE",
+    "ON_MISSING",
+    "SKETCH_FAMILIES",
+    "TEXT",
+    "VERIFY",
+    "check_choice",
+    "check_exact",
+    "check_link",
+    "check_measure",
+    "check_probability",
+    "check_seed",
+    "check_share",
+    "check_sketch",
+    "check_slots",
+    "check_threads",
+    "check_threshold",
+    "check_verify",
+    "parse_memory",
+]
+
+DEFAULT_THRESHOLD = 0.8
+DEFAULT_RECALL = 0.99
+DEFAULT_MEASURE = "jaccard"
+DEFAULT_SHINGLE = "char:9"
+DEFAULT_NORMALIZE = "nfc"
+DEFAULT_SKETCH = "hybrid"
+DEFAULT_SEED = 1
+DEFAULT_KEEP = "longest"
+DEFAULT_ALARM = 0.5
+"""Share of a source's documents whose removal raises an alarm."""
+DEFAULT_AUDIT = 1000
+"""Documents that an audit draws."""
+DEFAULT_CROWD = 1000
+"""A bucket or a group of copies of more documents than this is a crowd: checked and listed as a star."""
+
+AUTO = "auto"
+"""In place of True or False: let the plan decide."""
+DEFAULT_WEIGHTS = (0.5, 0.5)
+"""Of the areas of false positives and of false negatives, as datasketch has them."""
+
+MIN_SLOTS, MAX_SLOTS = 2, 4096
+SKETCH_FAMILIES = ("hybrid", "independent", "one-permutation", "permutation", "universal")
+LINK_RULES = ("star", "connected")
+CONTAINMENT = "containment"
+MEASURES = (DEFAULT_MEASURE, CONTAINMENT)
+"""Of two sets: the share of their union that both have, and the share of the smaller one that the other has."""
+DEFAULT_VERIFY = "hash"
+TEXT = "text"
+VERIFY = (DEFAULT_VERIFY, TEXT)
+"""What the shingles of a pair are compared by before it is given: their hashes, or themselves."""
+
+INPUT_FORMATS = ("jsonl", "csv", "tsv", "parquet", "arrow", "text", "lines")
+BOILERPLATE = ("keep", "remove")
+"""What can be done with the menus, headers and footers of web pages."""
+ON_BAD = ("fail", "skip")
+"""What a record does that cannot be used: end the run, or be left out and counted."""
+ON_DUPLICATE = ("error", "skip", "replace")
+"""What a document does whose id an index has."""
+ON_MISSING = ("error", "skip")
+"""What an id does that is to be removed and is not in the index."""
+
+
+def check_share(value: float, name: str) -> float:
+    """Return a share from 0 to 1.
+
+    Raises:
+        InputError: it is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= 1.0:
+        raise InputError(f"{name} is {value!r}. Give a share from 0 to 1.")
+    return float(value)
+
+
+def parse_memory(value: int | str | None, name: str = "memory") -> int | None:
+    """Bytes of a size such as ``2GB``, ``500 MB`` or ``1.5GiB`` (GB: 10**9, GiB: 2**30), or of a number of bytes.
+
+    Raises:
+        InputError: not a size.
+
+    >>> parse_memory("1.5GB")
+    1500000000
+    """
+    if value is None:
+        return None
+    if isinstance(value, int) and not isinstance(value, bool):
+        if value > 0:
+            return value
+    elif isinstance(value, str):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", value, re.IGNORECASE)
+        if found and float(found[1]) > 0:
+            base = 1024 if found[3] else 1000
+            return int(float(found[1]) * base ** " kmgt".index(found[2].lower() or " "))
+    raise InputError(f"{name} is {value!r}. Give a size such as 2GB, 500MB or 1.5GiB.")
+
+
+def check_exact(value: bool | str, measure: str = DEFAULT_MEASURE) -> bool:
+    """Return whether the exact join is asked for outright; ``auto`` leaves it to the plan.
+
+    Raises:
+        InputError: neither True nor False nor ``auto``; or ``auto`` for containment, which is always exact.
+    """
+    if value == AUTO and measure == CONTAINMENT:
+        raise InputError(f"exact is {AUTO!r}, and containment is always exact. Leave exact out.")
+    if value != AUTO and not isinstance(value, bool):
+        raise InputError(f"exact is {value!r}. Give True, False, or {AUTO!r} to let the plan decide.")
+    return value is True
+
+
+def check_threshold(value: float) -> float:
+    """Return ``value`` as a float when 0 < value <= 1, else raise InputError."""
+    return _number(value, "threshold", cure="Give a Jaccard similarity above 0 and at most 1.")
+
+
+def check_probability(value: float, name: str) -> float:
+    """Return ``value`` as a float when 0 < value < 1, else raise InputError naming ``name``."""
+    number = _number(value, name, cure=f"Give a {name} above 0 and below 1, such as 0.99.")
+    if number >= 1.0:
+        raise InputError(
+            f"{name} is {value}: no banding finds every pair for certain. Give a {name} below 1, such as 0.99."
+        )
+    return number
+
+
+def _number(value: float, name: str, *, cure: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as exc:
+        raise InputError(f"{name} is {value!r}, not a number. {cure}") from exc
+    if not (0.0 < number <= 1.0):
+        raise InputError(f"{name} is {value}. {cure}")
+    return number
+
+
+def check_slots(value: int) -> int:
+    """Return ``value`` when it is a usable number of signature slots, else raise InputError."""
+    if not isinstance(value, int) or isinstance(value, bool) or not MIN_SLOTS <= value <= MAX_SLOTS:
+        raise InputError(f"slots is {value!r}. Give a whole number from {MIN_SLOTS} to {MAX_SLOTS}.")
+    return value
+
+
+def check_choice(value: str, known: Sequence[str], name: str) -> str:
+    """Return ``value`` when it is one of the known names, else raise InputError that lists them."""
+    if value not in known:
+        raise InputError(f"{name} is {value!r}; known are {', '.join(known)}.{did_you_mean(str(value), known)}")
+    return value
+
+
+def check_sketch(value: str) -> str:
+    """Return the name of a sketch family, or raise InputError listing them."""
+    return check_choice(value, SKETCH_FAMILIES, "sketch")
+
+
+def check_link(value: str) -> str:
+    """Return the name of a link rule, or raise InputError listing them."""
+    return check_choice(value, LINK_RULES, "link")
+
+
+def check_measure(value: str) -> str:
+    """Return the name of a measure of similarity, or raise InputError listing them."""
+    return check_choice(value, MEASURES, "measure")
+
+
+def check_verify(value: str) -> str:
+    """Return what shingles are compared by, or raise InputError listing what they can be compared by."""
+    return check_choice(value, VERIFY, "verify")
+
+
+def check_seed(value: int) -> int:
+    """Return ``value`` when it is a seed of hash functions, else raise InputError."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
+        raise InputError(f"seed is {value!r}. Give a whole number from 0 to 2**63 - 1.")
+    return value
+
+
+def check_threads(value: int | None) -> int:
+    """Threads to work with: as asked, or one for each processor that this process may use.
+
+    Raises:
+        InputError: not a whole number of at least 1.
+    """
+    if value is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise InputError(f"threads is {value!r}. Give a whole number of at least 1.")
+    return value
