@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.arrays import flags, numbers
+from neardup.arrays import flags, nullable, numbers
 from neardup.errors import InputError
 from neardup.inputs.columnar.arrow_objects import is_dataset
 from neardup.inputs.objects import ARROW, hold, is_a, is_frame
@@ -83,8 +83,8 @@ def with_annotation(value: Any, annotation: Annotation) -> Any:
     known = np.zeros(rows, dtype=np.bool_)
     known[annotation.rows - 1] = True
     cluster, keeper = numbers(annotation.cluster), annotation.keeper
-    similarity = _nullable(numbers(annotation.similarity), ~np.isnan(annotation.similarity))
-    at = _nullable(numbers(places), known)
+    similarity = nullable(numbers(annotation.similarity), ~np.isnan(annotation.similarity))
+    at = nullable(numbers(places), known)
     return with_columns(value, cluster.take(at), keeper.take(at), similarity.take(at))
 
 
@@ -167,11 +167,6 @@ def _filtered(value: Any, kept: Mask) -> Any:
         if isinstance(value, pa.ChunkedArray):
             return pa.chunked_array([chunk for run in runs for chunk in run.chunks], type=value.type)
         return pa.concat_arrays(runs)
-
-
-def _nullable(array: Any, known: Mask) -> Any:
-    """An array of numbers with nulls where ``known`` is False."""
-    return pa.Array.from_buffers(array.type, len(array), [flags(known).buffers()[1], array.buffers()[1]])
 
 
 def _dataset_without(dataset: Any, positions: I64) -> Any:

@@ -56,7 +56,8 @@ class Origins:
 
     def prepare(self, rows: I64) -> None:
         """Read the column that decides, for ``rows``, rising."""
-        from neardup.tasks.dedup.ranks import ranks, read_values
+        from neardup.tasks.dedup.columns import read_values
+        from neardup.tasks.dedup.values import ranks
 
         column = self._policy.keep.column
         assert column is not None

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from neardup.arrays import flags, numbers
+from neardup.arrays import flags, nullable, numbers
 from neardup.tasks.dedup.rewrite.known import Known
 from neardup.tasks.dedup.rewrite.model import I64, Annotation, added_names, changed
 
@@ -77,18 +76,13 @@ class Editor:
         known = np.zeros(len(batch), dtype=np.bool_)
         places[rows[low:high] - first] = np.arange(low, high)
         known[rows[low:high] - first] = True
-        indices = _nullable(numbers(places), known)
+        indices = nullable(numbers(places), known)
         added = [column.take(indices) for column in self._columns]
         return pa.RecordBatch.from_arrays([*batch.columns, *added], schema=self.schema)
 
 
-def _nullable(array: Any, known: NDArray[np.bool_]) -> Any:
-    """An array of numbers with nulls where ``known`` is False."""
-    return pa.Array.from_buffers(array.type, len(array), [flags(known).buffers()[1], array.buffers()[1]])
-
-
 def _similarities(annotation: Annotation) -> Any:
-    return _nullable(numbers(annotation.similarity), ~np.isnan(annotation.similarity))
+    return nullable(numbers(annotation.similarity), ~np.isnan(annotation.similarity))
 
 
 def _without(batch: Any, rows: I64) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from dataclasses import replace
 from typing import Any, BinaryIO
 
@@ -17,12 +15,12 @@ from neardup.inputs.streams.streams import read_all, stored_codec
 from neardup.tasks.dedup.rewrite.annotate import annotate_text
 from neardup.tasks.dedup.rewrite.ipc import count_ipc, rewrite_ipc
 from neardup.tasks.dedup.rewrite.known import Known
-from neardup.tasks.dedup.rewrite.model import I64, Annotation, Tally, Written
+from neardup.tasks.dedup.rewrite.model import I64, Annotation, Tally, Written, check_rereadable
 from neardup.tasks.dedup.rewrite.parquet import count_parquet, rewrite_parquet
 from neardup.tasks.dedup.rewrite.sink import Sink, copy_stored
 from neardup.tasks.dedup.rewrite.text import cut_text
 
-__all__ = ["GROUP_BYTES", "TEXT_FORMATS", "check_annotatable", "check_lasting", "rewrite_file"]
+__all__ = ["GROUP_BYTES", "TEXT_FORMATS", "check_annotatable", "rewrite_file"]
 
 GROUP_BYTES = 64 << 20
 """Decoded bytes of a row group or batch that is written in one piece; about three times as much memory is used."""
@@ -71,7 +69,7 @@ def rewrite_file(
     """
     if annotation is not None and removed.size:
         raise ValueError("a file is either annotated or cut")
-    check_lasting(path)
+    check_rereadable(path)
     codec = None if plain else stored_codec(path)
     removed = np.ascontiguousarray(removed, dtype=np.int64)
     if annotation is None and removed.size == 0 and head and stored_codec(path) == codec:
@@ -155,14 +153,3 @@ def check_annotatable(path: str, format: str) -> None:
             f"{path}: a document of format {format!r} has no fields to add cluster, keeper and similarity to. "
             "Write the clusters to a file of their own, or give JSONL, CSV, Parquet or Arrow."
         )
-
-
-def check_lasting(path: str) -> None:
-    """Raise InputError when a file can be read only once: standard input, a pipe, a device."""
-    try:
-        is_regular = path != "-" and stat.S_ISREG(os.stat(path).st_mode)
-    except OSError:
-        return  # opening it says best what is wrong
-    if not is_regular:
-        name = "standard input" if path == "-" else path
-        raise InputError(f"{name} can be read only once, and a clean copy reads it again. Save it as a file first.")

@@ -1,7 +1,9 @@
-"""What a rewrite is told and what it tells: ``Annotation``, ``Tally`` and ``Written``."""
+"""What a rewrite is told and what it tells: ``Annotation``, ``Tally`` and ``Written``; what makes it impossible."""
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 
 from neardup.errors import InputChanged, InputError
 
-__all__ = ["F64", "I64", "Annotation", "Tally", "Written", "added_names", "changed"]
+__all__ = ["F64", "I64", "Annotation", "Tally", "Written", "added_names", "changed", "check_rereadable"]
 
 I64 = NDArray[np.int64]
 F64 = NDArray[np.float64]
@@ -86,3 +88,14 @@ def changed(source: str, wanted: int, found: int) -> InputChanged:
         f"{source} was changed since it was read: of {wanted} documents to find again, {found} are in their places. "
         "Run again from the start."
     )
+
+
+def check_rereadable(path: str, use: str = "a clean copy") -> None:
+    """Raise InputError when a file can be read only once: standard input, a pipe, a device."""
+    try:
+        is_regular = path != "-" and stat.S_ISREG(os.stat(path).st_mode)
+    except OSError:
+        return  # opening it says best what is wrong
+    if not is_regular:
+        name = "standard input" if path == "-" else path
+        raise InputError(f"{name} can be read only once, and {use} reads it again. Save it as a file first.")

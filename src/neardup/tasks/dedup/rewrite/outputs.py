@@ -22,7 +22,7 @@ from neardup.outputs.atomic import check_target, output_error
 from neardup.shown import shown_path
 from neardup.tasks.dedup.rewrite.blocks import read_code
 from neardup.tasks.dedup.rewrite.feed import records_of
-from neardup.tasks.dedup.rewrite.files import check_lasting
+from neardup.tasks.dedup.rewrite.model import check_rereadable
 
 __all__ = ["STDOUT", "OutputSet", "Target"]
 
@@ -82,7 +82,7 @@ class OutputSet:
         if not sources:
             raise InputError("there are no input files to make clean copies of. Give files or a folder.")
         for path, _ in sources:
-            check_lasting(path)
+            check_rereadable(path)
         is_single = len(sources) == 1 and base is None
         self.leader = 0
         """In a stream, the place of the first input that has a header row, if any has; those before it are blank."""

@@ -1,46 +1,43 @@
-"""Values of a column, to choose by: read in a second pass, for some documents only, and ranked.
+"""A column of the inputs, by which documents are chosen: read in a second pass, for some documents only.
 
 Every format that has columns or fields is read here for one of them: in Parquet, Arrow and objects in memory nothing
 else is decoded, in CSV the fields are found by the reader's own rules, and of JSON Lines only the wanted lines are
-parsed. How values of several kinds and types come together is in ``comparable``.
+parsed. How the values come to be of one type, and their order, is in ``values``.
 """
 
 from __future__ import annotations
 
-import os
-import stat
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from neardup.arrays import numbers
 from neardup.errors import InputError
 from neardup.inputs.batches import gather
-from neardup.inputs.columnar.arrow import IpcSource, ParquetSource, explained
+from neardup.inputs.columnar.arrow import IpcSource, ParquetSource, explained, ipc_batches
+from neardup.inputs.columnar.arrow_columns import Chosen
 from neardup.inputs.columnar.arrow_objects import ObjectSource
-from neardup.inputs.columnar.ipc_messages import check_messages, messages_of
 from neardup.inputs.columnar.parquet_groups import Groups
 from neardup.inputs.columns import unknown_column
 from neardup.inputs.datasets import DatasetSource, shard_batches, shard_schema
+from neardup.inputs.reader import Reader
 from neardup.inputs.source import ReadOptions, RecordLimit, Source, TooLarge, TooLargeRows
 from neardup.inputs.streams.streams import LineBlock, line_blocks, read_all, stored_codec
 from neardup.inputs.text.delimited import DelimitedSource, RecordBlock, record_blocks
 from neardup.inputs.text.jsonl import JsonlSource
 from neardup.inputs.text.jsonl_judge import BadRecord, parse_object
 from neardup.kernels.delimited import COLUMNS, LINE, TEXT, scan_records
-from neardup.tasks.dedup.comparable import Part, from_python, from_text, in_one, plain, truths
-from neardup.tasks.dedup.rewrite.model import changed
+from neardup.tasks.dedup.rewrite.model import changed, check_rereadable
+from neardup.tasks.dedup.values import Part, joined, json_part, ordered, text_part
+from neardup.types import I64
 
-__all__ = ["check_column", "ranks", "read_values"]
-
-I64 = NDArray[np.int64]
+__all__ = ["check_column", "read_values"]
 
 _OPTION = "keep"
+_AGAIN = "choosing by a column"
 _PARSED = 1 << 16
 """Values of JSON Lines that are Python objects at a time."""
 _FILE_MAGIC = b"ARROW1"
@@ -50,123 +47,95 @@ Numbered = Iterator[tuple[int, Any]]
 """Arrow arrays that follow each other, each with the 1-based row of its first value."""
 
 
-class Inputs(Protocol):
-    """What is needed of a reader."""
-
-    parts: list[Source]
-    options: ReadOptions
-
-
-def check_column(inputs: Inputs, column: str, *, without: Collection[str] = ()) -> None:
-    """Look, before a long run, whether every source has the column and it has an order.
+def check_column(reader: Reader, column: str, *, without: Collection[str] = ()) -> None:
+    """Look, before a long run, whether every source has the column and its values can be put in order.
 
     Of a Parquet, Arrow or CSV file or an object the columns are looked at, of JSON Lines the first 4 MB of records: one
     of them must have the field.
 
     Args:
-        inputs: the reader.
+        reader: the inputs.
         column: name of a column or field; of a CSV file a 1-based number too.
         without: names of sources that need none.
 
     Raises:
         InputError: a source has no such column, or none at all, or can be read only once.
     """
-    for source in inputs.parts:
+    for source in reader.parts:
         if source.name in without:
             continue
         if isinstance(source, JsonlSource):
-            _check_regular(source.name)
-            _check_json(source.name, column, inputs.options)
+            check_rereadable(source.name, _AGAIN)
+            _check_json(source.name, column, reader.options)
         elif isinstance(source, DelimitedSource):
-            _check_regular(source.name)
-            for block in record_blocks(source.name, source.name, source.format, inputs.options):
+            check_rereadable(source.name, _AGAIN)
+            for block in record_blocks(source.name, source.name, source.format, reader.options):
                 if block.layout.width:
                     _field_of(block, column, source.name)
                     break
         else:
-            _arrays_of(source, column, np.empty(0, dtype=np.int64), inputs.options.limit)
+            _arrays_of(source, column, np.empty(0, dtype=np.int64), reader.options.limit)
 
 
-def read_values(inputs: Inputs, column: str, wanted: Mapping[str, I64]) -> Any:
+def read_values(reader: Reader, column: str, wanted: Mapping[str, I64]) -> Any:
     """Read the values that some documents have in a column.
 
     A field that a record of JSON Lines lacks, null, NaN and a blank CSV field are null. Fields of CSV are numbers if
     all that are read of a file are, else strings. Takes memory for about the values.
 
     Args:
-        inputs: the reader.
+        reader: the inputs.
         column: as for ``check_column``.
         wanted: int64[n], rising, for the name of each source: lines or rows as its reader numbers them.
 
     Returns:
-        Arrow array of one type, the sources in the order of ``wanted``, and in it by row: whole numbers exact to 76
-        digits, float64, decimals, times, large_string (large_binary where a string is not UTF-8), or null.
+        Arrow array of one type, the sources in the order of ``wanted``, and in it by row: int64, uint64, float64,
+        decimals, times, large_binary (strings, as UTF-8), or null.
 
     Raises:
-        InputError: as ``check_column``; values cannot be compared with each other; a source was changed since it was
-            read.
+        InputError: as ``check_column``; values are of two types; a source was changed since it was read.
     """
-    sources = {source.name: source for source in inputs.parts}
+    sources = {source.name: source for source in reader.parts}
     parts: list[Part] = []
-    size = 0
     for name, rows in wanted.items():
-        rows = np.ascontiguousarray(rows, dtype=np.int64)
-        at = np.arange(size, size + rows.size, dtype=np.int64)
-        size += rows.size
         if rows.size:
-            parts += _parts_of(sources[name], column, rows, at, inputs.options)
-    return in_one(parts, size, column)
+            parts += _parts_of(sources[name], column, np.ascontiguousarray(rows, dtype=np.int64), reader.options)
+    return joined(parts, column)
 
 
-def ranks(values: Any) -> I64:
-    """Rank values: int64[n], from 0, equal for equal values, larger for larger ones; -1 for null and NaN.
-
-    Numbers are ranked exactly, strings by their code points, false before true, times by the clock.
-    """
-    values = plain(values, "values", "values")
-    known = truths(values.is_valid())
-    found = np.full(len(values), -1, dtype=np.int64)
-    if known.any():
-        dense = pc.rank(values.drop_null(), tiebreaker="dense")
-        # not by to_numpy, which imports pandas where that is installed
-        found[known] = np.frombuffer(dense.buffers()[1], np.uint64, len(dense), 8 * dense.offset).astype(np.int64) - 1
-    return found
-
-
-def _parts_of(source: Source, column: str, rows: I64, at: I64, options: ReadOptions) -> Sequence[Part]:
+def _parts_of(source: Source, column: str, rows: I64, options: ReadOptions) -> Iterable[Part]:
+    """The values of the wanted rows of a source, in order."""
     if isinstance(source, JsonlSource):
-        _check_regular(source.name)
-        return list(_json_parts(source.name, column, rows, at, options))
+        yield from _json_parts(source.name, column, rows, options)
+        return
     if isinstance(source, DelimitedSource):
-        _check_regular(source.name)
-        return _delimited_parts(source, column, rows, at, options)
-    parts: list[Part] = []
+        yield _delimited_part(source, column, rows, options)
+        return
     done = 0
     for first, array in _arrays_of(source, column, rows, options.limit):
         low, high = np.searchsorted(rows, [first, first + len(array)])
         if high > low:
-            values = plain(_taken(array, rows[low:high] - first, column, source.name), column, source.name)
-            parts.append(Part(source.name, rows[low:high], at[low:high], values))
+            taken = _taken(array, rows[low:high] - first, column, source.name)
+            yield Part(source.name, rows[low:high], ordered(taken, column, source.name))
             done += int(high - low)
     if done != rows.size:
         raise changed(source.name, int(rows.size), done)
-    return parts
 
 
 def _taken(array: Any, rows: I64, column: str, source: str) -> Any:
     try:
         return array.take(numbers(rows))
     except pa.ArrowNotImplementedError:  # of views
-        return plain(array, column, source).take(numbers(rows))
+        return ordered(array, column, source).take(numbers(rows))
 
 
 def _arrays_of(source: Source, column: str, rows: I64, limit: RecordLimit) -> Numbered:
     """The column of a source that is columnar; its name and type are looked at before anything is yielded."""
     if isinstance(source, ParquetSource):
-        _check_regular(source.name)
+        check_rereadable(source.name, _AGAIN)
         return _parquet_arrays(source.name, column, rows, limit)
     if isinstance(source, IpcSource):
-        _check_regular(source.name)
+        check_rereadable(source.name, _AGAIN)
         return _ipc_arrays(source.name, column, limit)
     if isinstance(source, DatasetSource):
         return _dataset_arrays(source, column)
@@ -199,7 +168,7 @@ def _numbered(arrays: Iterator[Any]) -> Numbered:
 
 def _checked(column: str, source: str, type_: Any, arrays: Numbered) -> Numbered:
     """The arrays, once it is known that their type has an order."""
-    plain(pa.nulls(0, type_), column, source)
+    ordered(pa.nulls(0, type_), column, source)
     return arrays
 
 
@@ -219,11 +188,9 @@ def _parquet_arrays(name: str, column: str, rows: I64, limit: RecordLimit) -> Nu
                 last = first + file.metadata.row_group(group).num_rows
                 low, high = np.searchsorted(rows, [first, last])
                 if high > low:
-                    for batch in groups.batches(group):
-                        if isinstance(batch, TooLargeRows):
-                            raise TooLarge(name, *limit.refusal(f"a page of {column!r}", batch.size, most=limit.whole))
-                        yield first, batch.column(0)
-                        first += len(batch)
+                    for array in _held(groups.batches(group), name, f"a page of {column!r}", limit):
+                        yield first, array
+                        first += len(array)
                 first = last
 
     return _checked(column, name, file.schema_arrow.field(place).type, arrays())
@@ -234,24 +201,25 @@ def _ipc_arrays(name: str, column: str, limit: RecordLimit) -> Numbered:
     with explained(name, "Arrow"):
         is_plain = stored_codec(name) is None
         file = pa.memory_map(name, "r") if is_plain else pa.BufferReader(read_all(name, limit=limit, many=True))
-        is_file = file.read(len(_FILE_MAGIC)) == _FILE_MAGIC
-        opened = pa.ipc.open_file if is_file else pa.ipc.open_stream
-        file.seek(0)
-        schema = opened(file).schema
+        data = file.read_buffer()
+        is_file = data[: len(_FILE_MAGIC)].to_pybytes() == _FILE_MAGIC
+        schema = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(data).schema
         place = _place(schema.names, column, name)
 
     def arrays() -> Iterator[Any]:
         with explained(name, "Arrow"), file:
-            file.seek(0)
-            messages = messages_of(file.read_buffer(), is_file=is_file, schema=schema, columns=[place])
-            check_messages(messages, name, limit, limit.whole)
-            file.seek(0)
-            reader = opened(file, options=pa.ipc.IpcReadOptions(included_fields=[place]))
-            batches = map(reader.get_batch, range(reader.num_record_batches)) if is_file else reader
-            for batch in batches:
-                yield batch.column(0)
+            batches = ipc_batches(data, name, schema, Chosen(place, None), limit, is_file=is_file)
+            yield from _held((batch for batch, _ in batches), name, f"a batch of {column!r}", limit)
 
     return _checked(column, name, schema.field(place).type, _numbered(arrays()))
+
+
+def _held(batches: Iterable[Any], name: str, what: str, limit: RecordLimit) -> Iterator[Any]:
+    """The only column of batches, all of which can be held."""
+    for batch in batches:
+        if isinstance(batch, TooLargeRows):
+            raise TooLarge(name, *limit.refusal(what, batch.size, most=limit.whole))
+        yield batch.column(0)
 
 
 def _dataset_arrays(source: DatasetSource, column: str) -> Numbered:
@@ -281,7 +249,7 @@ def _check_json(name: str, column: str, options: ReadOptions) -> None:
             raise unknown_column(column, list(names), name, option=_OPTION)
 
 
-def _json_parts(name: str, column: str, rows: I64, at: I64, options: ReadOptions) -> Iterator[Part]:
+def _json_parts(name: str, column: str, rows: I64, options: ReadOptions) -> Iterator[Part]:
     is_there = False
     done = start = 0
     values: list[Any] = []
@@ -296,11 +264,11 @@ def _json_parts(name: str, column: str, rows: I64, at: I64, options: ReadOptions
             values.append(record.get(column))
             done += 1
             if len(values) == _PARSED:
-                yield from from_python(values, column, name, rows[start:done], at[start:done])
+                yield json_part(values, column, name, rows[start:done])
                 values, start = [], done
         if done == rows.size:
             break
-    yield from from_python(values, column, name, rows[start:done], at[start:done])
+    yield json_part(values, column, name, rows[start:done])
     if done != rows.size:
         raise changed(name, int(rows.size), done)
     if not is_there:
@@ -319,7 +287,7 @@ def _lines(block: LineBlock, rows: I64) -> Iterator[bytes]:
         yield block.data[start : ends[i]].tobytes()
 
 
-def _delimited_parts(source: DelimitedSource, column: str, rows: I64, at: I64, options: ReadOptions) -> Sequence[Part]:
+def _delimited_part(source: DelimitedSource, column: str, rows: I64, options: ReadOptions) -> Part:
     arrays: list[Any] = []
     done = 0
     for block in record_blocks(source.name, source.name, source.format, options):
@@ -339,7 +307,7 @@ def _delimited_parts(source: DelimitedSource, column: str, rows: I64, at: I64, o
             break
     if done != rows.size:
         raise changed(source.name, int(rows.size), done)
-    return list(from_text(pa.concat_arrays(arrays), column, source.name, rows, at))
+    return text_part(pa.concat_arrays(arrays), column, source.name, rows)
 
 
 def _scanned(block: RecordBlock, field: int) -> I64:
@@ -368,15 +336,3 @@ def _field_of(block: RecordBlock, column: str, source: str) -> int:
         f"{source}: there is no column {column!r} for --{_OPTION} ({_OPTION}=); the first row has {layout.width} fields"
         f"{'' if layout.names else ' and names none'}. Give the number of one, from 1."
     )
-
-
-def _check_regular(path: str) -> None:
-    try:
-        is_regular = path != "-" and stat.S_ISREG(os.stat(path).st_mode)
-    except OSError:
-        return  # opening it says best what is wrong
-    if not is_regular:
-        name = "standard input" if path == "-" else path
-        raise InputError(
-            f"{name} can be read only once, and choosing by a column reads it again. Save it as a file first."
-        )
