@@ -21,17 +21,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from neardup.arrays import flags, nullable, numbers
 from neardup.errors import InputError
 from neardup.inputs.columnar.arrow_objects import is_dataset
 from neardup.inputs.objects import ARROW, hold, is_a, is_frame
-from neardup.tasks.dedup.rewrite.model import I64, Annotation, added_names
+from neardup.tasks.dedup.rewrite.model import Annotation, added_names
+from neardup.types import I64, Mask
 
 __all__ = ["with_annotation", "with_columns", "without_rows"]
-
-Mask = NDArray[np.bool_]
 
 
 def without_rows(value: Any, positions: I64) -> Any:

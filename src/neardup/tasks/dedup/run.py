@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from neardup.arrays import numbers, strings
 from neardup.engine.run import Search
 from neardup.errors import InputChanged
 from neardup.inputs.folder import FilesSource
-from neardup.inputs.reader import Reader, files_of
+from neardup.inputs.reader import Reader
 from neardup.inputs.source import Source
 from neardup.outputs.atomic import AtomicFiles
 from neardup.result import CleanSummary, SourceShare
@@ -27,7 +27,7 @@ from neardup.tasks.dedup.choose import RULES, Chosen, Order, choose
 from neardup.tasks.dedup.origins import Origins
 from neardup.tasks.dedup.policy import Policy, check_policy
 from neardup.tasks.dedup.rewrite.known import Known
-from neardup.tasks.dedup.rewrite.model import Annotation
+from neardup.tasks.dedup.rewrite.model import Annotation, Rewrite
 from neardup.types import I64
 
 __all__ = ["Cleaning", "check_output", "clean"]
@@ -42,13 +42,9 @@ def check_output(reader: Reader, output: str) -> None:
     Raises:
         InputError, OutputError: they could not; the message says why and what to do.
     """
-    from neardup.tasks.dedup.rewrite.collection import check_collection
+    from neardup.tasks.dedup.rewrite.collection import plan_copies
 
-    check_collection(reader.written_parts, output, options=reader.options, base=reader.base, others=_files_read(reader))
-
-
-def _files_read(reader: Reader) -> list[str]:
-    return [path for part in reader.parts for path in files_of(part) or []]
+    plan_copies(reader, output)
 
 
 def clean(run: Run, policy: Policy) -> Cleaning:
@@ -232,40 +228,38 @@ class Cleaning:
             InputChanged: an input is not what it was when it was read first.
             InputError, OutputError: it cannot be read again, or a copy cannot be written.
         """
-        from neardup.tasks.dedup.rewrite.collection import write_collection
+        from neardup.tasks.dedup.rewrite.collection import plan_copies, write_copies
+        from neardup.tasks.dedup.rewrite.writer import CleanWriter
 
-        run = self.run
+        run, parts = self.run, self.run.reader.written_parts
         done: dict[str, int] = dict(run.space.state.get("written", {}))
+        annotation_of = self.annotations() if annotate else None
+        group_bytes = min(64 << 20, run.space.budget.share(0.1))
+
+        def job_of(part: Source) -> Rewrite:
+            job = Rewrite(part.name, str(getattr(part, "format", "")), run.reader.options, group_bytes=group_bytes)
+            if annotation_of is None:
+                job = replace(job, removed=self.removed_from(part.name))
+            else:
+                job = replace(job, annotation=annotation_of(part.name))
+            return job if isinstance(part, FilesSource) else replace(job, known=self._known_of(part.name))
 
         def keep(name: str, size: int) -> None:
             done[name] = size
             run.space.checkpoint(written=done)
 
-        written = run.reader.written_parts
         for part in self._touched():  # now too: what is gone is said best, and what goes to stdout is not taken back
-            if part in written:
+            if part in parts:
                 self._doubted.add(part.name)
         files.check_before(self.check_inputs)
         run.space.settle()
-        run.observer.stage("write", len(run.reader.written_parts), "files")
-        with self.search.watch.measure("write"):
-            self.written = write_collection(
-                run.reader.written_parts,
-                output,
-                options=run.reader.options,
-                base=run.reader.base,
-                others=_files_read(run.reader),
-                removed_from=self.removed_from,
-                annotation_of=self.annotations() if annotate else None,
-                known_of=self._known_of,
-                files=files,
-                token=run.token,
-                group_bytes=min(64 << 20, run.space.budget.share(0.1)),
-                keep_parts=run.space.is_lasting,
-                done=done,
-                on_file_done=keep,
-                on_source_done=lambda: run.observer.advance(1),
-            )
+        run.observer.stage("write", len(parts), "files")
+        outputs = plan_copies(run.reader, output)
+        writer = CleanWriter(
+            outputs, token=run.token, keep_parts=run.space.is_lasting, done=done, on_file_done=keep, files=files
+        )
+        with self.search.watch.measure("write"), writer:
+            self.written = write_copies(parts, outputs, writer, job_of, on_source_done=lambda: run.observer.advance(1))
 
     def data(self, *, annotate: bool = False) -> Any:
         """The value that was given, without the documents that go, or with the three columns."""

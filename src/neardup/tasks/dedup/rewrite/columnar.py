@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.arrays import flags, nullable, numbers
-from neardup.tasks.dedup.rewrite.known import Known
-from neardup.tasks.dedup.rewrite.model import I64, Annotation, added_names, changed
+from neardup.tasks.dedup.rewrite.model import Rewrite, Tally, added_names, changed
+from neardup.types import I64
 
 __all__ = ["Editor", "batch_slices", "bytes_of"]
 
@@ -18,56 +18,47 @@ __all__ = ["Editor", "batch_slices", "bytes_of"]
 class Editor:
     """Edits the batches of one file, which come in order, and counts."""
 
-    def __init__(
-        self, source: str, schema: Any, removed: I64, annotation: Annotation | None, known: Known | None = None
-    ) -> None:
-        """Take what is to happen to the file.
-
-        Args:
-            source: the file, for messages.
-            schema: its Arrow schema.
-            removed: int64[n], rising: 1-based rows to leave out.
-            annotation: the columns to add, or None.
-            known: what some of its documents were, and must be.
+    def __init__(self, job: Rewrite, schema: Any) -> None:
+        """Take what is to happen to the file, and its Arrow schema.
 
         Raises:
             InputError: the file has columns of the names that would be added, with the prefix too.
         """
-        self.kept = self.removed = 0
+        self.tally = Tally()
         self.schema = schema
-        self._source = source
-        self._removed = removed
-        self._annotation = annotation
-        self._known = known
+        self._job = job
         self._columns: list[Any] = []
         self._row = 1
         self._matched = 0
-        if annotation is not None:
-            names = added_names(schema.names, source)
-            self._columns = [numbers(annotation.cluster), annotation.keeper, _similarities(annotation)]
-            for name, column in zip(names, self._columns, strict=True):
+        note = job.annotation
+        if note is not None:
+            similarity = nullable(numbers(note.similarity), ~np.isnan(note.similarity))
+            self._columns = [numbers(note.cluster), note.keeper, similarity]
+            for name, column in zip(added_names(schema.names, job.path), self._columns, strict=True):
                 self.schema = self.schema.append(pa.field(name, column.type))
 
     def edit(self, batch: Any) -> Any:
         """The next batch, edited."""
         first = self._row
         self._row += len(batch)
-        if self._known is not None:
-            self._known.check_rows(batch, first)
-        low, high = np.searchsorted(self._removed, [first, self._row])
-        self.kept += len(batch) - int(high - low)
-        self.removed += int(high - low)
-        if high > low:
-            batch = _without(batch, self._removed[low:high] - first)
-        if self._annotation is None:
+        if self._job.known is not None:
+            self._job.known.check_rows(batch, first)
+        removed = self._job.removed[slice(*np.searchsorted(self._job.removed, [first, self._row]))]
+        self.tally.kept += len(batch) - removed.size
+        self.tally.removed += removed.size
+        if removed.size:
+            batch = _without(batch, removed - first)
+        if self._job.annotation is None:
             return batch
-        return self._with_columns(batch, self._annotation.rows, first)
+        return self._with_columns(batch, self._job.annotation.rows, first)
 
     def check(self) -> None:
         """Raise InputError unless every row that was to be edited has come."""
-        wanted = self._removed.size + (0 if self._annotation is None else self._annotation.rows.size)
-        if self.removed + self._matched != wanted:
-            raise changed(self._source, wanted, self.removed + self._matched)
+        note = self._job.annotation
+        wanted = self._job.removed.size + (0 if note is None else note.rows.size)
+        found = self.tally.removed + self._matched
+        if found != wanted:
+            raise changed(self._job.path, wanted, found)
 
     def _with_columns(self, batch: Any, rows: I64, first: int) -> Any:
         low, high = np.searchsorted(rows, [first, first + len(batch)])
@@ -79,10 +70,6 @@ class Editor:
         indices = nullable(numbers(places), known)
         added = [column.take(indices) for column in self._columns]
         return pa.RecordBatch.from_arrays([*batch.columns, *added], schema=self.schema)
-
-
-def _similarities(annotation: Annotation) -> Any:
-    return nullable(numbers(annotation.similarity), ~np.isnan(annotation.similarity))
 
 
 def _without(batch: Any, rows: I64) -> Any:

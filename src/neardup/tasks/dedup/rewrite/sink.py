@@ -12,11 +12,10 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-__all__ = ["Sink", "copy_stored"]
+__all__ = ["Sink"]
 
 _GZIP_LEVEL = 6
 _GZIP_WINDOW = 31  # zlib's largest window, with a gzip header
-_STEP = 4 << 20
 
 
 class _Counter:
@@ -114,13 +113,3 @@ class Sink:
 
     def close(self) -> None:
         """The stream belongs to the caller."""
-
-
-def copy_stored(path: str, out: BinaryIO) -> int:
-    """Copy a file's bytes as they are; return how many."""
-    size = 0
-    with open(path, "rb", buffering=0) as stream:
-        while piece := stream.read(_STEP):
-            out.write(piece)
-            size += len(piece)
-    return size
