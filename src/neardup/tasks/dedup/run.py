@@ -17,6 +17,7 @@ import pyarrow as pa
 from neardup.arrays import numbers, strings
 from neardup.engine.run import Search
 from neardup.errors import InputChanged
+from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.reader import Reader
 from neardup.inputs.source import Source
@@ -258,6 +259,8 @@ class Cleaning:
         writer = CleanWriter(
             outputs, token=run.token, keep_parts=run.space.is_lasting, done=done, on_file_done=keep, files=files
         )
+        if any(isinstance(part, DatasetSource) for part in parts):
+            run.observer.note(f"the copy is of Arrow files; datasets.load_dataset({output!r}) reads it")
         with self.search.watch.measure("write"), writer:
             self.written = write_copies(parts, outputs, writer, job_of, on_source_done=lambda: run.observer.advance(1))
 

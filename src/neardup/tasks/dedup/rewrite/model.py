@@ -29,6 +29,7 @@ __all__ = [
 GROUP_BYTES = 64 << 20
 """Decoded bytes of a row group or batch that is written in one piece; about three times as much memory is used."""
 
+
 @dataclass(frozen=True, slots=True)
 class Annotation:
     """What is known of the documents of one file that lie in clusters; the entries belong together."""
