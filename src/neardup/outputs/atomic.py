@@ -23,6 +23,7 @@ from typing import BinaryIO
 from neardup.errors import OutputError
 from neardup.outputs.naming import Rename, Renames, UnfinishedError, give_names
 from neardup.shown import shown_path
+from neardup.spool.manifest import is_running, this_process
 
 __all__ = ["AtomicFiles", "check_target", "left_behind", "output_error", "remove_parts", "temporary_name"]
 
@@ -77,27 +78,21 @@ def remove_parts(target: str | Path) -> None:
 def left_behind(target: str | Path, suffix: str = ".part") -> list[Path]:
     """Temporary files and folders of ``target`` whose processes are gone."""
     final = Path(os.path.realpath(target))
-    pattern = re.compile(rf"\.{re.escape(final.name[:100])}\.([0-9a-f]+)-[0-9a-f]{{8}}{re.escape(suffix)}")
+    pattern = re.compile(
+        rf"\.{re.escape(final.name[:100])}\.([0-9a-f]+)(?:\.([0-9]+))?-[0-9a-f]{{8}}{re.escape(suffix)}"
+    )
     try:
         found = [(pattern.fullmatch(name), final.parent / name) for name in os.listdir(final.parent)]
     except OSError:
         return []
-    return [path for match, path in found if match and not _is_running(int(match[1], 16))]
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True  # another user's
-    return True
+    return [path for match, path in found if match and not is_running(str(int(match[1], 16)), match[2] or "")]
 
 
 def temporary_name(final: Path) -> Path:
-    """A name beside ``final``, with the process in it, for what is not complete yet."""
-    return final.with_name(f".{final.name[:100]}.{os.getpid():x}-{secrets.token_hex(4)}.part")
+    """A name beside ``final`` for what is not complete yet, with the process in it and when that began."""
+    pid, born = this_process()
+    process = f"{int(pid):x}.{born}" if born else f"{int(pid):x}"
+    return final.with_name(f".{final.name[:100]}.{process}-{secrets.token_hex(4)}.part")
 
 
 def _is_special(path: Path) -> bool:

@@ -22,7 +22,7 @@ from neardup.inputs.columnar.arrow_columns import Chosen
 from neardup.inputs.columnar.arrow_objects import ObjectSource
 from neardup.inputs.columnar.parquet_groups import Groups
 from neardup.inputs.columns import unknown_column
-from neardup.inputs.datasets import DatasetSource, shard_batches, shard_schema
+from neardup.inputs.datasets import DatasetSource, shard_schema
 from neardup.inputs.reader import Reader
 from neardup.inputs.source import ReadOptions, RecordLimit, Source, TooLarge, TooLargeRows
 from neardup.inputs.streams.streams import LineBlock, line_blocks, read_all, stored_codec
@@ -138,7 +138,7 @@ def _arrays_of(source: Source, column: str, rows: I64, limit: RecordLimit) -> Nu
         check_rereadable(source.name, _AGAIN)
         return _ipc_arrays(source.name, column, limit)
     if isinstance(source, DatasetSource):
-        return _dataset_arrays(source, column)
+        return _dataset_arrays(source, column, limit)
     if isinstance(source, ObjectSource):
         schema, batches = source.with_column(column)
         if schema.names:
@@ -222,12 +222,13 @@ def _held(batches: Iterable[Any], name: str, what: str, limit: RecordLimit) -> I
         yield batch.column(0)
 
 
-def _dataset_arrays(source: DatasetSource, column: str) -> Numbered:
+def _dataset_arrays(source: DatasetSource, column: str, limit: RecordLimit) -> Numbered:
     schema = shard_schema(source.dataset)
     if schema is None:  # no rows, whatever the columns
         return iter(())
     place = _place(schema.names, column, source.name)
-    arrays = (batch.column(place) for batch, _ in shard_batches(source.dataset))
+    batches = (batch for batch, _ in source.batches(schema, Chosen(place, None), []))
+    arrays = _held(batches, source.name, f"a batch of {column!r}", limit)
     return _checked(column, source.name, schema.field(place).type, _numbered(arrays))
 
 

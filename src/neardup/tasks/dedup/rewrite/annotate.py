@@ -19,11 +19,11 @@ from neardup.errors import InputError
 from neardup.inputs.streams.streams import open_bytes
 from neardup.inputs.text.jsonl_judge import parse_object
 from neardup.inputs.text.layout import Layout
+from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.blocks import Block, blocks, inserted, read_line_ends
 from neardup.tasks.dedup.rewrite.feed import Feed, Part, json_lines, records_of
 from neardup.tasks.dedup.rewrite.line_ends import LineEnds
 from neardup.tasks.dedup.rewrite.model import Rewrite, Tally, added_names, changed
-from neardup.tasks.dedup.rewrite.sink import Sink
 from neardup.types import I64, Batch
 
 __all__ = ["annotate_text"]

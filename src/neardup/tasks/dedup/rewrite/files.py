@@ -11,11 +11,11 @@ from neardup.errors import InputError
 from neardup.inputs.columnar.arrow import IpcSource, ParquetSource
 from neardup.inputs.source import Source
 from neardup.inputs.streams.streams import read_all, stored_codec
+from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.annotate import annotate_text
 from neardup.tasks.dedup.rewrite.ipc import count_ipc, rewrite_ipc
 from neardup.tasks.dedup.rewrite.model import Rewrite, Tally, Written, check_rereadable
 from neardup.tasks.dedup.rewrite.parquet import count_parquet, rewrite_parquet
-from neardup.tasks.dedup.rewrite.sink import Sink
 from neardup.tasks.dedup.rewrite.text import cut_text
 
 __all__ = ["TEXT_FORMATS", "check_annotatable", "rewrite_file"]

@@ -7,7 +7,7 @@ loses all its rows is left out; a batch much larger than the memory allowed beco
 
 from __future__ import annotations
 
-import mmap
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,9 +16,10 @@ import pyarrow as pa
 from neardup.inputs.columnar import flatbuffers
 from neardup.inputs.columnar.arrow import explained
 from neardup.inputs.columnar.ipc_messages import check_messages, messages_of
+from neardup.inputs.columnar.mapped import map_file
+from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.columnar import Editor, batch_slices
 from neardup.tasks.dedup.rewrite.model import Rewrite, Tally
-from neardup.tasks.dedup.rewrite.sink import Sink
 
 __all__ = ["count_ipc", "rewrite_ipc"]
 
@@ -79,7 +80,13 @@ def count_ipc(source: Any, name: str) -> int:
 
 def _opened(source: Any) -> tuple[Any, Any, bool, Callable[[], None]]:
     """The bytes, their reader, whether they are a file and no stream, and how to give back memory that was read."""
-    data, release = _mapped(source) if isinstance(source, str) else (source, _nothing)
+    if isinstance(source, str):
+        if not os.path.getsize(source):
+            raise pa.ArrowInvalid("it is empty (0 bytes)")
+        file, release = map_file(source)
+        data = file.read_buffer()
+    else:
+        data, release = source, _nothing
     is_file = data[: len(_FILE_MAGIC)].to_pybytes() == _FILE_MAGIC
     reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(pa.BufferReader(data))
     return data, reader, is_file, release
@@ -105,20 +112,6 @@ def _batches(reader: Any, is_file: bool, name: str) -> Iterator[tuple[Any, Any]]
         if following is None:
             return
         yield following.batch, following.custom_metadata
-
-
-def _mapped(path: str) -> tuple[Any, Callable[[], None]]:
-    """A file as a buffer, and how to give back the pages that were read.
-
-    Pages of a mapped file count as memory of this process until they are given back, though the system could take them
-    at any time; a file larger than the limit would seem to break it.
-    """
-    with open(path, "rb") as file:
-        if not file.seek(0, 2):
-            raise pa.ArrowInvalid("it is empty (0 bytes)")
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    advice = getattr(mmap, "MADV_DONTNEED", None)
-    return pa.py_buffer(mapped), _nothing if advice is None else lambda: mapped.madvise(advice)
 
 
 def _nothing() -> None:

@@ -21,9 +21,9 @@ import pyarrow.parquet as pq
 from neardup.inputs.columnar.arrow import explained
 from neardup.inputs.columnar.parquet_groups import Groups
 from neardup.inputs.source import TooLarge, TooLargeRows
+from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.columnar import Editor, bytes_of
 from neardup.tasks.dedup.rewrite.model import Rewrite, Tally
-from neardup.tasks.dedup.rewrite.sink import Sink
 
 __all__ = ["count_parquet", "rewrite_parquet"]
 

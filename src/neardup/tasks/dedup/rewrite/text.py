@@ -12,10 +12,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from neardup.inputs.streams.streams import open_bytes
+from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.blocks import Block, Buffer, blocks, read_line_ends
 from neardup.tasks.dedup.rewrite.feed import Feed, Part, records_of, those_rows
 from neardup.tasks.dedup.rewrite.model import Rewrite, Tally, changed
-from neardup.tasks.dedup.rewrite.sink import Sink
 from neardup.types import I64
 
 __all__ = ["cut_text"]

@@ -1,4 +1,4 @@
-"""Where rewritten bytes go: counted, and compressed as the source is.
+"""Streams that count what is written into them, and compress it; they stay open when pyarrow closes them.
 
 Gzip is written without a name and a time, so that the same input gives the same bytes.
 """
@@ -12,14 +12,17 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-__all__ = ["Sink"]
+__all__ = ["Counted", "Sink"]
 
 _GZIP_LEVEL = 6
 _GZIP_WINDOW = 31  # zlib's largest window, with a gzip header
 
 
-class _Counter:
-    """A stream that counts its bytes and stays open when pyarrow closes it."""
+class Counted:
+    """A stream of the caller's (None: only count) that counts its bytes and stays open when pyarrow closes it.
+
+    Parquet asks ``tell`` where each part begins, which a pipe cannot answer.
+    """
 
     closed = False
 
@@ -60,7 +63,7 @@ class Sink:
 
     def __init__(self, out: BinaryIO | None, codec: str | None) -> None:
         """Take the stream (None: only count) and the compression, "gzip", "zstd" or None."""
-        self._counter = _Counter(out)
+        self._counter = Counted(out)
         self._given = 0
         self._gzip = zlib.compressobj(_GZIP_LEVEL, wbits=_GZIP_WINDOW) if codec == "gzip" else None
         self._zstd = pa.CompressedOutputStream(pa.PythonFile(self._counter, "w"), codec) if codec == "zstd" else None
