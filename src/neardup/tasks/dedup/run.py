@@ -6,7 +6,6 @@ the copies.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -16,7 +15,6 @@ import pyarrow as pa
 
 from neardup.arrays import numbers, strings
 from neardup.engine.run import Search
-from neardup.errors import InputChanged
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.reader import Reader
@@ -24,10 +22,10 @@ from neardup.inputs.source import Source
 from neardup.outputs.atomic import AtomicFiles
 from neardup.result import CleanSummary, SourceShare
 from neardup.session import Run, make_summary
-from neardup.tasks.dedup.choose import RULES, Chosen, Order, choose
+from neardup.tasks.dedup.choose import RULES, Removals, choose
 from neardup.tasks.dedup.origins import Origins
 from neardup.tasks.dedup.policy import Policy, check_policy
-from neardup.tasks.dedup.rewrite.known import Known
+from neardup.tasks.dedup.rereading import SecondReading
 from neardup.tasks.dedup.rewrite.model import Annotation, Rewrite
 from neardup.types import I64
 
@@ -59,9 +57,8 @@ def clean(run: Run, policy: Policy) -> Cleaning:
     search = run.search()
     run.observer.stage("choose", None, "")
     origins = Origins(run, search, policy)
-    prepare = origins.prepare if policy.keep.column is not None else None
-    chosen = choose(search, Order(origins.tier, origins.value, prepare))
-    return Cleaning(run, policy, search, chosen, origins)
+    chosen = choose(search, origins)
+    return Cleaning(run, policy, search, chosen, origins, SecondReading(run, search, chosen))
 
 
 @dataclass(slots=True)
@@ -71,12 +68,12 @@ class Cleaning:
     run: Run
     policy: Policy
     search: Search
-    chosen: Chosen
+    chosen: Removals
     origins: Origins
+    reading: SecondReading
+    """Whether the inputs are still what was decided on."""
     written: list[str] = field(default_factory=list)
-    _keepers: I64 | None = None
-    _doubted: set[str] = field(default_factory=set)
-    """Sources whose files are no longer quite what they were: what is kept there is looked at while it is copied."""
+    """Names of the copies, when they are written."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -143,78 +140,13 @@ class Cleaning:
 
         return annotation_of
 
-    def _known_of(self, source: str) -> Known:
-        """What the texts of a source were that go; where it is doubted, also those of documents kept for others.
-
-        A kept text that is no longer there would take the last of its copies along. But it costs as much to look at
-        as one that goes, and that its file has all its old stamps, the time of the last change among them, tells that
-        it is there; on Windows there is no such time.
-        """
-        rows = np.empty(0, dtype=np.int64)
-        places = self.run.ledger.places
-        if source in places.sources:
-            first, end = places.span(places.sources.index(source))
-            asked = [self.chosen.rows]
-            if source in self._doubted or os.name == "nt":
-                if self._keepers is None:
-                    self._keepers = np.unique(self.chosen.keeper)
-                asked.append(self._keepers)
-            found = [each[slice(*np.searchsorted(each, (first, end)))] for each in asked]
-            rows = np.sort(np.concatenate(found))  # who is kept for another does not go
-        return self._known(source, rows)
-
-    def _known(self, source: str, rows: I64) -> Known:
-        run, prints = self.run, self.search.collection.prints
-        local = run.ledger.places.locate(rows)[1] if rows.size else rows
-        return Known(
-            source,
-            local,
-            lambda part: prints.take(rows[part]),
-            options=run.reader.options,
-            normalize=run.spec.normalize,
-            records=run.ledger.records.get(source, 0),
-        )
-
     def check_inputs(self) -> None:
         """Say at the end of a run whether the files that were read are still what they were.
 
         Raises:
             InputChanged: one is not; it is named.
         """
-        for part in self._touched():
-            if part.name not in self._doubted:
-                self._doubted.add(part.name)
-                self._known_of(part.name).check_source(part)
-
-    def _touched(self) -> Iterator[Source]:
-        """The sources of many documents a file of which a file is not quite what it was; all others are."""
-        for part in self.run.reader.parts:
-            stamps = self.run.stamps.get(part.name)
-            if stamps is None:
-                continue
-            what, touched = stamps.look()
-            if what is not None:
-                raise InputChanged(
-                    f"{what} when the run began. Leave the inputs as they are until it is done, and run again from the "
-                    "start."
-                )
-            if touched and isinstance(part, FilesSource):
-                self._check_files(part, touched)
-            elif touched:
-                yield part
-
-    def _check_files(self, part: FilesSource, touched: list[int]) -> None:
-        """Read files of one document each once more."""
-        places = self.run.ledger.places
-        if part.name not in places.sources:
-            return
-        rows = np.arange(*places.span(places.sources.index(part.name)))
-        local = places.locate(rows)[1]
-        mine = np.isin(local, np.array(touched) + 1)
-        known = self._known(part.name, rows[mine])
-        for place in local[mine].tolist():
-            known.check_batch(part.read(place - 1, place))
-        known.check_end(None)
+        self.reading.end()
 
     def write(self, output: str, files: AtomicFiles, *, annotate: bool = False) -> None:
         """Write the inputs without the documents that go, or all of them annotated; protected ones beside the inputs
@@ -243,15 +175,13 @@ class Cleaning:
                 job = replace(job, removed=self.removed_from(part.name))
             else:
                 job = replace(job, annotation=annotation_of(part.name))
-            return job if isinstance(part, FilesSource) else replace(job, known=self._known_of(part.name))
+            return job if isinstance(part, FilesSource) else replace(job, known=self.reading.known_of(part.name))
 
         def keep(name: str, size: int) -> None:
             done[name] = size
             run.space.checkpoint(written=done)
 
-        for part in self._touched():  # now too: what is gone is said best, and what goes to stdout is not taken back
-            if part in parts:
-                self._doubted.add(part.name)
+        self.reading.begin()
         files.check_before(self.check_inputs)
         run.space.settle()
         run.observer.stage("write", len(parts), "files")
