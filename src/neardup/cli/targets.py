@@ -10,7 +10,7 @@ from neardup.cli.voice import say
 from neardup.errors import InputError
 from neardup.inputs.walk import glob_files, walk_folder
 from neardup.outputs.atomic import check_target
-from neardup.outputs.naming import mend
+from neardup.outputs.naming import finish_names
 from neardup.outputs.write import SPEC_SUFFIX
 
 __all__ = ["check_collisions", "check_files", "mend_and_tell"]
@@ -56,5 +56,5 @@ def mend_and_tell(outputs: Sequence[str]) -> None:
     Raises:
         OutputError: that cannot be done.
     """
-    for line in mend(outputs):
+    for line in finish_names(outputs):
         say(f"note: {line}")

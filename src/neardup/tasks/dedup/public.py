@@ -11,7 +11,7 @@ from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.objects import hold
 from neardup.outputs.atomic import AtomicFiles
-from neardup.outputs.naming import mend
+from neardup.outputs.naming import finish_names
 from neardup.params import (
     AUTO,
     DEFAULT_ALARM,
@@ -148,7 +148,7 @@ def dedup(
         raise InputError("output is for inputs that are files; what is in memory is given back. Leave output out.")
     target = None if output is None else os.fspath(output)
     if target is not None:
-        for line in mend([target]):
+        for line in finish_names([target]):
             observer.note(line)
         check_output(reader, target)
     policy = Policy(policy_keep, (prefer,) if isinstance(prefer, str) else tuple(prefer), protected)

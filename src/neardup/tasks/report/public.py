@@ -12,7 +12,7 @@ from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.objects import hold
 from neardup.inputs.reader import open_inputs
-from neardup.outputs.naming import mend
+from neardup.outputs.naming import finish_names
 from neardup.pages.site.write import check_site
 from neardup.params import (
     AUTO,
@@ -151,7 +151,7 @@ def report(
             raise InputError("containment misses no pair, so there is nothing to measure. Leave audit out.")
     check_site(os.fspath(output), single_file=single_file)
     observer = observer or Silent()
-    for line in mend([os.fspath(output)]):
+    for line in finish_names([os.fspath(output)]):
         observer.note(line)
     reader = open_inputs(
         hold(inputs),
