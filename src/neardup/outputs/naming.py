@@ -8,8 +8,8 @@ was before is gone with its rename, and all that still waits was complete and on
 A journal says what is to be renamed, so one that another user wrote, in a folder that several may write to, is not
 looked at, and each rename stays in its folder.
 
-Here: ``Rename``, ``give_names``, ``finish_names``. What is collected for that moment, and what happens on an error before it,
-is in ``atomic``.
+Here: ``Rename``, ``give_names``, ``finish_names``. What is collected for that moment, and what happens on an error
+before it, is in ``atomic``.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from neardup import tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.across import open_across
-from neardup.inputs.objects import hold
+from neardup.inputs.objects import rereadable
 from neardup.params import (
     AUTO,
     DEFAULT_CROWD,
@@ -145,7 +145,7 @@ def find(
         raise InputError("collapse_exact is for one collection; against compares two. Give one of them.")
     auto = exact == AUTO and against is None
     reader = open_across(
-        hold(inputs) if auto else inputs,
+        rereadable(inputs) if auto else inputs,
         against,
         text=text,
         id=id,

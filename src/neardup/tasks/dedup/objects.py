@@ -25,7 +25,7 @@ import pyarrow as pa
 from neardup.arrays import flags, nullable, numbers
 from neardup.errors import InputError
 from neardup.inputs.columnar.arrow_objects import is_dataset
-from neardup.inputs.objects import ARROW, hold, is_a, is_frame
+from neardup.inputs.objects import ARROW, is_a, is_frame, rereadable
 from neardup.tasks.dedup.rewrite.model import Annotation, added_names
 from neardup.types import I64, Mask
 
@@ -36,13 +36,13 @@ def without_rows(value: Any, positions: I64) -> Any:
     """Return an object of the same kind without some of its documents; ``value`` stays as it is.
 
     Args:
-        value: what was read, after ``hold``.
+        value: what was read, after ``rereadable``.
         positions: int64[n], rising: documents to leave out, counted from 0.
 
     Raises:
         InputError: there are not so many documents in it now.
     """
-    value = hold(value)
+    value = rereadable(value)
     if isinstance(value, Mapping):
         return dict(compress(value.items(), _kept(len(value), positions, value).tobytes()))
     if is_dataset(value):
@@ -66,13 +66,13 @@ def with_annotation(value: Any, annotation: Annotation) -> Any:
     """Return a frame or table of the same kind with the columns cluster, keeper and similarity.
 
     Args:
-        value: what was read, after ``hold``.
+        value: what was read, after ``rereadable``.
         annotation: what is known of the documents in clusters; their rows are counted from 1.
 
     Raises:
         InputError: the object has no columns, or has fewer rows now.
     """
-    value = hold(value)
+    value = rereadable(value)
     _check_columns(value)
     rows = len(value)
     _kept(rows, annotation.rows - 1, value)
@@ -93,7 +93,7 @@ def with_columns(value: Any, cluster: Any, keeper: Any, similarity: Any) -> Any:
     In pandas whole numbers are of type Int64, which has nulls; similarities are float64, with NaN for null.
 
     Args:
-        value: what was read, after ``hold``.
+        value: what was read, after ``rereadable``.
         cluster: Arrow int64 array, an entry a row; null outside clusters, as the other two.
         keeper: Arrow int64 or large_string array.
         similarity: Arrow float64 array.
@@ -101,7 +101,7 @@ def with_columns(value: Any, cluster: Any, keeper: Any, similarity: Any) -> Any:
     Raises:
         InputError: the object has no columns, or no names are left for the new ones.
     """
-    value = hold(value)
+    value = rereadable(value)
     _check_columns(value)
     if isinstance(value, (pa.Table, pa.RecordBatch)):
         names = value.schema.names

@@ -9,7 +9,7 @@ from typing import Any
 from neardup import tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
-from neardup.inputs.objects import hold
+from neardup.inputs.objects import rereadable
 from neardup.outputs.atomic import AtomicFiles
 from neardup.outputs.naming import finish_names
 from neardup.params import (
@@ -129,7 +129,7 @@ def dedup(
     )
     policy_keep, observer = Keep.parse(keep), observer or Silent()
     check_share(alarm, "alarm")
-    inputs = hold(inputs)
+    inputs = rereadable(inputs)
     reader, protected = open_protected(
         inputs,
         protect,

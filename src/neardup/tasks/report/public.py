@@ -10,7 +10,7 @@ from typing import Any
 from neardup import tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
-from neardup.inputs.objects import hold
+from neardup.inputs.objects import rereadable
 from neardup.inputs.reader import open_inputs
 from neardup.outputs.naming import finish_names
 from neardup.pages.site.write import check_site
@@ -154,7 +154,7 @@ def report(
     for line in finish_names([os.fspath(output)]):
         observer.note(line)
     reader = open_inputs(
-        hold(inputs),
+        rereadable(inputs),
         text=text,
         id=id,
         glob=glob,
