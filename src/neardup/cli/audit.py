@@ -174,7 +174,7 @@ def _run(
             spec, choice = working.decided(ctx, reader, spec, search, place=place, observer=stoppable)
             run = working.open_run(reader, spec, search, place=place, task={"command": "audit"}, observer=stoppable)
             run.choice = choice
-            stack.enter_context(working.kept(ctx, run, files))
+            stack.enter_context(working.resumable_run(ctx, run, files))
             audit = working.in_background(
                 ctx,
                 lambda: audit_search(run, run.search(), documents=documents, sample_seed=sample_seed),

@@ -258,7 +258,7 @@ def _run(
                 observer=stoppable,
             )
             run.choice = choice
-            stack.enter_context(working.kept(ctx, run, plan.files))
+            stack.enter_context(working.resumable_run(ctx, run, plan.files))
             cleaning = working.in_background(ctx, lambda: clean(run, policy), stoppable)
             seconds = _write(ctx, cleaning, plan, spec)
         told = cleaning.summary(alarm=plan.alarm, dry_run=plan.dry_run, annotated=plan.annotate)

@@ -131,7 +131,7 @@ def _run(
         def work() -> None:
             written.extend(sheets.write(run, folder, names=names, formats=formats))
 
-        with working.kept(ctx, run, ()):
+        with working.resumable_run(ctx, run, ()):
             working.in_background(ctx, work, stoppable)
     if not quiet:
         say(*labelled(left_out(run.ledger.bad, run.ledger.blank, reader.passed_over)))

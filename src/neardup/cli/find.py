@@ -214,7 +214,7 @@ def _run(
                 observer=stoppable,
             )
             run.choice = choice
-            stack.enter_context(working.kept(ctx, run, outputs.files))
+            stack.enter_context(working.resumable_run(ctx, run, outputs.files))
             finding, audited = working.in_background(ctx, lambda: _find(run, search["link"], audit), stoppable)
         seconds = _write(ctx, run, finding, outputs)
         summary = finding.summary().as_dict()

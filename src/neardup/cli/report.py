@@ -215,7 +215,7 @@ def _run(
             observer=stoppable,
         )
         run.choice = choice
-        stack.enter_context(working.kept(ctx, run, ()))
+        stack.enter_context(working.resumable_run(ctx, run, ()))
         reported, audited = working.in_background(
             ctx, lambda: _report(run, filed, spec, output, search, audit), stoppable
         )

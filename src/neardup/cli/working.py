@@ -33,10 +33,10 @@ __all__ = [
     "check_plot",
     "decided",
     "in_background",
-    "kept",
     "make_spec",
     "open_run",
     "reading",
+    "resumable_run",
     "work_place",
 ]
 
@@ -214,7 +214,7 @@ def _refuse_left_work(place: Path) -> None:
 
 
 @contextmanager
-def kept(ctx: click.Context, run: Run, outputs: Sequence[str]) -> Iterator[Run]:
+def resumable_run(ctx: click.Context, run: Run, outputs: Sequence[str]) -> Iterator[Run]:
     """The run, entered; should it fail, the message at the end tells where its work is and how to go on.
 
     Where it goes on with an interrupted one, what that had begun to write into the files ``outputs`` is taken away.
