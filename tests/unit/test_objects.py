@@ -24,7 +24,7 @@ from tests.unit.reading import read
 
 from neardup.errors import InputError
 from neardup.inputs.objects import rereadable
-from neardup.tasks.dedup.objects import with_annotation, with_columns, without_rows
+from neardup.tasks.dedup.objects import with_annotation, without_rows
 from neardup.tasks.dedup.rewrite.model import Annotation
 
 TEXTS = ["one", "two", "three", "four", "five", "six", "seven"]
@@ -346,11 +346,6 @@ def test_columns_that_exist_are_not_replaced(make: Callable[[], Any]) -> None:
 def test_what_has_no_columns_takes_none(value: Any) -> None:
     with pytest.raises(InputError, match=rf"of type {type(value).__name__}, which takes no new columns. Give a frame"):
         with_annotation(value, NOTE)
-
-
-def test_columns_are_given_whole() -> None:
-    cluster, keeper, similarity = pa.array(CLUSTER), pa.array(KEEPER, pa.large_string()), pa.array(SIMILARITY)
-    assert with_columns(TABLE, cluster, keeper, similarity).equals(with_annotation(TABLE, NOTE))
 
 
 def test_no_library_is_imported_for_values_that_are_not_its_own() -> None:

@@ -1,7 +1,7 @@
 """The run behind a command: set up from its options, ended by Ctrl-C at once, and what it leaves to go on from.
 
-Here: ``open_run``, ``kept``, ``in_background``, ``work_place``. What a run does is in ``neardup.session``; what a
-command does with it is in the module of the command.
+Here: ``open_run``, ``resumable_run``, ``in_background``, ``work_place``. What a run does is in ``neardup.session``;
+what a command does with it is in the module of the command.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ parsed. How the values come to be of one type, and their order, is in ``values``
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,8 +43,9 @@ _PARSED = 1 << 16
 _FILE_MAGIC = b"ARROW1"
 _NEWLINE = 10
 
-Numbered = Iterator[tuple[int, Any]]
-"""Arrow arrays that follow each other, each with the 1-based row of its first value."""
+Read = Callable[[int], Iterator[Any]]
+"""Yields what a source has of the column at a place: batches of it alone, TooLargeRows, or a number of rows that nobody
+wants."""
 
 
 def check_column(reader: Reader, column: str, *, without: Collection[str] = ()) -> None:
@@ -129,26 +130,29 @@ def _taken(array: Any, rows: I64, column: str, source: str) -> Any:
         return ordered(array, column, source).take(numbers(rows))
 
 
-def _arrays_of(source: Source, column: str, rows: I64, limit: RecordLimit) -> Numbered:
-    """The column of a source that is columnar; its name and type are looked at before anything is yielded."""
-    if isinstance(source, ParquetSource):
-        check_rereadable(source.name, _AGAIN)
-        return _parquet_arrays(source.name, column, rows, limit)
-    if isinstance(source, IpcSource):
-        check_rereadable(source.name, _AGAIN)
-        return _ipc_arrays(source.name, column, limit)
-    if isinstance(source, DatasetSource):
-        return _dataset_arrays(source, column, limit)
-    if isinstance(source, ObjectSource):
-        schema, batches = source.with_column(column)
-        if schema.names:
-            place = _place(schema.names, column, source.name)
-            arrays = _numbered(batch.column(place) for batch in batches)
-            return _checked(column, source.name, schema.field(place).type, arrays)
-    raise InputError(
-        f"{source.name}: its documents have no columns, so there is no {column!r} to choose by. Choose with --keep "
-        "first, last, longest or shortest, or give JSONL, CSV, Parquet, Arrow or a frame."
-    )
+def _arrays_of(source: Source, column: str, rows: I64, limit: RecordLimit) -> Iterator[tuple[int, Any]]:
+    """The column of a source that is columnar, as arrays, each with the 1-based row of its first value.
+
+    Its name and type are looked at before anything is yielded.
+    """
+    schema, read = _opened(source, rows, column, limit)
+    if schema is None:  # no rows, whatever the columns
+        return iter(())
+    place = _place(schema.names, column, source.name)
+    ordered(pa.nulls(0, schema.field(place).type), column, source.name)
+    return _numbered(read(place), source.name, column, limit)
+
+
+def _numbered(batches: Iterator[Any], source: str, column: str, limit: RecordLimit) -> Iterator[tuple[int, Any]]:
+    first = 1
+    for batch in batches:
+        if isinstance(batch, int):
+            first += batch
+            continue
+        if isinstance(batch, TooLargeRows):
+            raise TooLarge(source, *limit.refusal(f"{batch.what} of {column!r}", batch.size, most=limit.whole))
+        yield first, batch.column(0)
+        first += len(batch)
 
 
 def _place(names: Sequence[str], column: str, source: str) -> int:
@@ -159,77 +163,65 @@ def _place(names: Sequence[str], column: str, source: str) -> int:
     return names.index(column)
 
 
-def _numbered(arrays: Iterator[Any]) -> Numbered:
-    first = 1
-    for array in arrays:
-        yield first, array
-        first += len(array)
+def _opened(source: Source, rows: I64, column: str, limit: RecordLimit) -> tuple[Any, Read]:
+    """The Arrow schema of a source, None where it has no rows, and what reads the column at a place of it."""
+    if isinstance(source, ParquetSource):
+        return _opened_parquet(source.name, rows, limit)
+    if isinstance(source, IpcSource):
+        return _opened_ipc(source.name, limit)
+    if isinstance(source, DatasetSource):
+        schema = shard_schema(source.dataset)
+        return schema, lambda place: (batch for batch, _ in source.batches(schema, Chosen(place, None), []))
+    if isinstance(source, ObjectSource):
+        schema, batches = source.with_column(column)
+        if schema.names:
+            return schema, lambda place: (batch.select([place]) for batch in batches)
+    raise InputError(
+        f"{source.name}: its documents have no columns, so there is no {column!r} to choose by. Choose with --keep "
+        "first, last, longest or shortest, or give JSONL, CSV, Parquet, Arrow or a frame."
+    )
 
 
-def _checked(column: str, source: str, type_: Any, arrays: Numbered) -> Numbered:
-    """The arrays, once it is known that their type has an order."""
-    ordered(pa.nulls(0, type_), column, source)
-    return arrays
-
-
-def _parquet_arrays(name: str, column: str, rows: I64, limit: RecordLimit) -> Numbered:
-    """The column in the row groups that have wanted rows."""
+def _opened_parquet(name: str, rows: I64, limit: RecordLimit) -> tuple[Any, Read]:
+    """A Parquet file, of which only row groups that have wanted rows are read."""
+    check_rereadable(name, _AGAIN)
     with explained(name, "Parquet"):
         is_plain = stored_codec(name) is None
         opened: Any = pa.OSFile(name) if is_plain else pa.BufferReader(read_all(name, limit=limit, many=True))
         file = pq.ParquetFile(opened, pre_buffer=False, buffer_size=1 << 20)
-        place = _place(file.schema_arrow.names, column, name)
 
-    def arrays() -> Numbered:
+    def read(place: int) -> Iterator[Any]:
         first = 1
         with explained(name, "Parquet"), opened, file:
-            groups = Groups(file, opened, [column], limit)
+            groups = Groups(file, opened, [file.schema_arrow.names[place]], limit)
             for group in range(file.metadata.num_row_groups):
-                last = first + file.metadata.row_group(group).num_rows
-                low, high = np.searchsorted(rows, [first, last])
+                count = file.metadata.row_group(group).num_rows
+                low, high = np.searchsorted(rows, [first, first + count])
                 if high > low:
-                    for array in _held(groups.batches(group), name, f"a page of {column!r}", limit):
-                        yield first, array
-                        first += len(array)
-                first = last
+                    yield from groups.batches(group)
+                else:
+                    yield count
+                first += count
 
-    return _checked(column, name, file.schema_arrow.field(place).type, arrays())
+    return file.schema_arrow, read
 
 
-def _ipc_arrays(name: str, column: str, limit: RecordLimit) -> Numbered:
-    """The column of an Arrow file or stream; of compressed buffers only those of the column are unpacked."""
+def _opened_ipc(name: str, limit: RecordLimit) -> tuple[Any, Read]:
+    """An Arrow file or stream; of compressed buffers only those of the column are unpacked."""
+    check_rereadable(name, _AGAIN)
     with explained(name, "Arrow"):
         is_plain = stored_codec(name) is None
         file = pa.memory_map(name, "r") if is_plain else pa.BufferReader(read_all(name, limit=limit, many=True))
         data = file.read_buffer()
         is_file = data[: len(_FILE_MAGIC)].to_pybytes() == _FILE_MAGIC
         schema = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(data).schema
-        place = _place(schema.names, column, name)
 
-    def arrays() -> Iterator[Any]:
+    def read(place: int) -> Iterator[Any]:
         with explained(name, "Arrow"), file:
             batches = ipc_batches(data, name, schema, Chosen(place, None), limit, is_file=is_file)
-            yield from _held((batch for batch, _ in batches), name, f"a batch of {column!r}", limit)
+            yield from (batch for batch, _ in batches)
 
-    return _checked(column, name, schema.field(place).type, _numbered(arrays()))
-
-
-def _held(batches: Iterable[Any], name: str, what: str, limit: RecordLimit) -> Iterator[Any]:
-    """The only column of batches, all of which can be held."""
-    for batch in batches:
-        if isinstance(batch, TooLargeRows):
-            raise TooLarge(name, *limit.refusal(what, batch.size, most=limit.whole))
-        yield batch.column(0)
-
-
-def _dataset_arrays(source: DatasetSource, column: str, limit: RecordLimit) -> Numbered:
-    schema = shard_schema(source.dataset)
-    if schema is None:  # no rows, whatever the columns
-        return iter(())
-    place = _place(schema.names, column, source.name)
-    batches = (batch for batch, _ in source.batches(schema, Chosen(place, None), []))
-    arrays = _held(batches, source.name, f"a batch of {column!r}", limit)
-    return _checked(column, source.name, schema.field(place).type, _numbered(arrays))
+    return schema, read
 
 
 def _check_json(name: str, column: str, options: ReadOptions) -> None:

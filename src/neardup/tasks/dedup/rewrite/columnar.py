@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.arrays import flags, nullable, numbers
+from neardup.arrays import flags
 from neardup.tasks.dedup.rewrite.model import Rewrite, Tally, added_names, changed
-from neardup.types import I64
+from neardup.types import Mask
 
-__all__ = ["Editor", "batch_slices", "bytes_of"]
+__all__ = ["Editor", "batch_slices", "bytes_of", "filtered"]
 
 
 class Editor:
@@ -27,15 +27,13 @@ class Editor:
         self.tally = Tally()
         self.schema = schema
         self._job = job
-        self._columns: list[Any] = []
         self._row = 1
         self._matched = 0
         note = job.annotation
         if note is not None:
-            similarity = nullable(numbers(note.similarity), ~np.isnan(note.similarity))
-            self._columns = [numbers(note.cluster), note.keeper, similarity]
-            for name, column in zip(added_names(schema.names, job.path), self._columns, strict=True):
-                self.schema = self.schema.append(pa.field(name, column.type))
+            types = (pa.int64(), note.keeper.type, pa.float64())
+            for name, type_ in zip(added_names(schema.names, job.path), types, strict=True):
+                self.schema = self.schema.append(pa.field(name, type_))
 
     def edit(self, batch: Any) -> Any:
         """The next batch, edited."""
@@ -47,10 +45,14 @@ class Editor:
         self.tally.kept += len(batch) - removed.size
         self.tally.removed += removed.size
         if removed.size:
-            batch = _without(batch, removed - first)
-        if self._job.annotation is None:
+            kept = np.ones(len(batch), dtype=np.bool_)
+            kept[removed - first] = False
+            batch = filtered(batch, kept)
+        note = self._job.annotation
+        if note is None:
             return batch
-        return self._with_columns(batch, self._job.annotation.rows, first)
+        self._matched += note.part(first, len(batch)).rows.size
+        return pa.RecordBatch.from_arrays([*batch.columns, *note.spread(first, len(batch))], schema=self.schema)
 
     def check(self) -> None:
         """Raise InputError unless every row that was to be edited has come."""
@@ -60,36 +62,23 @@ class Editor:
         if found != wanted:
             raise changed(self._job.path, wanted, found)
 
-    def _with_columns(self, batch: Any, rows: I64, first: int) -> Any:
-        low, high = np.searchsorted(rows, [first, first + len(batch)])
-        self._matched += int(high - low)
-        places = np.zeros(len(batch), dtype=np.int64)
-        known = np.zeros(len(batch), dtype=np.bool_)
-        places[rows[low:high] - first] = np.arange(low, high)
-        known[rows[low:high] - first] = True
-        indices = nullable(numbers(places), known)
-        added = [column.take(indices) for column in self._columns]
-        return pa.RecordBatch.from_arrays([*batch.columns, *added], schema=self.schema)
 
-
-def _without(batch: Any, rows: I64) -> Any:
-    """The batch without ``rows`` (rising, from 0)."""
-    mask = np.ones(len(batch), dtype=np.bool_)
-    mask[rows] = False
-    chosen = flags(mask)
-    columns = [_filtered(column, chosen, rows) for column in batch.columns]
-    if not columns:  # nothing but a number of rows
-        return batch.slice(0, len(batch) - rows.size)
-    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
-
-
-def _filtered(column: Any, chosen: Any, rows: I64) -> Any:
+def filtered(value: Any, kept: Mask) -> Any:
+    """An Arrow array, batch or table with the rows where ``kept`` is True."""
+    if isinstance(value, pa.RecordBatch):
+        if not value.num_columns:  # nothing but a number of rows
+            return value.slice(0, int(np.count_nonzero(kept)))
+        return pa.RecordBatch.from_arrays([filtered(each, kept) for each in value.columns], schema=value.schema)
     try:
-        return column.filter(chosen)
+        return value.filter(flags(kept))
     except pa.ArrowNotImplementedError:  # of views and run ends; they can be cut and joined
-        bounds = [-1, *rows.tolist(), len(column)]
-        runs = [column[low + 1 : high] for low, high in pairwise(bounds) if high > low + 1]
-        return pa.concat_arrays(runs) if runs else column[:0]
+        bounds = [-1, *np.flatnonzero(~kept).tolist(), len(value)]
+        runs = [value[low + 1 : high] for low, high in pairwise(bounds) if high > low + 1] or [value[:0]]
+        if isinstance(value, pa.Table):
+            return pa.concat_tables(runs)
+        if isinstance(value, pa.ChunkedArray):
+            return pa.chunked_array([chunk for run in runs for chunk in run.chunks], type=value.type)
+        return pa.concat_arrays(runs)
 
 
 def bytes_of(batch: Any) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from neardup.arrays import nullable, numbers
 from neardup.errors import InputChanged, InputError
 from neardup.inputs.source import ReadOptions
 from neardup.tasks.dedup.rewrite.known import Known
@@ -47,6 +48,18 @@ class Annotation:
         """What is known of a file that holds ``count`` rows of the input, beginning with row ``first``."""
         some = slice(*np.searchsorted(self.rows, (first, first + count)).tolist())
         return Annotation(self.rows[some] - (first - 1), self.cluster[some], self.keeper[some], self.similarity[some])
+
+    def spread(self, first: int, count: int) -> tuple[Any, Any, Any]:
+        """Cluster, keeper and similarity of ``count`` rows beginning with row ``first``, as Arrow arrays; null outside
+        clusters."""
+        some = self.part(first, count)
+        places = np.zeros(count, dtype=np.int64)
+        known = np.zeros(count, dtype=np.bool_)
+        places[some.rows - 1] = np.arange(some.rows.size)
+        known[some.rows - 1] = True
+        at = nullable(numbers(places), known)
+        similarity = nullable(numbers(some.similarity), ~np.isnan(some.similarity))
+        return numbers(some.cluster).take(at), some.keeper.take(at), similarity.take(at)
 
 
 @dataclass(frozen=True, slots=True)
