@@ -278,7 +278,7 @@ def _check_copies(reader: Reader, plan: Plan) -> None:
         click.UsageError: the output cannot hold copies of these inputs, or would replace one.
         OutputError: its folder is missing.
     """
-    from neardup.tasks.dedup.run import check_output
+    from neardup.tasks.dedup.rewrite.collection import plan_copies
 
     if plan.output is None:
         return
@@ -287,7 +287,7 @@ def _check_copies(reader: Reader, plan: Plan) -> None:
             "inputs are read twice, and a pipe or a device can be read once. Save it to a file, and give that."
         )
     try:
-        check_output(reader, plan.output)
+        plan_copies(reader, plan.output)
         _check_table(reader, plan.output, plan.removed)
     except InputError as exc:
         raise click.UsageError(str(exc)) from exc

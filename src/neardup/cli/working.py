@@ -7,7 +7,6 @@ what a command does with it is in the module of the command.
 from __future__ import annotations
 
 import os
-import stat
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -147,21 +146,14 @@ def check_plot(target: str) -> None:
 
 def work_place(output: str | None) -> Path:
     """Where work goes to disk when no workdir is named: beside the output, or in the current folder."""
-    if output is None or output == STDOUT or _is_special(output):
+    from neardup.outputs.atomic import is_special
+
+    if output is None or output == STDOUT or is_special(output):
         return Path(WORK_NAME)
     path = Path(output)
     if path.name in ("", ".."):
         path = Path(os.path.abspath(path))
     return path.with_name(path.name + WORK_SUFFIX)
-
-
-def _is_special(path: str) -> bool:
-    """Whether this is a device or a pipe, beside which nothing belongs."""
-    try:
-        mode = os.stat(path).st_mode
-    except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def open_run(

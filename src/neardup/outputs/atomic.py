@@ -25,7 +25,15 @@ from neardup.outputs.naming import Rename, Renames, UnfinishedError, give_names
 from neardup.shown import shown_path
 from neardup.spool.manifest import is_running, this_process
 
-__all__ = ["AtomicFiles", "check_target", "left_behind", "output_error", "remove_parts", "temporary_name"]
+__all__ = [
+    "AtomicFiles",
+    "check_target",
+    "is_special",
+    "left_behind",
+    "output_error",
+    "remove_parts",
+    "temporary_name",
+]
 
 _CURES = {
     errno.ENOSPC: "Free some space or give a file on another disk.",
@@ -51,7 +59,7 @@ def check_target(target: str | Path) -> None:
     """Raise OutputError unless ``target`` could be written now: its folder exists and takes new files."""
     final = Path(os.path.realpath(target))
     try:
-        if _is_special(final):
+        if is_special(final):
             if not os.access(final, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             return
@@ -95,10 +103,10 @@ def temporary_name(final: Path) -> Path:
     return final.with_name(f".{final.name[:100]}.{process}-{secrets.token_hex(4)}.part")
 
 
-def _is_special(path: Path) -> bool:
+def is_special(path: str | Path) -> bool:
     """Whether ``path`` is a device, a pipe or a socket: such a thing is written in place, never replaced."""
     try:
-        mode = path.stat().st_mode
+        mode = os.stat(path).st_mode
     except OSError:
         return False
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
@@ -153,7 +161,7 @@ class AtomicFiles:
         """Return a binary stream whose bytes become ``target`` at the end of the block."""
         final = Path(os.path.realpath(target))
         try:
-            if _is_special(final):
+            if is_special(final):
                 held = _Held(target, final, None, open(final, "wb"))  # noqa: SIM115 closed in __exit__
             else:
                 held = self._open_temporary(target, final)

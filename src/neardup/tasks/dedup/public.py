@@ -34,7 +34,8 @@ from neardup.params import (
 from neardup.result import Cleaned
 from neardup.session import Run, check_threads
 from neardup.tasks.dedup.policy import Policy, open_protected
-from neardup.tasks.dedup.run import check_output, clean
+from neardup.tasks.dedup.rewrite.collection import plan_copies
+from neardup.tasks.dedup.run import clean
 from neardup.tasks.plan.decision import decide
 
 __all__ = ["dedup"]
@@ -150,7 +151,7 @@ def dedup(
     if target is not None:
         for line in finish_names([target]):
             observer.note(line)
-        check_output(reader, target)
+        plan_copies(reader, target)  # what stands in the way is said before a long run
     policy = Policy(policy_keep, (prefer,) if isinstance(prefer, str) else tuple(prefer), protected)
     threads = check_threads(threads)
     choice = None

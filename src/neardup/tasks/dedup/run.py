@@ -17,7 +17,6 @@ from neardup.arrays import numbers, strings
 from neardup.engine.run import Search
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
-from neardup.inputs.reader import Reader
 from neardup.inputs.source import Source
 from neardup.outputs.atomic import AtomicFiles
 from neardup.result import CleanSummary, SourceShare
@@ -26,24 +25,15 @@ from neardup.tasks.dedup.choose import RULES, Removals, choose
 from neardup.tasks.dedup.origins import Origins
 from neardup.tasks.dedup.policy import Policy, check_policy
 from neardup.tasks.dedup.rereading import SecondReading
+from neardup.tasks.dedup.rewrite.collection import plan_copies, write_copies
 from neardup.tasks.dedup.rewrite.model import Annotation, Rewrite
+from neardup.tasks.dedup.rewrite.writer import CleanWriter
 from neardup.types import I64
 
-__all__ = ["Cleaning", "check_output", "clean"]
+__all__ = ["Cleaning", "clean"]
 
 PIECE = 1 << 16
 """Rows named at a time."""
-
-
-def check_output(reader: Reader, output: str) -> None:
-    """Say before a long run whether the clean copies could be written to ``output``.
-
-    Raises:
-        InputError, OutputError: they could not; the message says why and what to do.
-    """
-    from neardup.tasks.dedup.rewrite.collection import plan_copies
-
-    plan_copies(reader, output)
 
 
 def clean(run: Run, policy: Policy) -> Cleaning:
@@ -161,9 +151,6 @@ class Cleaning:
             InputChanged: an input is not what it was when it was read first.
             InputError, OutputError: it cannot be read again, or a copy cannot be written.
         """
-        from neardup.tasks.dedup.rewrite.collection import plan_copies, write_copies
-        from neardup.tasks.dedup.rewrite.writer import CleanWriter
-
         run, parts = self.run, self.run.reader.written_parts
         done: dict[str, int] = dict(run.space.state.get("written", {}))
         annotation_of = self.annotations() if annotate else None

@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from neardup.errors import InputError
 from neardup.inputs.resolve import DOCUMENT, suffix_format
 from neardup.inputs.source import ReadOptions
 from neardup.inputs.streams.streams import open_bytes, stored_codec
-from neardup.outputs.atomic import check_target, output_error
+from neardup.outputs.atomic import check_target, is_special, output_error
 from neardup.shown import shown_path
 from neardup.tasks.dedup.rewrite.blocks import read_line_ends
 from neardup.tasks.dedup.rewrite.feed import records_of
@@ -102,7 +101,7 @@ def plan_outputs(
         raise InputError("there are no input files to make clean copies of. Give files or a folder.")
     for path, _ in sources:
         check_rereadable(path)
-    if output == STDOUT or _is_special(output):
+    if output == STDOUT or is_special(output):
         targets = [Target(*source, None) for source in sources]
         return OutputSet(output, targets, stream=output, leader=_check_stream(sources, options))
     root = None
@@ -197,15 +196,6 @@ def _identity(path: str) -> tuple[int, int] | str:
     except OSError:
         return os.path.realpath(path)
     return info.st_dev, info.st_ino
-
-
-def _is_special(path: str) -> bool:
-    """Whether ``path`` is a device, a pipe or a socket, which is written in place."""
-    try:
-        mode = os.stat(path).st_mode
-    except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _check_same_kind(source: str, format: str, output: str) -> None:
