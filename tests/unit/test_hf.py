@@ -10,7 +10,7 @@ import os
 import resource
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -209,7 +209,7 @@ def test_a_damaged_dictionary_is_named(tmp_path: Path, dataset: datasets.Dataset
 
 
 def cleaned(
-    folder: str, out: Path, removed: dict[str, tuple[int, ...]], annotation: Annotation | None = None
+    folder: str, out: Path, removed: dict[str, tuple[int, ...]], annotation: Annotation | None = None, **how: Any
 ) -> list[str]:
     """Write a clean copy; rows to leave out are by the name of the folder of their split."""
     reader = open_inputs(folder)
@@ -219,7 +219,7 @@ def cleaned(
         rows = rows_of(*removed.get(os.path.basename(part.name), ()))
         return Rewrite(part.name, part.format, reader.options, rows, annotation)
 
-    with CleanWriter(outputs, token="run") as writer:
+    with CleanWriter(outputs, token="run", **how) as writer:
         return write_copies(reader.written_parts, outputs, writer, job_of, on_source_done=lambda: None)
 
 
@@ -364,6 +364,31 @@ def test_nothing_is_written_over(tmp_path: Path, dataset: datasets.Dataset) -> N
     (tmp_path / "empty").mkdir()
     cleaned(folder, tmp_path / "empty", {"d": (1,)})
     assert len(loaded(tmp_path / "empty")["train"]) == 10
+
+
+def test_a_run_that_was_stopped_goes_on_with_the_shards_that_are_left(
+    tmp_path: Path, dataset: datasets.Dataset
+) -> None:
+    folder = saved(dataset, tmp_path / "d", num_shards=3)
+    done: dict[str, int] = {}
+    with pytest.raises(KeyboardInterrupt):
+        cleaned(folder, tmp_path / "out", {"d": (1, 5)}, keep_parts=True, on_file_done=stopping_after(2, done))
+    assert [path.suffix for path in (tmp_path / "out/data").iterdir()] == [".neardup-part"] * 2
+    again: dict[str, int] = {}
+    cleaned(folder, tmp_path / "out", {"d": (1, 5)}, done=done, on_file_done=again.__setitem__)
+    assert [Path(name).name for name in again] == ["train-00002-of-00003.arrow"]
+    assert loaded(tmp_path / "out")["train"].to_list() == without(1, 5)
+
+
+def stopping_after(count: int, done: dict[str, int]) -> Callable[[str, int], None]:
+    """Ctrl-C when so many copies are complete."""
+
+    def on_file_done(name: str, size: int) -> None:
+        done[name] = size
+        if len(done) == count:
+            raise KeyboardInterrupt
+
+    return on_file_done
 
 
 def test_a_write_that_fails_leaves_nothing(tmp_path: Path, dataset: datasets.Dataset) -> None:

@@ -24,9 +24,11 @@ from neardup.tasks.dedup.rewrite.blocks import read_line_ends
 from neardup.tasks.dedup.rewrite.feed import records_of
 from neardup.tasks.dedup.rewrite.model import check_rereadable
 
-__all__ = ["STDOUT", "OutputSet", "Target", "plan_dataset", "plan_outputs"]
+__all__ = ["PART_SUFFIX", "STDOUT", "OutputSet", "Target", "plan_dataset", "plan_outputs"]
 
 STDOUT = "-"
+PART_SUFFIX = ".neardup-part"
+"""Ending of the name that a copy has until it is complete."""
 _LINES = ("jsonl", "lines")
 _TABLES = ("csv", "tsv")
 _SPLIT = re.compile(r"\w+(\.\w+)*")
@@ -124,7 +126,7 @@ def plan_dataset(splits: Sequence[tuple[str, Sequence[str]]], output: str) -> Ou
 
     Args:
         splits: the name and the shards of each.
-        output: a folder that does not exist or is empty.
+        output: a folder that does not exist, or holds nothing but parts that a run to be resumed has left.
 
     Raises:
         InputError: the output is something else, or a split has a name that cannot be loaded.
@@ -132,7 +134,7 @@ def plan_dataset(splits: Sequence[tuple[str, Sequence[str]]], output: str) -> Ou
     """
     if output == STDOUT:
         raise InputError("a folder of the library datasets cannot go to stdout. Give -o a new folder.")
-    if os.path.lexists(output) and (not os.path.isdir(output) or os.listdir(output)):
+    if os.path.lexists(output) and not _is_free(output):
         raise InputError(f"{shown_path(output)} exists, and a dataset is a folder of its own. Give -o a new folder.")
     root = os.path.abspath(output)
     targets = []
@@ -149,6 +151,13 @@ def plan_dataset(splits: Sequence[tuple[str, Sequence[str]]], output: str) -> Ou
     outputs = OutputSet(output, targets, root=root)
     _check_places(outputs, ())
     return outputs
+
+
+def _is_free(folder: str) -> bool:
+    """Whether this is a folder that holds no files but unfinished copies."""
+    return os.path.isdir(folder) and all(
+        name.endswith(PART_SUFFIX) for _, _, names in os.walk(folder) for name in names
+    )
 
 
 def _names(sources: list[str], output: str, base: str | None) -> Iterator[str]:

@@ -24,7 +24,7 @@ from neardup.outputs.stdout import stdout_bytes
 from neardup.tasks.dedup.rewrite.blocks import read_line_ends
 from neardup.tasks.dedup.rewrite.files import rewrite_file
 from neardup.tasks.dedup.rewrite.model import Rewrite, Written
-from neardup.tasks.dedup.rewrite.outputs import STDOUT, OutputSet, Target
+from neardup.tasks.dedup.rewrite.outputs import PART_SUFFIX, STDOUT, OutputSet, Target
 
 __all__ = ["CleanWriter"]
 
@@ -186,7 +186,7 @@ class CleanWriter:
 
     def _part(self, final: str) -> str:
         folder, name = os.path.split(final)
-        return os.path.join(folder, f".{name[:100]}.{self._token}.neardup-part")
+        return os.path.join(folder, f".{name[:100]}.{self._token}{PART_SUFFIX}")
 
     def _make_folder(self, folder: str) -> None:
         """Make a folder and those above it, and remember which were new."""
