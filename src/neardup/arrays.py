@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["flags", "numbers", "strings", "text"]
+__all__ = ["blobs", "flags", "nullable", "numbers", "strings", "text"]
 
 
 def numbers(values: NDArray[Any]) -> Any:
@@ -28,14 +28,26 @@ def flags(values: NDArray[np.bool_]) -> Any:
     return pa.Array.from_buffers(pa.bool_(), values.size, [None, pa.py_buffer(packed)])
 
 
+def blobs(values: Iterable[bytes]) -> Any:
+    """Arrow large_binary array of byte strings."""
+    return _end_to_end(list(values), pa.large_binary())
+
+
 def strings(values: Iterable[str]) -> Any:
     """Arrow large_string array of Python strings."""
-    blobs = [value.encode("utf-8") for value in values]
-    offsets = np.zeros(len(blobs) + 1, dtype=np.int64)
-    np.cumsum([len(blob) for blob in blobs], out=offsets[1:])
-    return pa.Array.from_buffers(
-        pa.large_string(), len(blobs), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(blobs))]
-    )
+    return _end_to_end([value.encode("utf-8") for value in values], pa.large_string())
+
+
+def _end_to_end(values: list[bytes], type_: Any) -> Any:
+    offsets = np.zeros(len(values) + 1, dtype=np.int64)
+    np.cumsum([len(value) for value in values], out=offsets[1:])
+    return pa.Array.from_buffers(type_, len(values), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(values))])
+
+
+def nullable(array: Any, known: NDArray[np.bool_]) -> Any:
+    """An Arrow array of numbers or strings with nulls where ``known`` is False; the memory is shared."""
+    bits = flags(np.concatenate((np.zeros(array.offset, dtype=np.bool_), known))).buffers()[1]
+    return pa.Array.from_buffers(array.type, len(array), [bits, *array.buffers()[1:]], offset=array.offset)
 
 
 def text(value: str) -> Any:

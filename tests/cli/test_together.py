@@ -72,7 +72,7 @@ def test_pairs_and_clusters_are_both_new_or_both_old(folder: Path, monkeypatch: 
 def test_a_figure_that_cannot_be_drawn_leaves_pairs_and_clusters_as_they_were(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawing = pytest.importorskip("neardup.tasks.figures")
+    drawing = pytest.importorskip("neardup.tasks.figures.sheets")
     before = contents(folder)
 
     def refuse(*_: Any) -> None:

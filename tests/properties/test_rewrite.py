@@ -22,7 +22,7 @@ from neardup.inputs.reader import open_inputs
 from neardup.inputs.source import ReadOptions
 from neardup.tasks.dedup.rewrite import blocks
 from neardup.tasks.dedup.rewrite.files import rewrite_file
-from neardup.tasks.dedup.rewrite.model import Annotation, Written
+from neardup.tasks.dedup.rewrite.model import Annotation, Rewrite, Written
 
 LETTERS = "ab ,;\t\"\\'{}ü中😀\u2028\x0b\x85"
 TEXTS = st.text(st.sampled_from(LETTERS), max_size=8)
@@ -61,7 +61,7 @@ def rewritten(
                 file.write(content)
             options = ReadOptions(encoding=encoding, text="text", id="id")
             rows = np.array(removed, dtype=np.int64)
-            written = rewrite_file(path, suffix, out, options=options, removed=rows, annotation=annotation)
+            written = rewrite_file(Rewrite(path, suffix, options, rows, annotation), out)
     finally:
         blocks.BLOCK_BYTES = usual
     return out.getvalue(), written

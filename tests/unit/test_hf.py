@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import decimal
 import json
 import os
 import resource
 import shutil
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,9 @@ from tests.unit.reading import read
 
 from neardup.errors import InputError, OutputError
 from neardup.inputs.reader import open_inputs
-from neardup.tasks.dedup.rewrite.datasets import rewrite_dataset, rewrite_dataset_dict
-from neardup.tasks.dedup.rewrite.model import Annotation
+from neardup.tasks.dedup.rewrite.collection import plan_copies, write_copies
+from neardup.tasks.dedup.rewrite.model import Annotation, Rewrite
+from neardup.tasks.dedup.rewrite.writer import CleanWriter
 
 FEATURES = datasets.Features(
     {
@@ -78,10 +81,6 @@ def rows_of(*rows: int) -> Any:
     return np.array(rows, dtype=np.int64)
 
 
-def loaded(folder: Path) -> Any:
-    return datasets.load_from_disk(str(folder))
-
-
 def without(*rows: int) -> list[dict[str, Any]]:
     return [row for i, row in enumerate(ROWS, start=1) if i not in rows]
 
@@ -131,9 +130,6 @@ def test_a_selection_of_an_old_version_is_refused(tmp_path: Path, dataset: datas
 def test_an_empty_dataset_has_no_documents(tmp_path: Path, dataset: datasets.Dataset) -> None:
     folder = saved(dataset.select([]), tmp_path / "d")
     assert read(folder).texts == []
-    written = rewrite_dataset(folder, tmp_path / "out", rows_of())
-    assert (written.kept, written.removed) == (0, 0)
-    assert sorted(os.listdir(tmp_path / "out")) == sorted(os.listdir(folder))
 
 
 def test_a_pattern_or_a_format_reads_the_files_instead(tmp_path: Path, dataset: datasets.Dataset) -> None:
@@ -209,123 +205,115 @@ def test_a_damaged_dictionary_is_named(tmp_path: Path, dataset: datasets.Dataset
         read(folder)
 
 
+# Clean copies
+
+
+def cleaned(
+    folder: str, out: Path, removed: dict[str, tuple[int, ...]], annotation: Annotation | None = None, **how: Any
+) -> list[str]:
+    """Write a clean copy; rows to leave out are by the name of the folder of their split."""
+    reader = open_inputs(folder)
+    outputs = plan_copies(reader, str(out))
+
+    def job_of(part: Any) -> Rewrite:
+        rows = rows_of(*removed.get(os.path.basename(part.name), ()))
+        return Rewrite(part.name, part.format, reader.options, rows, annotation)
+
+    with CleanWriter(outputs, token="run", **how) as writer:
+        return write_copies(reader.written_parts, outputs, writer, job_of, on_source_done=lambda: None)
+
+
+def loaded(folder: Path) -> Any:
+    """All splits, read by the library as it reads a repository of anybody's."""
+    with tempfile.TemporaryDirectory() as cache:
+        return datasets.load_dataset(str(folder), cache_dir=cache, keep_in_memory=True)
+
+
 @pytest.mark.parametrize("shards", [1, 3, 11])
-@pytest.mark.parametrize(
-    "removed", [(), (1,), (11,), (2, 3, 7), (1, 2, 3, 4), tuple(range(2, 12)), tuple(range(1, 12))], ids=str
-)
+@pytest.mark.parametrize("removed", [(), (1,), (11,), (2, 3, 7), (1, 2, 3, 4), tuple(range(2, 12))], ids=str)
 def test_a_clean_copy_loads_without_the_removed_rows(
     tmp_path: Path, dataset: datasets.Dataset, shards: int, removed: tuple[int, ...]
 ) -> None:
     folder = saved(dataset, tmp_path / "d", num_shards=shards)
-    written = rewrite_dataset(folder, tmp_path / "out", rows_of(*removed))
+    written = cleaned(folder, tmp_path / "out", {"d": removed})
+    assert written == [str(tmp_path / f"out/data/train-{i:05}-of-{shards:05}.arrow") for i in range(shards)]
     clean = loaded(tmp_path / "out")
-    assert clean.features == FEATURES
-    assert clean.to_list() == without(*removed)
-    assert (written.kept, written.removed, written.bad) == (11 - len(removed), len(removed), 0)
-    assert written.bytes == sum(path.stat().st_size for path in (tmp_path / "out").iterdir())
-    assert sorted(os.listdir(folder)) == sorted(os.listdir(tmp_path / "out"))
+    assert list(clean) == ["train"]
+    assert clean["train"].features == FEATURES
+    assert clean["train"].to_list() == without(*removed)
     assert sorted(os.listdir(tmp_path)) == ["d", "out"]
-    assert read(tmp_path / "out").texts == [row["text"] for row in without(*removed)]
+    again = read(tmp_path / "out" / "data", glob="*.arrow")
+    assert again.texts == [row["text"] for row in without(*removed)]
 
 
-def test_a_copy_without_removals_is_the_same_bytes(tmp_path: Path, dataset: datasets.Dataset) -> None:
+def test_a_split_that_loses_all_its_rows_has_empty_shards_beside_which_others_load(
+    tmp_path: Path, dataset: datasets.Dataset
+) -> None:
+    folder = saved(datasets.DatasetDict({"train": dataset, "test": dataset.select([0, 1])}), tmp_path / "dd")
+    _, empty = cleaned(folder, tmp_path / "out", {"test": (1, 2)})
+    with pa.OSFile(empty) as file, pa.ipc.open_stream(file) as stream:
+        assert stream.read_all().num_rows == 0
+    for split, rows in (("train", ROWS), ("test", None)):
+        with pytest.raises(ValueError, match="no data") if rows is None else contextlib.nullcontext():
+            found = datasets.load_dataset(str(tmp_path / "out"), split=split, cache_dir=str(tmp_path / "cache"))
+            assert found.to_list() == rows
+
+
+def test_a_copy_loads_by_the_name_of_its_format_too(tmp_path: Path, dataset: datasets.Dataset) -> None:
     folder = saved(dataset, tmp_path / "d", num_shards=2)
-    rewrite_dataset(folder, tmp_path / "out", rows_of())
-    for name in os.listdir(folder):
-        assert (tmp_path / "out" / name).read_bytes() == Path(folder, name).read_bytes()
+    cleaned(folder, tmp_path / "out", {"d": (1,)})
+    clean = datasets.load_dataset(
+        "arrow", data_dir=str(tmp_path / "out"), split="train", cache_dir=str(tmp_path / "cache")
+    )
+    assert clean.to_list() == without(1)
 
 
 def test_shards_that_lose_nothing_are_the_same_bytes(tmp_path: Path, dataset: datasets.Dataset) -> None:
     folder = saved(dataset, tmp_path / "d", num_shards=3)
-    rewrite_dataset(folder, tmp_path / "out", rows_of(5))
-    same = {
-        path.name: path.read_bytes() == (tmp_path / "out" / path.name).read_bytes() for path in Path(folder).iterdir()
-    }
-    assert same == {
-        "data-00000-of-00003.arrow": True,
-        "data-00001-of-00003.arrow": False,
-        "data-00002-of-00003.arrow": True,
-        "dataset_info.json": True,
-        "state.json": False,
-    }
+    cleaned(folder, tmp_path / "out", {"d": (5,)})
+    before = [path.read_bytes() for path in sorted(Path(folder).glob("*.arrow"))]
+    after = [path.read_bytes() for path in sorted((tmp_path / "out/data").iterdir())]
+    assert [one == other for one, other in zip(before, after, strict=True)] == [True, False, True]
 
 
 def test_schema_metadata_of_the_shards_is_kept(tmp_path: Path, dataset: datasets.Dataset) -> None:
     folder = saved(dataset, tmp_path / "d")
-    rewrite_dataset(folder, tmp_path / "out", rows_of(1))
+    (written,) = cleaned(folder, tmp_path / "out", {"d": (1,)})
     old, new = (
-        pa.ipc.open_stream(pa.memory_map(str(Path(each, "data-00000-of-00001.arrow")))).schema
-        for each in (folder, tmp_path / "out")
+        pa.ipc.open_stream(pa.memory_map(path)).schema for path in (f"{folder}/data-00000-of-00001.arrow", written)
     )
     assert new.equals(old, check_metadata=True)
 
 
-def test_the_fingerprint_depends_on_what_was_removed_and_nothing_else(
-    tmp_path: Path, dataset: datasets.Dataset
-) -> None:
-    folder = saved(dataset, tmp_path / "d", num_shards=2)
-    found = []
-    for i, removed in enumerate([(), (1,), (1,), (1, 2)]):
-        rewrite_dataset(folder, tmp_path / f"out{i}", rows_of(*removed))
-        found.append(loaded(tmp_path / f"out{i}")._fingerprint)
-    assert found[0] == loaded(Path(folder))._fingerprint
-    assert found[1] == found[2]
-    assert len(set(found)) == 3
-    assert all(len(each) == 16 and int(each, 16) >= 0 for each in found)
-
-
-def test_the_format_of_a_dataset_is_kept(tmp_path: Path, dataset: datasets.Dataset) -> None:
-    folder = saved(dataset.with_format("numpy", columns=["label", "id"]), tmp_path / "d")
-    rewrite_dataset(folder, tmp_path / "out", rows_of(1))
-    assert loaded(tmp_path / "out").format == loaded(Path(folder)).format
-
-
-def built(folder: Path) -> str:
-    """Splits as ``load_dataset`` makes them, with their sizes recorded."""
-    for name, count in (("x", 9), ("y", 4)):
-        lines = [json.dumps({"text": f"{name} {i}"}) for i in range(count)]
-        (folder / f"{name}.jsonl").write_text("\n".join(lines))
-    files = {"train": str(folder / "x.jsonl"), "test": str(folder / "y.jsonl")}
-    made = datasets.load_dataset("json", data_files=files, cache_dir=str(folder / "cache"))
-    return saved(made, folder / "built")
-
-
-def test_recorded_sizes_of_the_split_are_those_of_the_copy(tmp_path: Path) -> None:
-    folder = built(tmp_path)
-    rewrite_dataset(f"{folder}/train", tmp_path / "out", rows_of(2, 9))
-    before, after = loaded(Path(folder, "train")).info, loaded(tmp_path / "out")
-    assert (before.splits["train"].num_examples, before.splits["test"].num_examples) == (9, 4)
-    assert after.info.splits["train"].num_examples == len(after) == 7
-    assert after.info.splits["train"].num_bytes == after.data.nbytes < before.splits["train"].num_bytes
-    assert after.info.splits["test"] == before.splits["test"]
-    assert after.info.dataset_size == sum(split.num_bytes for split in after.info.splits.values())
-    assert after.info.size_in_bytes == after.info.dataset_size + before.download_size
-    assert after.info.download_size == before.download_size
-
-
-def test_splits_of_a_dictionary_know_the_sizes_of_each_other(tmp_path: Path) -> None:
-    folder = built(tmp_path)
-    removed = {"train": rows_of(1, 2, 3), "test": rows_of(4)}
-    written = rewrite_dataset_dict(folder, tmp_path / "out", removed)
-    clean = loaded(tmp_path / "out")
-    assert list(clean) == list(written) == ["train", "test"]
-    assert clean["train"]["text"][:] == [f"x {i}" for i in range(3, 9)]
-    assert clean["test"]["text"][:] == ["y 0", "y 1", "y 2"]
-    for split in clean.values():
-        assert {name: each.num_examples for name, each in split.info.splits.items()} == {"train": 6, "test": 3}
-        assert split.info.splits["test"].num_bytes == clean["test"].data.nbytes
-    assert {name: (each.kept, each.removed) for name, each in written.items()} == {"train": (6, 3), "test": (3, 1)}
-
-
-def test_a_split_that_is_not_named_loses_nothing(tmp_path: Path, dataset: datasets.Dataset) -> None:
-    both = datasets.DatasetDict({"train": dataset, "test": dataset.select([4, 2])})
-    folder = saved(both, tmp_path / "dd", num_shards={"train": 3, "test": 1})
-    rewrite_dataset_dict(folder, tmp_path / "out", {"train": rows_of(1, 11)})
+def test_splits_of_a_dictionary_are_splits_of_the_copy(tmp_path: Path, dataset: datasets.Dataset) -> None:
+    splits = {"train": dataset, "unsupervised.v2": dataset.select([4, 2]), "test": dataset.select([0])}
+    folder = saved(
+        datasets.DatasetDict(splits), tmp_path / "dd", num_shards={"train": 3, "unsupervised.v2": 1, "test": 1}
+    )
+    cleaned(folder, tmp_path / "out", {"train": (1, 11), "unsupervised.v2": (2,)})
     clean = loaded(tmp_path / "out")
     assert clean["train"].to_list() == without(1, 11)
-    assert clean["test"].to_list() == [ROWS[4], ROWS[2]]
-    with pytest.raises(InputError, match="has no split 'valid'; there are 'train', 'test'"):
-        rewrite_dataset_dict(folder, tmp_path / "other", {"valid": rows_of(1)})
+    assert clean["unsupervised.v2"].to_list() == [ROWS[4]]
+    assert clean["test"].to_list() == [ROWS[0]]
+    assert {split.features == FEATURES for split in clean.values()} == {True}
+    cleaned(f"{folder}/test", tmp_path / "one", {})
+    assert list(loaded(tmp_path / "one")) == ["train"]
+
+
+def test_the_name_of_a_split_that_was_recorded_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"text": "x"}\n')
+    made = datasets.load_dataset(
+        "json", data_files={"test": str(tmp_path / "x.jsonl")}, cache_dir=str(tmp_path / "cache")
+    )
+    cleaned(saved(made["test"], tmp_path / "d"), tmp_path / "out", {})
+    assert list(loaded(tmp_path / "out")) == ["test"]
+
+
+def test_a_split_that_could_not_be_loaded_is_refused(tmp_path: Path, dataset: datasets.Dataset) -> None:
+    folder = saved(datasets.DatasetDict({"train": dataset, "a-test": dataset}), tmp_path / "dd")
+    with pytest.raises(InputError, match="'a-test' is no name of a split that load_dataset takes"):
+        cleaned(folder, tmp_path / "out", {})
+    assert cleaned(f"{folder}/a-test", tmp_path / "out", {}) == [str(tmp_path / "out/data/train-00000-of-00001.arrow")]
 
 
 @pytest.mark.parametrize(
@@ -338,29 +326,28 @@ def test_an_annotated_copy_has_three_more_features(
 ) -> None:
     folder = saved(dataset, tmp_path / "d", num_shards=3)
     note = Annotation(rows_of(2, 8, 11), rows_of(7, 7, 1), keeper, np.array([0.5, 1.0, np.nan]))
-    written = rewrite_dataset(folder, tmp_path / "out", rows_of(), note)
-    assert (written.kept, written.removed) == (11, 0)
-    found = loaded(tmp_path / "out")
+    cleaned(folder, tmp_path / "out", {}, note)
+    found = loaded(tmp_path / "out")["train"]
     values = {"cluster": "int64", "keeper": dtype, "similarity": "float64"}
     assert found.features == {**FEATURES, **{name: datasets.Value(each) for name, each in values.items()}}
     assert found.remove_columns(list(values)).to_list() == ROWS
     expected = dict(zip([2, 8, 11], zip([7, 7, 1], keeper.to_pylist(), [0.5, 1.0, None], strict=True), strict=True))
     for i, row in enumerate(found, start=1):
         assert (row["cluster"], row["keeper"], row["similarity"]) == expected.get(i, (None, None, None))
-    assert found._fingerprint != loaded(Path(folder))._fingerprint
 
 
 def test_an_annotation_of_columns_that_exist_takes_other_names(tmp_path: Path, dataset: datasets.Dataset) -> None:
     folder = saved(dataset.rename_column("label", "cluster"), tmp_path / "d")
     note = Annotation(rows_of(1), rows_of(1), pa.array([100], pa.int64()), np.array([1.0]))
-    rewrite_dataset(folder, tmp_path / "out", rows_of(), note)
-    assert loaded(tmp_path / "out").column_names[-3:] == ["neardup_cluster", "neardup_keeper", "neardup_similarity"]
+    cleaned(folder, tmp_path / "out", {}, note)
+    added = loaded(tmp_path / "out")["train"].column_names[-3:]
+    assert added == ["neardup_cluster", "neardup_keeper", "neardup_similarity"]
 
 
 def test_rows_that_are_not_there_mean_a_changed_dataset(tmp_path: Path, dataset: datasets.Dataset) -> None:
     folder = saved(dataset, tmp_path / "d")
     with pytest.raises(InputError, match="was changed since it was read: of 2 documents to find again, 1"):
-        rewrite_dataset(folder, tmp_path / "out", rows_of(3, 12))
+        cleaned(folder, tmp_path / "out", {"d": (3, 12)})
     assert os.listdir(tmp_path) == ["d"]
 
 
@@ -368,17 +355,40 @@ def test_nothing_is_written_over(tmp_path: Path, dataset: datasets.Dataset) -> N
     folder = saved(dataset, tmp_path / "d")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("mine")
-    with pytest.raises(OutputError, match=r"cannot write .*full: it exists"):
-        rewrite_dataset(folder, tmp_path / "full", rows_of(1))
+    for place in (tmp_path / "full", Path(folder)):
+        with pytest.raises(InputError, match=r"exists, and a dataset is a folder of its own. Give -o a new folder"):
+            cleaned(folder, place, {"d": (1,)})
     assert os.listdir(tmp_path / "full") == ["mine.txt"]
-    for place in (Path(folder), Path(folder) / "inside", tmp_path):
-        with pytest.raises(OutputError, match="Give another folder"):
-            rewrite_dataset(folder, place, rows_of(1))
     with pytest.raises(OutputError, match="Make the folder first"):
-        rewrite_dataset(folder, tmp_path / "no" / "such", rows_of(1))
+        cleaned(folder, tmp_path / "no" / "such", {"d": (1,)})
     (tmp_path / "empty").mkdir()
-    rewrite_dataset(folder, tmp_path / "empty", rows_of(1))
-    assert len(loaded(tmp_path / "empty")) == 10
+    cleaned(folder, tmp_path / "empty", {"d": (1,)})
+    assert len(loaded(tmp_path / "empty")["train"]) == 10
+
+
+def test_a_run_that_was_stopped_goes_on_with_the_shards_that_are_left(
+    tmp_path: Path, dataset: datasets.Dataset
+) -> None:
+    folder = saved(dataset, tmp_path / "d", num_shards=3)
+    done: dict[str, int] = {}
+    with pytest.raises(KeyboardInterrupt):
+        cleaned(folder, tmp_path / "out", {"d": (1, 5)}, keep_parts=True, on_file_done=stopping_after(2, done))
+    assert [path.suffix for path in (tmp_path / "out/data").iterdir()] == [".neardup-part"] * 2
+    again: dict[str, int] = {}
+    cleaned(folder, tmp_path / "out", {"d": (1, 5)}, done=done, on_file_done=again.__setitem__)
+    assert [Path(name).name for name in again] == ["train-00002-of-00003.arrow"]
+    assert loaded(tmp_path / "out")["train"].to_list() == without(1, 5)
+
+
+def stopping_after(count: int, done: dict[str, int]) -> Callable[[str, int], None]:
+    """Ctrl-C when so many copies are complete."""
+
+    def on_file_done(name: str, size: int) -> None:
+        done[name] = size
+        if len(done) == count:
+            raise KeyboardInterrupt
+
+    return on_file_done
 
 
 def test_a_write_that_fails_leaves_nothing(tmp_path: Path, dataset: datasets.Dataset) -> None:
@@ -386,8 +396,8 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path, dataset: datasets.Dat
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
     try:
-        with pytest.raises(OutputError, match=r"cannot write .*out: File too large"):
-            rewrite_dataset(folder, tmp_path / "out", rows_of(1))
+        with pytest.raises(OutputError, match=r"cannot write .*train-00000-of-00002.arrow: File too large"):
+            cleaned(folder, tmp_path / "out", {"d": (1,)})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert os.listdir(tmp_path) == ["d"]

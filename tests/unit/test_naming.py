@@ -16,7 +16,7 @@ import pytest
 from neardup.errors import OutputError
 from neardup.outputs import naming
 from neardup.outputs.atomic import AtomicFiles
-from neardup.outputs.naming import Rename, UnfinishedError, give_names, mend
+from neardup.outputs.naming import Rename, UnfinishedError, finish_names, give_names
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills are tried in a process that was forked")
 
@@ -99,7 +99,7 @@ def test_a_kill_at_any_step_leaves_the_old_outputs_or_is_mended_to_the_new(folde
     while killed_at(step, lambda: write_all(folder)):
         before = state(folder)
         assert before == sorted(before), "an output has its name before the table has"  # "new" < "old"
-        told = mend([str(folder / "copies")])
+        told = finish_names([str(folder / "copies")])
         after = state(folder)
         assert len(set(after)) == 1, f"killed at step {step}: {after}"
         assert set(before) != {"new"} or after[0] == "new"
@@ -137,7 +137,7 @@ def test_a_report_is_replaced_by_another_or_that_is_mended(tmp_path: Path, there
     begin()
     while killed_at(step, lambda: write_report(tmp_path)):
         missing += there and not report.exists()
-        mend([str(report)])
+        finish_names([str(report)])
         left = (report / "index.html").read_text() if report.exists() else None
         assert left in ("new", "old" if there else None), f"killed at step {step}"
         for path in [*tmp_path.rglob("*.html"), *tmp_path.glob(".*.names*")]:
@@ -156,9 +156,9 @@ def test_a_journal_is_found_from_each_output_and_from_no_other(folder: Path) -> 
         while True:
             step = next(step for step in range(50) if _is_mixed_after(folder, step))
             break
-        assert mend([str(folder / "other.csv"), str(folder / "copies" / "a.jsonl")]) == []
+        assert finish_names([str(folder / "other.csv"), str(folder / "copies" / "a.jsonl")]) == []
         assert len(set(state(folder))) == 2
-        assert len(mend([str(folder / name)])) == 1, step
+        assert len(finish_names([str(folder / name)])) == 1, step
         assert state(folder) == ["new"] * len(NAMES)
         for each in NAMES:
             (folder / each).write_text("old")
@@ -187,7 +187,7 @@ def test_outputs_in_several_folders_have_a_journal_in_each(tmp_path: Path) -> No
                 path.unlink()
             assert killed_at(step, write)
             step += 1
-        assert len(mend([str(tmp_path / found / "out")])) == 1
+        assert len(finish_names([str(tmp_path / found / "out")])) == 1
         assert (tmp_path / "two" / "out").read_text() == "new"
         assert leftovers(tmp_path) == []
         (tmp_path / "one" / "out").unlink()
@@ -200,7 +200,7 @@ def test_a_process_that_is_at_work_is_left_alone(folder: Path, monkeypatch: pyte
 
     def replace(*args: Any) -> None:
         plain(*args)
-        seen.append(mend([str(folder / "copies")]))
+        seen.append(finish_names([str(folder / "copies")]))
 
     monkeypatch.setattr(os, "replace", replace)
     write_all(folder)
@@ -215,7 +215,7 @@ def test_a_living_process_is_left_alone_and_a_dead_one_of_our_number_is_not(fold
         part.write_text("new")
         head = {"neardup": "names", "format": 1, "process": process, "outputs": [str(final)], "journals": []}
         journal.write_text(json.dumps(head) + "\n" + json.dumps([str(part), str(final), False]) + "\n1\n")
-        assert mend([str(final)]) == ([] if is_left else [_told(final)])
+        assert finish_names([str(final)]) == ([] if is_left else [_told(final)])
         assert part.exists() == journal.exists() == is_left
         assert (final.read_text() == "old") == is_left
         final.write_text("old")
@@ -240,10 +240,10 @@ def test_a_journal_of_another_user_is_not_looked_at(tmp_path: Path, monkeypatch:
     forged(tmp_path, [str(tmp_path / "loot"), str(tmp_path / "mine"), False])
     plain = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: plain + 1)
-    assert mend([str(tmp_path / "clean.jsonl")]) == []
+    assert finish_names([str(tmp_path / "clean.jsonl")]) == []
     assert not (tmp_path / "mine").exists()
     monkeypatch.setattr(os, "geteuid", lambda: plain)
-    assert len(mend([str(tmp_path / "clean.jsonl")])) == 1
+    assert len(finish_names([str(tmp_path / "clean.jsonl")])) == 1
     assert (tmp_path / "mine").read_text() == "loot"
 
 
@@ -253,10 +253,10 @@ def test_a_journal_moves_nothing_to_another_folder_and_takes_away_journals_only(
     (tmp_path / "precious").write_text("mine")
     forged(tmp_path / "a", [str(tmp_path / "a" / "loot"), str(tmp_path / "precious"), False])
     with pytest.raises(OutputError, match="cannot be read"):
-        mend([str(tmp_path / "a" / "clean.jsonl")])
+        finish_names([str(tmp_path / "a" / "clean.jsonl")])
     place = str(tmp_path / "a" / "named")
     forged(tmp_path / "a", [str(tmp_path / "a" / "loot"), place, False], [str(tmp_path / "precious")])
-    assert len(mend([str(tmp_path / "a" / "clean.jsonl")])) == 1
+    assert len(finish_names([str(tmp_path / "a" / "clean.jsonl")])) == 1
     assert (tmp_path / "precious").read_text() == "mine"
 
 
@@ -267,7 +267,7 @@ def test_a_journal_without_a_field_is_damaged(tmp_path: Path, missing: str) -> N
     kept = {name: value for name, value in json.loads(head).items() if name != missing}
     journal.write_text(json.dumps(kept) + "\n" + rest)
     with pytest.raises(OutputError, match="cannot be read"):
-        mend([str(tmp_path / "clean.jsonl")])
+        finish_names([str(tmp_path / "clean.jsonl")])
 
 
 @pytest.mark.parametrize("kept", [0, 20, -2, -30])
@@ -277,10 +277,10 @@ def test_a_damaged_journal_is_told(folder: Path, kept: int) -> None:
     journal.write_bytes(journal.read_bytes()[:kept])
     before = state(folder)
     with pytest.raises(OutputError, match=r"cannot be read\. Delete it"):
-        mend([str(folder / "copies")])
+        finish_names([str(folder / "copies")])
     assert state(folder) == before, step
     journal.unlink()
-    assert mend([str(folder / "copies")]) == []
+    assert finish_names([str(folder / "copies")]) == []
 
 
 class Failing:
@@ -315,7 +315,7 @@ def test_a_later_name_that_cannot_be_given_is_told_and_given_by_the_next_run(
     with pytest.raises(UnfinishedError, match=r"a\.jsonl: Permission denied.*next run with these outputs"):
         write_all(folder)
     assert state(folder) == ["new", "new", "old", "new", "new"]
-    told = mend([str(folder / "table.csv")])
+    told = finish_names([str(folder / "table.csv")])
     assert told[0].endswith(": " + str(folder / "copies" / "a.jsonl"))
     assert state(folder) == ["new"] * len(NAMES)
     assert leftovers(folder) == []
@@ -328,9 +328,9 @@ def test_a_name_that_can_still_not_be_given_is_told_again(folder: Path, monkeypa
         write_all(folder)
     (folder / "plot.png").mkdir()
     with pytest.raises(OutputError, match=r"plot\.png cannot get its own: Is a directory\. Free the name, or delete"):
-        mend([str(folder / "table.csv")])
+        finish_names([str(folder / "table.csv")])
     (folder / "plot.png").rmdir()
-    assert len(mend([str(folder / "table.csv")])) == 1
+    assert len(finish_names([str(folder / "table.csv")])) == 1
     assert state(folder) == ["new"] * len(NAMES)
 
 
@@ -409,5 +409,5 @@ def test_names_that_are_no_unicode_are_mended_too(tmp_path: Path) -> None:
             path.unlink()
         assert killed_at(step, write)
         step += 1
-    assert len(mend([str(tmp_path / names[1])])) == 1
+    assert len(finish_names([str(tmp_path / names[1])])) == 1
     assert len(list(there())) == 2

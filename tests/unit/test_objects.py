@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 from tests.unit.reading import read
 
 from neardup.errors import InputError
-from neardup.inputs.objects import hold
-from neardup.tasks.dedup.objects import with_annotation, with_columns, without_rows
+from neardup.inputs.objects import rereadable
+from neardup.tasks.dedup.objects import with_annotation, without_rows
 from neardup.tasks.dedup.rewrite.model import Annotation
 
 TEXTS = ["one", "two", "three", "four", "five", "six", "seven"]
@@ -148,7 +148,7 @@ KINDS: dict[str, tuple[Callable[[], Any], type, list[Any]]] = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_kind_comes_back_without_the_rows(kind: str) -> None:
     make, type_, rows = KINDS[kind]
-    held = hold(make())
+    held = rereadable(make())
     assert read(held).texts == [text_of(row) for row in rows]
     for _ in range(2):
         found = without_rows(held, rows_of(*REMOVED))
@@ -177,11 +177,11 @@ def test_what_can_be_read_twice_is_held_as_it_is() -> None:
     values = [TABLE, TABLE["text"], frame(), frame()["text"], pl.DataFrame(RECORDS), TEXTS, tuple(TEXTS), {"a": "b"}]
     values += [datasets.Dataset.from_list(RECORDS), np.array(TEXTS), set(TEXTS)]
     for value in values:
-        assert hold(value) is value
+        assert rereadable(value) is value
 
 
 def test_lines_of_an_open_file_are_held() -> None:
-    assert hold(io.StringIO("one\ntwo\n")) == ["one\n", "two\n"]
+    assert rereadable(io.StringIO("one\ntwo\n")) == ["one\n", "two\n"]
 
 
 def test_a_pandas_frame_keeps_its_index_and_types() -> None:
@@ -220,7 +220,7 @@ def test_a_dataset_keeps_features_split_and_format() -> None:
 
 def test_an_iterable_dataset_is_filtered() -> None:
     stream = datasets.Dataset.from_list(RECORDS).to_iterable_dataset(num_shards=2)
-    assert hold(stream) is stream
+    assert rereadable(stream) is stream
     found = without_rows(stream, rows_of(*REMOVED))
     assert isinstance(found, datasets.IterableDataset)
     assert [row["text"] for row in found] == [TEXTS[i] for i in LEFT]
@@ -263,7 +263,7 @@ def test_tables_get_three_columns() -> None:
 
 def test_readers_and_relations_get_columns_as_tables() -> None:
     for value in (TABLE.to_reader(), duckdb.from_arrow(TABLE), Capsule(TABLE)):
-        found = with_annotation(hold(value), NOTE)
+        found = with_annotation(rereadable(value), NOTE)
         assert isinstance(found, pa.Table)
         assert found["cluster"].to_pylist() == CLUSTER
 
@@ -348,22 +348,17 @@ def test_what_has_no_columns_takes_none(value: Any) -> None:
         with_annotation(value, NOTE)
 
 
-def test_columns_are_given_whole() -> None:
-    cluster, keeper, similarity = pa.array(CLUSTER), pa.array(KEEPER, pa.large_string()), pa.array(SIMILARITY)
-    assert with_columns(TABLE, cluster, keeper, similarity).equals(with_annotation(TABLE, NOTE))
-
-
 def test_no_library_is_imported_for_values_that_are_not_its_own() -> None:
     code = """
         import sys
         import numpy as np, pyarrow as pa
-        from neardup.inputs.objects import hold
-from neardup.tasks.dedup.objects import with_annotation, without_rows
+        from neardup.inputs.objects import rereadable
+        from neardup.tasks.dedup.objects import with_annotation, without_rows
         from neardup.tasks.dedup.rewrite.model import Annotation
         rows = np.array([1], dtype=np.int64)
         table = pa.Table.from_batches([pa.RecordBatch.from_arrays([pa.nulls(3, pa.string())], ["text"])])
         note = Annotation(rows, rows, pa.nulls(1, pa.large_string()), np.ones(1))
-        without_rows(hold(table), rows), without_rows(["a", "b"], rows), with_annotation(table, note)
+        without_rows(rereadable(table), rows), without_rows(["a", "b"], rows), with_annotation(table, note)
         print(*sorted({"pandas", "polars", "datasets", "duckdb"} & set(sys.modules)))
     """
     lines = "\n".join(line.strip() for line in code.splitlines())

@@ -25,7 +25,7 @@ from neardup.inputs.reader import open_inputs
 from neardup.inputs.source import ReadOptions, RecordLimit
 from neardup.inputs.text import endless
 from neardup.tasks.dedup.rewrite.files import rewrite_file
-from neardup.tasks.dedup.rewrite.model import Annotation, Written
+from neardup.tasks.dedup.rewrite.model import Annotation, Rewrite, Written
 
 LIMIT = 1000
 
@@ -380,8 +380,7 @@ def test_what_is_no_compressed_file_is_an_error_and_in_a_folder_a_bad_file(
 def rewritten(path: Path, format: str, limit: int, **how: Any) -> tuple[bytes, Written]:
     out = io.BytesIO()
     options = ReadOptions(on_bad="skip", encoding=how.pop("encoding", "utf-8"), limit=RecordLimit(limit))
-    how = {"removed": np.empty(0, dtype=np.int64), **how}
-    written = rewrite_file(str(path), format, out, options=options, plain=True, **how)  # type: ignore[arg-type]
+    written = rewrite_file(Rewrite(str(path), format, options, **how), out, plain=True)
     return out.getvalue(), written
 
 

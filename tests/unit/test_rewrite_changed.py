@@ -109,7 +109,8 @@ def write_dataset(path: Path, texts: list[str]) -> None:
 
 
 def read_dataset(path: Path) -> list[str]:
-    with pa.OSFile(str(path / "data.arrow")) as file, pa.ipc.open_stream(file) as stream:
+    (shard,) = path.rglob("*.arrow")
+    with pa.OSFile(str(shard)) as file, pa.ipc.open_stream(file) as stream:
         return [str(text) for text in stream.read_all()["text"].to_pylist()]
 
 

@@ -18,7 +18,7 @@ import pytest
 from neardup.errors import InputError
 from neardup.inputs.source import ReadOptions
 from neardup.tasks.dedup.rewrite.files import rewrite_file
-from neardup.tasks.dedup.rewrite.model import Annotation, Written
+from neardup.tasks.dedup.rewrite.model import Annotation, Rewrite, Written
 
 ROWS = 300
 NOTHING: Sequence[int] = ()
@@ -28,15 +28,8 @@ def rewritten(
     path: Path, removed: Sequence[int] = NOTHING, *, annotation: Annotation | None = None, **options: Any
 ) -> tuple[bytes, Written]:
     out = io.BytesIO()
-    written = rewrite_file(
-        str(path),
-        "parquet" if ".parquet" in path.name else "arrow",
-        out,
-        options=ReadOptions(),
-        removed=np.array(removed, dtype=np.int64),
-        annotation=annotation,
-        **options,
-    )
+    format, rows = "parquet" if ".parquet" in path.name else "arrow", np.array(removed, dtype=np.int64)
+    written = rewrite_file(Rewrite(str(path), format, ReadOptions(), rows, annotation, **options), out)
     assert written.bytes == len(out.getvalue())
     return out.getvalue(), written
 

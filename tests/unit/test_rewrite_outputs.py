@@ -20,10 +20,9 @@ import pytest
 
 from neardup.errors import InputError, OutputError
 from neardup.inputs.source import ReadOptions
-from neardup.tasks.dedup.rewrite.copying import copy_files
 from neardup.tasks.dedup.rewrite.files import rewrite_file
-from neardup.tasks.dedup.rewrite.model import Annotation
-from neardup.tasks.dedup.rewrite.outputs import OutputSet, Target
+from neardup.tasks.dedup.rewrite.model import Annotation, Rewrite
+from neardup.tasks.dedup.rewrite.outputs import OutputSet, Target, plan_outputs
 from neardup.tasks.dedup.rewrite.writer import CleanWriter
 
 OPTIONS = ReadOptions()
@@ -45,18 +44,22 @@ def made(folder: Path, *names: str, content: bytes = LINES) -> list[tuple[str, s
 
 
 def planned(sources: Sequence[tuple[str, str]], output: Path | str, **more: Any) -> OutputSet:
-    return OutputSet(sources, str(output), options=OPTIONS, **more)
+    return plan_outputs(sources, str(output), options=OPTIONS, **more)
 
 
 def write_all(outputs: OutputSet, **how: Any) -> list[str]:
     """Write every target without its first document; return the sources that were rewritten."""
     rewrote = []
-    with CleanWriter(outputs, options=OPTIONS, token="run", **how) as writer:
+    with CleanWriter(outputs, token="run", **how) as writer:
         for target in outputs:
             if not writer.is_done(target):
-                writer.rewrite(target, removed=FIRST)
+                writer.rewrite(target, job(target, removed=FIRST))
                 rewrote.append(os.path.basename(target.source))
     return rewrote
+
+
+def job(target: Target, **how: Any) -> Rewrite:
+    return Rewrite(target.source, target.format, OPTIONS, **how)
 
 
 def names_in(folder: Path) -> list[str]:
@@ -152,10 +155,10 @@ class Stopped(Exception):
 
 
 def interrupt_after(outputs: OutputSet, count: int, done: dict[str, int], *, keep_parts: bool) -> None:
-    writer = CleanWriter(outputs, options=OPTIONS, token="run", keep_parts=keep_parts, on_file_done=done.__setitem__)
+    writer = CleanWriter(outputs, token="run", keep_parts=keep_parts, on_file_done=done.__setitem__)
     with writer:
         for target in outputs.targets[:count]:
-            writer.rewrite(target, removed=FIRST)
+            writer.rewrite(target, job(target, removed=FIRST))
         raise Stopped
 
 
@@ -232,7 +235,7 @@ def test_a_full_disk_is_what_the_system_says_in_every_format(tmp_path: Path, nam
             writer.write_table(table, max_chunksize=100)
     format = name.split(".")[1]
     with pytest.raises(OSError, match="No space left on device"):
-        rewrite_file(str(path), format, Full(50_000), options=OPTIONS, removed=np.array([5]))  # type: ignore[arg-type]
+        rewrite_file(Rewrite(str(path), format, OPTIONS, removed=np.array([5])), Full(50_000))  # type: ignore[arg-type]
 
 
 def test_a_full_disk_is_told_with_the_cure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -271,26 +274,13 @@ def test_texts_are_copied_with_rights_and_times(tmp_path: Path):
     os.utime(sources[0][0], ns=(10**18, 10**18 + 7))
     os.chmod(sources[0][0], 0o604)
     outputs = planned(sources, tmp_path / "out", base=str(tmp_path / "in"))
-    with CleanWriter(outputs, options=OPTIONS, token="run") as writer:
+    with CleanWriter(outputs, token="run") as writer:
         for target in outputs.targets[:2]:
             assert writer.copy(target) == 6
     assert names_in(tmp_path / "out") == ["b.txt", "x/a.txt"]
     facts = (tmp_path / "out/x/a.txt").stat()
     assert (facts.st_mtime_ns, stat.S_IMODE(facts.st_mode)) == (10**18 + 7, 0o604)
     assert (tmp_path / "out/x/a.txt").read_bytes() == b"text\r\n"
-
-
-def test_copy_files_makes_folders_and_leaves_no_parts(tmp_path: Path):
-    sources = made(tmp_path, "in/a.txt", "in/b.txt")
-    target = tmp_path / "out" / "deep" / "a.txt"
-    assert copy_files([(sources[0][0], target)]) == 1
-    assert names_in(tmp_path / "out") == ["deep/a.txt"]
-    with pytest.raises(InputError, match="gone cannot be read"):
-        copy_files([(str(tmp_path / "gone"), target)])
-    (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(OutputError, match="cannot write"):
-        copy_files([(sources[1][0], tmp_path / "file" / "b.txt")])
-    assert names_in(tmp_path / "out") == ["deep/a.txt"]
 
 
 class Stdout:
@@ -307,15 +297,15 @@ def streamed(
     stdout = Stdout()
     monkeypatch.setattr(sys, "stdout", stdout)
     outputs = planned(sources, "-")
-    with CleanWriter(outputs, options=OPTIONS, token="run") as writer:
+    with CleanWriter(outputs, token="run") as writer:
         for target in outputs:
             assert target == Target(*sources[outputs.targets.index(target)], None)
             if target.format == "text":
                 writer.copy(target)
             elif annotation is not None:
-                writer.rewrite(target, removed=NOTHING, annotation=annotation)
+                writer.rewrite(target, job(target, annotation=annotation))
             else:
-                writer.rewrite(target, removed=NOTHING)
+                writer.rewrite(target, job(target))
     monkeypatch.undo()
     return stdout.buffer.getvalue()
 

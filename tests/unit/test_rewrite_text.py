@@ -17,7 +17,7 @@ from neardup.errors import InputError
 from neardup.inputs.source import ReadOptions
 from neardup.tasks.dedup.rewrite import blocks as rewrite_blocks
 from neardup.tasks.dedup.rewrite.files import rewrite_file
-from neardup.tasks.dedup.rewrite.model import Annotation, Written
+from neardup.tasks.dedup.rewrite.model import Annotation, Rewrite, Written
 
 NOTHING = np.empty(0, dtype=np.int64)
 
@@ -33,16 +33,9 @@ def rewritten(
     head: bool = True,
 ) -> tuple[bytes, Written]:
     out = io.BytesIO()
-    written = rewrite_file(
-        str(path),
-        format,
-        out,
-        options=options or ReadOptions(),
-        removed=np.array(removed, dtype=np.int64),
-        annotation=annotation,
-        plain=plain,
-        head=head,
-    )
+    rows = np.array(removed, dtype=np.int64)
+    job = Rewrite(str(path), format, options or ReadOptions(), rows, annotation)
+    written = rewrite_file(job, out, plain=plain, head=head)
     assert written.bytes == len(out.getvalue())
     return out.getvalue(), written
 
@@ -197,7 +190,7 @@ def test_a_file_that_lost_its_lines_since_it_was_read_is_refused(tmp_path: Path)
 
 def test_standard_input_cannot_be_read_twice():
     with pytest.raises(InputError, match="standard input can be read only once"):
-        rewrite_file("-", "jsonl", io.BytesIO(), options=ReadOptions(), removed=NOTHING)
+        rewrite_file(Rewrite("-", "jsonl", ReadOptions()), io.BytesIO())
 
 
 TABLE = (

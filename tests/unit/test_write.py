@@ -21,7 +21,7 @@ from tests import warm
 
 from neardup.errors import InputError, OutputError, SpoolError
 from neardup.outputs import write
-from neardup.outputs.atomic import AtomicFiles, check_target
+from neardup.outputs.atomic import AtomicFiles, check_target, temporary_name
 from neardup.outputs.write import Output, output_format, remove_leftovers, write_table, write_tables
 
 SPEC: dict[str, Any] = {"id": "0123456789ab", "threshold": 0.8}
@@ -357,6 +357,16 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_n
         assert len(leftovers(tmp_path)) == 2
     assert (tmp_path / "p.csv").read_bytes() == b"whole"
     assert [name.startswith(".other.csv.") for name in leftovers(tmp_path)] == [True]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="the system does not tell when a process began")
+def test_a_number_of_a_process_that_is_used_again_keeps_nothing(tmp_path: Path) -> None:
+    mine = temporary_name(tmp_path / "p.csv")
+    other = tmp_path / f".p.csv.{os.getpid():x}.1-00000000.part"
+    for path in (mine, other):
+        path.write_bytes(b"half")
+    remove_leftovers(tmp_path / "p.csv")
+    assert list(tmp_path.iterdir()) == [mine]
 
 
 def test_the_same_table_gives_the_same_bytes(tmp_path: Path) -> None:

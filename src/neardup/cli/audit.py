@@ -115,7 +115,7 @@ def command(
             reader = open_inputs(list(inputs), reading, item=spec.shingle.kind == "item")
             place, task = run_setup.work_place(misses), {"command": "audit"}
             work = run_setup.open_run(ctx, reader, spec, search, run, place=place, task=task, observer=observer)
-            stack.enter_context(run_setup.entered(ctx, work, files))
+            stack.enter_context(run_setup.resumable_run(ctx, work, files))
             audit = run_setup.in_background(
                 ctx,
                 lambda: audit_search(work, work.search(), documents=documents, sample_seed=sample_seed),

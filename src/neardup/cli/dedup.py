@@ -179,7 +179,7 @@ def command(
             place = run_setup.work_place(copies or removed)
             task = {"dedup": {**policy.facts(), "output": copies, "annotate": annotate}}
             work = run_setup.open_run(ctx, reader, spec, search, run, place=place, task=task, observer=observer)
-            stack.enter_context(run_setup.entered(ctx, work, table.files))
+            stack.enter_context(run_setup.resumable_run(ctx, work, table.files))
             cleaning = run_setup.in_background(ctx, lambda: clean(work, policy), observer)
             files = AtomicFiles()
             try:
@@ -244,14 +244,14 @@ def _check_copies(reader: Reader, copies: str, removed: str | None) -> None:
         click.UsageError: the output cannot hold copies of these inputs, or would replace one.
         OutputError: its folder is missing.
     """
-    from neardup.tasks.dedup.run import check_output
+    from neardup.tasks.dedup.rewrite.collection import plan_copies
 
     if not reader.is_lasting:
         raise InputError(
             "inputs are read twice, and a pipe or a device can be read once. Save it to a file, and give that."
         )
     try:
-        check_output(reader, copies)
+        plan_copies(reader, copies)
         _check_table(reader, copies, removed)
     except InputError as exc:
         raise click.UsageError(str(exc)) from exc

@@ -107,7 +107,7 @@ def command(
         def draw() -> None:
             written.extend(sheets.write(work, folder, names=only, formats=formats or ("png",)))
 
-        with run_setup.entered(ctx, work, ()):
+        with run_setup.resumable_run(ctx, work, ()):
             run_setup.in_background(ctx, draw, observer)
     if not voice.quiet:
         say(*labelled(left_out(work.ledger.bad, work.ledger.blank, reader.passed_over)))

@@ -130,7 +130,7 @@ def command(
             reader = open_across(list(inputs), list(against) or None, reading, item=spec.shingle.kind == "item")
             place, task = run_setup.work_place(tables[0].name), {"command": "find", "link": search.link}
             work = run_setup.open_run(ctx, reader, spec, search, run, place=place, task=task, observer=observer)
-            stack.enter_context(run_setup.entered(ctx, work, files))
+            stack.enter_context(run_setup.resumable_run(ctx, work, files))
             finding, audited = run_setup.in_background(ctx, lambda: _find(work, search.link, audit), observer)
         together = AtomicFiles()
         try:

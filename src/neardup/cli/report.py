@@ -142,7 +142,7 @@ def command(
         check_inputs(reader, output)
         place, task = run_setup.work_place(output), {"command": "report", "link": search.link}
         work = run_setup.open_run(ctx, reader, spec, search, run, place=place, task=task, observer=observer)
-        stack.enter_context(run_setup.entered(ctx, work, ()))
+        stack.enter_context(run_setup.resumable_run(ctx, work, ()))
 
         def make() -> tuple[Reported, Audit | None]:
             ground, audited = _gather(work, filed, search.link, audit)

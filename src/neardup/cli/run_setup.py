@@ -6,7 +6,6 @@ What a run does is in ``neardup.session``; what a command does with it is in the
 from __future__ import annotations
 
 import os
-import stat
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,10 +28,10 @@ if TYPE_CHECKING:
 __all__ = [
     "STDOUT",
     "Stoppable",
-    "entered",
     "in_background",
     "open_run",
     "plan_run",
+    "resumable_run",
     "stoppable",
     "work_place",
 ]
@@ -87,21 +86,14 @@ def stoppable(*, quiet: bool) -> Iterator[Stoppable]:
 
 def work_place(output: str | None) -> Path:
     """Where work goes to disk when no workdir is named: beside the output, or in the current folder."""
-    if output is None or output == STDOUT or _is_special(output):
+    from neardup.outputs.atomic import is_special
+
+    if output is None or output == STDOUT or is_special(output):
         return Path(WORK_NAME)
     path = Path(output)
     if path.name in ("", ".."):
         path = Path(os.path.abspath(path))
     return path.with_name(path.name + WORK_SUFFIX)
-
-
-def _is_special(path: str) -> bool:
-    """Whether this is a device or a pipe, beside which nothing belongs."""
-    try:
-        mode = os.stat(path).st_mode
-    except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def open_run(
@@ -160,7 +152,7 @@ def _refuse_left_work(place: Path) -> None:
 
 
 @contextmanager
-def entered(ctx: click.Context, run: Run, outputs: Sequence[str]) -> Iterator[Run]:
+def resumable_run(ctx: click.Context, run: Run, outputs: Sequence[str]) -> Iterator[Run]:
     """The run, entered; should it fail, the message at the end tells where its work is and how to go on.
 
     Where it goes on with an interrupted one, what that had begun to write into the files ``outputs`` is taken away.

@@ -31,12 +31,10 @@ __all__ = [
     "STATE_FILE",
     "Dataset",
     "DatasetSource",
-    "batches_of",
     "dataset_folders",
     "explained_shard",
     "open_dataset",
     "read_json",
-    "shard_batches",
     "shard_schema",
 ]
 
@@ -176,10 +174,14 @@ class DatasetSource(ColumnarSource):
         if schema is not None:
             chosen = choose_columns(schema, self._options, self.name)
             rests: list[Callable[[], None]] = []
-            yield from self.cut(self._columns(schema, chosen, rests), chosen.alone(), rest=lambda: rests[-1]())
+            yield from self.cut(self.batches(schema, chosen, rests), chosen.alone(), rest=lambda: rests[-1]())
 
-    def _columns(self, schema: Any, chosen: Chosen, rests: list[Callable[[], None]]) -> Batches:
-        """The chosen columns of all shards; ``rests`` as for ``shard_batches``."""
+    def batches(self, schema: Any, chosen: Chosen, rests: list[Callable[[], None]]) -> Batches:
+        """Yield the chosen columns of all shards; ``rests`` gets for each a function that lets go of its pages.
+
+        Raises:
+            InputError: a shard is damaged, or its columns are not those of the first.
+        """
         for path in self.dataset.paths:
             with explained_shard(path):
                 file, rest = map_file(path)
@@ -199,35 +201,6 @@ def shard_schema(dataset: Dataset) -> Any:
         with explained_shard(path), pa.OSFile(path, "r") as file:
             return pa.ipc.open_stream(file).schema
     return None
-
-
-def shard_batches(dataset: Dataset, rests: list[Callable[[], None]] | None = None) -> Batches:
-    """Yield the batches of all shards in order; ``rests`` gets for each a function that lets go of its pages.
-
-    Raises:
-        InputError: a shard is damaged, or its columns are not those of the first.
-    """
-    schema = shard_schema(dataset)
-    for path in dataset.paths:
-        yield from batches_of(path, schema, rests)
-
-
-def batches_of(path: str, schema: Any, rests: list[Callable[[], None]] | None = None) -> Batches:
-    """Yield the batches of one shard; ``rests`` as for ``shard_batches``.
-
-    Raises:
-        InputError: the shard is damaged, or has not the columns of ``schema``.
-    """
-    with explained_shard(path):
-        file, rest = map_file(path)
-        if rests is not None:
-            rests.append(rest)
-        stream = pa.ipc.open_stream(file)
-        _check_schema(stream.schema, schema, path)
-        told = 0
-        for batch in stream:
-            before, told = told, file.tell()
-            yield batch, told - before
 
 
 def _check_schema(schema: Any, first: Any, path: str) -> None:

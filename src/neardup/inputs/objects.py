@@ -14,12 +14,12 @@ import pyarrow as pa
 
 from neardup.inputs.columnar.arrow_objects import is_dataset, read_object
 
-__all__ = ["ARROW", "hold", "is_a", "is_frame", "is_series"]
+__all__ = ["ARROW", "is_a", "is_frame", "is_series", "rereadable"]
 
 ARROW = (pa.Table, pa.RecordBatch, pa.Array, pa.ChunkedArray)
 
 
-def hold(value: Any) -> Any:
+def rereadable(value: Any) -> Any:
     """Return ``value``, or its content where it might not be read twice with the same result.
 
     Generators and other iterators become lists. Readers become tables, and so does a duckdb relation: it is a query,

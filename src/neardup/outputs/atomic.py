@@ -23,9 +23,17 @@ from typing import BinaryIO
 from neardup.errors import OutputError
 from neardup.outputs.naming import Rename, Renames, UnfinishedError, give_names
 from neardup.shown import shown_path
-from neardup.spool.manifest import is_running
+from neardup.spool.manifest import is_running, this_process
 
-__all__ = ["AtomicFiles", "check_target", "left_behind", "output_error", "remove_parts", "temporary_name"]
+__all__ = [
+    "AtomicFiles",
+    "check_target",
+    "is_special",
+    "left_behind",
+    "output_error",
+    "remove_parts",
+    "temporary_name",
+]
 
 _CURES = {
     errno.ENOSPC: "Free some space or give a file on another disk.",
@@ -51,7 +59,7 @@ def check_target(target: str | Path) -> None:
     """Raise OutputError unless ``target`` could be written now: its folder exists and takes new files."""
     final = Path(os.path.realpath(target))
     try:
-        if _is_special(final):
+        if is_special(final):
             if not os.access(final, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             return
@@ -78,23 +86,27 @@ def remove_parts(target: str | Path) -> None:
 def left_behind(target: str | Path, suffix: str = ".part") -> list[Path]:
     """Temporary files and folders of ``target`` whose processes are gone."""
     final = Path(os.path.realpath(target))
-    pattern = re.compile(rf"\.{re.escape(final.name[:100])}\.([0-9a-f]+)-[0-9a-f]{{8}}{re.escape(suffix)}")
+    pattern = re.compile(
+        rf"\.{re.escape(final.name[:100])}\.([0-9a-f]+)(?:\.([0-9]+))?-[0-9a-f]{{8}}{re.escape(suffix)}"
+    )
     try:
         found = [(pattern.fullmatch(name), final.parent / name) for name in os.listdir(final.parent)]
     except OSError:
         return []
-    return [path for match, path in found if match and not is_running(int(match[1], 16))]
+    return [path for match, path in found if match and not is_running(int(match[1], 16), match[2] or "")]
 
 
 def temporary_name(final: Path) -> Path:
-    """A name beside ``final``, with the process in it, for what is not complete yet."""
-    return final.with_name(f".{final.name[:100]}.{os.getpid():x}-{secrets.token_hex(4)}.part")
+    """A name beside ``final`` for what is not complete yet, with the process in it and when that began."""
+    pid, born = this_process()
+    process = f"{int(pid):x}.{born}" if born else f"{int(pid):x}"
+    return final.with_name(f".{final.name[:100]}.{process}-{secrets.token_hex(4)}.part")
 
 
-def _is_special(path: Path) -> bool:
+def is_special(path: str | Path) -> bool:
     """Whether ``path`` is a device, a pipe or a socket: such a thing is written in place, never replaced."""
     try:
-        mode = path.stat().st_mode
+        mode = os.stat(path).st_mode
     except OSError:
         return False
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
@@ -149,7 +161,7 @@ class AtomicFiles:
         """Return a binary stream whose bytes become ``target`` at the end of the block."""
         final = Path(os.path.realpath(target))
         try:
-            if _is_special(final):
+            if is_special(final):
                 held = _Held(target, final, None, open(final, "wb"))  # noqa: SIM115 closed in __exit__
             else:
                 held = self._open_temporary(target, final)

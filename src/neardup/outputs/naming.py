@@ -8,8 +8,8 @@ was before is gone with its rename, and all that still waits was complete and on
 A journal says what is to be renamed, so one that another user wrote, in a folder that several may write to, is not
 looked at, and each rename stays in its folder.
 
-Here: ``Rename``, ``give_names``, ``mend``. What is collected for that moment, and what happens on an error before it,
-is in ``atomic``.
+Here: ``Rename``, ``give_names``, ``finish_names``. What is collected for that moment, and what happens on an error
+before it, is in ``atomic``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from neardup.errors import OutputError
 from neardup.spool.manifest import is_running, sync_folder, this_process
 
-__all__ = ["Rename", "UnfinishedError", "give_names", "mend"]
+__all__ = ["Rename", "UnfinishedError", "finish_names", "give_names"]
 
 _PREFIX, _SUFFIX = ".neardup-", ".names"
 _FORMAT = 1
@@ -190,7 +190,7 @@ def _remove(paths: Iterable[str]) -> None:
             os.unlink(path)
 
 
-def mend(outputs: Iterable[str]) -> list[str]:
+def finish_names(outputs: Iterable[str]) -> list[str]:
     """Give their names to what earlier runs with any of these outputs were killed before naming; for a new run's start.
 
     Returns:

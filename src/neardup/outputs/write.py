@@ -29,6 +29,7 @@ from neardup.arrays import strings
 from neardup.arrays import text as scalar
 from neardup.errors import InputError, OutputError, did_you_mean
 from neardup.outputs.atomic import AtomicFiles, output_error, remove_parts
+from neardup.outputs.sink import Counted
 from neardup.outputs.stdout import stdout_bytes
 from neardup.types import I64
 
@@ -187,38 +188,9 @@ def _write(
         for piece in pieces:
             stream.write(piece)
         return
-    with pa.CompressedOutputStream(pa.PythonFile(_Sink(stream), "w"), compression) as packed:
+    with pa.CompressedOutputStream(pa.PythonFile(Counted(stream), "w"), compression) as packed:
         for piece in pieces:
             packed.write(piece)
-
-
-class _Sink:
-    """What pyarrow writes into: a stream that counts its bytes and stays open when pyarrow closes it.
-
-    Parquet asks ``tell`` where each part begins, which a pipe cannot answer; AtomicFiles closes its files
-    last.
-    """
-
-    closed = False
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._written = 0
-
-    def write(self, data: Any) -> int:
-        size = memoryview(data).nbytes
-        self._stream.write(data)
-        self._written += size
-        return size
-
-    def tell(self) -> int:
-        return self._written
-
-    def flush(self) -> None:
-        self._stream.flush()
-
-    def close(self) -> None:
-        self._stream.flush()
 
 
 def _write_parquet(
@@ -226,7 +198,7 @@ def _write_parquet(
 ) -> None:
     note = json.dumps(spec, sort_keys=True).encode()
     noted = schema.with_metadata({**(schema.metadata or {}), b"neardup": note})
-    sink = pa.PythonFile(_Sink(stream), "w")
+    sink = pa.PythonFile(Counted(stream), "w")
     with pq.ParquetWriter(sink, noted, compression="zstd") as writer:
         for group in _regrouped(schema, batches, _GROUP_ROWS, _GROUP_BYTES):
             writer.write_table(pa.Table.from_batches([group.replace_schema_metadata(noted.metadata)], noted))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from neardup.params import Normalize
 from neardup.stages.forms import DECOMPOSED, FORMS, Form, to_form
-from neardup.types import I64, U32
+from neardup.types import I64, U32, Mask
 
 __all__ = ["Traced", "trace"]
 
@@ -30,8 +30,6 @@ _PAIRS_END = 0x20000
 """Characters that decompose into two by the canonical mapping lie in the first two planes."""
 _HANGUL_TAILS = (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))
 """Vowels and final consonants: Hangul composes by arithmetic, not by the table."""
-
-_Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +83,7 @@ def _formed(traced: Traced, form: Form) -> Traced:
     return Traced(formed, traced.starts[sources], traced.ends[lasts[sources]])
 
 
-def _by_pieces(text: str, codes: U32, cuts: _Mask, form: Form) -> tuple[str, I64, I64]:
+def _by_pieces(text: str, codes: U32, cuts: Mask, form: Form) -> tuple[str, I64, I64]:
     """The form of each piece, pieces beginning where ``cuts`` is set.
 
     Returns:
@@ -182,9 +180,9 @@ def _text(codes: U32) -> str:
     return codes.astype("<u4", copy=False).tobytes().decode("utf-32-le", "surrogatepass")
 
 
-def _where(codes: U32, holds: Callable[[str], bool]) -> _Mask:
+def _where(codes: U32, holds: Callable[[str], bool]) -> Mask:
     """Which code points have a property; it is asked once for each that occurs."""
-    mask: _Mask = _table(codes, holds, np.bool_)[codes]
+    mask: Mask = _table(codes, holds, np.bool_)[codes]
     return mask
 
 

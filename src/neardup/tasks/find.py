@@ -9,7 +9,7 @@ from typing import Any
 from neardup import params, tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
-from neardup.inputs.objects import hold
+from neardup.inputs.objects import rereadable
 from neardup.inputs.reader import Reader, open_inputs
 from neardup.params import AUTO, Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
 from neardup.result import Result
@@ -119,7 +119,7 @@ def find(
         search = replace(search, exact=True)
     spec = tuning.make_spec(search)
     reader = open_across(
-        hold(inputs) if search.exact == AUTO else inputs,
+        rereadable(inputs) if search.exact == AUTO else inputs,
         against,
         InputOptions.of(given),
         item=spec.shingle.kind == "item",

@@ -7,7 +7,6 @@ one kept, that one is checked against the others first.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,30 +17,19 @@ from neardup.engine.results.expand import runs_of
 from neardup.engine.results.link import Links, involved_rows, link
 from neardup.engine.results.pairs import PairStore
 from neardup.engine.run import Search
+from neardup.tasks.dedup.origins import Origins
 from neardup.types import F64, I32, I64
 
-__all__ = ["RULES", "Chosen", "Order", "choose"]
+__all__ = ["RULES", "Removals", "choose"]
 
 RULES = ("protect", "prefer", "keep", "first")
-"""What decided between the kept document and one that goes: a number in ``Chosen.rule`` is a place here."""
+"""What decided between the kept document and one that goes: a number in ``Removals.rule`` is a place here."""
 ROUNDS = 16
 """How many documents of one crowd may be checked against all others that would be kept."""
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """In which order documents are kept: by tier, then by value, then by row; the smaller first."""
-
-    tier: Callable[[I64], I64]
-    """int64[m] for rows: 0 for a protected document, which never goes; then the preferred, then the others."""
-    value: Callable[[I64], I64]
-    """int64[m] for rows."""
-    prepare: Callable[[I64], None] | None = None
-    """Told, before the first question, all rows that may be asked for, rising."""
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Removals:
     """The documents that go, by row."""
 
     rows: I64
@@ -78,12 +66,12 @@ class Chosen:
         )
 
 
-def choose(found: Search, order: Order) -> Chosen:
+def choose(found: Search, origins: Origins) -> Removals:
     """Decide which documents go.
 
     Args:
         found: verified pairs, copies and crowds.
-        order: who is kept rather than whom.
+        origins: who is kept rather than whom: by tier, then by value, then by row, the smaller first.
 
     Memory: about 100 bytes for each document that has a pair. O(pairs log pairs), and a check for each member of a
     crowd whose leader is not kept.
@@ -92,9 +80,9 @@ def choose(found: Search, order: Order) -> Chosen:
         involved = involved_rows(found.pairs, len(found.collection))
         found.need_memory(involved)
         reps = np.union1d(involved, found.copies.several)
-        if order.prepare is not None:
-            order.prepare(np.sort(found.copies.spread(reps)[1]))
-        best, tier, value = _best_rows(reps, found, order)
+        if origins.column is not None:
+            origins.prepare(np.sort(found.copies.spread(reps)[1]))
+        best, tier, value = _best_rows(reps, found, origins)
         ranked = np.lexsort((best, value, tier))
         has_pairs = np.zeros(reps.size, dtype=np.bool_)
         has_pairs[np.searchsorted(reps, involved)] = True
@@ -106,25 +94,25 @@ def choose(found: Search, order: Order) -> Chosen:
         links = _linked(found, by_rank, fixed)
         del by_rank
         found.space.settle()
-        chosen = _chosen(found, order, links, reps, best)
+        chosen = _chosen(found, origins, links, reps, best)
         del links, reps, best
         found.space.settle()
         return chosen
 
 
-def _best_rows(reps: I64, found: Search, order: Order) -> tuple[I64, NDArray[np.int16], I64]:
+def _best_rows(reps: I64, found: Search, origins: Origins) -> tuple[I64, NDArray[np.int16], I64]:
     """Of the copies of each representative the one that would be kept, with its tier and value."""
     best = reps.copy()
     many = np.flatnonzero(found.copies.weight[reps] > 1)
     for some in runs_of(many, found.copies.weight[reps[many]].astype(np.int64), SCAN):
         starts, rows = found.copies.spread(reps[some])
         group = np.repeat(np.arange(some.size), np.diff(starts))
-        by_order = np.lexsort((rows, order.value(rows), order.tier(rows), group))
+        by_order = np.lexsort((rows, origins.value(rows), origins.tier(rows), group))
         best[some] = rows[by_order[starts[:-1]]]
     tier, value = np.empty(reps.size, dtype=np.int16), np.empty(reps.size, dtype=np.int64)
     for i in range(0, reps.size, SCAN):
-        tier[i : i + SCAN] = order.tier(best[i : i + SCAN])
-        value[i : i + SCAN] = order.value(best[i : i + SCAN])
+        tier[i : i + SCAN] = origins.tier(best[i : i + SCAN])
+        value[i : i + SCAN] = origins.value(best[i : i + SCAN])
     return best, tier, value
 
 
@@ -183,7 +171,7 @@ def _hubs(kept: I64, crowd: NDArray[np.int32], tried: NDArray[np.bool_], free: N
     return np.concatenate(hubs), np.concatenate(others)
 
 
-def _chosen(found: Search, order: Order, links: Links, reps: I64, best: I64) -> Chosen:
+def _chosen(found: Search, origins: Origins, links: Links, reps: I64, best: I64) -> Removals:
     """From kept representatives to the rows that go, some groups of copies at a time."""
     keeper = np.arange(reps.size)
     similarity = np.ones(reps.size)
@@ -196,7 +184,7 @@ def _chosen(found: Search, order: Order, links: Links, reps: I64, best: I64) -> 
         back = np.repeat(group, np.diff(starts))
         for i in range(0, rows.size, SCAN):  # one group may be larger than all others
             some, of = rows[i : i + SCAN], back[i : i + SCAN]
-            parts.append(_part(some, best[keeper[of]], similarity[of], order))
+            parts.append(_part(some, best[keeper[of]], similarity[of], origins))
     rows = np.concatenate([part.rows for part in parts])
     by_row = np.argsort(rows)
     keeper = np.concatenate([part.keeper for part in parts])[by_row].astype(np.int64)
@@ -204,7 +192,7 @@ def _chosen(found: Search, order: Order, links: Links, reps: I64, best: I64) -> 
     rule = np.concatenate([part.rule for part in parts])[by_row]
     rows = rows[by_row].astype(np.int64)
     protected = sum(part.protected for part in parts)
-    return Chosen(rows, keeper, similarity, _numbered(rows, keeper), rule, protected)
+    return Removals(rows, keeper, similarity, _numbered(rows, keeper), rule, protected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,14 +211,14 @@ class _Part:
         return cls(none, none, np.empty(0), np.empty(0, dtype=np.int8), 0)
 
 
-def _part(rows: I64, keeper: I64, similarity: F64, order: Order) -> _Part:
-    tier = order.tier(rows)
+def _part(rows: I64, keeper: I64, similarity: F64, origins: Origins) -> _Part:
+    tier = origins.tier(rows)
     goes = (rows != keeper) & (tier > 0)  # a protected row never goes, whoever would keep it
     protected = int(np.count_nonzero(tier == 0))
     rows, keeper, similarity, tier = rows[goes], keeper[goes], similarity[goes], tier[goes]
-    keeper_tier = order.tier(keeper)
+    keeper_tier = origins.tier(keeper)
     rule = np.full(rows.size, RULES.index("first"), dtype=np.int8)
-    rule[order.value(keeper) != order.value(rows)] = RULES.index("keep")
+    rule[origins.value(keeper) != origins.value(rows)] = RULES.index("keep")
     rule[keeper_tier != tier] = RULES.index("prefer")
     rule[keeper_tier == 0] = RULES.index("protect")
     return _Part(rows.astype(np.int32), keeper.astype(np.int32), similarity, rule, protected)

@@ -16,35 +16,33 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from functools import partial
-from itertools import compress, pairwise
+from itertools import compress
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from neardup.arrays import flags, numbers
 from neardup.errors import InputError
 from neardup.inputs.columnar.arrow_objects import is_dataset
-from neardup.inputs.objects import ARROW, hold, is_a, is_frame
-from neardup.tasks.dedup.rewrite.model import I64, Annotation, added_names
+from neardup.inputs.objects import ARROW, is_a, is_frame, rereadable
+from neardup.tasks.dedup.rewrite.columnar import filtered
+from neardup.tasks.dedup.rewrite.model import Annotation, added_names
+from neardup.types import I64, Mask
 
-__all__ = ["with_annotation", "with_columns", "without_rows"]
-
-Mask = NDArray[np.bool_]
+__all__ = ["with_annotation", "without_rows"]
 
 
 def without_rows(value: Any, positions: I64) -> Any:
     """Return an object of the same kind without some of its documents; ``value`` stays as it is.
 
     Args:
-        value: what was read, after ``hold``.
+        value: what was read, after ``rereadable``.
         positions: int64[n], rising: documents to leave out, counted from 0.
 
     Raises:
         InputError: there are not so many documents in it now.
     """
-    value = hold(value)
+    value = rereadable(value)
     if isinstance(value, Mapping):
         return dict(compress(value.items(), _kept(len(value), positions, value).tobytes()))
     if is_dataset(value):
@@ -53,7 +51,7 @@ def without_rows(value: Any, positions: I64) -> Any:
         value = list(value)
     kept = _kept(len(value), positions, value)
     if isinstance(value, ARROW):
-        return _filtered(value, kept) if positions.size else value
+        return filtered(value, kept) if positions.size else value
     if isinstance(value, np.ndarray):
         return value[kept] if positions.size else value
     if is_a(value, "pandas", "DataFrame") or is_a(value, "pandas", "Series"):
@@ -67,49 +65,24 @@ def without_rows(value: Any, positions: I64) -> Any:
 def with_annotation(value: Any, annotation: Annotation) -> Any:
     """Return a frame or table of the same kind with the columns cluster, keeper and similarity.
 
+    They are called ``neardup_cluster`` and so on where the object has one of these. In pandas whole numbers are of type
+    Int64, which has nulls; similarities are float64, with NaN for null.
+
     Args:
-        value: what was read, after ``hold``.
+        value: what was read, after ``rereadable``.
         annotation: what is known of the documents in clusters; their rows are counted from 1.
 
     Raises:
-        InputError: the object has no columns, or has fewer rows now.
+        InputError: the object has no columns, or no names are left for the new ones, or it has fewer rows now.
     """
-    value = hold(value)
+    value = rereadable(value)
     _check_columns(value)
-    rows = len(value)
-    _kept(rows, annotation.rows - 1, value)
-    places = np.zeros(rows, dtype=np.int64)
-    places[annotation.rows - 1] = np.arange(annotation.rows.size)
-    known = np.zeros(rows, dtype=np.bool_)
-    known[annotation.rows - 1] = True
-    cluster, keeper = numbers(annotation.cluster), annotation.keeper
-    similarity = _nullable(numbers(annotation.similarity), ~np.isnan(annotation.similarity))
-    at = _nullable(numbers(places), known)
-    return with_columns(value, cluster.take(at), keeper.take(at), similarity.take(at))
-
-
-def with_columns(value: Any, cluster: Any, keeper: Any, similarity: Any) -> Any:
-    """Return a frame or table of the same kind with three more columns.
-
-    They are called cluster, keeper and similarity, or ``neardup_cluster`` and so on where the object has one of these.
-    In pandas whole numbers are of type Int64, which has nulls; similarities are float64, with NaN for null.
-
-    Args:
-        value: what was read, after ``hold``.
-        cluster: Arrow int64 array, an entry a row; null outside clusters, as the other two.
-        keeper: Arrow int64 or large_string array.
-        similarity: Arrow float64 array.
-
-    Raises:
-        InputError: the object has no columns, or no names are left for the new ones.
-    """
-    value = hold(value)
-    _check_columns(value)
+    _kept(len(value), annotation.rows - 1, value)
     if isinstance(value, (pa.Table, pa.RecordBatch)):
         names = value.schema.names
     else:
         names = value.column_names if is_dataset(value) else value.columns
-    new = dict(zip(added_names(map(str, names), "the input"), (cluster, keeper, similarity), strict=True))
+    new = dict(zip(added_names(map(str, names), "the input"), annotation.spread(1, len(value)), strict=True))
     if isinstance(value, pa.Table):
         for name, column in new.items():
             value = value.append_column(name, column)
@@ -151,27 +124,6 @@ def _kept(rows: int, positions: I64, value: Any) -> Mask:
     kept = np.ones(rows, dtype=np.bool_)
     kept[positions] = False
     return kept
-
-
-def _filtered(value: Any, kept: Mask) -> Any:
-    """An Arrow object with the rows where ``kept`` is True."""
-    try:
-        return value.filter(flags(kept))
-    except pa.ArrowNotImplementedError:  # of views and run ends; they can be cut and joined
-        if isinstance(value, pa.RecordBatch):
-            return pa.RecordBatch.from_arrays([_filtered(each, kept) for each in value.columns], schema=value.schema)
-        bounds = [-1, *np.flatnonzero(~kept).tolist(), len(value)]
-        runs = [value[low + 1 : high] for low, high in pairwise(bounds) if high > low + 1] or [value[:0]]
-        if isinstance(value, pa.Table):
-            return pa.concat_tables(runs)
-        if isinstance(value, pa.ChunkedArray):
-            return pa.chunked_array([chunk for run in runs for chunk in run.chunks], type=value.type)
-        return pa.concat_arrays(runs)
-
-
-def _nullable(array: Any, known: Mask) -> Any:
-    """An array of numbers with nulls where ``known`` is False."""
-    return pa.Array.from_buffers(array.type, len(array), [flags(known).buffers()[1], array.buffers()[1]])
 
 
 def _dataset_without(dataset: Any, positions: I64) -> Any:

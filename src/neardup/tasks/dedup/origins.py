@@ -26,6 +26,8 @@ class Origins:
         self._reader = run.reader
         self._search = search
         self._policy = policy
+        self.column = policy.keep.column
+        """The column that decides, if one does; then ``prepare`` comes before the first question."""
         parts = {part.name: part for part in run.reader.parts}
         self._parts = [parts[name] for name in self._places.sources]
         self._tiers = [self._tier_of(part) for part in self._parts]
@@ -45,7 +47,7 @@ class Origins:
         return np.array(tiers, dtype=np.int64)
 
     def tier(self, rows: I64) -> I64:
-        """0 for protected, then the preferred in their order, then the others."""
+        """int64[m]: 0 for a protected document, which never goes; then the preferred in their order; then others."""
         source, local = self._places.locate(rows)
         tier = np.array([each[0] for each in self._tiers] or [0], dtype=np.int64)[source]
         for number, each in enumerate(self._tiers):
@@ -55,25 +57,25 @@ class Origins:
         return tier
 
     def prepare(self, rows: I64) -> None:
-        """Read the column that decides, for ``rows``, rising."""
-        from neardup.tasks.dedup.ranks import ranks, read_values
+        """Read the column that decides, for all ``rows`` (rising) that may be asked for."""
+        assert self.column is not None
+        from neardup.tasks.dedup.columns import read_values
+        from neardup.tasks.dedup.values import ranks
 
-        column = self._policy.keep.column
-        assert column is not None
         self._rows, self._ranks = rows, np.zeros(rows.size, dtype=np.int64)
         asked = np.flatnonzero(self.tier(rows))  # protected documents stay, whatever they have
         source, local = self._places.locate(rows[asked])
         order = np.lexsort((local, source))
         wanted = {name: local[order][source[order] == i] for i, name in enumerate(self._places.sources)}
         wanted = {name: values for name, values in wanted.items() if values.size}
-        found = ranks(read_values(self._reader, column, wanted))
+        found = ranks(read_values(self._reader, self.column, wanted))
         worst = int(found.max(initial=0)) + 1
         value = -found if self._policy.keep.rule == "max" else found
         value[found < 0] = worst
         self._ranks[asked[order]] = value
 
     def value(self, rows: I64) -> I64:
-        """What the policy orders by; the smaller is kept."""
+        """int64[m]: what the policy orders by; the smaller is kept."""
         rule = self._policy.keep.rule
         if rule == "first":
             return np.zeros(rows.size, dtype=np.int64)

@@ -9,14 +9,15 @@ from typing import Any
 from neardup import params, tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
-from neardup.inputs.objects import hold
+from neardup.inputs.objects import rereadable
 from neardup.outputs.atomic import AtomicFiles
-from neardup.outputs.naming import mend
+from neardup.outputs.naming import finish_names
 from neardup.params import Bands, InputOptions, Keep, Normalize, RunOptions, SearchOptions, Shingle, check_share
 from neardup.result import Cleaned
 from neardup.session import Run
 from neardup.tasks.dedup.policy import Policy, open_protected
-from neardup.tasks.dedup.run import check_output, clean
+from neardup.tasks.dedup.rewrite.collection import plan_copies
+from neardup.tasks.dedup.run import clean
 from neardup.tasks.plan.decision import decide
 
 __all__ = ["dedup"]
@@ -101,15 +102,17 @@ def dedup(
     spec = tuning.make_spec(search)
     rule, watching = Keep.parse(keep), observer or Silent()
     check_share(alarm, "alarm")
-    reader, protected = open_protected(hold(inputs), protect, InputOptions.of(given), item=spec.shingle.kind == "item")
+    reader, protected = open_protected(
+        rereadable(inputs), protect, InputOptions.of(given), item=spec.shingle.kind == "item"
+    )
     in_memory = reader.value is not None
     if in_memory and output is not None:
         raise InputError("output is for inputs that are files; what is in memory is given back. Leave output out.")
     target = None if output is None else os.fspath(output)
     if target is not None:
-        for line in mend([target]):
+        for line in finish_names([target]):
             watching.note(line)
-        check_output(reader, target)
+        plan_copies(reader, target)  # what stands in the way is said before a long run
     policy = Policy(rule, (prefer,) if isinstance(prefer, str) else tuple(prefer), protected)
     spec, choice = decide(reader, spec, search, options, watching)
     task = {"dedup": {**policy.facts(), "output": target, "annotate": annotate}}

@@ -6,9 +6,8 @@ the copies.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,39 +15,25 @@ import pyarrow as pa
 
 from neardup.arrays import numbers, strings
 from neardup.engine.run import Search
-from neardup.errors import InputChanged
+from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
-from neardup.inputs.reader import Reader, files_of
 from neardup.inputs.source import Source
 from neardup.outputs.atomic import AtomicFiles
 from neardup.result import CleanSummary, SourceShare
 from neardup.session import Run, make_summary
-from neardup.tasks.dedup.choose import RULES, Chosen, Order, choose
+from neardup.tasks.dedup.choose import RULES, Removals, choose
 from neardup.tasks.dedup.origins import Origins
 from neardup.tasks.dedup.policy import Policy, check_policy
-from neardup.tasks.dedup.rewrite.known import Known
-from neardup.tasks.dedup.rewrite.model import Annotation
+from neardup.tasks.dedup.rereading import SecondReading
+from neardup.tasks.dedup.rewrite.collection import plan_copies, write_copies
+from neardup.tasks.dedup.rewrite.model import Annotation, Rewrite
+from neardup.tasks.dedup.rewrite.writer import CleanWriter
 from neardup.types import I64
 
-__all__ = ["Cleaning", "check_output", "clean"]
+__all__ = ["Cleaning", "clean"]
 
 PIECE = 1 << 16
 """Rows named at a time."""
-
-
-def check_output(reader: Reader, output: str) -> None:
-    """Say before a long run whether the clean copies could be written to ``output``.
-
-    Raises:
-        InputError, OutputError: they could not; the message says why and what to do.
-    """
-    from neardup.tasks.dedup.rewrite.collection import check_collection
-
-    check_collection(reader.written_parts, output, options=reader.options, base=reader.base, others=_files_read(reader))
-
-
-def _files_read(reader: Reader) -> list[str]:
-    return [path for part in reader.parts for path in files_of(part) or []]
 
 
 def clean(run: Run, policy: Policy) -> Cleaning:
@@ -62,9 +47,8 @@ def clean(run: Run, policy: Policy) -> Cleaning:
     search = run.search()
     run.observer.stage("choose", None, "")
     origins = Origins(run, search, policy)
-    prepare = origins.prepare if policy.keep.column is not None else None
-    chosen = choose(search, Order(origins.tier, origins.value, prepare))
-    return Cleaning(run, policy, search, chosen, origins)
+    chosen = choose(search, origins)
+    return Cleaning(run, policy, search, chosen, origins, SecondReading(run, search, chosen))
 
 
 @dataclass(slots=True)
@@ -74,12 +58,12 @@ class Cleaning:
     run: Run
     policy: Policy
     search: Search
-    chosen: Chosen
+    chosen: Removals
     origins: Origins
+    reading: SecondReading
+    """Whether the inputs are still what was decided on."""
     written: list[str] = field(default_factory=list)
-    _keepers: I64 | None = None
-    _doubted: set[str] = field(default_factory=set)
-    """Sources whose files are no longer quite what they were: what is kept there is looked at while it is copied."""
+    """Names of the copies, when they are written."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -146,78 +130,13 @@ class Cleaning:
 
         return annotation_of
 
-    def _known_of(self, source: str) -> Known:
-        """What the texts of a source were that go; where it is doubted, also those of documents kept for others.
-
-        A kept text that is no longer there would take the last of its copies along. But it costs as much to look at
-        as one that goes, and that its file has all its old stamps, the time of the last change among them, tells that
-        it is there; on Windows there is no such time.
-        """
-        rows = np.empty(0, dtype=np.int64)
-        places = self.run.ledger.places
-        if source in places.sources:
-            first, end = places.span(places.sources.index(source))
-            asked = [self.chosen.rows]
-            if source in self._doubted or os.name == "nt":
-                if self._keepers is None:
-                    self._keepers = np.unique(self.chosen.keeper)
-                asked.append(self._keepers)
-            found = [each[slice(*np.searchsorted(each, (first, end)))] for each in asked]
-            rows = np.sort(np.concatenate(found))  # who is kept for another does not go
-        return self._known(source, rows)
-
-    def _known(self, source: str, rows: I64) -> Known:
-        run, prints = self.run, self.search.collection.prints
-        local = run.ledger.places.locate(rows)[1] if rows.size else rows
-        return Known(
-            source,
-            local,
-            lambda part: prints.take(rows[part]),
-            options=run.reader.options,
-            normalize=run.spec.normalize,
-            records=run.ledger.records.get(source, 0),
-        )
-
     def check_inputs(self) -> None:
         """Say at the end of a run whether the files that were read are still what they were.
 
         Raises:
             InputChanged: one is not; it is named.
         """
-        for part in self._touched():
-            if part.name not in self._doubted:
-                self._doubted.add(part.name)
-                self._known_of(part.name).check_source(part)
-
-    def _touched(self) -> Iterator[Source]:
-        """The sources of many documents a file of which a file is not quite what it was; all others are."""
-        for part in self.run.reader.parts:
-            stamps = self.run.stamps.get(part.name)
-            if stamps is None:
-                continue
-            what, touched = stamps.look()
-            if what is not None:
-                raise InputChanged(
-                    f"{what} when the run began. Leave the inputs as they are until it is done, and run again from the "
-                    "start."
-                )
-            if touched and isinstance(part, FilesSource):
-                self._check_files(part, touched)
-            elif touched:
-                yield part
-
-    def _check_files(self, part: FilesSource, touched: list[int]) -> None:
-        """Read files of one document each once more."""
-        places = self.run.ledger.places
-        if part.name not in places.sources:
-            return
-        rows = np.arange(*places.span(places.sources.index(part.name)))
-        local = places.locate(rows)[1]
-        mine = np.isin(local, np.array(touched) + 1)
-        known = self._known(part.name, rows[mine])
-        for place in local[mine].tolist():
-            known.check_batch(part.read(place - 1, place))
-        known.check_end(None)
+        self.reading.end()
 
     def write(self, output: str, files: AtomicFiles, *, annotate: bool = False) -> None:
         """Write the inputs without the documents that go, or all of them annotated; protected ones beside the inputs
@@ -232,40 +151,35 @@ class Cleaning:
             InputChanged: an input is not what it was when it was read first.
             InputError, OutputError: it cannot be read again, or a copy cannot be written.
         """
-        from neardup.tasks.dedup.rewrite.collection import write_collection
-
-        run = self.run
+        run, parts = self.run, self.run.reader.written_parts
         done: dict[str, int] = dict(run.space.state.get("written", {}))
+        annotation_of = self.annotations() if annotate else None
+        group_bytes = min(64 << 20, run.space.budget.share(0.1))
+
+        def job_of(part: Source) -> Rewrite:
+            job = Rewrite(part.name, str(getattr(part, "format", "")), run.reader.options, group_bytes=group_bytes)
+            if annotation_of is None:
+                job = replace(job, removed=self.removed_from(part.name))
+            else:
+                job = replace(job, annotation=annotation_of(part.name))
+            return job if isinstance(part, FilesSource) else replace(job, known=self.reading.known_of(part.name))
 
         def keep(name: str, size: int) -> None:
             done[name] = size
             run.space.checkpoint(written=done)
 
-        written = run.reader.written_parts
-        for part in self._touched():  # now too: what is gone is said best, and what goes to stdout is not taken back
-            if part in written:
-                self._doubted.add(part.name)
+        self.reading.begin()
         files.check_before(self.check_inputs)
         run.space.settle()
-        run.observer.stage("write", len(run.reader.written_parts), "files")
-        with self.search.watch.measure("write"):
-            self.written = write_collection(
-                run.reader.written_parts,
-                output,
-                options=run.reader.options,
-                base=run.reader.base,
-                others=_files_read(run.reader),
-                removed_from=self.removed_from,
-                annotation_of=self.annotations() if annotate else None,
-                known_of=self._known_of,
-                files=files,
-                token=run.token,
-                group_bytes=min(64 << 20, run.space.budget.share(0.1)),
-                keep_parts=run.space.is_lasting,
-                done=done,
-                on_file_done=keep,
-                on_source_done=lambda: run.observer.advance(1),
-            )
+        run.observer.stage("write", len(parts), "files")
+        outputs = plan_copies(run.reader, output)
+        writer = CleanWriter(
+            outputs, token=run.token, keep_parts=run.space.is_lasting, done=done, on_file_done=keep, files=files
+        )
+        if any(isinstance(part, DatasetSource) for part in parts):
+            run.observer.note(f"the copy is of Arrow files; datasets.load_dataset({output!r}) reads it")
+        with self.search.watch.measure("write"), writer:
+            self.written = write_copies(parts, outputs, writer, job_of, on_source_done=lambda: run.observer.advance(1))
 
     def data(self, *, annotate: bool = False) -> Any:
         """The value that was given, without the documents that go, or with the three columns."""

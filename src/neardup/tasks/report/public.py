@@ -10,9 +10,9 @@ from typing import Any
 from neardup import params, tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
-from neardup.inputs.objects import hold
+from neardup.inputs.objects import rereadable
 from neardup.inputs.reader import open_inputs
-from neardup.outputs.naming import mend
+from neardup.outputs.naming import finish_names
 from neardup.pages.site.write import check_site
 from neardup.params import CONTAINMENT, Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
 from neardup.session import Run
@@ -119,9 +119,9 @@ def report(
         raise InputError("containment misses no pair, so there is nothing to measure. Leave audit out.")
     check_site(os.fspath(output), single_file=single_file)
     watching = observer or Silent()
-    for line in mend([os.fspath(output)]):
+    for line in finish_names([os.fspath(output)]):
         watching.note(line)
-    reader = open_inputs(hold(inputs), InputOptions.of(given), item=spec.shingle.kind == "item")
+    reader = open_inputs(rereadable(inputs), InputOptions.of(given), item=spec.shingle.kind == "item")
     check_inputs(reader, output)
     spec, choice = decide(reader, spec, search, options, watching)
     audited = None

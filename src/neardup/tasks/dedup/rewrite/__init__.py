@@ -1,12 +1,12 @@
 """Clean copies of input files.
 
-    outputs ── files ──┬─ text ──────┬─ blocks ── codes      bytes of lines, as they are stored
-                       ├─ annotate ──┴─ feed                 which lines, from the file's own reader
-                       ├─ parquet ─┬─ columnar
-                       ├─ ipc ─────┘
-                       ├─ copying                            text files, one document each
-                       └─ sink                               counting and compressing
+collection ── outputs      what the copies of a run are called
+           ── writer       all of them together, file by file resumable
+                └─ files ──┬─ text ──────┬─ blocks ── line_ends      bytes of lines, as they are stored
+                           ├─ annotate ──┴─ feed                     which lines, from the file's own reader
+                           ├─ parquet ─┬─ columnar
+                           └─ ipc ─────┘
 
-``rewrite_file`` makes one copy; ``OutputSet`` decides what the copies of a run are called, and ``CleanWriter`` writes
-them so that they appear together.
+model      what a rewrite is told and what it tells
+known      what the run knows of the texts of a file, held against them while it is read again
 """

@@ -16,17 +16,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from neardup.errors import InputError
-from neardup.inputs.source import ReadOptions
 from neardup.inputs.streams.streams import open_bytes
 from neardup.inputs.text.jsonl_judge import parse_object
 from neardup.inputs.text.layout import Layout
-from neardup.tasks.dedup.rewrite.blocks import Block, blocks, inserted, read_code
-from neardup.tasks.dedup.rewrite.codes import LineCode
+from neardup.outputs.sink import Sink
+from neardup.tasks.dedup.rewrite.blocks import Block, blocks, inserted, read_line_ends
 from neardup.tasks.dedup.rewrite.feed import Feed, Part, json_lines, records_of
-from neardup.tasks.dedup.rewrite.known import Known
-from neardup.tasks.dedup.rewrite.model import I64, Annotation, Tally, added_names, changed
-from neardup.tasks.dedup.rewrite.sink import Sink
-from neardup.types import Batch
+from neardup.tasks.dedup.rewrite.line_ends import LineEnds
+from neardup.tasks.dedup.rewrite.model import Rewrite, Tally, added_names, changed
+from neardup.types import I64, Batch
 
 __all__ = ["annotate_text"]
 
@@ -34,64 +32,48 @@ _HEADER = 0
 """Row of a header among records."""
 
 
-def annotate_text(
-    path: str,
-    format: str,
-    sink: Sink,
-    *,
-    options: ReadOptions,
-    annotation: Annotation,
-    head: bool,
-    known: Known | None,
-) -> Tally:
-    """Write a file of format "jsonl", "csv" or "tsv" with the three fields of ``annotation`` in its records.
+def annotate_text(job: Rewrite, sink: Sink, *, head: bool = True) -> Tally:
+    """Write a file of format "jsonl", "csv" or "tsv" with the three fields of its annotation in its records.
 
     ``head`` False leaves out the byte order mark and the header row.
 
     Raises:
         InputError: the file cannot be read, or was changed, or has fields of these names with the prefix too.
     """
-    with open_bytes(path) as stream:
-        code = read_code(stream, options.encoding)
-        kind = _Json if format == "jsonl" else _Delimited
-        fields = kind(path, format, options, code, annotation, known)
+    with open_bytes(job.path) as stream:
+        ends = read_line_ends(stream, job.options.encoding)
+        fields = (_Json if job.format == "jsonl" else _Delimited)(job, ends)
         if head:
-            sink.write(code.mark)
-        for block in blocks(stream, code, options.limit):
+            sink.write(ends.mark)
+        for block in blocks(stream, ends, job.options.limit):
             places, texts = fields.of(block)
             start = 0 if head else block.begin(fields.header_lines + 1)
             skipped = int(np.searchsorted(places, start))
             sink.write(inserted(block, places[skipped:], texts[skipped:], start))
     fields.feed.rest()
-    if fields.matched != annotation.rows.size:
-        raise changed(path, annotation.rows.size, fields.matched)
+    if fields.matched != fields.annotation.rows.size:
+        raise changed(job.path, fields.annotation.rows.size, fields.matched)
     return fields.tally
 
 
 class _Fields(ABC):
     """What goes where, block by block."""
 
-    def __init__(
-        self,
-        path: str,
-        format: str,
-        options: ReadOptions,
-        code: LineCode,
-        annotation: Annotation,
-        known: Known | None,
-    ) -> None:
-        self.path = path
-        self.known = known
-        self.code = code
-        self.annotation = annotation
+    def __init__(self, job: Rewrite, ends: LineEnds) -> None:
+        assert job.annotation is not None
+        self.job = job
+        self.path = job.path
+        self.known = job.known
+        self.ends = ends
+        self.annotation = job.annotation
         self.tally = Tally()
         self.matched = 0
         self.header_lines = 0
         """Known when the first block was looked at."""
-        self.feed = Feed(self.entries(format, options))
+        self.feed = Feed(self.entries())
 
     @abstractmethod
-    def entries(self, format: str, options: ReadOptions) -> Iterator[Part]:
+    def entries(self) -> Iterator[Part]:
         """Yield entries (line at whose end the fields go, row) of all documents."""
 
     def entries_of(self, block: Block) -> I64:
@@ -115,7 +97,7 @@ class _Fields(ABC):
     def texts(self, rows: I64) -> list[bytes]:
         """The fields of the records at ``rows``."""
         annotation = self.annotation
-        texts = [self.code.encode(self.text(None, None, None))] * rows.size
+        texts = [self.ends.encode(self.text(None, None, None))] * rows.size
         found = np.searchsorted(annotation.rows, rows)
         found[found == annotation.rows.size] = 0
         hits = np.flatnonzero(annotation.rows[found] == rows) if annotation.rows.size else found[:0]
@@ -139,10 +121,10 @@ class _Fields(ABC):
 
     def _encoded(self, text: str, keeper: int | str) -> bytes:
         try:
-            return self.code.encode(text)
+            return self.ends.encode(text)
         except UnicodeEncodeError as exc:
             raise InputError(
-                f"{self.path}: the id {keeper!r} has characters that {self.code.codec} lacks. "
+                f"{self.path}: the id {keeper!r} has characters that {self.ends.codec} lacks. "
                 "Write the file again as UTF-8 to annotate it."
             ) from exc
 
@@ -155,8 +137,8 @@ class _Json(_Fields):
     _keys: tuple[str, ...] = ()
     """With the colon behind each."""
 
-    def entries(self, format: str, options: ReadOptions) -> Iterator[Part]:
-        return json_lines(self.path, options, _nobody if self.known is None else self.known.check_batch)
+    def entries(self) -> Iterator[Part]:
+        return json_lines(self.path, self.job.options, _nobody if self.known is None else self.known.check_batch)
 
     def of(self, block: Block) -> tuple[I64, list[bytes]]:
         entries = self.entries_of(block)
@@ -167,7 +149,7 @@ class _Json(_Fields):
         self.tally.kept += lines.size
         self.tally.bad += int(np.count_nonzero(block.filled(spaces=True))) - lines.size
         if lines.size and not self._keys:
-            first = parse_object(block.line(int(lines[0])).decode(self.code.codec).encode(), "utf-8")
+            first = parse_object(block.line(int(lines[0])).decode(self.ends.codec).encode(), "utf-8")
             self._keys = tuple(f'"{name}": ' for name in added_names(first, self.path))
         return block.braces(lines), self.texts(entries[:, 1]) if lines.size else []
 
@@ -187,8 +169,8 @@ class _Delimited(_Fields):
     _delimiter: str
     _special: re.Pattern[str]
 
-    def entries(self, format: str, options: ReadOptions) -> Iterator[Part]:
-        for records in records_of(self.path, format, options):
+    def entries(self) -> Iterator[Part]:
+        for records in records_of(self.path, self.job.format, self.job.options):
             if self.known is not None:
                 self.known.check_records(records)
             good = records.is_good
@@ -211,7 +193,7 @@ class _Delimited(_Fields):
             return entries[:, 0], []
         texts = self.texts(entries[:, 1])
         if entries[0, 1] == _HEADER:
-            texts[0] = self.code.encode(self._row(added_names(self._layout.names, self.path)))
+            texts[0] = self.ends.encode(self._row(added_names(self._layout.names, self.path)))
         return block.content_stops(entries[:, 0] - block.first_line), texts
 
     def text(self, cluster: int | None, keeper: int | str | None, similarity: float | None) -> str:

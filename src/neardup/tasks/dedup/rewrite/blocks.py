@@ -12,18 +12,14 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from neardup.inputs.source import RecordLimit
 from neardup.inputs.streams.streams import ByteStream
 from neardup.kernels.delimited import copy_fields, line_stops
-from neardup.tasks.dedup.rewrite.codes import LineCode, line_code
-from neardup.tasks.dedup.rewrite.model import I64
-from neardup.types import SLACK, Mask
+from neardup.tasks.dedup.rewrite.line_ends import LineEnds, line_ends_of
+from neardup.types import I64, SLACK, U8, Mask
 
-__all__ = ["Block", "Mask", "Room", "blocks", "inserted", "read_code"]
-
-U8 = NDArray[np.uint8]
+__all__ = ["Block", "Buffer", "blocks", "inserted", "read_line_ends"]
 
 BLOCK_BYTES = 1 << 22
 """Bytes of a block; more only where one line is longer. A multiple of every code unit."""
@@ -41,7 +37,7 @@ class Block:
     """int64[n]: where each ends, behind its newline."""
     first_line: int
     """1-based number of the first."""
-    code: LineCode
+    ends: LineEnds
     is_open: bool = False
     """It is a piece of one line, which goes on in the next block."""
     is_rest: bool = False
@@ -81,63 +77,63 @@ class Block:
             spaces: a line of nothing but spaces and tabs is blank too, as in JSON Lines; else only one that is
                 empty, or holds nothing but one carriage return before its newline.
         """
-        code = self.code
+        ends = self.ends
         mask = np.ones(len(self), dtype=np.bool_)
-        whole = (self.stops - self.starts) >= code.width  # less: bytes that are no code unit, at the end of the file
+        whole = (self.stops - self.starts) >= ends.width  # less: bytes that are no code unit, at the end of the file
         first = self._units(self.starts[whole])
-        blank = first == code.newline
-        doubtful = first == code.carriage_return
+        blank = first == ends.newline
+        doubtful = first == ends.carriage_return
         if spaces:
-            doubtful |= (first == code.space) | (first == code.tab)
+            doubtful |= (first == ends.space) | (first == ends.tab)
         mask[whole] = ~blank
         allowed = b" \t\r\n" if spaces else b"\r\n"
         for i in np.flatnonzero(whole)[doubtful].tolist():
-            line = self.line(i).decode(code.codec, "replace").encode("utf-8", "replace")
+            line = self.line(i).decode(ends.codec, "replace").encode("utf-8", "replace")
             mask[i] = line.strip(allowed) != b"" or (not spaces and line.count(b"\r") > 1)
         return mask
 
     def content_stops(self, lines: I64) -> I64:
         """Where the lines end without their newline and one carriage return before it."""
         at = self.stops[lines].copy()
-        for unit in (self.code.newline, self.code.carriage_return):
-            at -= self.code.width * self._is_before(at, self.starts[lines], (unit,))
+        for unit in (self.ends.newline, self.ends.carriage_return):
+            at -= self.ends.width * self._is_before(at, self.starts[lines], (unit,))
         return at
 
     def braces(self, lines: I64) -> I64:
         """Where the last character that is no white space begins in each line."""
-        code = self.code
+        ends = self.ends
         at = self.stops[lines].copy()
-        while (blank := self._is_before(at, self.starts[lines], _white(code))).any():
-            at -= code.width * blank
-        return at - code.width
+        while (blank := self._is_before(at, self.starts[lines], _white(ends))).any():
+            at -= ends.width * blank
+        return at - ends.width
 
     def _is_before(self, at: I64, starts: I64, units: Sequence[int]) -> Mask:
         """Whether the code unit before each place is one of ``units``."""
-        before = np.maximum(at - self.code.width, starts)
+        before = np.maximum(at - self.ends.width, starts)
         return np.isin(self._units(before), units) & (at > starts)
 
     def _units(self, at: I64) -> Any:
         """The code units that begin at each place."""
-        if self.code.width == 1:
+        if self.ends.width == 1:
             return self.data[at]
-        size = self.data.size // self.code.width * self.code.width
-        return self.data[:size].view(self.code.unit)[at // self.code.width]
+        size = self.data.size // self.ends.width * self.ends.width
+        return self.data[:size].view(self.ends.unit)[at // self.ends.width]
 
 
-def _white(code: LineCode) -> tuple[int, ...]:
-    return (code.newline, code.carriage_return, code.space, code.tab)
+def _white(ends: LineEnds) -> tuple[int, ...]:
+    return (ends.newline, ends.carriage_return, ends.space, ends.tab)
 
 
-def read_code(stream: ByteStream, encoding: str) -> LineCode:
-    """The code of the lines of an open file, of which nothing was read yet.
+def read_line_ends(stream: ByteStream, encoding: str) -> LineEnds:
+    """How the lines of an open file end, of which nothing was read yet.
 
     Raises:
         InputError: the encoding's lines cannot be cut.
     """
-    return line_code(encoding, stream.peek()[:4], stream.name)
+    return line_ends_of(encoding, stream.peek()[:4], stream.name)
 
 
-def blocks(stream: ByteStream, code: LineCode, limit: RecordLimit) -> Iterator[Block]:
+def blocks(stream: ByteStream, ends: LineEnds, limit: RecordLimit) -> Iterator[Block]:
     """Yield the lines of a file in order, without its byte order mark.
 
     A line that is longer than that of any document comes in pieces, each a block.
@@ -146,10 +142,10 @@ def blocks(stream: ByteStream, code: LineCode, limit: RecordLimit) -> Iterator[B
         InputError: the file cannot be read.
     """
     # other encodings take up to four bytes where UTF-8, of which the limit is, has one
-    most = limit.largest if code.codec == "utf_8" else 4 * limit.largest
-    mark = bytearray(len(code.mark))
+    most = limit.largest if ends.codec == "utf_8" else 4 * limit.largest
+    mark = bytearray(len(ends.mark))
     stream.fill(memoryview(mark))
-    data = _room(BLOCK_BYTES)
+    data = _empty(BLOCK_BYTES)
     places = np.empty(0, dtype=np.int64)
     held = 0  # bytes at the start of data that are an unfinished line
     line = 1
@@ -159,13 +155,13 @@ def blocks(stream: ByteStream, code: LineCode, limit: RecordLimit) -> Iterator[B
         ended = size < data.size
         if places.size < data.size:
             places = np.empty(data.size, dtype=np.int64)  # only what is written takes memory
-        stops = _line_stops(data[:size], code, places)
+        stops = _line_stops(data[:size], ends, places)
         if ended and (stops[-1] if stops.size else 0) < size:
             stops = np.append(stops, size)
         if ended and not stops.size:
             return
         if is_rest and stops.size:
-            yield Block(data[: stops[0]], np.zeros(1, dtype=np.int64), stops[:1], line, code, is_rest=True)
+            yield Block(data[: stops[0]], np.zeros(1, dtype=np.int64), stops[:1], line, ends, is_rest=True)
             line += 1
             is_rest = False
             held = size - int(stops[0])
@@ -173,7 +169,7 @@ def blocks(stream: ByteStream, code: LineCode, limit: RecordLimit) -> Iterator[B
             continue
         if is_rest or (not stops.size and size > most):
             at = np.array([0, size], dtype=np.int64)
-            yield Block(data[:size], at[:1], at[1:], line, code, is_open=True, is_rest=is_rest)
+            yield Block(data[:size], at[:1], at[1:], line, ends, is_open=True, is_rest=is_rest)
             is_rest, held = True, 0
             if data.size > BLOCK_BYTES:
                 data = np.empty(BLOCK_BYTES, dtype=np.uint8)
@@ -181,35 +177,35 @@ def blocks(stream: ByteStream, code: LineCode, limit: RecordLimit) -> Iterator[B
         if stops.size:
             starts = np.zeros(stops.size, dtype=np.int64)
             starts[1:] = stops[:-1]
-            yield Block(data[: stops[-1]], starts, stops, line, code)
+            yield Block(data[: stops[-1]], starts, stops, line, ends)
             line += stops.size
         if ended:
             return
         rest = data[stops[-1] if stops.size else 0 :]
         if 2 * rest.size > data.size:  # so a long line is copied a few times only
-            data = _room(2 * data.size)
+            data = _empty(2 * data.size)
         elif data.size > BLOCK_BYTES and rest.size < BLOCK_BYTES:
-            data = _room(BLOCK_BYTES)
+            data = _empty(BLOCK_BYTES)
         held = rest.size
         data[:held] = rest  # may overlap; NumPy copies that rightly
 
 
-def _room(size: int) -> U8:
+def _empty(size: int) -> U8:
     """A buffer behind which SLACK bytes can be read, as kernels do."""
     return np.empty(size + SLACK, dtype=np.uint8)[:size]
 
 
-def _line_stops(data: U8, code: LineCode, places: I64) -> I64:
+def _line_stops(data: U8, ends: LineEnds, places: I64) -> I64:
     """Where lines end, behind each newline; found in ``places``, which has room for one a byte."""
-    if code.width == 1 and code.newline == 10:
+    if ends.width == 1 and ends.newline == 10:
         return places[: line_stops(data, data.size, places)].copy()
-    if code.width == 1:
-        return np.flatnonzero(data == code.newline) + 1
-    size = data.size // code.width * code.width
-    return (np.flatnonzero(data[:size].view(code.unit) == code.newline) + 1) * code.width
+    if ends.width == 1:
+        return np.flatnonzero(data == ends.newline) + 1
+    size = data.size // ends.width * ends.width
+    return (np.flatnonzero(data[:size].view(ends.unit) == ends.newline) + 1) * ends.width
 
 
-class Room:
+class Buffer:
     """A buffer that pieces of blocks are gathered in, again and again: fresh memory costs more than the copy."""
 
     def __init__(self) -> None:

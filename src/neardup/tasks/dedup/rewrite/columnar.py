@@ -7,108 +7,78 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from neardup.arrays import flags, numbers
-from neardup.tasks.dedup.rewrite.known import Known
-from neardup.tasks.dedup.rewrite.model import I64, Annotation, added_names, changed
+from neardup.arrays import flags
+from neardup.tasks.dedup.rewrite.model import Rewrite, Tally, added_names, changed
+from neardup.types import Mask
 
-__all__ = ["Editor", "batch_slices", "bytes_of"]
+__all__ = ["Editor", "batch_slices", "bytes_of", "filtered"]
 
 
 class Editor:
     """Edits the batches of one file, which come in order, and counts."""
 
-    def __init__(
-        self, source: str, schema: Any, removed: I64, annotation: Annotation | None, known: Known | None = None
-    ) -> None:
-        """Take what is to happen to the file.
-
-        Args:
-            source: the file, for messages.
-            schema: its Arrow schema.
-            removed: int64[n], rising: 1-based rows to leave out.
-            annotation: the columns to add, or None.
-            known: what some of its documents were, and must be.
+    def __init__(self, job: Rewrite, schema: Any) -> None:
+        """Take what is to happen to the file, and its Arrow schema.
 
         Raises:
             InputError: the file has columns of the names that would be added, with the prefix too.
         """
-        self.kept = self.removed = 0
+        self.tally = Tally()
         self.schema = schema
-        self._source = source
-        self._removed = removed
-        self._annotation = annotation
-        self._known = known
-        self._columns: list[Any] = []
+        self._job = job
         self._row = 1
         self._matched = 0
-        if annotation is not None:
-            names = added_names(schema.names, source)
-            self._columns = [numbers(annotation.cluster), annotation.keeper, _similarities(annotation)]
-            for name, column in zip(names, self._columns, strict=True):
-                self.schema = self.schema.append(pa.field(name, column.type))
+        note = job.annotation
+        if note is not None:
+            types = (pa.int64(), note.keeper.type, pa.float64())
+            for name, type_ in zip(added_names(schema.names, job.path), types, strict=True):
+                self.schema = self.schema.append(pa.field(name, type_))
 
     def edit(self, batch: Any) -> Any:
         """The next batch, edited."""
         first = self._row
         self._row += len(batch)
-        if self._known is not None:
-            self._known.check_rows(batch, first)
-        low, high = np.searchsorted(self._removed, [first, self._row])
-        self.kept += len(batch) - int(high - low)
-        self.removed += int(high - low)
-        if high > low:
-            batch = _without(batch, self._removed[low:high] - first)
-        if self._annotation is None:
+        if self._job.known is not None:
+            self._job.known.check_rows(batch, first)
+        removed = self._job.removed[slice(*np.searchsorted(self._job.removed, [first, self._row]))]
+        self.tally.kept += len(batch) - removed.size
+        self.tally.removed += removed.size
+        if removed.size:
+            kept = np.ones(len(batch), dtype=np.bool_)
+            kept[removed - first] = False
+            batch = filtered(batch, kept)
+        note = self._job.annotation
+        if note is None:
             return batch
-        return self._with_columns(batch, self._annotation.rows, first)
+        self._matched += note.part(first, len(batch)).rows.size
+        return pa.RecordBatch.from_arrays([*batch.columns, *note.spread(first, len(batch))], schema=self.schema)
 
     def check(self) -> None:
         """Raise InputError unless every row that was to be edited has come."""
-        wanted = self._removed.size + (0 if self._annotation is None else self._annotation.rows.size)
-        if self.removed + self._matched != wanted:
-            raise changed(self._source, wanted, self.removed + self._matched)
-
-    def _with_columns(self, batch: Any, rows: I64, first: int) -> Any:
-        low, high = np.searchsorted(rows, [first, first + len(batch)])
-        self._matched += int(high - low)
-        places = np.zeros(len(batch), dtype=np.int64)
-        known = np.zeros(len(batch), dtype=np.bool_)
-        places[rows[low:high] - first] = np.arange(low, high)
-        known[rows[low:high] - first] = True
-        indices = _nullable(numbers(places), known)
-        added = [column.take(indices) for column in self._columns]
-        return pa.RecordBatch.from_arrays([*batch.columns, *added], schema=self.schema)
+        note = self._job.annotation
+        wanted = self._job.removed.size + (0 if note is None else note.rows.size)
+        found = self.tally.removed + self._matched
+        if found != wanted:
+            raise changed(self._job.path, wanted, found)
 
 
-def _nullable(array: Any, known: NDArray[np.bool_]) -> Any:
-    """An array of numbers with nulls where ``known`` is False."""
-    return pa.Array.from_buffers(array.type, len(array), [flags(known).buffers()[1], array.buffers()[1]])
-
-
-def _similarities(annotation: Annotation) -> Any:
-    return _nullable(numbers(annotation.similarity), ~np.isnan(annotation.similarity))
-
-
-def _without(batch: Any, rows: I64) -> Any:
-    """The batch without ``rows`` (rising, from 0)."""
-    mask = np.ones(len(batch), dtype=np.bool_)
-    mask[rows] = False
-    chosen = flags(mask)
-    columns = [_filtered(column, chosen, rows) for column in batch.columns]
-    if not columns:  # nothing but a number of rows
-        return batch.slice(0, len(batch) - rows.size)
-    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
-
-
-def _filtered(column: Any, chosen: Any, rows: I64) -> Any:
+def filtered(value: Any, kept: Mask) -> Any:
+    """An Arrow array, batch or table with the rows where ``kept`` is True."""
+    if isinstance(value, pa.RecordBatch):
+        if not value.num_columns:  # nothing but a number of rows
+            return value.slice(0, int(np.count_nonzero(kept)))
+        return pa.RecordBatch.from_arrays([filtered(each, kept) for each in value.columns], schema=value.schema)
     try:
-        return column.filter(chosen)
+        return value.filter(flags(kept))
     except pa.ArrowNotImplementedError:  # of views and run ends; they can be cut and joined
-        bounds = [-1, *rows.tolist(), len(column)]
-        runs = [column[low + 1 : high] for low, high in pairwise(bounds) if high > low + 1]
-        return pa.concat_arrays(runs) if runs else column[:0]
+        bounds = [-1, *np.flatnonzero(~kept).tolist(), len(value)]
+        runs = [value[low + 1 : high] for low, high in pairwise(bounds) if high > low + 1] or [value[:0]]
+        if isinstance(value, pa.Table):
+            return pa.concat_tables(runs)
+        if isinstance(value, pa.ChunkedArray):
+            return pa.chunked_array([chunk for run in runs for chunk in run.chunks], type=value.type)
+        return pa.concat_arrays(runs)
 
 
 def bytes_of(batch: Any) -> int:

@@ -12,15 +12,13 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from neardup.inputs.source import ReadOptions
 from neardup.inputs.text.delimited import RecordBlock, record_blocks
 from neardup.inputs.text.jsonl import JsonlSource
 from neardup.inputs.text.layout import Layout
 from neardup.kernels.delimited import FIELDS, FINE, LINE, STATUS
-from neardup.tasks.dedup.rewrite.model import I64
-from neardup.types import Batch
+from neardup.types import I64, Batch, Mask
 
 __all__ = ["Feed", "Part", "Records", "json_lines", "records_of", "those_rows"]
 
@@ -87,7 +85,7 @@ class Records:
     """int64[n]: the 1-based line on which each begins, which is its row."""
     last: I64
     """int64[n]: the line on which each ends."""
-    is_good: NDArray[np.bool_]
+    is_good: Mask
     """bool[n]: it has the fields that it should have."""
     header_lines: int
     """Lines up to the end of the header row, in the first of these; else 0."""

@@ -2,48 +2,30 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from dataclasses import replace
 from typing import Any, BinaryIO
 
-import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.inputs.columnar.arrow import IpcSource, ParquetSource
-from neardup.inputs.source import ReadOptions, Source
+from neardup.inputs.source import Source
 from neardup.inputs.streams.streams import read_all, stored_codec
+from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.annotate import annotate_text
 from neardup.tasks.dedup.rewrite.ipc import count_ipc, rewrite_ipc
-from neardup.tasks.dedup.rewrite.known import Known
-from neardup.tasks.dedup.rewrite.model import I64, Annotation, Tally, Written
+from neardup.tasks.dedup.rewrite.model import Rewrite, Tally, Written, check_rereadable
 from neardup.tasks.dedup.rewrite.parquet import count_parquet, rewrite_parquet
-from neardup.tasks.dedup.rewrite.sink import Sink, copy_stored
 from neardup.tasks.dedup.rewrite.text import cut_text
 
-__all__ = ["GROUP_BYTES", "TEXT_FORMATS", "check_annotatable", "check_lasting", "rewrite_file"]
-
-GROUP_BYTES = 64 << 20
-"""Decoded bytes of a row group or batch that is written in one piece; about three times as much memory is used."""
+__all__ = ["TEXT_FORMATS", "check_annotatable", "rewrite_file"]
 
 TEXT_FORMATS = ("jsonl", "lines", "csv", "tsv")
 """Formats that are cut as bytes, and that one stream can hold one after the other."""
+_STEP = 4 << 20
 
 
-def rewrite_file(
-    path: str,
-    format: str,
-    out: BinaryIO,
-    *,
-    options: ReadOptions,
-    removed: I64,
-    annotation: Annotation | None = None,
-    plain: bool = False,
-    head: bool = True,
-    group_bytes: int = GROUP_BYTES,
-    known: Known | None = None,
-) -> Written:
+def rewrite_file(job: Rewrite, out: BinaryIO, *, plain: bool = False, head: bool = True) -> Written:
     """Write a clean copy of a file: nothing but the removed documents differs.
 
     JSON Lines, lines, CSV and TSV keep every other byte of the decompressed file. Parquet and Arrow keep schema,
@@ -53,98 +35,76 @@ def rewrite_file(
     document of JSON Lines).
 
     Args:
-        path: a regular file; compressed where its name ends in ``.gz`` or ``.zst``, and then ``out`` is too.
-        format: "jsonl", "lines", "csv", "tsv", "parquet" or "arrow".
+        job: the file and what is to happen to it.
         out: buffered binary stream, left open.
-        options: how the file was read; bad records are kept whatever ``on_bad`` says.
-        removed: int64[n], rising: the 1-based lines or rows, as its reader numbers them, that are left out.
-        annotation: fields to add; then nothing is removed.
         plain: never compress around the format.
         head: False leaves out the byte order mark and the header row of text, so that ``out`` can hold several files.
-        group_bytes: decoded bytes of a row group or batch to write at most, about.
-        known: what some of its documents were when they were read first; each is held against it.
 
     Raises:
         InputChanged: the file is not what it was.
         InputError: it cannot be read again, or cannot be annotated.
         OSError: ``out`` cannot be written.
     """
-    if annotation is not None and removed.size:
-        raise ValueError("a file is either annotated or cut")
-    check_lasting(path)
-    codec = None if plain else stored_codec(path)
-    removed = np.ascontiguousarray(removed, dtype=np.int64)
-    if annotation is None and removed.size == 0 and head and stored_codec(path) == codec:
-        tally = _count(path, format, options, known)
-        return Written(tally.kept, 0, tally.bad, copy_stored(path, out))
+    check_rereadable(job.path)
+    codec = None if plain else stored_codec(job.path)
+    if job.annotation is None and job.removed.size == 0 and head and stored_codec(job.path) == codec:
+        tally = _count(job)
+        return Written(tally.kept, 0, tally.bad, _copy_stored(job.path, out))
     with Sink(out, codec) as sink:
-        tally = _rewrite(path, format, sink, options, removed, annotation, head, group_bytes, known)
-    if known is not None:
-        known.check_end(tally)
+        tally = _rewrite(job, sink, head)
+    if job.known is not None:
+        job.known.check_end(tally.records)
     return Written(tally.kept, tally.removed, tally.bad, sink.written)
 
 
-def _count(path: str, format: str, options: ReadOptions, known: Known | None) -> Tally:
+def _count(job: Rewrite) -> Tally:
     """The counts of a file that loses nothing; what is known of it is checked."""
-    if format in TEXT_FORMATS:
-        nothing = np.empty(0, dtype=np.int64)
-        tally = cut_text(path, format, Sink(None, None), options=options, removed=nothing, head=True, known=known)
+    if job.format in TEXT_FORMATS:
+        tally = cut_text(job, Sink(None, None))
     else:
-        tally = Tally((count_ipc if format == "arrow" else count_parquet)(_source(path, format, options), path))
-        if known is not None and known.rows.size:
-            known.check_source(_reader(path, format, options))
-    if known is not None:
-        known.check_end(tally)
+        count = count_ipc if job.format == "arrow" else count_parquet
+        tally = Tally(count(_source(job), job.path))
+        if job.known is not None and job.known.rows.size:
+            job.known.check_source(_reader(job))
+    if job.known is not None:
+        job.known.check_end(tally.records)
     return tally
 
 
-def _reader(path: str, format: str, options: ReadOptions) -> Source:
+def _reader(job: Rewrite) -> Source:
     """The reader of a columnar file."""
-    is_arrow = format == "arrow"
-    opener = None if stored_codec(path) is None else lambda: pa.BufferReader(_unpacked(path, options))
-    how = replace(options, on_bad="skip")
-    return (IpcSource if is_arrow else ParquetSource)(path, how, total_bytes=None, open_file=opener)
+    opener = None if stored_codec(job.path) is None else lambda: pa.BufferReader(_unpacked(job))
+    kind = IpcSource if job.format == "arrow" else ParquetSource
+    return kind(job.path, replace(job.options, on_bad="skip"), total_bytes=None, open_file=opener)
 
 
-def _source(path: str, format: str, options: ReadOptions) -> Any:
+def _source(job: Rewrite) -> Any:
     """What the columnar rewriters take: the path, or where the file is compressed as a whole, its bytes."""
-    if stored_codec(path) is None:
-        return path
-    data = _unpacked(path, options)
-    return data if format == "arrow" else pa.BufferReader(data)
+    if stored_codec(job.path) is None:
+        return job.path
+    data = _unpacked(job)
+    return data if job.format == "arrow" else pa.BufferReader(data)
 
 
-def _unpacked(path: str, options: ReadOptions) -> Any:
+def _unpacked(job: Rewrite) -> Any:
     """The bytes of a file that is compressed as a whole."""
-    return pa.py_buffer(read_all(path, limit=options.limit, many=True))
+    return pa.py_buffer(read_all(job.path, limit=job.options.limit, many=True))
 
 
-def _rewrite(
-    path: str,
-    format: str,
-    sink: Sink,
-    options: ReadOptions,
-    removed: I64,
-    annotation: Annotation | None,
-    head: bool,
-    group_bytes: int,
-    known: Known | None,
-) -> Tally:
-    if format in TEXT_FORMATS:
-        if annotation is None:
-            return cut_text(path, format, sink, options=options, removed=removed, head=head, known=known)
-        check_annotatable(path, format)
-        return annotate_text(path, format, sink, options=options, annotation=annotation, head=head, known=known)
-    source = _source(path, format, options)
-    how: dict[str, Any] = {"removed": removed, "annotation": annotation, "known": known, "limit": options.limit}
+def _rewrite(job: Rewrite, sink: Sink, head: bool) -> Tally:
+    if job.format in TEXT_FORMATS:
+        if job.annotation is None:
+            return cut_text(job, sink, head=head)
+        check_annotatable(job.path, job.format)
+        return annotate_text(job, sink, head=head)
+    source = _source(job)
     try:
-        if format == "arrow":
-            return rewrite_ipc(source, path, sink, **how, batch_bytes=group_bytes)
-        return rewrite_parquet(source, path, sink, **how, group_bytes=group_bytes)
+        return (rewrite_ipc if job.format == "arrow" else rewrite_parquet)(job, source, sink)
     except pa.ArrowException as exc:  # reading has its own; this is a type that can be read and not written
         reason = (str(exc).splitlines() or [type(exc).__name__])[0].rstrip(".")
         raise InputError(
-            f"{path} cannot be written again as {format}: {reason}. Convert the column, or give the file as JSONL."
+            f"{job.path} cannot be written again as {job.format}: {reason}. Convert the column, or give the file as "
+            "JSONL."
         ) from exc
 
 
@@ -157,12 +117,11 @@ def check_annotatable(path: str, format: str) -> None:
         )
 
 
-def check_lasting(path: str) -> None:
-    """Raise InputError when a file can be read only once: standard input, a pipe, a device."""
-    try:
-        is_regular = path != "-" and stat.S_ISREG(os.stat(path).st_mode)
-    except OSError:
-        return  # opening it says best what is wrong
-    if not is_regular:
-        name = "standard input" if path == "-" else path
-        raise InputError(f"{name} can be read only once, and a clean copy reads it again. Save it as a file first.")
+def _copy_stored(path: str, out: BinaryIO) -> int:
+    """Copy a file's bytes as they are; return how many."""
+    size = 0
+    with open(path, "rb", buffering=0) as stream:
+        while piece := stream.read(_STEP):
+            out.write(piece)
+            size += len(piece)
+    return size

@@ -7,7 +7,7 @@ loses all its rows is left out; a batch much larger than the memory allowed beco
 
 from __future__ import annotations
 
-import mmap
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,11 +16,10 @@ import pyarrow as pa
 from neardup.inputs.columnar import flatbuffers
 from neardup.inputs.columnar.arrow import explained
 from neardup.inputs.columnar.ipc_messages import check_messages, messages_of
-from neardup.inputs.source import RecordLimit
+from neardup.inputs.columnar.mapped import map_file
+from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.columnar import Editor, batch_slices
-from neardup.tasks.dedup.rewrite.known import Known
-from neardup.tasks.dedup.rewrite.model import I64, Annotation, Tally
-from neardup.tasks.dedup.rewrite.sink import Sink
+from neardup.tasks.dedup.rewrite.model import Rewrite, Tally
 
 __all__ = ["count_ipc", "rewrite_ipc"]
 
@@ -32,32 +31,18 @@ _CODECS = ("lz4", "zstd")
 """In the order of the format's numbers for them."""
 
 
-def rewrite_ipc(
-    source: Any,
-    name: str,
-    sink: Sink,
-    *,
-    removed: I64,
-    annotation: Annotation | None,
-    known: Known | None,
-    batch_bytes: int,
-    limit: RecordLimit,
-) -> Tally:
+def rewrite_ipc(job: Rewrite, source: Any, sink: Sink) -> Tally:
     """Write an Arrow file or stream without some rows, or with three more columns.
 
     Args:
-        source: a path, or a pyarrow buffer of the whole file.
-        name: what it is called in messages.
-        sink: where the file goes.
-        removed: int64[n], rising: 1-based rows to leave out.
-        annotation: columns to add, or None.
-        known: what some of its documents were, and must be.
-        batch_bytes: bytes of a batch to write at most, about.
-        limit: what may be held.
+        job: what is to happen to the file.
+        source: its path, or a pyarrow buffer of all of it.
+        sink: where the copy goes.
 
     Raises:
         InputError: the file cannot be read or held, or was changed.
     """
+    name, limit = job.path, job.options.limit
     with explained(name, "Arrow"):
         data, reader, is_file, release = _opened(source)
         columns = range(len(reader.schema))
@@ -66,16 +51,16 @@ def rewrite_ipc(
             messages_of(data, is_file=is_file, schema=reader.schema, columns=columns), name, limit, 2 * limit.whole
         )
         options = pa.ipc.IpcWriteOptions(compression=_compression(data, is_file))
-    editor = Editor(name, reader.schema, removed, annotation, known)
+    editor = Editor(job, reader.schema)
     with _writer(sink, editor.schema, options, reader, is_file) as writer:
         for batch, metadata in _batches(reader, is_file, name):
-            for piece in batch_slices(batch, batch_bytes):
+            for piece in batch_slices(batch, job.group_bytes):
                 edited = editor.edit(piece)
                 if len(edited) or not len(batch):
                     writer.write_batch(edited, custom_metadata=metadata)
                 release()
     editor.check()
-    return Tally(editor.kept, editor.removed)
+    return editor.tally
 
 
 def count_ipc(source: Any, name: str) -> int:
@@ -95,7 +80,13 @@ def count_ipc(source: Any, name: str) -> int:
 
 def _opened(source: Any) -> tuple[Any, Any, bool, Callable[[], None]]:
     """The bytes, their reader, whether they are a file and no stream, and how to give back memory that was read."""
-    data, release = _mapped(source) if isinstance(source, str) else (source, _nothing)
+    if isinstance(source, str):
+        if not os.path.getsize(source):
+            raise pa.ArrowInvalid("it is empty (0 bytes)")
+        file, release = map_file(source)
+        data = file.read_buffer()
+    else:
+        data, release = source, _nothing
     is_file = data[: len(_FILE_MAGIC)].to_pybytes() == _FILE_MAGIC
     reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(pa.BufferReader(data))
     return data, reader, is_file, release
@@ -121,20 +112,6 @@ def _batches(reader: Any, is_file: bool, name: str) -> Iterator[tuple[Any, Any]]
         if following is None:
             return
         yield following.batch, following.custom_metadata
-
-
-def _mapped(path: str) -> tuple[Any, Callable[[], None]]:
-    """A file as a buffer, and how to give back the pages that were read.
-
-    Pages of a mapped file count as memory of this process until they are given back, though the system could take them
-    at any time; a file larger than the limit would seem to break it.
-    """
-    with open(path, "rb") as file:
-        if not file.seek(0, 2):
-            raise pa.ArrowInvalid("it is empty (0 bytes)")
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    advice = getattr(mmap, "MADV_DONTNEED", None)
-    return pa.py_buffer(mapped), _nothing if advice is None else lambda: mapped.madvise(advice)
 
 
 def _nothing() -> None:

@@ -26,10 +26,9 @@ from neardup.inputs.text.lines import LinesSource
 from neardup.params import Normalize
 from neardup.stages.sketch import fingerprints
 from neardup.stages.text import normalize_documents
-from neardup.tasks.dedup.rewrite.blocks import Block, Room
+from neardup.tasks.dedup.rewrite.blocks import Block, Buffer
 from neardup.tasks.dedup.rewrite.feed import Records
-from neardup.tasks.dedup.rewrite.model import I64, Tally
-from neardup.types import SLACK, U64, Batch, Documents
+from neardup.types import I64, SLACK, U64, Batch, Documents
 
 __all__ = ["Known"]
 
@@ -69,7 +68,7 @@ class Known:
         self._seen = 0
         self._reader: JsonlSource | LinesSource | None = None
         self._text: int | None = None
-        self._room = Room()
+        self._buffer = Buffer()
 
     def check_lines(self, block: Block, format: str) -> None:
         """Check those rows that are lines of a block of JSON Lines ("jsonl") or of plain lines ("lines")."""
@@ -131,22 +130,36 @@ class Known:
             self.check_batch(task())
         self.check_end(None)
 
-    def check_end(self, tally: Tally | None) -> None:
-        """Raise InputChanged unless all rows were seen, among as many records as there were."""
+    def part(self, first: int, count: int) -> Known:
+        """What is known of a file that holds ``count`` rows of the input, beginning with row ``first``."""
+        start = self._among(first, first + count).start
+        rows = self.rows[self._among(first, first + count)] - (first - 1)
+        prints = self._prints
+
+        def prints_of(some: slice) -> U64:
+            return prints(slice(some.start + start, some.stop + start))
+
+        return Known(self._source, rows, prints_of, options=self._options, normalize=self._normalize)
+
+    def check_end(self, records: int | None) -> None:
+        """Raise InputChanged unless all rows were seen, among as many records as there were; None: not counted."""
         if self._seen != self.rows.size:
             raise self._changed()
-        found = None if tally is None else tally.kept + tally.removed + tally.bad
-        if found is not None and self._records not in (None, found):
+        self.check_count(records)
+
+    def check_count(self, records: int | None) -> None:
+        """Raise InputChanged unless there are as many documents and bad records as there were; None: not counted."""
+        if records is not None and self._records not in (None, records):
             raise InputChanged(
-                f"{self._source} was changed since it was read: it had {self._records} records, and has {found}. "
+                f"{self._source} was changed since it was read: it had {self._records} records, and has {records}. "
                 "Run again from the start."
             )
 
     def _lines(self, block: Block, lines: I64) -> LineBlock:
         """Some lines of a block (from 0, rising, at least one) as UTF-8, as readers take them; valid till the next."""
-        data, size = self._room.gather(block, block.starts[lines], block.stops[lines])
-        if block.code.codec != "utf_8":
-            text = data[:size].tobytes().decode(block.code.codec, "neardup.mark")
+        data, size = self._buffer.gather(block, block.starts[lines], block.stops[lines])
+        if block.ends.codec != "utf_8":
+            text = data[:size].tobytes().decode(block.ends.codec, "neardup.mark")
             raw = text.encode("utf-8", "surrogatepass")
             size = len(raw)
             data = np.frombuffer(bytearray(raw + bytes(SLACK)), dtype=np.uint8)

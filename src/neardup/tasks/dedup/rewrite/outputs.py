@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,17 +18,21 @@ from neardup.errors import InputError
 from neardup.inputs.resolve import DOCUMENT, suffix_format
 from neardup.inputs.source import ReadOptions
 from neardup.inputs.streams.streams import open_bytes, stored_codec
-from neardup.outputs.atomic import check_target, output_error
+from neardup.outputs.atomic import check_target, is_special, output_error
 from neardup.shown import shown_path
-from neardup.tasks.dedup.rewrite.blocks import read_code
+from neardup.tasks.dedup.rewrite.blocks import read_line_ends
 from neardup.tasks.dedup.rewrite.feed import records_of
-from neardup.tasks.dedup.rewrite.files import check_lasting
+from neardup.tasks.dedup.rewrite.model import check_rereadable
 
-__all__ = ["STDOUT", "OutputSet", "Target"]
+__all__ = ["PART_SUFFIX", "STDOUT", "OutputSet", "Target", "plan_dataset", "plan_outputs"]
 
 STDOUT = "-"
+PART_SUFFIX = ".neardup-part"
+"""Ending of the name that a copy has until it is complete."""
 _LINES = ("jsonl", "lines")
 _TABLES = ("csv", "tsv")
+_SPLIT = re.compile(r"\w+(\.\w+)*")
+"""What ``datasets`` lets a split be called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,55 +52,19 @@ class Target:
         return STDOUT if self.path is None else shown_path(self.path)
 
 
+@dataclass(frozen=True, slots=True)
 class OutputSet:
     """The targets of a run, in the order of its inputs."""
 
-    def __init__(
-        self,
-        sources: Sequence[tuple[str, str]],
-        output: str,
-        *,
-        options: ReadOptions,
-        base: str | None = None,
-        inputs: Iterable[str] = (),
-    ) -> None:
-        """Decide where each copy goes, and try whether a file could be made there; it is removed again.
-
-        Args:
-            sources: path and format of each input file, in order; text files one by one.
-            output: a folder, for a single input a file, or "-" for stdout.
-            options: how the inputs are read; looked at for "-" only.
-            base: the folder that the user gave as the only input: then names are relative to it, and ``output`` is a
-                folder. Else they are relative to the nearest folder that holds all inputs.
-            inputs: further files that are read and must not be written over.
-
-        Raises:
-            InputError: the output cannot hold these inputs, or would replace one, or has another format.
-            OutputError: its folder does not exist or takes no new files.
-        """
-        self.output = output
-        self.stream: str | None = None
-        """Where a stream goes: "-", or a device or pipe by its path; None: into files."""
-        self.root: str | None = None
-        """The folder that holds all copies, where it is to be made first if it is not there."""
-        if not sources:
-            raise InputError("there are no input files to make clean copies of. Give files or a folder.")
-        for path, _ in sources:
-            check_lasting(path)
-        is_single = len(sources) == 1 and base is None
-        self.leader = 0
-        """In a stream, the place of the first input that has a header row, if any has; those before it are blank."""
-        if output == STDOUT or _is_special(output):
-            self.leader = _check_stream(sources, options)
-            self.stream = output
-            paths: list[str | None] = [None] * len(sources)
-        elif is_single and not (output.endswith(os.sep) or os.path.isdir(output)):
-            _check_same_kind(*sources[0], output)
-            paths = [os.path.abspath(output)]
-        else:
-            paths = list(self._in_folder([path for path, _ in sources], output, base))
-        self.targets = [Target(*source, path) for source, path in zip(sources, paths, strict=True)]
-        self._check(inputs)
+    output: str
+    """As the user named it."""
+    targets: list[Target]
+    stream: str | None = None
+    """Where a stream goes: "-", or a device or pipe by its path; None: into files."""
+    root: str | None = None
+    """The folder that holds all copies, where it is to be made first if it is not there."""
+    leader: int = 0
+    """In a stream, the place of the first input that has a header row, if any has; those before it are blank."""
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -104,46 +72,130 @@ class OutputSet:
     def __iter__(self) -> Iterator[Target]:
         return iter(self.targets)
 
-    def _in_folder(self, sources: list[str], output: str, base: str | None) -> Iterator[str]:
-        if os.path.lexists(output) and not os.path.isdir(output):
-            many = f"{len(sources)} input files" if base is None else f"the files of {shown_path(base)}"
-            raise InputError(
-                f"{shown_path(output)} is a file, and {many} need a folder. Give -o a folder, or '-' for one stream."
-            )
-        self.root = os.path.abspath(output)
-        full = [os.path.abspath(path) for path in sources]
-        common = os.path.abspath(base) if base is not None else os.path.commonpath([os.path.dirname(p) for p in full])
-        for path in full:
-            relative = os.path.relpath(path, common)
-            if relative.startswith(os.pardir):
-                raise InputError(f"{shown_path(path)} is not in the folder {shown_path(common)}. Give it by itself.")
-            yield os.path.join(self.root, relative)
-
-    def _check(self, inputs: Iterable[str]) -> None:
-        """Raise unless the targets differ from all inputs, and their folder is there."""
-        if self.stream is not None:
-            return
-        parent = os.path.dirname(self.root if self.root is not None else self.paths()[0])
-        if not os.path.isdir(parent):
-            raise output_error(self.output, OSError(errno.ENOENT, f"there is no folder {shown_path(parent)}"))
-        is_new = self.root is not None and not os.path.lexists(self.root)
-        check_target(os.path.join(self.root, ".neardup") if self.root and not is_new else self.root or self.paths()[0])
-        if is_new:
-            return  # nothing is there that could be written over, and different files have different places
-        read = {_identity(path): path for path in (*(target.source for target in self.targets), *inputs)}
-        for path in self.paths():
-            source = read.get(_identity(path))
-            if source is not None:
-                raise InputError(
-                    f"the output {shown_path(path)} is the input {shown_path(source)}. Give -o another place; "
-                    "clean copies can be moved over the inputs when the run is done."
-                )
-            if os.path.isdir(path):
-                raise output_error(shown_path(path), OSError(errno.EISDIR, os.strerror(errno.EISDIR)))
-
     def paths(self) -> list[str]:
         """The files that are written."""
         return [target.path for target in self.targets if target.path is not None]
+
+
+def plan_outputs(
+    sources: Sequence[tuple[str, str]],
+    output: str,
+    *,
+    options: ReadOptions,
+    base: str | None = None,
+    inputs: Iterable[str] = (),
+) -> OutputSet:
+    """Decide where each copy goes, and try whether a file could be made there; it is removed again.
+
+    Args:
+        sources: path and format of each input file, in order; text files one by one.
+        output: a folder, for a single input a file, or "-" for stdout.
+        options: how the inputs are read; looked at for "-" only.
+        base: the folder that the user gave as the only input: then names are relative to it, and ``output`` is a
+            folder. Else they are relative to the nearest folder that holds all inputs.
+        inputs: further files that are read and must not be written over.
+
+    Raises:
+        InputError: the output cannot hold these inputs, or would replace one, or has another format.
+        OutputError: its folder does not exist or takes no new files.
+    """
+    if not sources:
+        raise InputError("there are no input files to make clean copies of. Give files or a folder.")
+    for path, _ in sources:
+        check_rereadable(path)
+    if output == STDOUT or is_special(output):
+        targets = [Target(*source, None) for source in sources]
+        return OutputSet(output, targets, stream=output, leader=_check_stream(sources, options))
+    root = None
+    if len(sources) == 1 and base is None and not (output.endswith(os.sep) or os.path.isdir(output)):
+        _check_same_kind(*sources[0], output)
+        paths = [os.path.abspath(output)]
+    else:
+        root = os.path.abspath(output)
+        paths = [os.path.join(root, name) for name in _names([path for path, _ in sources], output, base)]
+    outputs = OutputSet(output, [Target(*source, path) for source, path in zip(sources, paths, strict=True)], root=root)
+    _check_places(outputs, inputs)
+    return outputs
+
+
+def plan_dataset(splits: Sequence[tuple[str, Sequence[str]]], output: str) -> OutputSet:
+    """Decide where the shards of a folder of the library ``datasets`` go.
+
+    Each is called ``data/SPLIT-00000-of-00001.arrow``, the layout of dataset repositories, which
+    ``datasets.load_dataset`` takes apart into splits.
+
+    Args:
+        splits: the name and the shards of each.
+        output: a folder that does not exist, or holds nothing but parts that a run to be resumed has left.
+
+    Raises:
+        InputError: the output is something else, or a split has a name that cannot be loaded.
+        OutputError: its folder does not exist or takes no new files.
+    """
+    if output == STDOUT:
+        raise InputError("a folder of the library datasets cannot go to stdout. Give -o a new folder.")
+    if os.path.lexists(output) and not _is_free(output):
+        raise InputError(f"{shown_path(output)} exists, and a dataset is a folder of its own. Give -o a new folder.")
+    root = os.path.abspath(output)
+    targets = []
+    for split, shards in splits:
+        if not _SPLIT.fullmatch(split):
+            raise InputError(
+                f"{split!r} is no name of a split that load_dataset takes: letters, digits and _. Save the dataset "
+                "again under another, or clean the split by itself."
+            )
+        names = (f"{split}-{i:05}-of-{len(shards):05}.arrow" for i in range(len(shards)))
+        targets += [
+            Target(shard, "arrow", os.path.join(root, "data", name)) for shard, name in zip(shards, names, strict=True)
+        ]
+    outputs = OutputSet(output, targets, root=root)
+    _check_places(outputs, ())
+    return outputs
+
+
+def _is_free(folder: str) -> bool:
+    """Whether this is a folder that holds no files but unfinished copies."""
+    return os.path.isdir(folder) and all(
+        name.endswith(PART_SUFFIX) for _, _, names in os.walk(folder) for name in names
+    )
+
+
+def _names(sources: list[str], output: str, base: str | None) -> Iterator[str]:
+    """The paths of copies relative to the folder that they go to."""
+    if os.path.lexists(output) and not os.path.isdir(output):
+        many = f"{len(sources)} input files" if base is None else f"the files of {shown_path(base)}"
+        raise InputError(
+            f"{shown_path(output)} is a file, and {many} need a folder. Give -o a folder, or '-' for one stream."
+        )
+    full = [os.path.abspath(path) for path in sources]
+    common = os.path.abspath(base) if base is not None else os.path.commonpath([os.path.dirname(p) for p in full])
+    for path in full:
+        relative = os.path.relpath(path, common)
+        if relative.startswith(os.pardir):
+            raise InputError(f"{shown_path(path)} is not in the folder {shown_path(common)}. Give it by itself.")
+        yield relative
+
+
+def _check_places(outputs: OutputSet, inputs: Iterable[str]) -> None:
+    """Raise unless the targets differ from all inputs, and their folder is there."""
+    root, paths = outputs.root, outputs.paths()
+    parent = os.path.dirname(root if root is not None else paths[0])
+    if not os.path.isdir(parent):
+        raise output_error(outputs.output, OSError(errno.ENOENT, f"there is no folder {shown_path(parent)}"))
+    is_new = root is not None and not os.path.lexists(root)
+    check_target(os.path.join(root, ".neardup") if root and not is_new else root or paths[0])
+    if is_new:
+        return  # nothing is there that could be written over, and different files have different places
+    read = {_identity(path): path for path in (*(target.source for target in outputs), *inputs)}
+    for path in paths:
+        source = read.get(_identity(path))
+        if source is not None:
+            raise InputError(
+                f"the output {shown_path(path)} is the input {shown_path(source)}. Give -o another place; "
+                "clean copies can be moved over the inputs when the run is done."
+            )
+        if os.path.isdir(path):
+            raise output_error(shown_path(path), OSError(errno.EISDIR, os.strerror(errno.EISDIR)))
 
 
 def _identity(path: str) -> tuple[int, int] | str:
@@ -153,15 +205,6 @@ def _identity(path: str) -> tuple[int, int] | str:
     except OSError:
         return os.path.realpath(path)
     return info.st_dev, info.st_ino
-
-
-def _is_special(path: str) -> bool:
-    """Whether ``path`` is a device, a pipe or a socket, which is written in place."""
-    try:
-        mode = os.stat(path).st_mode
-    except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _check_same_kind(source: str, format: str, output: str) -> None:
@@ -204,9 +247,9 @@ def _check_stream(sources: Sequence[tuple[str, str]], options: ReadOptions) -> i
             f"{len(sources)} inputs of format {' and '.join(sorted(formats))} cannot be one stream; only JSONL, lines, "
             "CSV and TSV can follow each other, each with its own kind. Give -o a folder."
         )
-    codes = {path: _code(path, options) for path, _ in sources}
-    for path, code in codes.items():
-        if code != codes[first]:
+    encodings = {path: _encoding(path, options) for path, _ in sources}
+    for path, encoding in encodings.items():
+        if encoding != encodings[first]:
             raise InputError(
                 f"{shown_path(path)} has another byte order than {shown_path(first)}, so they cannot be one stream. "
                 "Give -o a folder."
@@ -224,10 +267,10 @@ def _check_stream(sources: Sequence[tuple[str, str]], options: ReadOptions) -> i
     return leader
 
 
-def _code(path: str, options: ReadOptions) -> str:
+def _encoding(path: str, options: ReadOptions) -> str:
     """The encoding with its byte order."""
     with open_bytes(path) as stream:
-        return read_code(stream, options.encoding).codec
+        return read_line_ends(stream, options.encoding).codec
 
 
 def _kind(path: str, format: str, options: ReadOptions) -> tuple[int, int, tuple[str, ...]] | None:

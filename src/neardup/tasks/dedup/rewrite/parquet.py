@@ -20,11 +20,10 @@ import pyarrow.parquet as pq
 
 from neardup.inputs.columnar.arrow import explained
 from neardup.inputs.columnar.parquet_groups import Groups
-from neardup.inputs.source import RecordLimit, TooLarge, TooLargeRows
+from neardup.inputs.source import TooLarge, TooLargeRows
+from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.columnar import Editor, bytes_of
-from neardup.tasks.dedup.rewrite.known import Known
-from neardup.tasks.dedup.rewrite.model import I64, Annotation, Tally
-from neardup.tasks.dedup.rewrite.sink import Sink
+from neardup.tasks.dedup.rewrite.model import Rewrite, Tally
 
 __all__ = ["count_parquet", "rewrite_parquet"]
 
@@ -39,46 +38,31 @@ _CODECS = {"UNCOMPRESSED": "NONE", "LZ4_RAW": "LZ4", "LZO": "SNAPPY"}
 """What the writer calls them, where it differs; LZO it cannot write."""
 
 
-def rewrite_parquet(
-    source: Any,
-    name: str,
-    sink: Sink,
-    *,
-    removed: I64,
-    annotation: Annotation | None,
-    known: Known | None,
-    group_bytes: int,
-    limit: RecordLimit,
-) -> Tally:
+def rewrite_parquet(job: Rewrite, source: Any, sink: Sink) -> Tally:
     """Write a Parquet file without some rows, or with three more columns.
 
     Args:
-        source: a path or a pyarrow file.
-        name: what it is called in messages.
-        sink: where the file goes.
-        removed: int64[n], rising: 1-based rows to leave out.
-        annotation: columns to add, or None.
-        known: what some of its documents were, and must be.
-        group_bytes: decoded bytes of a row group to write at most, about.
-        limit: what may be held.
+        job: what is to happen to the file.
+        source: its path, or a pyarrow file of all of it.
+        sink: where the copy goes.
 
     Raises:
         InputError: the file cannot be read or held, or was changed.
     """
-    with explained(name, "Parquet"):
+    with explained(job.path, "Parquet"):
         source = pa.OSFile(source) if isinstance(source, str) else source
         file = pq.ParquetFile(source, pre_buffer=False, buffer_size=_READ_BYTES)
     with source, file:
-        groups = Groups(file, source, file.schema_arrow.names, limit)
-        editor = Editor(name, file.schema_arrow, removed, annotation, known)
+        groups = Groups(file, source, file.schema_arrow.names, job.options.limit)
+        editor = Editor(job, file.schema_arrow)
         options = _writer_options(file, editor.schema)
         with pq.ParquetWriter(sink.file(), editor.schema, **options) as writer:
             for i in range(file.metadata.num_row_groups):
-                _rewrite_group(groups, i, editor, writer, name, group_bytes)
+                _rewrite_group(groups, i, editor, writer, job)
             if not options["store_schema"] and file.metadata.metadata:  # byte for byte, the Arrow schema among it
                 writer.add_key_value_metadata(file.metadata.metadata)
     editor.check()
-    return Tally(editor.kept, editor.removed)
+    return editor.tally
 
 
 def count_parquet(source: Any, name: str) -> int:
@@ -91,15 +75,15 @@ def count_parquet(source: Any, name: str) -> int:
         return int(file.metadata.num_rows)
 
 
-def _rewrite_group(groups: Groups, i: int, editor: Editor, writer: Any, name: str, group_bytes: int) -> None:
+def _rewrite_group(groups: Groups, i: int, editor: Editor, writer: Any, job: Rewrite) -> None:
     batches: list[Any] = []
     size = 0
-    for batch in _batches(groups, i, name):
+    for batch in _batches(groups, i, job.path):
         edited = editor.edit(batch)
         if len(edited):
             batches.append(edited)
             size += bytes_of(edited)
-        if size >= group_bytes:
+        if size >= job.group_bytes:
             _write_group(batches, editor, writer)
             batches, size = [], 0
     _write_group(batches, editor, writer)

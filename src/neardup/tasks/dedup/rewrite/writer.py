@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,17 +17,14 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from neardup.errors import InputChanged, NeardupError, OutputError
-from neardup.inputs.source import ReadOptions
 from neardup.inputs.streams.streams import ByteStream, open_bytes
 from neardup.outputs.atomic import AtomicFiles, output_error
 from neardup.outputs.naming import Rename
 from neardup.outputs.stdout import stdout_bytes
-from neardup.tasks.dedup.rewrite.blocks import read_code
-from neardup.tasks.dedup.rewrite.copying import copy_file
-from neardup.tasks.dedup.rewrite.files import GROUP_BYTES, rewrite_file
-from neardup.tasks.dedup.rewrite.known import Known
-from neardup.tasks.dedup.rewrite.model import I64, Annotation, Written
-from neardup.tasks.dedup.rewrite.outputs import STDOUT, OutputSet, Target
+from neardup.tasks.dedup.rewrite.blocks import read_line_ends
+from neardup.tasks.dedup.rewrite.files import rewrite_file
+from neardup.tasks.dedup.rewrite.model import Rewrite, Written
+from neardup.tasks.dedup.rewrite.outputs import PART_SUFFIX, STDOUT, OutputSet, Target
 
 __all__ = ["CleanWriter"]
 
@@ -45,13 +43,15 @@ class CleanWriter:
         >>> import tempfile
         >>> from pathlib import Path
         >>> import numpy as np
+        >>> from neardup.inputs.source import ReadOptions
+        >>> from neardup.tasks.dedup.rewrite.outputs import plan_outputs
         >>> folder = Path(tempfile.mkdtemp())
         >>> _ = (folder / "a.jsonl").write_bytes(b'{"text": "one"}\\n{"text": "one"}\\n')
-        >>> options = ReadOptions()
-        >>> outputs = OutputSet([(str(folder / "a.jsonl"), "jsonl")], str(folder / "clean.jsonl"), options=options)
-        >>> with CleanWriter(outputs, options=options, token="x") as writer:
+        >>> source, options = (str(folder / "a.jsonl"), "jsonl"), ReadOptions()
+        >>> outputs = plan_outputs([source], str(folder / "clean.jsonl"), options=options)
+        >>> with CleanWriter(outputs, token="x") as writer:
         ...     for target in outputs:
-        ...         _ = writer.rewrite(target, removed=np.array([2]))
+        ...         _ = writer.rewrite(target, Rewrite(*source, options, removed=np.array([2])))
         >>> (folder / "clean.jsonl").read_bytes()
         b'{"text": "one"}\\n'
     """
@@ -60,34 +60,28 @@ class CleanWriter:
         self,
         outputs: OutputSet,
         *,
-        options: ReadOptions,
         token: str,
         keep_parts: bool = False,
         done: Mapping[str, int] | None = None,
         on_file_done: Callable[[str, int], None] | None = None,
-        group_bytes: int = GROUP_BYTES,
         files: AtomicFiles | None = None,
     ) -> None:
         """Take the plan; nothing is written yet.
 
         Args:
             outputs: what is to be written.
-            options: how the inputs are read.
             token: a name for the run, letters and digits; the same when it is resumed.
             keep_parts: whole parts outlive an error.
             done: size of each part that is whole, by the name of its target, as ``on_file_done`` told.
             on_file_done: called with the name of a target and its size when its part is whole and on disk.
-            group_bytes: as for ``rewrite_file``.
             files: the copies get their names at the end of its block, with the other outputs of the run.
         """
         self._files = files
         self._outputs = outputs
-        self._options = options
         self._token = token
         self._keep_parts = keep_parts
         self._done = dict(done or {})
         self._on_file_done = on_file_done
-        self._group_bytes = group_bytes
         self._stream: _Stream | None = None
         self._places = {target: i for i, target in enumerate(outputs)} if outputs.stream is not None else {}
         self._whole: dict[str, None] = {}
@@ -120,26 +114,17 @@ class CleanWriter:
             self._whole[final] = None
         return is_whole
 
-    def rewrite(
-        self, target: Target, *, removed: I64, annotation: Annotation | None = None, known: Known | None = None
-    ) -> Written:
+    def rewrite(self, target: Target, job: Rewrite) -> Written:
         """Write the copy of an input file; see ``rewrite_file``. In a stream, call it in the order of the inputs.
 
         Raises:
             InputError: the input cannot be read again, or was changed.
             OutputError: the copy cannot be written.
         """
-        how: dict[str, Any] = {
-            "options": self._options,
-            "removed": removed,
-            "annotation": annotation,
-            "known": known,
-            "group_bytes": self._group_bytes,
-        }
         if self._stream is not None:
-            return self._continue_stream(self._stream, target, how)
+            return self._continue_stream(self._stream, target, job)
         with self._opened(target) as out:
-            return rewrite_file(target.source, target.format, out, **how)
+            return rewrite_file(job, out)
 
     def copy(self, target: Target) -> int:
         """Copy an input file that is one document, with its permissions and times; return its bytes.
@@ -155,9 +140,9 @@ class CleanWriter:
                 return _copy_plain(source, self._stream)
         self._copies += 1
         with self._part_of(target) as (_, part):
-            return copy_file(target.source, part)
+            return _copy_file(target.source, part)
 
-    def _continue_stream(self, stream: _Stream, target: Target, how: dict[str, Any]) -> Written:
+    def _continue_stream(self, stream: _Stream, target: Target, job: Rewrite) -> Written:
         place = self._places[target]
         if place < self._outputs.leader:
             return Written(0, 0, 0, 0)
@@ -165,8 +150,8 @@ class CleanWriter:
         with self._explained(self._output_name):
             if not head:
                 with open_bytes(target.source) as source:
-                    stream.end_line(read_code(source, self._options.encoding).encode("\n"))
-            return rewrite_file(target.source, target.format, stream.file, plain=True, head=head, **how)
+                    stream.end_line(read_line_ends(source, job.options.encoding).encode("\n"))
+            return rewrite_file(job, stream.file, plain=True, head=head)
 
     @contextmanager
     def _opened(self, target: Target) -> Iterator[BinaryIO]:
@@ -201,7 +186,7 @@ class CleanWriter:
 
     def _part(self, final: str) -> str:
         folder, name = os.path.split(final)
-        return os.path.join(folder, f".{name[:100]}.{self._token}.neardup-part")
+        return os.path.join(folder, f".{name[:100]}.{self._token}{PART_SUFFIX}")
 
     def _make_folder(self, folder: str) -> None:
         """Make a folder and those above it, and remember which were new."""
@@ -255,6 +240,26 @@ class CleanWriter:
         for folder in reversed(self._made):
             with contextlib.suppress(OSError):  # it is not empty: somebody else writes there
                 os.rmdir(folder)
+
+
+def _copy_file(source: str, target: str) -> int:
+    """Copy one file, its permissions and its times, as ``shutil.copy2`` does; return its bytes.
+
+    Raises:
+        InputChanged: the file cannot be read, which it could be.
+        OSError: the copy cannot be written.
+    """
+    try:
+        readable = open(source, "rb")  # noqa: SIM115 - closed below; opened here for an error that names the input
+    except OSError as exc:
+        raise InputChanged(
+            f"{source} cannot be read: {exc.strerror}. It was there when the run began; run again from the start."
+        ) from exc
+    with readable, open(target, "wb") as out:
+        shutil.copyfileobj(readable, out, _BUFFER)
+        size = out.tell()
+    shutil.copystat(source, target)
+    return size
 
 
 def _copy_plain(source: ByteStream, stream: _Stream) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from neardup.errors import InputError
 from neardup.inputs.streams.encodings import text_codec
 
-__all__ = ["LineCode", "line_code"]
+__all__ = ["LineEnds", "line_ends_of"]
 
 _MULTIBYTE = frozenset(
     {
@@ -29,7 +29,7 @@ _MARK = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
-class LineCode:
+class LineEnds:
     """How newlines and white space look in the bytes of a file."""
 
     codec: str
@@ -57,8 +57,8 @@ class LineCode:
         return text.encode(self.codec)
 
 
-def line_code(encoding: str, head: bytes, name: str) -> LineCode:
-    """Return the code of a file's lines.
+def line_ends_of(encoding: str, head: bytes, name: str) -> LineEnds:
+    """Return how the lines of a file end.
 
     Args:
         encoding: as the user named it.
@@ -75,14 +75,14 @@ def line_code(encoding: str, head: bytes, name: str) -> LineCode:
         width = _WIDE[codec[:6]]
         units = [10, 32, 9, 13]
         order = ">" if codec.endswith("be") else "<"
-        return LineCode(codec, _mark(codec, head), f"{order}u{width}", *units)
+        return LineEnds(codec, _mark(codec, head), f"{order}u{width}", *units)
     found = _single_bytes(codec)
     if found is None:
         raise InputError(
             f"{name}: a clean copy cannot be cut from text in {encoding}, where a newline has no bytes of its own. "
             "Write the file again as UTF-8."
         )
-    return LineCode(codec, _mark(codec, head), "u1", *found)
+    return LineEnds(codec, _mark(codec, head), "u1", *found)
 
 
 def _mark(codec: str, head: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Where rewritten bytes go: counted, and compressed as the source is.
+"""Streams that count what is written into them, and compress it; they stay open when pyarrow closes them.
 
 Gzip is written without a name and a time, so that the same input gives the same bytes.
 """
@@ -12,15 +12,17 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-__all__ = ["Sink", "copy_stored"]
+__all__ = ["Counted", "Sink"]
 
 _GZIP_LEVEL = 6
 _GZIP_WINDOW = 31  # zlib's largest window, with a gzip header
-_STEP = 4 << 20
 
 
-class _Counter:
-    """A stream that counts its bytes and stays open when pyarrow closes it."""
+class Counted:
+    """A stream of the caller's (None: only count) that counts its bytes and stays open when pyarrow closes it.
+
+    Parquet asks ``tell`` where each part begins, which a pipe cannot answer.
+    """
 
     closed = False
 
@@ -61,7 +63,7 @@ class Sink:
 
     def __init__(self, out: BinaryIO | None, codec: str | None) -> None:
         """Take the stream (None: only count) and the compression, "gzip", "zstd" or None."""
-        self._counter = _Counter(out)
+        self._counter = Counted(out)
         self._given = 0
         self._gzip = zlib.compressobj(_GZIP_LEVEL, wbits=_GZIP_WINDOW) if codec == "gzip" else None
         self._zstd = pa.CompressedOutputStream(pa.PythonFile(self._counter, "w"), codec) if codec == "zstd" else None
@@ -114,13 +116,3 @@ class Sink:
 
     def close(self) -> None:
         """The stream belongs to the caller."""
-
-
-def copy_stored(path: str, out: BinaryIO) -> int:
-    """Copy a file's bytes as they are; return how many."""
-    size = 0
-    with open(path, "rb", buffering=0) as stream:
-        while piece := stream.read(_STEP):
-            out.write(piece)
-            size += len(piece)
-    return size

@@ -1,0 +1,331 @@
+"""A column of the inputs, by which documents are chosen: read in a second pass, for some documents only.
+
+Every format that has columns or fields is read here for one of them: in Parquet, Arrow and objects in memory nothing
+else is decoded, in CSV the fields are found by the reader's own rules, and of JSON Lines only the wanted lines are
+parsed. How the values come to be of one type, and their order, is in ``values``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from neardup.arrays import numbers
+from neardup.errors import InputError
+from neardup.inputs.batches import gather
+from neardup.inputs.columnar.arrow import IpcSource, ParquetSource, explained, ipc_batches
+from neardup.inputs.columnar.arrow_columns import Chosen
+from neardup.inputs.columnar.arrow_objects import ObjectSource
+from neardup.inputs.columnar.parquet_groups import Groups
+from neardup.inputs.columns import unknown_column
+from neardup.inputs.datasets import DatasetSource, shard_schema
+from neardup.inputs.reader import Reader
+from neardup.inputs.source import ReadOptions, RecordLimit, Source, TooLarge, TooLargeRows
+from neardup.inputs.streams.streams import LineBlock, line_blocks, read_all, stored_codec
+from neardup.inputs.text.delimited import DelimitedSource, RecordBlock, record_blocks
+from neardup.inputs.text.jsonl import JsonlSource
+from neardup.inputs.text.jsonl_judge import BadRecord, parse_object
+from neardup.kernels.delimited import COLUMNS, LINE, TEXT, scan_records
+from neardup.tasks.dedup.rewrite.model import changed, check_rereadable
+from neardup.tasks.dedup.values import Part, joined, json_part, ordered, text_part
+from neardup.types import I64
+
+__all__ = ["check_column", "read_values"]
+
+_OPTION = "keep"
+_AGAIN = "choosing by a column"
+_PARSED = 1 << 16
+"""Values of JSON Lines that are Python objects at a time."""
+_FILE_MAGIC = b"ARROW1"
+_NEWLINE = 10
+
+Read = Callable[[int], Iterator[Any]]
+"""Yields what a source has of the column at a place: batches of it alone, TooLargeRows, or a number of rows that nobody
+wants."""
+
+
+def check_column(reader: Reader, column: str, *, without: Collection[str] = ()) -> None:
+    """Look, before a long run, whether every source has the column and its values can be put in order.
+
+    Of a Parquet, Arrow or CSV file or an object the columns are looked at, of JSON Lines the first 4 MB of records: one
+    of them must have the field.
+
+    Args:
+        reader: the inputs.
+        column: name of a column or field; of a CSV file a 1-based number too.
+        without: names of sources that need none.
+
+    Raises:
+        InputError: a source has no such column, or none at all, or can be read only once.
+    """
+    for source in reader.parts:
+        if source.name in without:
+            continue
+        if isinstance(source, JsonlSource):
+            check_rereadable(source.name, _AGAIN)
+            _check_json(source.name, column, reader.options)
+        elif isinstance(source, DelimitedSource):
+            check_rereadable(source.name, _AGAIN)
+            for block in record_blocks(source.name, source.name, source.format, reader.options):
+                if block.layout.width:
+                    _field_of(block, column, source.name)
+                    break
+        else:
+            _arrays_of(source, column, np.empty(0, dtype=np.int64), reader.options.limit)
+
+
+def read_values(reader: Reader, column: str, wanted: Mapping[str, I64]) -> Any:
+    """Read the values that some documents have in a column.
+
+    A field that a record of JSON Lines lacks, null, NaN and a blank CSV field are null. Fields of CSV are numbers if
+    all that are read of a file are, else strings. Takes memory for about the values.
+
+    Args:
+        reader: the inputs.
+        column: as for ``check_column``.
+        wanted: int64[n], rising, for the name of each source: lines or rows as its reader numbers them.
+
+    Returns:
+        Arrow array of one type, the sources in the order of ``wanted``, and in it by row: int64, uint64, float64,
+        decimals, times, large_binary (strings, as UTF-8), or null.
+
+    Raises:
+        InputError: as ``check_column``; values are of two types; a source was changed since it was read.
+    """
+    sources = {source.name: source for source in reader.parts}
+    parts: list[Part] = []
+    for name, rows in wanted.items():
+        if rows.size:
+            parts += _parts_of(sources[name], column, np.ascontiguousarray(rows, dtype=np.int64), reader.options)
+    return joined(parts, column)
+
+
+def _parts_of(source: Source, column: str, rows: I64, options: ReadOptions) -> Iterable[Part]:
+    """The values of the wanted rows of a source, in order."""
+    if isinstance(source, JsonlSource):
+        yield from _json_parts(source.name, column, rows, options)
+        return
+    if isinstance(source, DelimitedSource):
+        yield _delimited_part(source, column, rows, options)
+        return
+    done = 0
+    for first, array in _arrays_of(source, column, rows, options.limit):
+        low, high = np.searchsorted(rows, [first, first + len(array)])
+        if high > low:
+            taken = _taken(array, rows[low:high] - first, column, source.name)
+            yield Part(source.name, rows[low:high], ordered(taken, column, source.name))
+            done += int(high - low)
+    if done != rows.size:
+        raise changed(source.name, int(rows.size), done)
+
+
+def _taken(array: Any, rows: I64, column: str, source: str) -> Any:
+    try:
+        return array.take(numbers(rows))
+    except pa.ArrowNotImplementedError:  # of views
+        return ordered(array, column, source).take(numbers(rows))
+
+
+def _arrays_of(source: Source, column: str, rows: I64, limit: RecordLimit) -> Iterator[tuple[int, Any]]:
+    """The column of a source that is columnar, as arrays, each with the 1-based row of its first value.
+
+    Its name and type are looked at before anything is yielded.
+    """
+    schema, read = _opened(source, rows, column, limit)
+    if schema is None:  # no rows, whatever the columns
+        return iter(())
+    place = _place(schema.names, column, source.name)
+    ordered(pa.nulls(0, schema.field(place).type), column, source.name)
+    return _numbered(read(place), source.name, column, limit)
+
+
+def _numbered(batches: Iterator[Any], source: str, column: str, limit: RecordLimit) -> Iterator[tuple[int, Any]]:
+    first = 1
+    for batch in batches:
+        if isinstance(batch, int):
+            first += batch
+            continue
+        if isinstance(batch, TooLargeRows):
+            raise TooLarge(source, *limit.refusal(f"{batch.what} of {column!r}", batch.size, most=limit.whole))
+        yield first, batch.column(0)
+        first += len(batch)
+
+
+def _place(names: Sequence[str], column: str, source: str) -> int:
+    if column not in names:
+        raise unknown_column(column, names, source, option=_OPTION)
+    if names.count(column) > 1:
+        raise InputError(f"{source}: {names.count(column)} columns are named {column!r}. Give each its own name.")
+    return names.index(column)
+
+
+def _opened(source: Source, rows: I64, column: str, limit: RecordLimit) -> tuple[Any, Read]:
+    """The Arrow schema of a source, None where it has no rows, and what reads the column at a place of it."""
+    if isinstance(source, ParquetSource):
+        return _opened_parquet(source.name, rows, limit)
+    if isinstance(source, IpcSource):
+        return _opened_ipc(source.name, limit)
+    if isinstance(source, DatasetSource):
+        schema = shard_schema(source.dataset)
+        return schema, lambda place: (batch for batch, _ in source.batches(schema, Chosen(place, None), []))
+    if isinstance(source, ObjectSource):
+        schema, batches = source.with_column(column)
+        if schema.names:
+            return schema, lambda place: (batch.select([place]) for batch in batches)
+    raise InputError(
+        f"{source.name}: its documents have no columns, so there is no {column!r} to choose by. Choose with --keep "
+        "first, last, longest or shortest, or give JSONL, CSV, Parquet, Arrow or a frame."
+    )
+
+
+def _opened_parquet(name: str, rows: I64, limit: RecordLimit) -> tuple[Any, Read]:
+    """A Parquet file, of which only row groups that have wanted rows are read."""
+    check_rereadable(name, _AGAIN)
+    with explained(name, "Parquet"):
+        is_plain = stored_codec(name) is None
+        opened: Any = pa.OSFile(name) if is_plain else pa.BufferReader(read_all(name, limit=limit, many=True))
+        file = pq.ParquetFile(opened, pre_buffer=False, buffer_size=1 << 20)
+
+    def read(place: int) -> Iterator[Any]:
+        first = 1
+        with explained(name, "Parquet"), opened, file:
+            groups = Groups(file, opened, [file.schema_arrow.names[place]], limit)
+            for group in range(file.metadata.num_row_groups):
+                count = file.metadata.row_group(group).num_rows
+                low, high = np.searchsorted(rows, [first, first + count])
+                if high > low:
+                    yield from groups.batches(group)
+                else:
+                    yield count
+                first += count
+
+    return file.schema_arrow, read
+
+
+def _opened_ipc(name: str, limit: RecordLimit) -> tuple[Any, Read]:
+    """An Arrow file or stream; of compressed buffers only those of the column are unpacked."""
+    check_rereadable(name, _AGAIN)
+    with explained(name, "Arrow"):
+        is_plain = stored_codec(name) is None
+        file = pa.memory_map(name, "r") if is_plain else pa.BufferReader(read_all(name, limit=limit, many=True))
+        data = file.read_buffer()
+        is_file = data[: len(_FILE_MAGIC)].to_pybytes() == _FILE_MAGIC
+        schema = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(data).schema
+
+    def read(place: int) -> Iterator[Any]:
+        with explained(name, "Arrow"), file:
+            batches = ipc_batches(data, name, schema, Chosen(place, None), limit, is_file=is_file)
+            yield from (batch for batch, _ in batches)
+
+    return schema, read
+
+
+def _check_json(name: str, column: str, options: ReadOptions) -> None:
+    """Raise InputError when no record in the first block that has any has the field."""
+    for block in line_blocks(name, encoding=options.encoding, limit=options.limit):
+        names: dict[str, None] = {}
+        for line in _lines(block, np.arange(block.first_line, block.first_line + block.lines)):
+            if line.isspace():
+                continue
+            try:
+                record = parse_object(line, options.encoding)
+            except BadRecord:
+                continue
+            if column in record:
+                return
+            names.update(dict.fromkeys(record))
+        if names:
+            raise unknown_column(column, list(names), name, option=_OPTION)
+
+
+def _json_parts(name: str, column: str, rows: I64, options: ReadOptions) -> Iterator[Part]:
+    is_there = False
+    done = start = 0
+    values: list[Any] = []
+    for block in line_blocks(name, encoding=options.encoding, limit=options.limit):
+        high = int(np.searchsorted(rows, block.first_line + block.lines))
+        for line in _lines(block, rows[done:high]):
+            try:
+                record = parse_object(line, options.encoding)
+            except BadRecord as exc:
+                raise changed(name, int(rows.size), done) from exc
+            is_there = is_there or column in record
+            values.append(record.get(column))
+            done += 1
+            if len(values) == _PARSED:
+                yield json_part(values, column, name, rows[start:done])
+                values, start = [], done
+        if done == rows.size:
+            break
+    yield json_part(values, column, name, rows[start:done])
+    if done != rows.size:
+        raise changed(name, int(rows.size), done)
+    if not is_there:
+        _check_json(name, column, options)
+
+
+def _lines(block: LineBlock, rows: I64) -> Iterator[bytes]:
+    """The lines of a block with the 1-based numbers ``rows``, without their newlines."""
+    if rows.size == 0:
+        return
+    ends = np.flatnonzero(block.data[: block.size] == _NEWLINE)
+    if ends.size < block.lines:
+        ends = np.append(ends, block.size)
+    for i in (rows - block.first_line).tolist():
+        start = int(ends[i - 1]) + 1 if i else 0
+        yield block.data[start : ends[i]].tobytes()
+
+
+def _delimited_part(source: DelimitedSource, column: str, rows: I64, options: ReadOptions) -> Part:
+    arrays: list[Any] = []
+    done = 0
+    for block in record_blocks(source.name, source.name, source.format, options):
+        high = int(np.searchsorted(rows, block.first_line + block.lines))
+        if high == done:
+            continue
+        table = _scanned(block, _field_of(block, column, source.name))
+        first = table[:, LINE] + block.first_line
+        places = np.minimum(np.searchsorted(first, rows[done:high]), max(0, len(table) - 1))
+        spans = table[places, TEXT : TEXT + 3] if len(table) else np.full((high - done, 3), -1, dtype=np.int64)
+        found = int(np.count_nonzero((first[places] == rows[done:high]) & (spans[:, 0] >= 0))) if len(table) else 0
+        if found != high - done:
+            raise changed(source.name, int(rows.size), done + found)
+        arrays.append(gather(block.data, spans))
+        done = high
+        if done == rows.size:
+            break
+    if done != rows.size:
+        raise changed(source.name, int(rows.size), done)
+    return text_part(pa.concat_arrays(arrays), column, source.name, rows)
+
+
+def _scanned(block: RecordBlock, field: int) -> I64:
+    """The table of a block's records with another field in the place of the text.
+
+    The block ends where its last record does, so a quote that is open then is the one that was never closed.
+    """
+    layout = block.layout
+    table = np.empty((len(block.records), COLUMNS), dtype=np.int64)
+    count, *_ = scan_records(block.data, block.start, block.stop, layout.delimiter, layout.relaxed, 0, field, -1, table)
+    assert count == len(table)
+    return table
+
+
+def _field_of(block: RecordBlock, column: str, source: str) -> int:
+    """The 0-based field that a name, or a 1-based number, stands for."""
+    layout = block.layout
+    if column in layout.names:
+        return _place(layout.names, column, source)
+    is_number = column.isascii() and column.isdigit()
+    if is_number and 1 <= int(column) <= layout.width:
+        return int(column) - 1
+    if layout.names and not is_number:
+        raise unknown_column(column, layout.names, source, option=_OPTION)
+    raise InputError(
+        f"{source}: there is no column {column!r} for --{_OPTION} ({_OPTION}=); the first row has {layout.width} fields"
+        f"{'' if layout.names else ' and names none'}. Give the number of one, from 1."
+    )
