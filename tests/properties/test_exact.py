@@ -61,7 +61,7 @@ def test_blocks_and_a_table_full_of_collisions_lose_nothing(rows, threshold, bit
         patched.setattr(rarity, "HELD", 2)
         patched.setattr(exact, "SLAB", 9)
         patched.setattr(exact, "LEAST_RANGE", 5)
-        patched.setattr(exact._Work, "fit", fit)
+        patched.setattr(exact.ExactJoin, "fit", fit)
         found = joined([sorted(row) for row in rows], shingle="item", threshold=threshold, threads=threads)
     assert found == expected_sets(rows, threshold)
 
@@ -72,7 +72,7 @@ def test_between_two_collections_it_is_comparing_each_with_each(ours, theirs, th
     if crowd == 1000:
         ours = [*ours, *theirs[:3], *ours[:2]]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(exact._Work, "fit", fit)
+        patched.setattr(exact.ExactJoin, "fit", fit)
         found = neardup.find(
             [(f"a{i}", sorted(row)) for i, row in enumerate(ours)],
             against=[(f"b{i}", sorted(row)) for i, row in enumerate(theirs)],

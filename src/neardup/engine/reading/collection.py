@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from neardup.engine.cutting import ROWS_AT_A_TIME
+from neardup.engine.reading.families import read_slots
 from neardup.engine.space import Space
 from neardup.params import Spec
 from neardup.spool import Column, FileTexts, MemoryColumn, MemoryTexts, Texts, Workdir
@@ -14,8 +16,6 @@ from neardup.types import I32, I64, U32, U64, Documents
 
 __all__ = ["Collection", "Rows", "content_order"]
 
-SCAN = 1 << 16
-"""Rows read from a column at a time."""
 _LENGTH_BITS = 24
 _LONGEST = (1 << _LENGTH_BITS) - 1
 
@@ -56,7 +56,7 @@ class Collection:
     @classmethod
     def new(cls, spec: Spec, space: Space) -> Collection:
         """An empty one, or the one that an interrupted run left in the workdir."""
-        slots = 1 if spec.sketch in ("permutation", "none") else spec.slots  # the least that counting costs
+        slots = read_slots(spec)
         if space.workdir is not None:
             return cls(spec, space, *_file_columns(space.workdir, spec, slots))
         return cls(
@@ -93,8 +93,8 @@ class Collection:
     def spill(self, workdir: Workdir) -> None:
         """Move everything into files."""
         texts, values, counts, prints, keys = _file_columns(workdir, self.spec, self.values.width)
-        for first in range(0, len(self), SCAN):
-            last = min(first + SCAN, len(self))
+        for first in range(0, len(self), ROWS_AT_A_TIME):
+            last = min(first + ROWS_AT_A_TIME, len(self))
             block = self.values.slice(first, last)
             values.append(block)
             for column, band in zip(keys, self.band_keys_of(block), strict=True):
@@ -131,7 +131,7 @@ class Collection:
             keys = band_stage.keys_at(resident, rows, band, self.spec.bands)
             return band_stage.in_part(keys, rows, part, parts)
         found = []
-        for first, keys in self.keys[band].scan(4 * SCAN):
+        for first, keys in self.keys[band].scan(4 * ROWS_AT_A_TIME):
             inside = np.flatnonzero(weight[first : first + keys.size])
             found.append(band_stage.in_part(keys[inside], inside + first, part, parts))
         return np.concatenate([keys for keys, _ in found] or [np.empty(0, np.uint64)]), np.concatenate(
@@ -156,11 +156,11 @@ def content_order(collection: Collection, rows: I64) -> I64:
     Memory: 24 bytes a row.
     """
     key = np.empty(rows.size, dtype=np.uint64)
-    for i in range(0, rows.size, SCAN):
-        part = rows[i : i + SCAN]
+    for i in range(0, rows.size, ROWS_AT_A_TIME):
+        part = rows[i : i + ROWS_AT_A_TIME]
         length = np.minimum(collection.texts.lengths(part), _LONGEST).astype(np.uint64)
         hashed = collection.prints.take(part)[:, 0] >> np.uint64(_LENGTH_BITS)
-        key[i : i + SCAN] = (np.uint64(_LONGEST) - length) << np.uint64(64 - _LENGTH_BITS) | hashed
+        key[i : i + ROWS_AT_A_TIME] = (np.uint64(_LONGEST) - length) << np.uint64(64 - _LENGTH_BITS) | hashed
     order = np.argsort(key, kind="stable")
     key = key[order]
     same = np.zeros(rows.size, dtype=np.bool_)

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.arrays import numbers, strings
-from neardup.engine.run import Search
+from neardup.engine.state import SearchState
 from neardup.errors import InputChanged
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.reader import Reader, files_of
@@ -73,7 +73,7 @@ class Cleaning:
 
     run: Run
     policy: Policy
-    search: Search
+    search: SearchState
     chosen: Chosen
     origins: Origins
     written: list[str] = field(default_factory=list)
@@ -107,7 +107,7 @@ class Cleaning:
         def batches() -> Iterator[pa.RecordBatch]:
             for i, part in enumerate(ids.pieces(chosen.rows, chosen.keeper)):
                 if i % 8 == 0:
-                    self.run.space.settle()
+                    self.run.space.release_memory()
                 source, local = self.origins.names(chosen.rows[part])
                 columns = [
                     ids.take(chosen.rows[part]),
@@ -246,9 +246,9 @@ class Cleaning:
             if part in written:
                 self._doubted.add(part.name)
         files.check_before(self.check_inputs)
-        run.space.settle()
+        run.space.release_memory()
         run.observer.stage("write", len(run.reader.written_parts), "files")
-        with self.search.watch.measure("write"):
+        with self.search.stages.stage("write"):
             self.written = write_collection(
                 run.reader.written_parts,
                 output,

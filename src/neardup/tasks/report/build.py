@@ -98,25 +98,22 @@ def build(
         OutputError: the report cannot be written.
     """
     limit = check_size(size, single_file=single_file)
-    run, watch = ground.run, ground.search.watch
-    run.space.settle()
-    run.observer.stage("count", None, "")
-    with watch.measure("count"):
+    run, stages = ground.run, ground.search.stages
+    with stages.stage("count", None, ""):
         origins = find_origins(run, check_pattern(sources))
         rows = sum(len(piece) for piece in ground.search.pairs.pieces())
         thresholds = steps(run.spec.threshold, rows)
         count = count_pairs(ground, origins, thresholds)
         linked = link_at(ground, thresholds)
-    run.space.settle()
     groups = order_clusters(ground.found.members)
     listed = min(len(groups), MOST_LISTED, limit // (2 * LISTED_BYTES))
     budget = limit - FRAME_BYTES - LISTED_BYTES * listed
     collection = ground.search.collection
-    with watch.measure("again"):
+    with stages.stage("again"):
         chosen = choose_clusters(groups, listed, run.ledger.ids, collection, budget=budget)
         mates = find_mates(ground.found.pairs, chosen.shown, len(collection))
         originals = read_originals(run, collection, chosen.rows(), np.sort(groups.keeper[:listed]))
-    with watch.measure("pages"):
+    with stages.stage("pages"):
         pages = make_pages(ground, groups, origins, chosen, mates, originals, budget=budget)
     summary = ground.summary(count.total)
     most = steps(run.spec.threshold, 0).size
@@ -144,7 +141,7 @@ def build(
             run.observer.advance(1)
 
     run.observer.stage("report", meta["clusters"]["chunks"] + len(pages.shelf), "files")
-    with watch.measure("write"):
+    with stages.stage("write"):
         written = write_site(Path(output), meta, chunks(), single_file=single_file)
     originals.shelf.drop()
     pages.shelf.drop()
