@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol
 
@@ -53,14 +52,7 @@ class RowNames(Protocol):
         """Become what an interrupted run's was."""
 
 
-@dataclass(slots=True)
-class _Sketched:
-    batch: Batch
-    rows: Rows
-    short: int
-
-
-def _sketch(task: Callable[[], Batch], spec: Spec, hasher: Hasher, space: Space) -> _Sketched:
+def _sketch(task: Callable[[], Batch], spec: Spec, hasher: Hasher, space: Space) -> tuple[Batch, Rows]:
     """One block's work, in a worker thread."""
     batch = task()
     documents = text_stage.normalize_documents(batch.documents, spec.normalize, items=spec.shingle.kind == "item")
@@ -69,7 +61,7 @@ def _sketch(task: Callable[[], Batch], spec: Spec, hasher: Hasher, space: Space)
     np.abs(counts, out=counts)
     prints = sketch_stage.fingerprints(documents)
     keys = band_stage.keys_of(values, spec.bands) if space.workdir is not None else None
-    return _Sketched(batch, Rows(documents, values, counts, prints, keys), short)
+    return batch, Rows(documents, values, counts, prints, keys, short)
 
 
 def collect(
@@ -95,17 +87,17 @@ def collect(
     consumed, predicted = 0, done > 0
     rest = islice(tasks, done, None)
     kept = collection.nbytes
-    for block in in_order(lambda task: _sketch(task, spec, hasher, space), rest, threads=threads, ahead=threads + 2):
-        names.enter(block.batch)
+    sketched = in_order(lambda task: _sketch(task, spec, hasher, space), rest, threads=threads, ahead=threads + 2)
+    for batch, rows in sketched:
+        names.enter(batch)
         done += 1
-        consumed += block.batch.consumed
-        observer.advance(block.batch.consumed)
-        collection.read_bytes += block.batch.documents.nbytes
-        if len(block.rows.documents) == 0:
+        consumed += batch.consumed
+        observer.advance(batch.consumed)
+        collection.read_bytes += batch.documents.nbytes
+        if len(rows.documents) == 0:
             continue
-        collection.short += block.short
         left = max(0, total_bytes - consumed) / max(consumed, 1) if total_bytes else 0.0
-        collection.append(block.rows, min(left, 1e4))
+        collection.append(rows, min(left, 1e4))
         if total_bytes and not predicted and consumed >= min(PREDICT_BYTES, total_bytes):
             _predict(collection, space, left)
             predicted = True

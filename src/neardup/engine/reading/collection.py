@@ -34,6 +34,8 @@ class Rows:
     """uint64[n, 2], hash of the normalised text."""
     keys: U64 | None
     """uint64[bands, n], the key of each band; None when nobody wanted them yet."""
+    short: int = 0
+    """Of them, documents of fewer tokens than a shingle has."""
 
 
 @dataclass(slots=True)
@@ -79,6 +81,7 @@ class Collection:
 
     def append(self, rows: Rows, more: float) -> None:
         """Add a batch; ``more`` says how many times what there is so far is still to come."""
+        self.short += rows.short
         self.texts.append(rows.documents)
         self.counts.append(rows.counts)
         self.prints.append(rows.prints)
@@ -86,7 +89,7 @@ class Collection:
             self.values.append(rows.values, more)
             return
         self.values.append(rows.values)
-        keys = rows.keys if rows.keys is not None else self.band_keys_of(rows.values)
+        keys = rows.keys if rows.keys is not None else band_stage.keys_of(rows.values, self.spec.bands)
         for column, band in zip(self.keys, keys, strict=True):
             column.append(band)
 
@@ -97,7 +100,7 @@ class Collection:
             last = min(first + ROWS_AT_A_TIME, len(self))
             block = self.values.slice(first, last)
             values.append(block)
-            for column, band in zip(keys, self.band_keys_of(block), strict=True):
+            for column, band in zip(keys, band_stage.keys_of(block, self.spec.bands), strict=True):
                 column.append(band)
             counts.append(self.counts.slice(first, last))
             prints.append(self.prints.slice(first, last))
@@ -105,10 +108,6 @@ class Collection:
             while self.texts.blocks:
                 texts.append(self.texts.blocks.pop(0))
         self.texts, self.values, self.counts, self.prints, self.keys = texts, values, counts, prints, keys
-
-    def band_keys_of(self, values: U32) -> U64:
-        """uint64[bands, n], the band keys of signatures."""
-        return band_stage.keys_of(values, self.spec.bands)
 
     @property
     def resident(self) -> U32 | None:

@@ -37,12 +37,7 @@ def needs_memory(spec: Spec) -> bool:
 
 
 def check_room(spec: Spec, limit: int | None = None) -> None:
-    """Raise where a run that works on disk cannot make its signatures.
-
-    Args:
-        spec: of the run.
-        limit: bytes of memory that were too few; None: a workdir was named.
-    """
+    """Raise where a run on disk cannot make its signatures; ``limit`` is what sent it there, None: a named workdir."""
     if not needs_memory(spec):
         return
     wants = "sketch permutation needs the sets of the whole collection in memory at once"
