@@ -16,6 +16,7 @@ from tests.properties.strategies import NORMALIZE, SHINGLES, collections
 import neardup
 from neardup.engine.joins import exact, rarity
 from neardup.engine.space import Budget
+from neardup.kernels import joining
 
 EXAMPLES = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 ANY_THRESHOLD = st.one_of(
@@ -107,14 +108,14 @@ def test_a_join_without_the_first_prefix_shingle_is_caught(monkeypatch):
     true = expected_sets(rows, 0.5)
     lists = [sorted(row) for row in rows]
     assert joined(lists, shingle="item", threshold=0.5) == true
-    plain = exact.join_stage.joining.prefix_lengths
+    plain = joining.prefix_lengths
 
     def short(sizes, threshold, probing, indexed):
         plain(sizes, threshold, probing, indexed)
         probing -= 1
         indexed -= 1
 
-    monkeypatch.setattr(exact.join_stage.joining, "prefix_lengths", short)
+    monkeypatch.setattr(joining, "prefix_lengths", short)
     assert len(joined(lists, shingle="item", threshold=0.5)) < len(true)
 
 
