@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -102,20 +103,20 @@ def test_banding_finds_nothing_that_the_exact_join_has_not(documents, shingle, t
     assert {pair: everything.get(pair) for pair in banded} == banded
 
 
-def test_a_join_without_the_first_prefix_shingle_is_caught(monkeypatch):
+def test_a_join_with_a_prefix_shingle_too_few_is_caught(monkeypatch):
     """The oracle sees what a prefix of one shingle too few loses."""
     rows = [frozenset(random.Random(i).sample(range(13), 6)) for i in range(200)]
     true = expected_sets(rows, 0.5)
     lists = [sorted(row) for row in rows]
     assert joined(lists, shingle="item", threshold=0.5) == true
-    plain = joining.prefix_lengths
+    plain = joining.prefixes_of
 
-    def short(sizes, threshold, probing, indexed):
-        plain(sizes, threshold, probing, indexed)
-        probing -= 1
-        indexed -= 1
+    def short(*args):
+        found = plain(*args)
+        fewer, fewer_indexed = np.maximum(found.held - 1, 0), np.maximum(found.held_indexed - 1, 0)
+        return found._replace(held=fewer, held_indexed=fewer_indexed)
 
-    monkeypatch.setattr(joining, "prefix_lengths", short)
+    monkeypatch.setattr(joining, "prefixes_of", short)
     assert len(joined(lists, shingle="item", threshold=0.5)) < len(true)
 
 
