@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from neardup import tuning
 from neardup.engine.observe import Silent
-from neardup.engine.run import Search
+from neardup.engine.state import SearchState
 from neardup.inputs.reader import open_inputs
 from neardup.params import RunOptions, Spec, check_threads
 from neardup.session import Run
@@ -66,7 +66,7 @@ CASES = (
 )
 
 
-def all_true(search: Search, threads: int) -> Pairs:
+def all_true(search: SearchState, threads: int) -> Pairs:
     """All true pairs that an audit counts."""
     everything = np.flatnonzero(search.weight)
     truth = find_exact_partners(
@@ -75,7 +75,7 @@ def all_true(search: Search, threads: int) -> Pairs:
     return truth.pairs
 
 
-def hits(true: Pairs, search: Search) -> Mask:
+def hits(true: Pairs, search: SearchState) -> Mask:
     """Which true pairs a search found."""
     n = len(search.collection)
     keys = [piece.left * n + piece.right for piece in search.pairs.pieces()]

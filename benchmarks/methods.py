@@ -64,7 +64,7 @@ def compare_all(path: Path, spec: Any, threads: int) -> int:
 
 def child(task: dict[str, Any]) -> dict[str, float]:
     """One timed run, in this process: seconds, and peaks of memory in bytes without and with it."""
-    from neardup.engine.observe import peak_memory
+    from neardup.spool import peak_memory
 
     with tempfile.TemporaryDirectory() as folder:
         warm = Path(folder, "warm.jsonl")

@@ -24,15 +24,17 @@ from neardup._version import __version__
 from neardup.arrays import numbers
 from neardup.engine import run as pipeline
 from neardup.engine.check import TooLargeError
-from neardup.engine.observe import Observer, Silent, peak_memory
-from neardup.engine.run import Found, Search
+from neardup.engine.observe import Observer, Silent
+from neardup.engine.reading.families import check_room
 from neardup.engine.space import RECORD_SHARE, Budget, Space
+from neardup.engine.state import FoundRows, Gathered, RunTally, SearchState
 from neardup.errors import InputChanged, InputError
 from neardup.inputs.names.ledger import Ledger
 from neardup.inputs.reader import Reader
 from neardup.inputs.stamps import Stamps
 from neardup.params import CONTAINMENT, RunOptions, Spec
 from neardup.result import Result, Summary
+from neardup.spool import peak_memory
 
 __all__ = ["Finding", "Run", "limit_records", "make_summary"]
 
@@ -82,11 +84,8 @@ class Run:
             raise InputError(
                 "a run over standard input or values in memory cannot be resumed. Run it without --resume."
             )
-        if workdir is not None and self.spec.sketch == "permutation":
-            raise InputError(
-                "sketch permutation needs the sets of the whole collection in memory at once. Name no --workdir "
-                "(workdir=), or take another sketch."
-            )
+        if workdir is not None:
+            check_room(self.spec)
         if path is None:
             path = Path(tempfile.gettempdir()) / f"neardup-{os.getpid()}-{time.time_ns():x}"
         self.stamps = self.reader.stamps()
@@ -135,23 +134,27 @@ class Run:
         facts = json.dumps([self.space.identity, str(self.space.path)], sort_keys=True)
         return hashlib.blake2b(facts.encode(), digest_size=6).hexdigest()
 
-    def search(self) -> Search:
+    def gather(self, spec: Spec) -> Gathered:
+        """The inputs, read and sketched as ``spec`` says, and their exact copies."""
+        return pipeline.gather(
+            self.reader.tasks(),
+            spec,
+            total_bytes=self.reader.total_bytes,
+            threads=self.threads,
+            names=self.ledger,
+            observer=self.observer,
+            space=self.space,
+        )
+
+    def search(self) -> SearchState:
         """Verified pairs of representatives.
 
         Raises:
             InputError: two documents are too long to be compared within the memory limit.
         """
         try:
-            return pipeline.search(
-                self.reader.tasks(),
-                self.spec,
-                total_bytes=self.reader.total_bytes,
-                threads=self.threads,
-                ledger=self.ledger,
-                observer=self.observer,
-                space=self.space,
-                cut=None if self.reader.across is None else self._cut,
-            )
+            gathered = self.gather(self.spec)
+            return pipeline.search(gathered, split_row=self._split_row())
         except TooLargeError as exc:
             names = " and ".join(map(str, self.ledger.ids.take(exc.rows).to_pylist()))
             more = (self.space.budget.limit - self.space.budget.work + 1.1 * exc.need) / 1e6
@@ -161,17 +164,19 @@ class Run:
                 "them out."
             ) from exc
 
-    def _cut(self) -> int:
-        """First row of the collection that the inputs are held against."""
+    def _split_row(self) -> int | None:
+        """First row of the collection that the inputs are held against, if they are held against one."""
+        if self.reader.across is None:
+            return None
         places = self.ledger.places
-        spans = [places.span(places.sources.index(name)) for name in self.reader.across or [] if name in places.sources]
+        spans = [places.span(places.sources.index(name)) for name in self.reader.across if name in places.sources]
         return min((first for first, end in spans if end > first), default=len(places))
 
     def find(self, rule: str) -> Finding:
         """Pairs and clusters of all rows."""
         return self.finding(self.search(), rule)
 
-    def finding(self, search: Search, rule: str) -> Finding:
+    def finding(self, search: SearchState, rule: str) -> Finding:
         """Pairs and clusters of all rows from what ``search`` gave."""
         return Finding(self, pipeline.find(search, rule=rule), rule)
 
@@ -179,7 +184,7 @@ class Run:
 class Finding:
     """Pairs, clusters and crowds under their names, and the summary."""
 
-    def __init__(self, run: Run, found: Found, rule: str) -> None:
+    def __init__(self, run: Run, found: FoundRows, rule: str) -> None:
         self._run = run
         self._found = found
         self._rule = rule
@@ -199,7 +204,7 @@ class Finding:
             self._pairs = 0
             for piece in self._found.pairs.pieces():
                 self._pairs += len(piece)
-                self._run.space.settle()  # what the last piece took
+                self._run.space.release_memory()  # what the last piece took
                 for part in ids.pieces(piece.left, piece.right):
                     left, right = piece.left[part], piece.right[part]
                     columns = [ids.take(left), ids.take(right), numbers(piece.similarity[part])]
@@ -262,7 +267,7 @@ class Finding:
 
 
 def make_summary(
-    run: Run, tally: pipeline.Tally, *, pairs: int, clusters: int, crowds: int, crowd_documents: int, link: str
+    run: Run, tally: RunTally, *, pairs: int, clusters: int, crowds: int, crowd_documents: int, link: str
 ) -> Summary:
     """The summary of a run."""
     spec, ledger, space = run.spec, run.ledger, run.space

@@ -131,7 +131,7 @@ def test_pairs_of_many_copies_are_the_same_however_many_are_spelled_at_a_time(
     if options["crowd"] > 1000 and "collapse_exact" not in options:
         assert len(whole.pairs) == 105 * 104 // 2 + 51 * 50 // 2
     for most in (1, 7, 100):
-        monkeypatch.setattr("neardup.engine.results.expand.MOST_SPELLED", most)
+        monkeypatch.setattr("neardup.engine.results.expand.PAIRS_AT_A_TIME", most)
         assert told(neardup.find(documents, **options)) == told(whole)
         again = neardup.find(documents[:80], against=documents[80:], shingle="item", threshold=0.7, crowd=1000)
         assert again.pairs == across.pairs
@@ -171,7 +171,7 @@ def test_what_goes_wrong_leaves_no_folder_that_nothing_could_go_on_from(
         assert run.space.state == {}
         raise ZeroDivisionError
 
-    monkeypatch.setattr("neardup.engine.run.spell_pairs", stopped)
+    monkeypatch.setattr("neardup.engine.run.expand_pairs", stopped)
     with pytest.raises(ZeroDivisionError), run:
         run.find("star")
     assert not (tmp_path / "work").exists()

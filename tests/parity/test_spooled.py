@@ -215,7 +215,7 @@ def test_an_exact_join_killed_behind_any_checkpoint_goes_on_in_blocks_of_any_siz
     expected = neardup.find(source, **options)
     died = 0
     for checkpoints in range(1, 1000, 2):
-        monkeypatch.setattr("neardup.engine.joins.exact._Work.fit", fit)
+        monkeypatch.setattr("neardup.engine.joins.exact.ExactJoin.fit", fit)
         for _ in killed_after(checkpoints, monkeypatch):
             try:
                 neardup.find(source, **options)
@@ -224,7 +224,7 @@ def test_an_exact_join_killed_behind_any_checkpoint_goes_on_in_blocks_of_any_siz
             else:
                 assert died > 4
                 return
-        monkeypatch.setattr("neardup.engine.joins.exact._Work.fit", later)
+        monkeypatch.setattr("neardup.engine.joins.exact.ExactJoin.fit", later)
         found = neardup.find(source, resume=True, **options)
         assert found.pairs == expected.pairs
         assert found.clusters == expected.clusters

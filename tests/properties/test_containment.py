@@ -96,8 +96,8 @@ def test_pieces_and_a_table_full_of_collisions_lose_nothing(rows, threshold, bit
         patched.setattr(rarity, "SLAB", 7)
         patched.setattr(rarity, "HELD", 2)
         patched.setattr(contain, "ROOM", 3)
-        patched.setattr(contain, "SPARE", float(longer))
-        patched.setattr(containment._Work, "fit", fit)
+        patched.setattr(contain, "FURTHER", float(longer))
+        patched.setattr(containment.ContainmentJoin, "fit", fit)
         found = found_in_sets(rows, threshold, threads=threads)
     assert found == naive_contained(rows, threshold)
 
@@ -119,7 +119,7 @@ def test_the_order_of_the_input_decides_only_who_is_named_first(rows, threshold,
 def test_between_two_collections_it_is_comparing_each_with_each(ours, theirs, threshold, fit):
     ours = [*ours, *theirs[:3], *ours[:2]]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(containment._Work, "fit", fit)
+        patched.setattr(containment.ContainmentJoin, "fit", fit)
         found = neardup.find(
             [(f"a{i}", sorted(row)) for i, row in enumerate(ours)],
             against=[(f"b{i}", sorted(row)) for i, row in enumerate(theirs)],
@@ -193,8 +193,8 @@ def test_a_second_round_that_counts_survivors_only_is_caught(monkeypatch):
     """A whole that is part of nothing does not survive, and is what makes its parts' shingles shared."""
     rows = quoting(3)
     true = counted_contained(rows, 0.7)
-    plain = rarity.Sieve.survivors
-    monkeypatch.setattr(rarity.Sieve, "survivors", lambda self, rows, sides, **_: plain(self, rows, sides, rounds=2))
+    plain = rarity.Pruner.prune
+    monkeypatch.setattr(rarity.Pruner, "prune", lambda self, rows, sides, **_: plain(self, rows, sides, rounds=2))
     assert len(found_in_sets(rows, 0.7)) < len(true)
 
 
@@ -261,7 +261,7 @@ def test_a_run_killed_behind_any_checkpoint_goes_on_to_the_same_answer(
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
     monkeypatch.setattr(rarity, "SLAB", 5000)
     monkeypatch.setattr(containment, "SLAB", 5000)
-    monkeypatch.setattr(containment._Work, "fit", 12_000)
+    monkeypatch.setattr(containment.ContainmentJoin, "fit", 12_000)
     plain = Space.checkpoint
     died = passed = 0
     for wanted in range(2, 400, 3):
@@ -287,7 +287,7 @@ def test_a_run_killed_behind_any_checkpoint_goes_on_to_the_same_answer(
                 return
         with monkeypatch.context() as patched:
             patched.setattr(Budget, "of", classmethod(lambda cls, limit: Budget(later + 200_000, later)))
-            patched.setattr(containment._Work, "fit", 12_000 if later < 1 << 40 else 9_000)
+            patched.setattr(containment.ContainmentJoin, "fit", 12_000 if later < 1 << 40 else 9_000)
             found = neardup.find(source, workdir=tmp_path / "work", resume=True, threads=2, **OPTIONS)
         assert (found.pairs, found.clusters) == (whole.pairs, whole.clusters)
         assert not (tmp_path / "work").exists()

@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from tests.properties.strategies import NORMALIZE, SHINGLES, collections
 import neardup
 from neardup.engine.joins import exact, rarity
 from neardup.engine.space import Budget
+from neardup.kernels import joining
 
 EXAMPLES = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 ANY_THRESHOLD = st.one_of(
@@ -61,7 +63,7 @@ def test_blocks_and_a_table_full_of_collisions_lose_nothing(rows, threshold, bit
         patched.setattr(rarity, "HELD", 2)
         patched.setattr(exact, "SLAB", 9)
         patched.setattr(exact, "LEAST_RANGE", 5)
-        patched.setattr(exact._Work, "fit", fit)
+        patched.setattr(exact.ExactJoin, "fit", fit)
         found = joined([sorted(row) for row in rows], shingle="item", threshold=threshold, threads=threads)
     assert found == expected_sets(rows, threshold)
 
@@ -72,7 +74,7 @@ def test_between_two_collections_it_is_comparing_each_with_each(ours, theirs, th
     if crowd == 1000:
         ours = [*ours, *theirs[:3], *ours[:2]]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(exact._Work, "fit", fit)
+        patched.setattr(exact.ExactJoin, "fit", fit)
         found = neardup.find(
             [(f"a{i}", sorted(row)) for i, row in enumerate(ours)],
             against=[(f"b{i}", sorted(row)) for i, row in enumerate(theirs)],
@@ -101,20 +103,20 @@ def test_banding_finds_nothing_that_the_exact_join_has_not(documents, shingle, t
     assert {pair: everything.get(pair) for pair in banded} == banded
 
 
-def test_a_join_without_the_first_prefix_shingle_is_caught(monkeypatch):
+def test_a_join_with_a_prefix_shingle_too_few_is_caught(monkeypatch):
     """The oracle sees what a prefix of one shingle too few loses."""
     rows = [frozenset(random.Random(i).sample(range(13), 6)) for i in range(200)]
     true = expected_sets(rows, 0.5)
     lists = [sorted(row) for row in rows]
     assert joined(lists, shingle="item", threshold=0.5) == true
-    plain = exact.join_stage.joining.prefix_lengths
+    plain = joining.prefixes_of
 
-    def short(sizes, threshold, probing, indexed):
-        plain(sizes, threshold, probing, indexed)
-        probing -= 1
-        indexed -= 1
+    def short(*args):
+        found = plain(*args)
+        fewer, fewer_indexed = np.maximum(found.held - 1, 0), np.maximum(found.held_indexed - 1, 0)
+        return found._replace(held=fewer, held_indexed=fewer_indexed)
 
-    monkeypatch.setattr(exact.join_stage.joining, "prefix_lengths", short)
+    monkeypatch.setattr(joining, "prefixes_of", short)
     assert len(joined(lists, shingle="item", threshold=0.5)) < len(true)
 
 

@@ -79,7 +79,7 @@ def test_the_exact_join_is_promised_everything_and_one_miss_breaks_it():
 
 def test_between_two_collections_only_pairs_across_are_true():
     def change(search):
-        search.cut = 3
+        search.split_row = 3
 
     done = audited(FAMILY, change=change, threshold=0.7, shingle="char:4", exact=True)
     assert done.pairs == 9

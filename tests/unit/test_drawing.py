@@ -21,8 +21,8 @@ from tests.oracles.text import shingles
 
 from neardup import tuning
 from neardup.engine.observe import Silent
-from neardup.engine.run import Search
 from neardup.engine.space import Budget
+from neardup.engine.state import SearchState
 from neardup.errors import InputError, OutputError
 from neardup.inputs.reader import open_inputs
 from neardup.params import RunOptions
@@ -51,7 +51,7 @@ def texts(number: int = 120) -> list[str]:
 
 
 @contextmanager
-def searched(documents: list[str], spec: Any = SPEC, **options: Any) -> Iterator[tuple[Run, Search]]:
+def searched(documents: list[str], spec: Any = SPEC, **options: Any) -> Iterator[tuple[Run, SearchState]]:
     with Run(open_inputs(documents), spec, RunOptions(threads=1, **options)) as run:
         yield run, run.search()
 

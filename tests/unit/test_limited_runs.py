@@ -267,7 +267,7 @@ def test_a_bomb_of_three_gigabytes_stays_within_500_mb(tmp_path: Path, name: str
     form = ["--input-format", "lines"] if name == "x.lines" else []
     glob = [str(path)]
     code = (
-        "import sys; from neardup.cli import main; from neardup.engine.observe import peak_memory\n"
+        "import sys; from neardup.cli import main; from neardup.spool import peak_memory\n"
         "try: main()\nfinally: print('peak', peak_memory(), file=sys.stderr)"
     )
     args = ["find", *glob, *form, "--on-bad", on_bad, "--memory", "500MB", "--quiet"]

@@ -23,12 +23,13 @@ from tests.oracles.text import shingles
 
 import neardup
 from neardup import tuning
-from neardup.engine.space import LEAST_WORK, PROGRAM, resident_memory
+from neardup.engine.space import LEAST_WORK, PROGRAM
 from neardup.errors import FormatError, InputError, OutputError
 from neardup.inputs.reader import open_inputs
 from neardup.outputs.write import write_table
 from neardup.params import RunOptions
 from neardup.session import Run
+from neardup.spool import resident_memory
 from neardup.tasks.report import marking, pages
 from neardup.tasks.report.clusters import FAR, NEAR, RANDOM
 from neardup.tasks.report.curve import count_pairs, link_at, steps

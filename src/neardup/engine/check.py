@@ -10,14 +10,14 @@ import numpy as np
 
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
+from neardup.engine.sets import Buffers, built_sets
 from neardup.engine.space import Space
 from neardup.engine.threads import in_order
 from neardup.params import CONTAINMENT, TEXT
-from neardup.stages import shingle as shingle_stage
 from neardup.stages import verify as verify_stage
 from neardup.stages.shingle import Hasher
 from neardup.stages.verify import Chunk
-from neardup.types import F64, I64, U64, Documents
+from neardup.types import F64, I64, Documents
 
 __all__ = ["CHUNK_SHINGLES", "Checker", "TooLargeError", "pairs_at_once"]
 
@@ -25,16 +25,12 @@ CHUNK_SHINGLES = 8_000_000
 """Shingles held at a time by a thread, unless the budget has room for fewer: 64 MB of sets."""
 SHINGLE_BYTES = 20
 """Memory for each of them: the text, the set, the table in which it is built."""
-
-
 FEW = 256
 """Pairs that are checked in the calling thread: starting others would take longer."""
 COMPARED_BYTES = 64
 """Memory for each byte of the two longest documents while shingles themselves are compared."""
 TABLE_BYTES = 32
 """Memory for each shingle of the largest document while its set is built."""
-
-
 PAIR_BYTES = 200
 """Memory for each pair that is being checked, beside the texts."""
 
@@ -61,23 +57,26 @@ class Checker:
     nothing to chance: the shingles of each pair that is given are compared themselves.
     """
 
-    def __init__(self, collection: Collection, *, threads: int, observer: Observer) -> None:
+    def __init__(self, collection: Collection, *, threads: int) -> None:
         self.collection = collection
         self.hasher = Hasher.private(collection.spec.shingle)
         self.threads = threads
-        self.observer = observer
         self.checked = 0
         self._chunk = min(CHUNK_SHINGLES, collection.space.budget.share(0.25) // (threads * SHINGLE_BYTES))
-        self._rooms: list[U64] = []
+        self._buffers = Buffers(np.uint64)
         self._large = threading.Lock()
         """Held while texts are compared that have more than the share of a thread."""
 
-    def __call__(self, left: I64, right: I64, threshold: float) -> F64:
+    def __call__(self, left: I64, right: I64, threshold: float, *, observer: Observer | None = None) -> F64:
         """Exact similarity of each pair by the measure of the spec, or -1 where it is below the threshold.
 
-        ``checked`` counts pairs held against a threshold; similarities of pairs known already (0.0) are not counted.
+        The result does not depend on threads or chunks. ``checked`` counts the pairs that are held against a threshold;
+        those of which only the similarity is asked for (a threshold of 0) are not counted.
 
-        The result does not depend on threads or chunks.
+        Args:
+            left, right: int64[m], rows.
+            threshold: least similarity that is wanted; 0: of all pairs.
+            observer: told how many pairs are done.
         """
         self.checked += left.size if threshold > 0 else 0
         similarity = np.full(left.size, -1.0)
@@ -86,12 +85,13 @@ class Checker:
             part = similarity[i : i + step]
             for chunk, found in self._checked(left[i : i + step], right[i : i + step], threshold):
                 part[chunk.pairs] = found
-                self.observer.advance(chunk.pairs.size)
+                if observer is not None:
+                    observer.advance(chunk.pairs.size)
         return similarity
 
-    def rest(self) -> None:
+    def drop_buffers(self) -> None:
         """Give up the memory that is kept for the next chunk."""
-        self._rooms.clear()
+        self._buffers.clear()
 
     def _checked(self, left: I64, right: I64, threshold: float) -> Iterator[tuple[Chunk, F64]]:
         parts = verify_stage.chunks(left, right, self.collection.counts.take, budget=self._chunk)
@@ -105,20 +105,19 @@ class Checker:
     def _check_chunk(self, chunk: Chunk, threshold: float) -> F64:
         """Build the sets of a chunk's documents, each once, then merge its pairs."""
         counts = self.collection.counts.take(chunk.docs)
-        need = SHINGLE_BYTES * int(counts.sum()) + TABLE_BYTES * int(counts.max(initial=0))
+        total = int(counts.sum())
+        need = SHINGLE_BYTES * total + TABLE_BYTES * int(counts.max(initial=0))
         if need > max(self._chunk * SHINGLE_BYTES, self.collection.space.budget.work):
             raise TooLargeError(chunk.docs[np.argsort(counts)[-2:]], need)
-        starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-        sizes = np.empty(chunk.docs.size, dtype=np.int64)
-        sets = self._room(int(starts[-1]))
-        for documents, local, part in self.collection.texts.parts(chunk.docs):
-            rooms = starts[part.start : part.stop + 1]
-            shingle_stage.build_rows(documents, local, counts[part], self.hasher, rooms, sizes[part], sets)
-        is_containment = self.collection.spec.measure == CONTAINMENT
-        similarity = verify_stage.check_pairs(
-            chunk, starts, sizes, sets, threshold=threshold, is_containment=is_containment
-        )
-        self._rooms.append(sets)
+        fresh = min(self._chunk, 4 * total)
+        with built_sets(self.collection, chunk.docs, counts, self.hasher, self._buffers, fresh=fresh) as sets:
+            hashes, starts, sizes = sets
+            similarity = verify_stage.check_pairs(
+                chunk,
+                *(starts, sizes, hashes),
+                threshold=threshold,
+                is_containment=self.collection.spec.measure == CONTAINMENT,
+            )
         if self.collection.spec.verify == TEXT:
             self._compare_shingles(chunk, counts, similarity, threshold)
         return similarity
@@ -144,11 +143,3 @@ class Checker:
                 is_containment=self.collection.spec.measure == CONTAINMENT,
             )
         similarity[near] = checked
-
-    def _room(self, size: int) -> U64:
-        """Memory for sets, used again where it is large enough: fresh pages cost more than filling them."""
-        try:
-            room = self._rooms.pop()
-        except IndexError:
-            room = np.empty(0, dtype=np.uint64)
-        return room if room.size >= size else np.empty(max(size, min(self._chunk, 4 * size)), dtype=np.uint64)

@@ -1,14 +1,15 @@
-"""What the pipeline tells about its progress, and its stopwatch."""
+"""Who is told how far a run is, and the stages of a run: each is timed, and gives back its memory at the end."""
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-__all__ = ["Observer", "Silent", "Stopwatch", "peak_memory"]
+from neardup.engine.space import Space
+
+__all__ = ["Observer", "Silent", "Stages"]
 
 
 class Observer(Protocol):
@@ -37,33 +38,35 @@ class Silent:
         """Say nothing."""
 
 
-class Stopwatch:
-    """Seconds of wall time by stage."""
+class Stages:
+    """The stages of a run, one after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, space: Space, observer: Observer) -> None:
+        """None has begun yet.
+
+        Args:
+            space: its memory is released after each stage.
+            observer: told of the stages that have work to be counted.
+        """
         self.seconds: dict[str, float] = {}
+        """Wall time of each stage that has ended; a stage that came twice has the sum."""
+        self.observer = observer
+        self._space = space
 
     @contextmanager
-    def measure(self, name: str) -> Iterator[None]:
-        """Add the time spent inside to stage ``name``."""
+    def stage(self, name: str, total: int | None = None, unit: str | None = None) -> Iterator[None]:
+        """Work on a stage inside of this.
+
+        Args:
+            name: under which its seconds are added up.
+            total: units of work, when known.
+            unit: what they are; None: the observer is not told.
+        """
+        if unit is not None:
+            self.observer.stage(name, total, unit)
         begin = time.perf_counter()
         try:
             yield
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begin
-
-
-def peak_memory() -> int:
-    """Largest resident memory of this process so far, in bytes; 0 where the system does not tell."""
-    try:
-        # what getrusage tells on Linux begins with the memory of the process that started this one
-        with open("/proc/self/status", encoding="ascii", errors="replace") as status:
-            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:"))
-    except (OSError, StopIteration, ValueError, IndexError):
-        pass
-    try:
-        import resource
-    except ImportError:
-        return 0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+        self._space.release_memory()

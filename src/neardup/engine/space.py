@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import os
 import sys
 import time
 from dataclasses import dataclass
@@ -20,9 +19,9 @@ import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.kernels import is_compiled
-from neardup.spool import Sorter, Workdir, available_memory, free_bytes
+from neardup.spool import Sorter, Workdir, available_memory, free_bytes, resident_memory
 
-__all__ = ["RECORD_SHARE", "Budget", "Space", "resident_memory"]
+__all__ = ["RECORD_SHARE", "Budget", "Space"]
 
 PROGRAM = 250 << 20
 """Resident memory of the interpreter, the libraries and the loaded kernels before the first document."""
@@ -37,22 +36,7 @@ DEFAULT_SHARE = 0.5
 """Share of the memory that is free at the start which a run may use when no limit was set."""
 
 
-def resident_memory() -> int:
-    """Bytes of memory that this process holds now; 0 where the system does not tell."""
-    try:
-        with open("/proc/self/statm", "rb") as stat:
-            return int(stat.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):
-        pass
-    try:
-        import resource
-    except ImportError:
-        return 0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
-
-
-def release_memory() -> None:
+def _trim_memory() -> None:
     """Give memory that was freed back to the system, where allocators keep it."""
     pa.default_memory_pool().release_unused()
     if sys.platform == "linux":
@@ -218,10 +202,10 @@ class Space:
             self.workdir.checkpoint(**self.lasting, **changes)
             self._last = time.monotonic()
 
-    def settle(self) -> None:
-        """Between two stages: give memory that the last one freed back to the system, where it keeps such memory."""
+    def release_memory(self) -> None:
+        """Give memory that was freed back to the system, where there is a workdir: memory is short then."""
         if self.workdir is not None:
-            release_memory()
+            _trim_memory()
 
     def close(self, *, finished: bool) -> None:
         """Remove the workdir when the run has finished, else leave it for a later one to go on, where it can."""

@@ -1,7 +1,7 @@
 """Work done in threads, results in the order of the items, and never far ahead of whoever takes them.
 
-An item that is a reader's task for very much text (``Alone``, or found out by ``NeedsRoom``) is worked on by itself, in
-the calling thread, so that memory has to hold one such text and not one for each thread.
+A reader's task for very much text (``Alone``, or found out by ``NeedsRoom``) is worked on by itself, in the calling
+thread. So memory has to hold one such text and not one for each thread.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from neardup.engine import run as pipeline
+from neardup.engine.state import FoundRows
 from neardup.index.as_input import IndexSource
 from neardup.index.core import Core
 from neardup.index.outcomes import ContainedHit
@@ -100,7 +101,7 @@ def _names(reading: Reading, numbers: list[int]) -> list[tuple[int, str, int]]:
     return names_of(reading.names(numbers), reading.path)
 
 
-def _pairs(found: pipeline.Found, cut: int, top: int | None) -> tuple[I64, I64, F64, I64]:
+def _pairs(found: FoundRows, cut: int, top: int | None) -> tuple[I64, I64, F64, I64]:
     """Query, place of the document, similarity and side of the pairs, as they are to be listed."""
     nothing = np.empty(0, dtype=np.int64)
     columns = [(nothing, nothing, np.empty(0), nothing)]

@@ -133,7 +133,7 @@ def sketch(
         spec,
         total_bytes=reader.total_bytes,
         threads=1,
-        ledger=ledger,
+        names=ledger,
         observer=Silent(),
         space=Space(Budget(1 << 62, 1 << 62), None, {}),
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from neardup.engine.cutting import ROWS_AT_A_TIME, cut, starts_of
 from neardup.engine.reading.collection import Collection
 from neardup.engine.space import Space
 from neardup.spool import Column, MemoryColumn
@@ -56,7 +57,8 @@ class Buckets:
     def add(self, band: int, members: I64) -> None:
         """Keep one bucket that will be asked for by itself."""
         mark = min(
-            int(self._collection.prints.take(members[i : i + 65536])[:, 0].min()) for i in range(0, members.size, 65536)
+            int(self._collection.prints.take(members[i : i + ROWS_AT_A_TIME])[:, 0].min())
+            for i in range(0, members.size, ROWS_AT_A_TIME)
         )
         self._marked.append(Bucket(band, len(self._rows), members.size, mark))
         self.add_all(band, members, np.array([0, members.size]))
@@ -71,7 +73,7 @@ class Buckets:
     def bands(self) -> list[int]:
         """Bands that have buckets, rising."""
         seen: set[int] = set()
-        for _, sizes in self._sizes.scan(1 << 16):
+        for _, sizes in self._sizes.scan(ROWS_AT_A_TIME):
             seen.update(np.unique(sizes[:, 0]).tolist())
         return sorted(seen)
 
@@ -87,20 +89,14 @@ class Buckets:
     def pieces(self, band: int, room: int) -> Iterator[tuple[I64, I64]]:
         """Buckets of a band as (members, starts), each piece with about ``room`` members."""
         at = 0
-        for _, sizes in self._sizes.scan(1 << 16):
-            ends = np.cumsum(sizes[:, 1])
-            begin = 0
-            while begin < len(sizes):
-                base = int(ends[begin - 1]) if begin else 0
-                end = max(begin + 1, int(np.searchsorted(ends, base + room, side="right")))
-                mine = np.flatnonzero(sizes[begin:end, 0] == band) + begin
-                if mine.size:
-                    rows = self._rows.slice(at + base, at + int(ends[end - 1]))
-                    inside = np.repeat(sizes[begin:end, 0] == band, sizes[begin:end, 1])
-                    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes[mine, 1])))
-                    yield np.array(rows[inside]), starts
-                begin = end
-            at += int(ends[-1]) if ends.size else 0
+        for _, sizes in self._sizes.scan(ROWS_AT_A_TIME):
+            for part in cut(sizes[:, 1], room):
+                of, size = sizes[part].T
+                stop, mine = at + int(size.sum()), of == band
+                if mine.any():
+                    rows = self._rows.slice(at, stop)
+                    yield np.array(rows[np.repeat(mine, size)]), starts_of(size[mine])
+                at = stop
 
 
 def pair_members(

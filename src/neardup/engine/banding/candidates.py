@@ -2,7 +2,7 @@
 
 Signatures in memory are compared as soon as two rows meet in a bucket. Signatures in a workdir are not there to be
 compared: the pairs of small buckets are written down with their band and compared later, many at a time
-(``Pending.checked``), and larger buckets are dealt with one by one. Both ways give the same pairs and the same counts.
+(``Pending.slabs``), and larger buckets are dealt with one by one. Both ways give the same pairs and the same counts.
 """
 
 from __future__ import annotations
@@ -14,19 +14,18 @@ import numpy as np
 
 from neardup.engine.banding.buckets import Buckets, pair_members
 from neardup.engine.banding.crowds import Crowds, find_crowds
-from neardup.engine.banding.leftovers import Leftovers, pair_leftovers
+from neardup.engine.banding.hot import HotPairs, pair_hot_buckets
 from neardup.engine.banding.pending import Pending
 from neardup.engine.check import Checker
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
-from neardup.engine.reading.copies import Copies
 from neardup.engine.space import Space
 from neardup.engine.threads import in_order
 from neardup.stages import bands as band_stage
 from neardup.stages.bands import BandBuckets
 from neardup.types import I32, I64
 
-__all__ = ["Candidates", "find_candidates"]
+__all__ = ["BandCandidates", "find_candidates"]
 
 SMALL = 64
 """Rows of a bucket up to which writing down all its pairs costs less than fetching its signatures."""
@@ -35,7 +34,7 @@ ROW_BYTES = 56
 
 
 @dataclass(slots=True)
-class Candidates:
+class BandCandidates:
     """What banding found."""
 
     pending: Pending
@@ -74,43 +73,37 @@ class _Bands:
 
 
 def find_candidates(
-    collection: Collection,
-    copies: Copies,
-    weight: I32,
-    check: Checker,
-    *,
-    threads: int,
-    observer: Observer,
-) -> Candidates:
+    collection: Collection, weight: I32, check: Checker, *, threads: int, observer: Observer
+) -> BandCandidates:
     """Run all bands; the answer does not depend on threads, nor on where the signatures are.
 
     Memory: 56 bytes for each row of the bands that are being grouped; in a workdir a band is grouped in parts, so
     that they fit the budget.
     """
     space = collection.space
-    pending = Pending.begun(collection, space)
+    pending = Pending(collection, space)
     bands = _Bands.begun(collection, space)
     group = _group_resident if collection.resident is not None else _group_spooled
     group(bands, pending, collection, weight, threads=threads, observer=observer)
     n = len(collection)
     if not len(bands.hot):
         crowds = Crowds.none(n)
-        rest = Leftovers(0, 0)
-    elif "leftovers" in space.state:
+        of_hot = HotPairs(0, 0)
+    elif "hot_pairs" in space.state:
         crowds = Crowds.restored(collection, space)
-        rest = Leftovers(*space.state["leftovers"])
+        of_hot = HotPairs(*space.state["hot_pairs"])
     else:
         crowds = find_crowds(bands.hot, collection, weight, check)
-        rest = pair_leftovers(bands.hot, pending, collection, weight, crowds, threads=threads)
+        of_hot = pair_hot_buckets(bands.hot, pending, collection, weight, crowds, threads=threads)
     if "waited" in space.state:
         met = space.state["waited"]
     else:
         met = _pair_waiting(bands, pending, collection, crowds.crowd, threads=threads)
         pending.flush()
         crowds.keep(space)
-        space.checkpoint(leftovers=[rest.met, rest.overfull], waited=met, asked=crowds.asked, checked=check.checked)
+        space.checkpoint(hot_pairs=[of_hot.met, of_hot.overfull], waited=met, asked=crowds.asked, checked=check.checked)
     pending.hot = {int(band) for band in bands.hot.bands()}
-    return Candidates(pending, crowds, bands.met + crowds.asked + rest.met + met, rest.overfull)
+    return BandCandidates(pending, crowds, bands.met + crowds.asked + of_hot.met + met, of_hot.overfull)
 
 
 def _group_resident(

@@ -2,8 +2,8 @@
 
 Members come in an order of their content (longest first, then by text hash), never of their rows. Each is compared
 by signature with the leaders met so far, and checked exactly against the nearest. Leaders with more verified documents
-than the limit stand for a *crowd*, which is listed as a star. No step is quadratic in a bucket. What the crowds leave
-of a hot bucket is dealt with in ``leftovers``.
+than the limit stand for a *crowd*, which is listed as a star. No step is quadratic in a bucket. Pairs of members that
+do not stand in one crowd are found in ``hot``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LEADERS = 256
 """Leaders that one hot bucket may have: a member costs at most as many signature comparisons in it."""
 KNOWN = LEADERS // 4
 """Of them, at most so many that lead crowds elsewhere, and so many that lead some of its members already."""
-PIECE = 1 << 15
+MEMBERS_AT_A_TIME = 1 << 15
 """Members of a bucket whose signatures are looked at together."""
 
 Check = Callable[[I64, I64, float], F64]
@@ -133,8 +133,8 @@ def nearest_leaders(members: I64, collection: Collection, known: I64) -> tuple[I
     ordered = content_order(collection, members)
     leading = Leading(known, collection.values.take(known), most=LEADERS, min_matches=collection.spec.min_matches)
     nearest = [np.empty(0, dtype=np.int64)]
-    for i in range(0, ordered.size, PIECE):
-        part = ordered[i : i + PIECE]
+    for i in range(0, ordered.size, MEMBERS_AT_A_TIME):
+        part = ordered[i : i + MEMBERS_AT_A_TIME]
         nearest.append(leading.nearest(part, collection.values.take(part)))
     best = np.concatenate(nearest)
     asking = best >= 0

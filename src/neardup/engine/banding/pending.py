@@ -28,6 +28,7 @@ class Pending:
     """
 
     def __init__(self, collection: Collection, space: Space) -> None:
+        """Empty, or with the pairs that an interrupted run wrote down."""
         self._collection = collection
         self._space = space
         self._n = len(collection)
@@ -44,12 +45,7 @@ class Pending:
         self.hot: set[int] = set()
         """Bands with a hot bucket: there, pairs inside a crowd are not counted."""
         self.met = 0
-        """Candidates among the tagged pairs, as far as ``checked`` has come."""
-
-    @classmethod
-    def begun(cls, collection: Collection, space: Space) -> Pending:
-        """Empty, or with the pairs that an interrupted run wrote down."""
-        return cls(collection, space)
+        """Candidates among the tagged pairs, as far as ``slabs`` has come."""
 
     def __len__(self) -> int:
         """Pairs at most: one that was met in several bands counts several times."""

@@ -6,19 +6,22 @@ documents ── cells of their shingles ──► occurrences ──► rarity 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.engine.cutting import cut
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
+from neardup.engine.sets import Buffers
 from neardup.engine.threads import in_order
 from neardup.stages import join as join_stage
 from neardup.stages.join import Cells, Occurrences, Rarity
 from neardup.stages.shingle import Hasher
 from neardup.types import I64, U8, U32
 
-__all__ = ["Sieve", "slabs"]
+__all__ = ["ROUNDS", "SLAB", "Pruner", "slabs"]
 
 Flags = NDArray[np.bool_]
 
@@ -35,7 +38,7 @@ LEAST_BITS, MOST_BITS = 12, 32
 """Of the table of occurrences: binary logarithms of its cells."""
 
 
-class Sieve:
+class Pruner:
     """Drops the documents of a collection that can have no partner of at least the threshold."""
 
     def __init__(
@@ -52,14 +55,14 @@ class Sieve:
         """
         self._collection, self._hasher, self._is_across = collection, hasher, is_across
         self._threads, self._observer = threads, observer
-        self._rooms: list[U32] = []
+        self._buffers = Buffers(np.uint32)
 
-    def survivors(self, rows: I64, sides: U8, *, rounds: int = ROUNDS) -> tuple[Rarity, I64, U8]:
+    def prune(self, rows: I64, sides: U8, *, rounds: int) -> tuple[Rarity, I64, U8]:
         """How rare shingles are among the documents that could have a partner, and these documents.
 
-        More than one of the ``rounds`` is only for pairs of which both documents survive: those of Jaccard similarity.
-        After one, the first that are given are all counted, and what survives could be part of any of them: what a
-        document may lack of itself is the same for both measures.
+        More than one of the ``rounds`` is only for pairs of which both documents are left: those of Jaccard similarity.
+        After one round all that were given are still counted, and those that are left could be part of any of them: a
+        document may lack as much of itself by either measure.
         """
         for _ in range(rounds):
             counts = self._collection.counts.take(rows)
@@ -79,7 +82,7 @@ class Sieve:
 
         def cells(slab: slice) -> tuple[U32, list[Cells]]:
             side, size = int(sides[slab.start]), int(counts[slab].sum())
-            raw, values = self._room(size), self._room(size)
+            raw, values = (self._buffers.take(size, fresh=SLAB) for _ in range(2))
             found = []
             used = 0
             for documents, local, _ in self._collection.texts.parts(rows[slab]):
@@ -88,7 +91,7 @@ class Sieve:
                 )
                 found.append(some)
                 used += some.values.size
-            self._rooms.append(raw)
+            self._buffers.give_back(raw)
             return values, found
 
         most = max(1, min(HELD, self._collection.space.budget.share(0.25) // (4 * SLAB)))
@@ -98,18 +101,11 @@ class Sieve:
             held.append(found)
             if number % most == 0 or number == len(every):
                 self._count(table, [some for _, all_of in held for some in all_of])
-                self._rooms += [values for values, _ in held]
+                for values, _ in held:
+                    self._buffers.give_back(values)
                 held = []
-        self._rooms.clear()
+        self._buffers.clear()
         return table.rarity()
-
-    def _room(self, size: int) -> U32:
-        """Memory for cells, used again where it is large enough: fresh pages cost more than filling them."""
-        try:
-            room = self._rooms.pop()
-        except IndexError:
-            room = np.empty(0, dtype=np.uint32)
-        return room if room.size >= size else np.empty(max(size, SLAB), dtype=np.uint32)
 
     def _count(self, table: Occurrences, held: list[Cells]) -> None:
         step = -(-table.parts // (4 * self._threads))
@@ -134,13 +130,7 @@ class Sieve:
 
 def slabs(counts: I64, sides: U8 | None = None) -> Iterator[slice]:
     """Runs of documents of about ``SLAB`` shingles, each of one side."""
-    total = np.cumsum(counts)
-    begin = 0
-    while begin < counts.size:
-        spent = int(total[begin - 1]) if begin else 0
-        end = max(begin + 1, int(np.searchsorted(total, spent + SLAB, side="right")))
-        if sides is not None:
-            other = np.flatnonzero(sides[begin:end] != sides[begin])
-            end = begin + int(other[0]) if other.size else end
-        yield slice(begin, end)
-        begin = end
+    borders = [] if sides is None else (np.flatnonzero(sides[1:] != sides[:-1]) + 1).tolist()
+    for first, stop in pairwise((0, *borders, counts.size)):
+        for part in cut(counts[first:stop], SLAB):
+            yield slice(first + part.start, first + part.stop)

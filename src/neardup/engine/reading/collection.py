@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from neardup.engine.cutting import ROWS_AT_A_TIME
+from neardup.engine.reading.families import read_slots
 from neardup.engine.space import Space
 from neardup.params import Spec
 from neardup.spool import Column, FileTexts, MemoryColumn, MemoryTexts, Texts, Workdir
@@ -14,8 +16,6 @@ from neardup.types import I32, I64, U32, U64, Documents
 
 __all__ = ["Collection", "Rows", "content_order"]
 
-SCAN = 1 << 16
-"""Rows read from a column at a time."""
 _LENGTH_BITS = 24
 _LONGEST = (1 << _LENGTH_BITS) - 1
 
@@ -34,6 +34,8 @@ class Rows:
     """uint64[n, 2], hash of the normalised text."""
     keys: U64 | None
     """uint64[bands, n], the key of each band; None when nobody wanted them yet."""
+    short: int = 0
+    """Of them, documents of fewer tokens than a shingle has."""
 
 
 @dataclass(slots=True)
@@ -56,7 +58,7 @@ class Collection:
     @classmethod
     def new(cls, spec: Spec, space: Space) -> Collection:
         """An empty one, or the one that an interrupted run left in the workdir."""
-        slots = 1 if spec.sketch in ("permutation", "none") else spec.slots  # the least that counting costs
+        slots = read_slots(spec)
         if space.workdir is not None:
             return cls(spec, space, *_file_columns(space.workdir, spec, slots))
         return cls(
@@ -79,6 +81,7 @@ class Collection:
 
     def append(self, rows: Rows, more: float) -> None:
         """Add a batch; ``more`` says how many times what there is so far is still to come."""
+        self.short += rows.short
         self.texts.append(rows.documents)
         self.counts.append(rows.counts)
         self.prints.append(rows.prints)
@@ -86,18 +89,18 @@ class Collection:
             self.values.append(rows.values, more)
             return
         self.values.append(rows.values)
-        keys = rows.keys if rows.keys is not None else self.band_keys_of(rows.values)
+        keys = rows.keys if rows.keys is not None else band_stage.keys_of(rows.values, self.spec.bands)
         for column, band in zip(self.keys, keys, strict=True):
             column.append(band)
 
     def spill(self, workdir: Workdir) -> None:
         """Move everything into files."""
         texts, values, counts, prints, keys = _file_columns(workdir, self.spec, self.values.width)
-        for first in range(0, len(self), SCAN):
-            last = min(first + SCAN, len(self))
+        for first in range(0, len(self), ROWS_AT_A_TIME):
+            last = min(first + ROWS_AT_A_TIME, len(self))
             block = self.values.slice(first, last)
             values.append(block)
-            for column, band in zip(keys, self.band_keys_of(block), strict=True):
+            for column, band in zip(keys, band_stage.keys_of(block, self.spec.bands), strict=True):
                 column.append(band)
             counts.append(self.counts.slice(first, last))
             prints.append(self.prints.slice(first, last))
@@ -105,10 +108,6 @@ class Collection:
             while self.texts.blocks:
                 texts.append(self.texts.blocks.pop(0))
         self.texts, self.values, self.counts, self.prints, self.keys = texts, values, counts, prints, keys
-
-    def band_keys_of(self, values: U32) -> U64:
-        """uint64[bands, n], the band keys of signatures."""
-        return band_stage.keys_of(values, self.spec.bands)
 
     @property
     def resident(self) -> U32 | None:
@@ -131,7 +130,7 @@ class Collection:
             keys = band_stage.keys_at(resident, rows, band, self.spec.bands)
             return band_stage.in_part(keys, rows, part, parts)
         found = []
-        for first, keys in self.keys[band].scan(4 * SCAN):
+        for first, keys in self.keys[band].scan(4 * ROWS_AT_A_TIME):
             inside = np.flatnonzero(weight[first : first + keys.size])
             found.append(band_stage.in_part(keys[inside], inside + first, part, parts))
         return np.concatenate([keys for keys, _ in found] or [np.empty(0, np.uint64)]), np.concatenate(
@@ -156,11 +155,11 @@ def content_order(collection: Collection, rows: I64) -> I64:
     Memory: 24 bytes a row.
     """
     key = np.empty(rows.size, dtype=np.uint64)
-    for i in range(0, rows.size, SCAN):
-        part = rows[i : i + SCAN]
+    for i in range(0, rows.size, ROWS_AT_A_TIME):
+        part = rows[i : i + ROWS_AT_A_TIME]
         length = np.minimum(collection.texts.lengths(part), _LONGEST).astype(np.uint64)
         hashed = collection.prints.take(part)[:, 0] >> np.uint64(_LENGTH_BITS)
-        key[i : i + SCAN] = (np.uint64(_LONGEST) - length) << np.uint64(64 - _LENGTH_BITS) | hashed
+        key[i : i + ROWS_AT_A_TIME] = (np.uint64(_LONGEST) - length) << np.uint64(64 - _LENGTH_BITS) | hashed
     order = np.argsort(key, kind="stable")
     key = key[order]
     same = np.zeros(rows.size, dtype=np.bool_)

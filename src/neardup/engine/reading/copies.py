@@ -11,10 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.engine.reading.collection import SCAN, Collection
+from neardup.engine.cutting import ROWS_AT_A_TIME, cut, starts_of
+from neardup.engine.reading.collection import Collection
 from neardup.types import I32, I64, U8, U64
 
 __all__ = ["Copies", "find_copies"]
+
+ROW_BYTES = 64
+"""Memory for each row whose text is looked at, beside the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +48,20 @@ class Copies:
             return self.members[self.starts[at] : self.starts[at + 1]]
         return np.array([row], dtype=np.int64)
 
-    def sides(self, rows: I64, cut: int) -> U8:
-        """uint8[m]: where the documents of representatives ``rows`` lie: 1 before row ``cut``, 2 behind it, 3 both."""
-        sides = np.where(rows < cut, 1, 2).astype(np.uint8)
+    def sides(self, rows: I64, split_row: int) -> U8:
+        """uint8[m]: where the documents of representatives ``rows`` lie: 1 before
+        ``split_row``, 2 from it on, 3 both."""
+        sides = np.where(rows < split_row, 1, 2).astype(np.uint8)
         if self.several.size:
-            behind = np.maximum.reduceat(self.members, self.starts[:-1]) >= cut
-            both = self.several[behind & (self.several < cut)]
+            behind = np.maximum.reduceat(self.members, self.starts[:-1]) >= split_row
+            both = self.several[behind & (self.several < split_row)]
             sides[np.searchsorted(rows, both)] = 3
         return sides
 
     def spread(self, rows: I64) -> tuple[I64, I64]:
         """Groups of representatives end to end: (starts[m + 1], members), in the order of ``rows``."""
         sizes = self.weight[rows].astype(np.int64)
-        starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
+        starts = starts_of(sizes)
         members = np.repeat(rows, sizes)
         many = np.flatnonzero(sizes > 1)
         group = np.searchsorted(self.several, rows[many])
@@ -74,7 +79,7 @@ def find_copies(collection: Collection) -> Copies:
     n = len(collection)
     weight = np.ones(n, dtype=np.int32)
     empty = 0
-    for first, counts in collection.counts.scan(SCAN):
+    for first, counts in collection.counts.scan(ROWS_AT_A_TIME):
         weight[first : first + counts.size] = counts > 0
         empty += int(np.count_nonzero(counts == 0))
     parts = 1
@@ -124,15 +129,12 @@ def _regrouped(collection: Collection, of: I64, members: I64, room: int) -> tupl
     digests = np.empty((members.size, 2), dtype=np.uint64)
     order = np.argsort(members)
     lengths = collection.texts.lengths(members[order])
-    begin = 0
-    while begin < order.size:
-        end = max(begin + 1, begin + int(np.searchsorted(np.cumsum(lengths[begin : begin + SCAN]), room)))
-        mine = order[begin:end]
+    for some in cut(lengths + ROW_BYTES, room):
+        mine = order[some]
         for documents, local, part in collection.texts.parts(members[mine]):
             for place, row in zip(local.tolist(), mine[part].tolist(), strict=True):
                 digest = hashlib.blake2b(documents.blob(place), digest_size=16, key=secret).digest()
                 digests[row] = np.frombuffer(digest, dtype=np.uint64)
-        begin = end
     order = np.lexsort((members, digests[:, 1], digests[:, 0], of))
     of, members, digests = of[order], members[order], digests[order]
     fresh = np.ones(members.size, dtype=np.bool_)
@@ -145,7 +147,7 @@ def _regrouped(collection: Collection, of: I64, members: I64, room: int) -> tupl
 def _copies_in(collection: Collection, weight: I32, part: int, parts: int) -> tuple[I64, I64]:
     """Rows with copies whose hash lies in one part, and the first row of each one's group."""
     kept: list[tuple[I64, U64]] = []
-    for first, prints in collection.prints.scan(SCAN):
+    for first, prints in collection.prints.scan(ROWS_AT_A_TIME):
         inside = weight[first : first + len(prints)] > 0
         if parts > 1:
             inside &= (prints[:, 0] % np.uint64(parts)) == part

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from neardup.engine.cutting import cut
 from neardup.engine.reading.copies import Copies
 from neardup.engine.results.link import Links
 from neardup.engine.results.pairs import PairStore
@@ -15,26 +16,33 @@ from neardup.kernels import copies as copy_kernels
 from neardup.params import Spec
 from neardup.types import F64, I32, I64, Pairs
 
-__all__ = ["Members", "Speakers", "runs_of", "spell_across", "spell_clusters", "spell_pairs"]
+__all__ = ["ListedLeaders", "Members", "expand_across", "expand_clusters", "expand_pairs"]
 
-MOST_SPELLED = 1 << 18
+PAIRS_AT_A_TIME = 1 << 18
 """Pairs written out at a time, about."""
 
 
-class Speakers:
-    """For each leader of a crowd the row of its copies that is named for it."""
+class ListedLeaders:
+    """The row by which the leader of a crowd is listed: one of its copies, chosen by name and not by place."""
 
     def __init__(self, leads: I64, copies: Copies, first_of: Callable[[I64], int]) -> None:
+        """Choose them.
+
+        Args:
+            leads: int64[m], leaders of crowds.
+            copies: of all rows.
+            first_of: chooses one of some rows.
+        """
         several = leads[copies.weight[leads] > 1]
         self._rows = np.sort(several)
-        self._named = np.array([first_of(copies.of(row)) for row in self._rows.tolist()], dtype=np.int64)
+        self._listed = np.array([first_of(copies.of(row)) for row in self._rows.tolist()], dtype=np.int64)
 
     def of(self, rows: I64) -> I64:
-        """The rows that are named for ``rows``."""
+        """The rows by which representatives are listed; one that leads no crowd, or has no copies, by itself."""
         if not self._rows.size:
             return rows
         at = np.minimum(np.searchsorted(self._rows, rows), self._rows.size - 1)
-        return np.where(self._rows[at] == rows, self._named[at], rows)
+        return np.where(self._rows[at] == rows, self._listed[at], rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +63,7 @@ class Members:
         return cls(rows, rows, rows, np.empty(0))
 
 
-def spell_clusters(links: Links, copies: Copies, speakers: Speakers) -> Members:
+def expand_clusters(links: Links, copies: Copies, listed: ListedLeaders) -> Members:
     """Clusters of all rows, from those of representatives and from copies. O(rows).
 
     Memory: 8 bytes a row of the run, and 40 for each that is in a cluster.
@@ -75,142 +83,136 @@ def spell_clusters(links: Links, copies: Copies, speakers: Speakers) -> Members:
     found = Members(rows_, label_, keeper_, np.empty(total))
     similarity = np.concatenate((links.similarity, np.ones(more.size)))
     filled = 0
-    for some in runs_of(inside, copies.weight[reps[inside]].astype(np.int64)):
+    for part in cut(copies.weight[reps[inside]], PAIRS_AT_A_TIME):
+        some = inside[part]
         starts, rows = copies.spread(reps[some])
         back = np.repeat(some, np.diff(starts))
-        part = slice(filled, filled + rows.size)
-        found.rows[part] = rows
-        found.label[part] = label[keeper[back]]
-        found.keeper[part] = speakers.of(keeper[back])
-        found.similarity[part] = similarity[back]
+        out = slice(filled, filled + rows.size)
+        found.rows[out] = rows
+        found.label[out] = label[keeper[back]]
+        found.keeper[out] = listed.of(keeper[back])
+        found.similarity[out] = similarity[back]
         filled += rows.size
     order = np.argsort(found.rows, kind="stable")
     return Members(found.rows[order], found.label[order], found.keeper[order], found.similarity[order])
 
 
-def spell_pairs(
-    pairs: PairStore, copies: Copies, crowd: I32, leads: I64, speakers: Speakers, spec: Spec, space: Space
+def expand_pairs(
+    pairs: PairStore, copies: Copies, crowd: I32, leads: I64, listed: ListedLeaders, spec: Spec, space: Space
 ) -> PairStore:
     """Pairs of all rows. O(pairs written).
 
     Outside crowds a pair of representatives stands for all pairs of their copies, and copies are pairs among
-    themselves. In a crowd each row is listed with its leader's row only. With ``collapse_exact`` representatives
-    speak for their copies.
+    themselves. In a crowd each row is listed with its leader's row only. With ``collapse_exact`` only representatives
+    are listed.
     """
     if spec.collapse_exact or not copies.several.size:
         return pairs
-    spelled = PairStore("spelled", copies.weight.size, space, part=0.15)
+    expanded = PairStore("expanded", copies.weight.size, space, part=0.15)
     for piece in pairs.pieces():
-        _spell(piece, spelled, copies, crowd, speakers, spec)
+        _expand(piece, expanded, copies, crowd, listed, spec)
     plain = copies.several[crowd[copies.several] < 0]
     sizes = copies.weight[plain].astype(np.int64)
     cost = sizes * (sizes - 1) // 2
-    few = cost <= MOST_SPELLED
-    for part in runs_of(plain[few], cost[few]):
-        starts, members = copies.spread(part)
-        left, right = copy_kernels.pair_copies(np.arange(part.size), starts, members)
-        spelled.add(left, right, np.ones(left.size))
-    for row in plain[~few].tolist():
+    is_few = cost <= PAIRS_AT_A_TIME
+    few = plain[is_few]
+    for part in cut(cost[is_few], PAIRS_AT_A_TIME):
+        some = few[part]
+        starts, members = copies.spread(some)
+        left, right = copy_kernels.pair_copies(np.arange(some.size), starts, members)
+        expanded.add(left, right, np.ones(left.size))
+    for row in plain[~is_few].tolist():
         for left, right in _paired(copies.of(row)):
-            spelled.add(left, right, np.ones(left.size))
+            expanded.add(left, right, np.ones(left.size))
     for row in leads[copies.weight[leads] > 1].tolist():
         group = copies.of(row)
-        named = int(speakers.of(np.array([row]))[0])
-        _list_star(spelled, named, group[group != named], 1.0)
-    return spelled
+        named = int(listed.of(np.array([row]))[0])
+        _list_star(expanded, named, group[group != named], 1.0)
+    return expanded
 
 
-def spell_across(pairs: PairStore, copies: Copies, cut: int, spec: Spec, space: Space) -> PairStore:
-    """Pairs of rows before ``cut`` with rows behind it. O(pairs written).
+def expand_across(pairs: PairStore, copies: Copies, split_row: int, spec: Spec, space: Space) -> PairStore:
+    """Pairs of rows before ``split_row`` with rows behind it. O(pairs written).
 
     Groups of copies that would make more than the square of the crowd limit are listed as two stars: the first row of
     each side with all of the other.
     """
     if not copies.several.size:
         return pairs
-    spelled = PairStore("spelled", copies.weight.size, space, part=0.15)
+    expanded = PairStore("expanded", copies.weight.size, space, part=0.15)
     for piece in pairs.pieces():
         single = (copies.weight[piece.left] == 1) & (copies.weight[piece.right] == 1)
-        spelled.add(piece.left[single], piece.right[single], piece.similarity[single])
+        expanded.add(piece.left[single], piece.right[single], piece.similarity[single])
         for p in np.flatnonzero(~single).tolist():
             one, other = copies.of(int(piece.left[p])), copies.of(int(piece.right[p]))
             similarity = float(piece.similarity[p])
-            _list_across(spelled, one[one < cut], other[other >= cut], similarity, spec)
-            _list_across(spelled, other[other < cut], one[one >= cut], similarity, spec)
+            _list_across(expanded, one[one < split_row], other[other >= split_row], similarity, spec)
+            _list_across(expanded, other[other < split_row], one[one >= split_row], similarity, spec)
     for row in copies.several.tolist():
         group = copies.of(row)
-        _list_across(spelled, group[group < cut], group[group >= cut], 1.0, spec)
-    return spelled
+        _list_across(expanded, group[group < split_row], group[group >= split_row], 1.0, spec)
+    return expanded
 
 
-def _list_across(spelled: PairStore, before: I64, behind: I64, similarity: float, spec: Spec) -> None:
+def _list_across(expanded: PairStore, before: I64, behind: I64, similarity: float, spec: Spec) -> None:
     if before.size * behind.size > spec.crowd**2:
-        _list_star(spelled, int(before[0]), behind, similarity)
-        _list_star(spelled, int(behind[0]), before, similarity)
+        _list_star(expanded, int(before[0]), behind, similarity)
+        _list_star(expanded, int(behind[0]), before, similarity)
     elif before.size and behind.size:
-        _list_crossed(spelled, before, behind, similarity)
+        _list_crossed(expanded, before, behind, similarity)
 
 
-def _list_crossed(spelled: PairStore, ours: I64, theirs: I64, similarity: float) -> None:
+def _list_crossed(expanded: PairStore, ours: I64, theirs: I64, similarity: float) -> None:
     for left, right in _crossed(ours, theirs):
-        spelled.add(left, right, np.full(left.size, similarity))
+        expanded.add(left, right, np.full(left.size, similarity))
 
 
 def _crossed(ours: I64, theirs: I64) -> Iterator[tuple[I64, I64]]:
-    """Every row of one group with every row of another, about MOST_SPELLED pairs at a time."""
-    step = max(1, MOST_SPELLED // theirs.size)
+    """Every row of one group with every row of another, about PAIRS_AT_A_TIME together."""
+    step = max(1, PAIRS_AT_A_TIME // theirs.size)
     for i in range(0, ours.size, step):
         some = ours[i : i + step]
         yield np.repeat(some, theirs.size), np.tile(theirs, some.size)
 
 
 def _paired(group: I64) -> Iterator[tuple[I64, I64]]:
-    """Every pair of a group of rising rows, about MOST_SPELLED at a time."""
-    step = max(1, MOST_SPELLED // group.size)
+    """Every pair of a group of rising rows, about PAIRS_AT_A_TIME together."""
+    step = max(1, PAIRS_AT_A_TIME // group.size)
     for i in range(0, group.size, step):
         for left, right in _crossed(group[i : i + step], group[i:]):
             rising = left < right
             yield left[rising], right[rising]
 
 
-def runs_of(rows: I64, cost: I64, most: int = MOST_SPELLED) -> Iterator[I64]:
-    """Cut rows into runs that cost about ``most`` each, one row at least."""
-    total = np.cumsum(cost)
-    begin = 0
-    while begin < rows.size:
-        spent = int(total[begin - 1]) if begin else 0
-        end = max(begin + 1, int(np.searchsorted(total, spent + most, side="right")))
-        yield rows[begin:end]
-        begin = end
-
-
-def _spell(pairs: Pairs, spelled: PairStore, copies: Copies, crowd: I32, speakers: Speakers, spec: Spec) -> None:
+def _expand(pairs: Pairs, expanded: PairStore, copies: Copies, crowd: I32, listed: ListedLeaders, spec: Spec) -> None:
     weight = copies.weight
     products = weight[pairs.left].astype(np.int64) * weight[pairs.right]
     inside = (crowd[pairs.left] >= 0) & (crowd[pairs.left] == crowd[pairs.right])
     starred = inside | (products > spec.crowd**2)
     # a star of two rows that have no copies is a plain pair
     plain = np.flatnonzero(~starred | (products == 1))
-    few = products[plain] <= MOST_SPELLED
-    for some in runs_of(plain[few], products[plain[few]]):
+    is_few = products[plain] <= PAIRS_AT_A_TIME
+    few = plain[is_few]
+    for part in cut(products[few], PAIRS_AT_A_TIME):
+        some = few[part]
         left, right = pairs.left[some], pairs.right[some]
         docs, place = np.unique(np.concatenate((left, right)), return_inverse=True)
         starts, members = copies.spread(docs)
         a, b, similarity = copy_kernels.cross_copies(
             place[: some.size], place[some.size :], pairs.similarity[some], starts, members
         )
-        spelled.add(a, b, similarity)
-    for p in plain[~few].tolist():
+        expanded.add(a, b, similarity)
+    for p in plain[~is_few].tolist():
         both = copies.of(int(pairs.left[p])), copies.of(int(pairs.right[p]))
-        _list_crossed(spelled, *both, float(pairs.similarity[p]))
+        _list_crossed(expanded, *both, float(pairs.similarity[p]))
     for p in np.flatnonzero(starred & (products > 1)).tolist():
         one, other = int(pairs.left[p]), int(pairs.right[p])
         ours, theirs = copies.of(one), copies.of(other)
-        # one row speaks for one side, all copies of the other are listed: the leader's side, else the larger
-        speaks = crowd[one] == one if inside[p] else ours.size >= theirs.size
-        named = int(speakers.of(np.array([one if speaks else other]))[0])
-        _list_star(spelled, named, theirs if speaks else ours, float(pairs.similarity[p]))
+        # of one side a single row is listed, with all copies of the other: of the leader's side, else of the larger
+        is_ours = crowd[one] == one if inside[p] else ours.size >= theirs.size
+        named = int(listed.of(np.array([one if is_ours else other]))[0])
+        _list_star(expanded, named, theirs if is_ours else ours, float(pairs.similarity[p]))
 
 
-def _list_star(spelled: PairStore, named: int, others: I64, similarity: float) -> None:
-    spelled.add(np.full(others.size, named), others, np.full(others.size, similarity))
+def _list_star(expanded: PairStore, named: int, others: I64, similarity: float) -> None:
+    expanded.add(np.full(others.size, named), others, np.full(others.size, similarity))

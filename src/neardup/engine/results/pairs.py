@@ -6,13 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from neardup.engine.cutting import ROWS_AT_A_TIME
 from neardup.engine.space import Space
 from neardup.types import F64, I64, Pairs
 
 __all__ = ["PairStore"]
-
-PIECE = 1 << 16
-"""Pairs handed out at a time."""
 
 
 class PairStore:
@@ -47,7 +45,7 @@ class PairStore:
 
     def pieces(self) -> Iterator[Pairs]:
         """The pairs, sorted by (left, right), each once, some at a time."""
-        for keys, similarity in self._sorter.merged(PIECE, unique=True):
+        for keys, similarity in self._sorter.merged(ROWS_AT_A_TIME, unique=True):
             assert similarity is not None
             left, right = np.divmod(keys, np.uint64(self._n))
             yield Pairs(left.astype(np.int64), right.astype(np.int64), similarity)

@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from neardup.arrays import numbers
 from neardup.engine.check import Checker, TooLargeError, pairs_at_once
-from neardup.engine.observe import Silent
-from neardup.engine.run import Search
+from neardup.engine.state import SearchState
 from neardup.errors import InputError
 from neardup.params import DEFAULT_AUDIT, DEFAULT_SEED, Spec
 from neardup.session import Run
@@ -27,7 +26,7 @@ BOTH_SIDES = 3
 
 def audit_search(
     run: Run,
-    search: Search,
+    search: SearchState,
     *,
     documents: int = DEFAULT_AUDIT,
     sample_seed: int = DEFAULT_SEED,
@@ -50,11 +49,11 @@ def audit_search(
             within the memory limit.
     """
     check_sample(documents, sample_seed)
-    with search.watch.measure("audit"):
+    with search.stages.stage("audit"):
         drawn = draw(search.collection, search.weight, documents=documents, seed=sample_seed)
         truth = _truth(run, search, drawn)
         listed, false_pairs, hit = _held_against(search, drawn, truth.pairs)
-        run.space.settle()
+        run.space.release_memory()
         population = int(np.count_nonzero(search.weight))
         measured = Evidence.of(truth.pairs, hit, drawn, population, promise or run.spec)
         recall_low, recall_high, effect = measured.interval()
@@ -85,7 +84,7 @@ def audit_search(
         is_broken=is_broken,
         verdict=verdict,
         candidates=truth.candidates,
-        seconds={name: round(value, 4) for name, value in search.watch.seconds.items()},
+        seconds={name: round(value, 4) for name, value in search.stages.seconds.items()},
         read_bytes=search.collection.read_bytes,
         spec=run.spec.as_dict(),
         bad=run.ledger.bad,
@@ -103,7 +102,7 @@ def check_sample(documents: int, sample_seed: int) -> None:
         raise InputError(f"sample_seed is {sample_seed!r}. Give a whole number from 0 to 2**63 - 1.")
 
 
-def _truth(run: Run, search: Search, drawn: I64) -> ExactPartners:
+def _truth(run: Run, search: SearchState, drawn: I64) -> ExactPartners:
     """The true pairs that a search should have: between two collections only those across."""
     threads = search.tally.threads
     try:
@@ -116,10 +115,10 @@ def _truth(run: Run, search: Search, drawn: I64) -> ExactPartners:
             f"the documents {names} are too long to be compared for the audit within the memory limit. Raise --memory "
             "(memory=), or leave them out."
         ) from exc
-    if search.cut is None:
+    if search.split_row is None:
         return truth
     pairs = truth.pairs
-    sides = [search.copies.sides(rows, search.cut) for rows in (pairs.left, pairs.right)]
+    sides = [search.copies.sides(rows, search.split_row) for rows in (pairs.left, pairs.right)]
     across = sides[0] | sides[1] == BOTH_SIDES
     return ExactPartners(Pairs(pairs.left[across], pairs.right[across], pairs.similarity[across]), truth.candidates)
 
@@ -131,7 +130,7 @@ def _named(run: Run, pairs: Pairs, which: Mask) -> pa.Table:
     return pa.table(dict(zip(("id_a", "id_b", "similarity"), columns, strict=True)))
 
 
-def _held_against(search: Search, drawn: I64, true: Pairs) -> tuple[int, int, Mask]:
+def _held_against(search: SearchState, drawn: I64, true: Pairs) -> tuple[int, int, Mask]:
     """The found pairs that have a document of the sample: how many, how many of them are false, and which are true.
 
     False are those whose exact similarity, computed anew, is below the threshold or another. The mask is bool[true]:
@@ -139,7 +138,7 @@ def _held_against(search: Search, drawn: I64, true: Pairs) -> tuple[int, int, Ma
     """
     collection, n = search.collection, len(search.collection)
     spec = collection.spec
-    check = Checker(collection, threads=search.tally.threads, observer=Silent())
+    check = Checker(collection, threads=search.tally.threads)
     listed = false = 0
     keys = true.left * n + true.right
     hit = np.zeros(keys.size, dtype=np.bool_)
@@ -153,7 +152,7 @@ def _held_against(search: Search, drawn: I64, true: Pairs) -> tuple[int, int, Ma
     return listed, false, hit
 
 
-def _found_pairs(search: Search, drawn: I64) -> Iterator[Pairs]:
+def _found_pairs(search: SearchState, drawn: I64) -> Iterator[Pairs]:
     """The pairs of a search that have a document of the sample, as many at a time as can be checked together."""
     inside = np.zeros(len(search.collection), dtype=np.bool_)
     inside[drawn] = True

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.engine.check import Checker, pairs_at_once
-from neardup.engine.observe import Observer, Silent
-from neardup.engine.reading.collection import SCAN, Collection
+from neardup.engine.cutting import ROWS_AT_A_TIME, cut, starts_of
+from neardup.engine.observe import Observer
+from neardup.engine.reading.collection import Collection
 from neardup.engine.results.pairs import PairStore
 from neardup.engine.threads import in_order
 from neardup.stages import partners as partner_stage
@@ -61,7 +62,7 @@ def draw(collection: Collection, weight: I32, *, documents: int, seed: int) -> I
     """
     held = np.empty((0, 3), dtype=np.uint64)
     rows = np.empty(0, dtype=np.int64)
-    for first, prints in collection.prints.scan(SCAN):
+    for first, prints in collection.prints.scan(ROWS_AT_A_TIME):
         inside = np.flatnonzero(weight[first : first + len(prints)])
         keys = np.column_stack((_hash(prints[inside], seed), prints[inside]))
         held, rows = np.concatenate((held, keys)), np.concatenate((rows, inside + first))
@@ -106,10 +107,10 @@ def find_exact_partners(
     """
     spec = collection.spec
     hasher = Hasher(spec.shingle, spec.seed)
-    check = Checker(collection, threads=threads, observer=Silent())
+    check = Checker(collection, threads=threads)
     # plain documents first: where the documents of crowds begin the index can leave them out
     drawn = drawn[np.argsort(crowd[drawn] >= 0, kind="stable")]
-    parts = list(_parts(drawn, collection))
+    parts = _parts(drawn, collection)
     commonness = _commonness_of(drawn, collection, weight, hasher)
     observer.stage("audit", len(parts) * collection.texts.nbytes, "bytes")
     space = collection.space
@@ -130,28 +131,22 @@ def find_exact_partners(
             near = similarity >= 0
             # a pair whose documents were both drawn comes from both
             found.add(left[near], right[near], similarity[near])
-        check.rest()
+        check.drop_buffers()
     pairs = found.gathered()
     found.drop()
     return ExactPartners(pairs, candidates)
 
 
-def _parts(drawn: I64, collection: Collection) -> Iterator[I64]:
+def _parts(drawn: I64, collection: Collection) -> list[I64]:
     """The sample in parts whose indices fit the budget, one document at least."""
-    cost = SHINGLE_BYTES * np.cumsum(collection.counts.take(drawn))
-    most = collection.space.budget.share(0.25)
-    begin = 0
-    while begin < drawn.size:
-        spent = int(cost[begin - 1]) if begin else 0
-        end = max(begin + 1, int(np.searchsorted(cost, spent + most, side="right")))
-        yield drawn[begin:end]
-        begin = end
+    cost = SHINGLE_BYTES * collection.counts.take(drawn)
+    return [drawn[part] for part in cut(cost, collection.space.budget.share(0.25))]
 
 
 def _commonness_of(drawn: I64, collection: Collection, weight: I32, hasher: Hasher) -> Commonness:
     """How common shingles are: counted in the sample and in some documents beside, drawn alike."""
     inside = int(collection.counts.take(drawn).sum())
-    total = sum(int(counts.sum()) for _, counts in collection.counts.scan(SCAN))
+    total = sum(int(counts.sum()) for _, counts in collection.counts.scan(ROWS_AT_A_TIME))
     more = min(WIDER * inside, total // AT_MOST)
     documents = more * int(np.count_nonzero(weight)) // max(1, total)
     others = draw(collection, weight, documents=documents, seed=RARITY_SEED)
@@ -167,7 +162,7 @@ def _sets_of(rows: I64, collection: Collection, hasher: Hasher, threads: int) ->
     order = np.argsort(rows)
     rising = rows[order]
     counts = collection.counts.take(rising)
-    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+    starts = starts_of(counts)
     sizes = np.empty(rows.size, dtype=np.int64)
     room = np.empty(int(starts[-1]), dtype=np.uint64)
 
@@ -182,7 +177,7 @@ def _sets_of(rows: I64, collection: Collection, hasher: Hasher, threads: int) ->
         pass
     place = np.empty(rows.size, dtype=np.int64)
     place[order] = np.arange(rows.size)
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes[place])))
+    offsets = starts_of(sizes[place])
     hashes = [room[starts[i] : starts[i] + sizes[i]] for i in place.tolist()]
     return ShingleSets(offsets, np.concatenate([np.empty(0, np.uint64), *hashes]))
 
@@ -220,7 +215,7 @@ def _pass(
 
 def _blocks(collection: Collection, weight: I32, most: int) -> Iterator[I64]:
     """Rows of weight, cut where their texts fill a block, ``most`` at most."""
-    step = min(SCAN, most)
+    step = min(ROWS_AT_A_TIME, most)
     for first in range(0, len(collection), step):
         yield from _cut(np.flatnonzero(weight[first : first + step]) + first, collection)
 

@@ -110,7 +110,7 @@ def _signed(blobs: Sequence[bytes], spec: Spec) -> _Signed:
         _as_normalised(spec),
         total_bytes=None,
         threads=1,
-        ledger=Ledger(),
+        names=Ledger(),
         observer=Silent(),
         space=Space(Budget(_ROOM, _ROOM), None, {}),
     )

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.engine.reading.collection import SCAN
-from neardup.engine.results.expand import runs_of
+from neardup.engine.cutting import ROWS_AT_A_TIME, cut
 from neardup.engine.results.link import Links, involved_rows, link
 from neardup.engine.results.pairs import PairStore
-from neardup.engine.run import Search
+from neardup.engine.state import SearchState
 from neardup.tasks.dedup.origins import Origins
 from neardup.types import F64, I32, I64
 
@@ -66,7 +65,7 @@ class Removals:
         )
 
 
-def choose(found: Search, origins: Origins) -> Removals:
+def choose(found: SearchState, origins: Origins) -> Removals:
     """Decide which documents go.
 
     Args:
@@ -76,7 +75,7 @@ def choose(found: Search, origins: Origins) -> Removals:
     Memory: about 100 bytes for each document that has a pair. O(pairs log pairs), and a check for each member of a
     crowd whose leader is not kept.
     """
-    with found.watch.measure("choose"):
+    with found.stages.stage("choose"):
         involved = involved_rows(found.pairs, len(found.collection))
         found.need_memory(involved)
         reps = np.union1d(involved, found.copies.several)
@@ -90,33 +89,34 @@ def choose(found: Search, origins: Origins) -> Removals:
         fixed = tier[ranked] == 0
         by_rank = reps[ranked]
         del involved, tier, value, ranked, has_pairs
-        found.space.settle()
+        found.space.release_memory()
         links = _linked(found, by_rank, fixed)
         del by_rank
-        found.space.settle()
+        found.space.release_memory()
         chosen = _chosen(found, origins, links, reps, best)
         del links, reps, best
-        found.space.settle()
+        found.space.release_memory()
         return chosen
 
 
-def _best_rows(reps: I64, found: Search, origins: Origins) -> tuple[I64, NDArray[np.int16], I64]:
+def _best_rows(reps: I64, found: SearchState, origins: Origins) -> tuple[I64, NDArray[np.int16], I64]:
     """Of the copies of each representative the one that would be kept, with its tier and value."""
     best = reps.copy()
     many = np.flatnonzero(found.copies.weight[reps] > 1)
-    for some in runs_of(many, found.copies.weight[reps[many]].astype(np.int64), SCAN):
+    for part in cut(found.copies.weight[reps[many]], ROWS_AT_A_TIME):
+        some = many[part]
         starts, rows = found.copies.spread(reps[some])
         group = np.repeat(np.arange(some.size), np.diff(starts))
         by_order = np.lexsort((rows, origins.value(rows), origins.tier(rows), group))
         best[some] = rows[by_order[starts[:-1]]]
     tier, value = np.empty(reps.size, dtype=np.int16), np.empty(reps.size, dtype=np.int64)
-    for i in range(0, reps.size, SCAN):
-        tier[i : i + SCAN] = origins.tier(best[i : i + SCAN])
-        value[i : i + SCAN] = origins.value(best[i : i + SCAN])
+    for i in range(0, reps.size, ROWS_AT_A_TIME):
+        tier[i : i + ROWS_AT_A_TIME] = origins.tier(best[i : i + ROWS_AT_A_TIME])
+        value[i : i + ROWS_AT_A_TIME] = origins.value(best[i : i + ROWS_AT_A_TIME])
     return best, tier, value
 
 
-def _linked(found: Search, order: I64, fixed: NDArray[np.bool_]) -> Links:
+def _linked(found: SearchState, order: I64, fixed: NDArray[np.bool_]) -> Links:
     """Stars of representatives; crowds are completed until none keeps two that were not held against each other."""
     n, space = len(found.collection), found.space
     links = link(found.pairs, order, n, space, rule="star", fixed=fixed)
@@ -171,7 +171,7 @@ def _hubs(kept: I64, crowd: NDArray[np.int32], tried: NDArray[np.bool_], free: N
     return np.concatenate(hubs), np.concatenate(others)
 
 
-def _chosen(found: Search, origins: Origins, links: Links, reps: I64, best: I64) -> Removals:
+def _chosen(found: SearchState, origins: Origins, links: Links, reps: I64, best: I64) -> Removals:
     """From kept representatives to the rows that go, some groups of copies at a time."""
     keeper = np.arange(reps.size)
     similarity = np.ones(reps.size)
@@ -179,11 +179,12 @@ def _chosen(found: Search, origins: Origins, links: Links, reps: I64, best: I64)
     keeper[at] = np.searchsorted(reps, links.keeper)
     similarity[at] = links.similarity
     parts = [_Part.empty()]
-    for group in runs_of(np.arange(reps.size), found.copies.weight[reps].astype(np.int64), SCAN):
+    for part in cut(found.copies.weight[reps], ROWS_AT_A_TIME):
+        group = np.arange(part.start, part.stop)
         starts, rows = found.copies.spread(reps[group])
         back = np.repeat(group, np.diff(starts))
-        for i in range(0, rows.size, SCAN):  # one group may be larger than all others
-            some, of = rows[i : i + SCAN], back[i : i + SCAN]
+        for i in range(0, rows.size, ROWS_AT_A_TIME):  # one group may be larger than all others
+            some, of = rows[i : i + ROWS_AT_A_TIME], back[i : i + ROWS_AT_A_TIME]
             parts.append(_part(some, best[keeper[of]], similarity[of], origins))
     rows = np.concatenate([part.rows for part in parts])
     by_row = np.argsort(rows)

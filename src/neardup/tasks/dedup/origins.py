@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from neardup.arrays import numbers, strings
-from neardup.engine.run import Search
+from neardup.engine.state import SearchState
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.names.places import Places
 from neardup.session import Run
@@ -21,7 +21,7 @@ __all__ = ["Origins"]
 class Origins:
     """What the order of keeping needs to know of rows: their sources and values."""
 
-    def __init__(self, run: Run, search: Search, policy: Policy) -> None:
+    def __init__(self, run: Run, search: SearchState, policy: Policy) -> None:
         self._places: Places = run.ledger.places
         self._reader = run.reader
         self._search = search

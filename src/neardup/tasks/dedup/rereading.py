@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from neardup.engine.run import Search
+from neardup.engine.state import SearchState
 from neardup.errors import InputChanged
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.source import Source
@@ -26,7 +26,7 @@ __all__ = ["SecondReading"]
 class SecondReading:
     """What must be found again in the inputs, and whether it is."""
 
-    def __init__(self, run: Run, search: Search, chosen: Removals) -> None:
+    def __init__(self, run: Run, search: SearchState, chosen: Removals) -> None:
         self._run = run
         self._search = search
         self._chosen = chosen

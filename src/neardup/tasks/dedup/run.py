@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.arrays import numbers, strings
-from neardup.engine.run import Search
+from neardup.engine.state import SearchState
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.source import Source
@@ -57,7 +57,7 @@ class Cleaning:
 
     run: Run
     policy: Policy
-    search: Search
+    search: SearchState
     chosen: Removals
     origins: Origins
     reading: SecondReading
@@ -91,7 +91,7 @@ class Cleaning:
         def batches() -> Iterator[pa.RecordBatch]:
             for i, part in enumerate(ids.pieces(chosen.rows, chosen.keeper)):
                 if i % 8 == 0:
-                    self.run.space.settle()
+                    self.run.space.release_memory()
                 source, local = self.origins.names(chosen.rows[part])
                 columns = [
                     ids.take(chosen.rows[part]),
@@ -170,7 +170,7 @@ class Cleaning:
 
         self.reading.begin()
         files.check_before(self.check_inputs)
-        run.space.settle()
+        run.space.release_memory()
         run.observer.stage("write", len(parts), "files")
         outputs = plan_copies(run.reader, output)
         writer = CleanWriter(
@@ -178,7 +178,7 @@ class Cleaning:
         )
         if any(isinstance(part, DatasetSource) for part in parts):
             run.observer.note(f"the copy is of Arrow files; datasets.load_dataset({output!r}) reads it")
-        with self.search.watch.measure("write"), writer:
+        with self.search.stages.stage("write"), writer:
             self.written = write_copies(parts, outputs, writer, job_of, on_source_done=lambda: run.observer.advance(1))
 
     def data(self, *, annotate: bool = False) -> Any:

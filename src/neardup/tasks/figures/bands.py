@@ -10,7 +10,7 @@ import numpy as np
 from neardup.engine.banding.buckets import pair_members
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
-from neardup.engine.run import Search
+from neardup.engine.state import SearchState
 from neardup.stages import bands as band_stage
 from neardup.tasks.figures.curves import BandCounts
 from neardup.types import F64, I64
@@ -39,7 +39,7 @@ class Banding:
     """Documents in buckets above the crowd limit, counted in each band; their pairs are in no count."""
 
 
-def count_bands(search: Search, observer: Observer) -> Banding:
+def count_bands(search: SearchState, observer: Observer) -> Banding:
     """Run the bands of a finished search once more and count what each of them meets first.
 
     Memory: 56 bytes for each row of a part of a band, the pairs of one piece of its buckets, and the sample.
@@ -67,7 +67,7 @@ def count_bands(search: Search, observer: Observer) -> Banding:
     return Banding(counts, left, right, share, hot)
 
 
-def _pieces(search: Search, band: int) -> Iterator[tuple[I64, I64, int]]:
+def _pieces(search: SearchState, band: int) -> Iterator[tuple[I64, I64, int]]:
     """Buckets of a band in pieces (members, starts), and the documents in hot ones met on the way."""
     collection = search.collection
     fit = max(1, collection.space.budget.share(0.2) // ROW_BYTES)
@@ -97,7 +97,7 @@ def _sample(collection: Collection, left: I64, right: I64, share: float) -> I64:
     return chosen
 
 
-def _true_pairs(search: Search) -> tuple[I64, F64]:
+def _true_pairs(search: SearchState) -> tuple[I64, F64]:
     """Verified pairs by the band that met them first, and how many of them the first b bands were to meet.
 
     A pair of similarity s is met by b bands with P_b(s), and is here because all B met it: so P_b(s) / P_B(s).

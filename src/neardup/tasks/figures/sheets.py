@@ -13,7 +13,7 @@ import numpy as np
 
 from neardup import tuning
 from neardup.engine import run as pipeline
-from neardup.engine.run import Search
+from neardup.engine.state import SearchState
 from neardup.errors import InputError, OutputError, did_you_mean
 from neardup.outputs.atomic import AtomicFiles, check_target, output_error
 from neardup.params import Bands, Spec
@@ -52,7 +52,7 @@ class _Work:
     """What the figures of a run are made from; what several need is made once."""
 
     run: Run
-    search: Search
+    search: SearchState
     about: About
 
     @cached_property

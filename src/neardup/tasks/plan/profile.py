@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from neardup.engine.observe import Observer
-from neardup.engine.reading.collect import Ledger
+from neardup.engine.reading.collect import RowNames
 from neardup.engine.threads import in_order
 from neardup.params import Spec
 from neardup.stages import sketch as sketch_stage
@@ -134,7 +134,7 @@ def survey(
     spec: Spec,
     *,
     threads: int,
-    ledger: Ledger,
+    ledger: RowNames,
     observer: Observer,
     most_bytes: int,
     most_texts: int,

@@ -97,18 +97,15 @@ def build(
         OutputError: the report cannot be written.
     """
     limit = check_size(size, single_file=single_file)
-    run, watch = ground.run, ground.search.watch
-    run.space.settle()
-    run.observer.stage("count", None, "")
-    with watch.measure("count"):
+    run, stages = ground.run, ground.search.stages
+    with stages.stage("count", None, ""):
         origins = find_origins(run, check_pattern(sources))
         rows = sum(len(piece) for piece in ground.search.pairs.pieces())
         thresholds = steps(run.spec.threshold, rows)
         count = count_pairs(ground, origins, thresholds)
         linked = link_at(ground, thresholds)
-    run.space.settle()
     contents, listed, budget = _contents(ground, origins, limit)
-    with watch.measure("pages"):
+    with stages.stage("pages"):
         pages = make_pages(contents, budget=budget)
     summary = ground.summary(count.total)
     meta: dict[str, Any] = {
@@ -135,7 +132,7 @@ def build(
             run.observer.advance(1)
 
     run.observer.stage("report", meta["clusters"]["chunks"] + len(pages.chunks), "files")
-    with watch.measure("write"):
+    with stages.stage("write"):
         written = write_site(Path(output), meta, chunks(), single_file=single_file)
     contents.originals.blobs.drop()
     pages.chunks.drop()
@@ -148,7 +145,7 @@ def _contents(ground: Ground, origins: Origins | None, limit: int) -> tuple[Cont
     groups = order_clusters(ground.found.members)
     listed = min(len(groups), MOST_LISTED, limit // (2 * LISTED_BYTES))
     budget = limit - FRAME_BYTES - LISTED_BYTES * listed
-    with ground.search.watch.measure("again"):
+    with ground.search.stages.stage("again"):
         paged = choose_clusters(groups, listed, run.ledger.ids, collection, budget=budget)
         mates = find_mates(ground.found.pairs, paged.shown, len(collection))
         originals = read_originals(run, collection, paged.rows(), np.sort(groups.keeper[:listed]))

@@ -14,7 +14,8 @@ from itertools import pairwise
 import numpy as np
 
 from neardup.engine.results.pairs import PairStore
-from neardup.engine.run import Search, keeping_order
+from neardup.engine.run import keeping_order
+from neardup.engine.state import SearchState
 from neardup.stages.cluster import Components, Stars
 from neardup.tasks.report.ground import Ground
 from neardup.tasks.report.origins import Origins
@@ -156,7 +157,7 @@ def link_at(ground: Ground, thresholds: F64) -> Linked:
     return Linked(found[:, 0] + alone.size, found[:, 1] + int((copied - 1).sum()))
 
 
-def _edges(search: Search, order: I64) -> PairStore:
+def _edges(search: SearchState, order: I64) -> PairStore:
     """The pairs of representatives by the ranks of their documents, sorted."""
     rank = np.full(len(search.collection), -1, dtype=np.int32)
     rank[order] = np.arange(order.size, dtype=np.int32)

@@ -17,14 +17,11 @@ import pyarrow.compute as pc
 
 from neardup import tuning
 from neardup.engine import run as pipeline
-from neardup.engine.check import Checker
-from neardup.engine.observe import Silent, Stopwatch
-from neardup.engine.reading.collect import collect
-from neardup.engine.reading.copies import Copies, find_copies
-from neardup.engine.results.expand import Speakers, spell_clusters
-from neardup.engine.results.link import link
+from neardup.engine.cutting import ROWS_AT_A_TIME
+from neardup.engine.reading.copies import Copies
+from neardup.engine.results.expand import expand_clusters
 from neardup.engine.results.pairs import PairStore
-from neardup.engine.run import Found, Search, Tally
+from neardup.engine.state import FoundRows, SearchState
 from neardup.errors import InputError
 from neardup.result import Summary
 from neardup.session import Run, make_summary
@@ -34,18 +31,15 @@ from neardup.types import F64, I32, I64
 
 __all__ = ["Ground", "from_pairs", "from_search"]
 
-PIECE = 1 << 16
-"""Rows whose ids are looked up at a time."""
-
 
 @dataclass(frozen=True, slots=True)
 class Ground:
     """A run that has found its pairs."""
 
     run: Run
-    search: Search
+    search: SearchState
     """Pairs of representatives."""
-    found: Found
+    found: FoundRows
     """Pairs and clusters of all rows."""
     rule: str
     """How pairs make clusters."""
@@ -75,7 +69,7 @@ class Ground:
         )
 
 
-def from_search(run: Run, search: Search, rule: str) -> Ground:
+def from_search(run: Run, search: SearchState, rule: str) -> Ground:
     """The ground of a search, linked by ``rule``."""
     return Ground(run, search, pipeline.find(search, rule=rule), rule)
 
@@ -91,23 +85,10 @@ def from_pairs(run: Run, filed: EarlierPairs, rule: str) -> Ground:
     Raises:
         InputError: an id is no document's, or that of several, or a similarity is below the threshold.
     """
-    spec, space, watch = run.spec, run.space, Stopwatch()
-    threads = space.budget.threads(run.threads)
-    with watch.measure("read"):
-        run.observer.stage("read", run.reader.total_bytes, "bytes")
-        collection = collect(
-            run.reader.tasks(),
-            tuning.as_exact(spec),  # which is sketched no more than counting takes
-            total_bytes=run.reader.total_bytes,
-            threads=threads,
-            ledger=run.ledger,
-            observer=run.observer,
-            space=space,
-        )
-    copies = find_copies(collection)
-    n = len(collection)
-    pairs = PairStore("filed", n, space, part=0.15)
-    store = PairStore("filed-leaders", n, space, part=0.15)
+    gathered = run.gather(tuning.as_exact(run.spec))  # which is sketched no more than counting takes
+    copies, n = gathered.copies, len(gathered.collection)
+    pairs = PairStore("filed", n, run.space, part=0.15)
+    store = PairStore("filed-leaders", n, run.space, part=0.15)
     leader = np.arange(n, dtype=np.int32)
     leader[copies.members] = np.repeat(copies.several, np.diff(copies.starts))
     for left, right, similarity in _pieces(filed, _rows_of(run, filed)):
@@ -115,23 +96,10 @@ def from_pairs(run: Run, filed: EarlierPairs, rule: str) -> Ground:
         left, right = leader[left].astype(np.int64), leader[right].astype(np.int64)
         kept = left != right
         store.add(left[kept], right[kept], similarity[kept])
-    crowd = _crowds(store, copies, spec.crowd, n)
-    weight = np.minimum(copies.weight, 1) if spec.collapse_exact else copies.weight
-    check = Checker(collection, threads=threads, observer=Silent())
-    tally = Tally(
-        documents=n,
-        read_bytes=collection.read_bytes,
-        empty=copies.empty,
-        short=collection.short,
-        exact_copies=copies.documents,
-        threads=threads,
-        seconds=watch.seconds,
-    )
-    search = Search(collection, copies, weight, store, crowd, check, tally, watch, space, run.ledger)
-    links = link(store, pipeline.keeping_order(search), n, space, rule=rule, check=check)
-    members = spell_clusters(links, copies, Speakers(search.leads, copies, run.ledger.first_of))
+    search = SearchState.of(gathered, store, _crowds(store, copies, run.spec.crowd, n))
+    members = expand_clusters(pipeline.link_rows(search, rule), copies, search.listed_leaders())
     nothing = np.empty(0, dtype=np.int64)
-    return Ground(run, search, Found(pairs, members, nothing, nothing, tally), rule, filed.name)
+    return Ground(run, search, FoundRows(pairs, members, nothing, nothing, search.tally), rule, filed.name)
 
 
 def _rows_of(run: Run, filed: EarlierPairs) -> I64:
@@ -140,8 +108,8 @@ def _rows_of(run: Run, filed: EarlierPairs) -> I64:
     as_text = not (pa.types.is_integer(ids.type) and pa.types.is_integer(filed.ids.type))
     wanted = filed.ids.cast(pa.large_string()) if as_text else filed.ids
     row = np.full(len(wanted), -1, dtype=np.int64)
-    for first in range(0, len(ids), PIECE):
-        rows = np.arange(first, min(first + PIECE, len(ids)))
+    for first in range(0, len(ids), ROWS_AT_A_TIME):
+        rows = np.arange(first, min(first + ROWS_AT_A_TIME, len(ids)))
         names = ids.take(rows)
         at = pc.index_in(names.cast(pa.large_string()) if as_text else names, value_set=wanted)
         here = np.flatnonzero(at.is_valid().to_numpy(zero_copy_only=False))

@@ -1,4 +1,4 @@
-"""What the crowds leave of the hot buckets: pairs of members that do not stand in one crowd.
+"""Pairs of members of hot buckets that do not stand in one crowd.
 
 A hot bucket is paired up whole where that is affordable: what its pairs cost to compare and to check is predicted from
 a sample of them, and all hot buckets together may cost so much for each document and no more. Where it is not, the
@@ -17,12 +17,13 @@ import numpy as np
 from neardup.engine.banding.buckets import Buckets, pair_members
 from neardup.engine.banding.crowds import Crowds, nearest_leaders
 from neardup.engine.banding.pending import Pending
+from neardup.engine.cutting import ROWS_AT_A_TIME, cut
 from neardup.engine.reading.collection import Collection, content_order
 from neardup.engine.threads import in_order
 from neardup.stages import bands as band_stage
 from neardup.types import I32, I64
 
-__all__ = ["Leftovers", "pair_leftovers"]
+__all__ = ["HotPairs", "pair_hot_buckets"]
 
 SAMPLE = 512
 """Pairs of a bucket that are looked at to predict its cost."""
@@ -33,7 +34,7 @@ BUDGET_NS = 500_000.0
 
 
 @dataclass(frozen=True, slots=True)
-class Leftovers:
+class HotPairs:
     """What pairing up the hot buckets came to."""
 
     met: int
@@ -42,9 +43,9 @@ class Leftovers:
     """Documents of buckets that stayed too large; they were compared with leaders only."""
 
 
-def pair_leftovers(
+def pair_hot_buckets(
     hot: Buckets, pending: Pending, collection: Collection, weight: I32, crowds: Crowds, *, threads: int
-) -> Leftovers:
+) -> HotPairs:
     """Candidate pairs of hot buckets that are not inside a crowd, into ``pending``.
 
     Args:
@@ -61,7 +62,7 @@ def pair_leftovers(
     for more, crowded in in_order(lambda job: work.pair(*job), _jobs(hot, work), threads=threads, ahead=threads):
         met += more
         overfull[crowded] = True
-    return Leftovers(met, int(weight[overfull].sum(dtype=np.int64)))
+    return HotPairs(met, int(weight[overfull].sum(dtype=np.int64)))
 
 
 def _jobs(hot: Buckets, work: _Work) -> Iterator[tuple[int, I64, bool]]:
@@ -113,12 +114,10 @@ class _Work:
     def _in_pieces(self, members: I64, starts: I64, band: int) -> int:
         """Pair up buckets, so many at a time that their signatures fit the budget."""
         room = max(1024, self.collection.space.budget.share(0.05) // (4 * self.collection.spec.slots))
-        met = begin = 0
-        while begin < starts.size - 1:
-            end = max(begin + 1, int(np.searchsorted(starts, starts[begin] + room, side="right")) - 1)
-            some = members[starts[begin] : starts[end]]
-            met += self._pair_up(some, starts[begin : end + 1] - starts[begin], band)
-            begin = end
+        met = 0
+        for part in cut(np.diff(starts), room):
+            mine = starts[part.start : part.stop + 1]
+            met += self._pair_up(members[mine[0] : mine[-1]], mine - mine[0], band)
         return met
 
     def price(self, band: int, members: I64) -> float:
@@ -138,7 +137,9 @@ class _Work:
         passes = np.count_nonzero(same, axis=1) >= spec.min_matches
         passes &= ~bands.all(axis=2)[:, :band].any(axis=1)  # those that an earlier band has met
         passes &= (self.crowd[a] < 0) | (self.crowd[a] != self.crowd[b])
-        counts = [self.collection.counts.take(members[i : i + 65536]).sum() for i in range(0, m, 65536)]
+        counts = [
+            self.collection.counts.take(members[i : i + ROWS_AT_A_TIME]).sum() for i in range(0, m, ROWS_AT_A_TIME)
+        ]
         check = CHECK_NS + SHINGLE_NS * 2 * float(sum(counts)) / m
         return pairs * (COMPARE_NS + float(passes.mean()) * check) / m
 
