@@ -14,8 +14,7 @@ from click.testing import CliRunner, Result
 import neardup
 from neardup.cli import main, options
 from neardup.inputs.columns import ID_NAMES, TEXT_NAMES
-from neardup.inputs.reader import INPUT_FORMATS
-from neardup.inputs.walk import DEFAULT_GLOBS
+from neardup.inputs.formats import DEFAULT_SUFFIXES
 from neardup.outputs.write import OUTPUT_FORMATS
 
 Run = Callable[..., Result]
@@ -147,13 +146,13 @@ def test_version() -> None:
 
 
 def test_the_choices_of_the_options_are_those_of_the_library() -> None:
-    assert options.INPUT_FORMATS == INPUT_FORMATS
     assert set(options.PAIR_FORMATS) == {"table", *OUTPUT_FORMATS}
     find = main.get_command(None, "find")  # type: ignore[arg-type]
     help_of = {option.name: option.help for option in find.params[1:]}
     assert ", ".join(TEXT_NAMES) in help_of["text"]
     assert ", ".join(ID_NAMES) in help_of["id"]
-    assert f"{', '.join(DEFAULT_GLOBS[:-1])} and {DEFAULT_GLOBS[-1]}" in help_of["glob"]
+    *others, last = (f"*{suffix}" for suffix in DEFAULT_SUFFIXES)
+    assert f"{', '.join(others)} and {last}" in help_of["glob"]
 
 
 @pytest.mark.parametrize(

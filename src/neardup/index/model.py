@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from neardup.passed import PassedOver
+from neardup.inputs.passed import PassedOver
 from neardup.types import MOST_FAULTS, Fault
 
 __all__ = ["Added", "Admission", "ContainedHit", "Hit", "IndexInfo", "Stored", "Verified"]

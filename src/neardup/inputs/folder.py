@@ -20,10 +20,10 @@ from neardup.errors import InputError
 from neardup.inputs.batches import undecodable
 from neardup.inputs.documents import Unreadable
 from neardup.inputs.documents.readers import Readers
+from neardup.inputs.formats import stored_codec
 from neardup.inputs.items import split_items
 from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions, Task, TooLarge, sized
 from neardup.inputs.streams.streams import ByteStream, read_all
-from neardup.inputs.suffixes import stored_codec
 from neardup.shown import shown, shown_path
 from neardup.types import Alone, Batch, Documents, NeedsRoom
 

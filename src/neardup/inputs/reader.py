@@ -13,19 +13,20 @@ from dataclasses import fields
 from typing import Any
 
 from neardup.errors import InputError, did_you_mean
-from neardup.inputs.columnar.arrow_objects import ObjectSource, is_arrow_object
+from neardup.inputs.columnar.objects import ObjectSource, is_arrow_object
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
+from neardup.inputs.formats import INPUT_FORMATS, suffix_format
+from neardup.inputs.passed import PassedOver, together
 from neardup.inputs.python import PythonSource
-from neardup.inputs.resolve import INPUT_FORMATS, Resolver, suffix_format
+from neardup.inputs.resolve import Resolver
 from neardup.inputs.source import BATCH_DOCUMENTS, ReadOptions, RecordLimit, Source, Task
 from neardup.inputs.stamps import Stamps
 from neardup.inputs.streams.streams import text_codec
 from neardup.params import BOILERPLATE
-from neardup.passed import PassedOver, together
 from neardup.shown import shown_path
 
-__all__ = ["INPUT_FORMATS", "Reader", "open_inputs"]
+__all__ = ["Reader", "files_of", "open_inputs"]
 
 ON_BAD = ("fail", "skip")
 

@@ -19,56 +19,29 @@ import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
-
-import pyarrow as pa
 
 from neardup.errors import InputError, did_you_mean
-from neardup.inputs.columnar.arrow import IpcSource, OpenFile, ParquetSource
-from neardup.inputs.datasets import (
-    DATASET,
-    DICT_FILE,
-    INFO_FILE,
-    STATE_FILE,
-    DatasetSource,
-    dataset_folders,
-    open_dataset,
-)
-from neardup.inputs.documents import DOCUMENT_SUFFIXES
+from neardup.inputs.datasets import DICT_FILE, INFO_FILE, STATE_FILE, DatasetSource, dataset_folders, open_dataset
 from neardup.inputs.folder import FilesSource, TextFile
+from neardup.inputs.formats import (
+    COMPRESSIONS,
+    DATASET,
+    DEFAULT_SUFFIXES,
+    DOCUMENT,
+    FORMATS,
+    INPUT_FORMATS,
+    SUFFIXES,
+    bare_suffix,
+    suffix_format,
+)
+from neardup.inputs.passed import BESIDE, Passing, conversion
 from neardup.inputs.source import ReadOptions, Source
-from neardup.inputs.streams.streams import ByteStream, open_bytes, read_all
-from neardup.inputs.text.delimited import DelimitedSource
-from neardup.inputs.text.jsonl import JsonlSource
-from neardup.inputs.text.lines import LinesSource
-from neardup.inputs.walk import DEFAULT_GLOBS, TEXT_GLOBS, Found, common_suffix, glob_files, look_at, walk_folder
-from neardup.passed import BESIDE, Passing, conversion
+from neardup.inputs.streams.streams import ByteStream, open_bytes
+from neardup.inputs.walk import Found, common_suffix, glob_files, look_at, walk_folder
 from neardup.shown import shown_path
 
-__all__ = ["DOCUMENT", "INPUT_FORMATS", "Resolver", "suffix_format"]
+__all__ = ["Resolver"]
 
-INPUT_FORMATS = ("jsonl", "csv", "tsv", "parquet", "arrow", "text", "lines")
-
-DOCUMENT = "document"
-"""Format of people's documents, each kind by its suffix; not one of INPUT_FORMATS, since it cannot be asked for."""
-
-_SUFFIXES = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".txt": "text",
-    ".md": "text",
-    **dict.fromkeys(DOCUMENT_SUFFIXES, DOCUMENT),
-}
-_COMPRESSIONS = ("", ".gz", ".zst")
 _GLOB_CHARACTERS = frozenset("*?[")
 _STDIN = "-"
 
@@ -148,7 +121,7 @@ class Resolver:
         patterns = self._patterns or self._format_globs()
         files = walk_folder(folder, patterns, self.passing)
         if not files:
-            *others, last = patterns or DEFAULT_GLOBS
+            *others, last = patterns or [f"*{suffix}" for suffix in DEFAULT_SUFFIXES]
             named = f"{', '.join(others)} or {last}" if others else last
             raise InputError(f"{shown_path(folder)} has no file that matches {named}.{_other_glob(folder)}")
         if self._options.on_bad == "fail":
@@ -163,14 +136,9 @@ class Resolver:
         """What to look for in a folder when no pattern is given; None: what is read by default."""
         if self._format is None:
             return None
-        if self._format in ("text", "lines"):
-            return TEXT_GLOBS
-        return tuple(
-            f"*{suffix}{compression}"
-            for suffix, format in _SUFFIXES.items()
-            if format == self._format
-            for compression in _COMPRESSIONS
-        )
+        is_text = self._format in ("text", "lines")
+        suffixes = FORMATS["text" if is_text else self._format].suffixes
+        return tuple(f"*{suffix}{packed}" for suffix in suffixes for packed in ("", *(() if is_text else COMPRESSIONS)))
 
     def _folder_format(self, file: Found) -> str:
         """As for a file by itself, but a file of unknown suffix that was asked for is a text."""
@@ -182,11 +150,11 @@ class Resolver:
     def _format_of(self, path: str) -> str:
         format = self._format or suffix_format(path)
         if format is None:
-            suffix = _bare_suffix(path)
+            suffix = bare_suffix(path)
             said = f"the suffix {suffix!r} does not tell" if suffix else "there is no suffix to tell"
             raise InputError(
                 f"{shown_path(path)}: {said} the format. Name it with --input-format (input_format=): "
-                f"{', '.join(INPUT_FORMATS)}.{did_you_mean(suffix, _SUFFIXES)}"
+                f"{', '.join(INPUT_FORMATS)}.{did_you_mean(suffix, SUFFIXES)}"
             )
         return self._settled(format)
 
@@ -222,28 +190,17 @@ class Resolver:
         return files
 
     def _source(self, each: _Input) -> Source:
-        name, options, stream = each.found.path, self._options, each.stream
+        name = each.found.path
         if each.format == DATASET:
-            return DatasetSource(name, options)
-        size = each.found.size if stream is None else None
-        if each.format == "jsonl":
-            return JsonlSource(stream or name, options, total_bytes=size)
-        if each.format in ("csv", "tsv"):
-            return DelimitedSource(name, options, kind=each.format, total_bytes=size, stream=stream)
-        if each.format == "lines":
-            return LinesSource(name, options, total_bytes=size, stream=stream)
-        open_file = _in_memory(stream or name, options) if stream is not None or _is_compressed(name) else None
-        columnar = ParquetSource if each.format == "parquet" else IpcSource
-        return columnar(name, options, total_bytes=size, open_file=open_file)
+            return DatasetSource(name, self._options)
+        size = each.found.size if each.stream is None else None
+        source: Source = FORMATS[each.format].load()(name, self._options, total_bytes=size, stream=each.stream)
+        return source
 
 
 def _file(each: _Input) -> TextFile:
     found = each.found
     return TextFile(found.path, found.size, found.error, each.stream, each.format == DOCUMENT)
-
-
-def _in_memory(source: str | ByteStream, options: ReadOptions) -> OpenFile:
-    return lambda: pa.BufferReader(read_all(source, limit=options.limit, many=True))
 
 
 def _is_stream(path: str) -> bool:
@@ -254,21 +211,6 @@ def _is_stream(path: str) -> bool:
     except OSError:
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
-
-
-def _is_compressed(path: str) -> bool:
-    return Path(path).suffix.lower() in _COMPRESSIONS[1:]
-
-
-def _bare_suffix(path: str) -> str:
-    """The suffix, in small letters, under that of a compression."""
-    bare = Path(path).with_suffix("") if _is_compressed(path) else Path(path)
-    return bare.suffix.lower()
-
-
-def suffix_format(path: str) -> str | None:
-    """The format that the name of a file stands for, or None."""
-    return _SUFFIXES.get(_bare_suffix(path))
 
 
 def _other_glob(folder: str) -> str:

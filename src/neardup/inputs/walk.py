@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from neardup.inputs.documents import DOCUMENT_SUFFIXES
-from neardup.passed import (
+from neardup.inputs.formats import DEFAULT_SUFFIXES
+from neardup.inputs.passed import (
     FOLDER,
     HIDDEN_FILE,
     HIDDEN_FOLDER,
@@ -35,9 +35,7 @@ from neardup.passed import (
 )
 
 __all__ = [
-    "DEFAULT_GLOBS",
     "REPORT_MARKER",
-    "TEXT_GLOBS",
     "Found",
     "common_suffix",
     "glob_files",
@@ -45,10 +43,6 @@ __all__ = [
     "walk_folder",
 ]
 
-TEXT_GLOBS = ("*.txt", "*.md")
-"""Text files of a folder that are read when no pattern is given."""
-DEFAULT_GLOBS = (*TEXT_GLOBS, *(f"*{suffix}" for suffix in DOCUMENT_SUFFIXES))
-"""Files of a folder that are read when no pattern is given."""
 REPORT_MARKER = "neardup-report.json"
 """A file that says that its folder is a report, which is about documents and holds none."""
 _LOCK = "~$"
@@ -71,7 +65,7 @@ def walk_folder(folder: str, patterns: Sequence[str] | None = None, passing: Pas
     """Find the files of a folder and of those in it, sorted by path, and what kept us from finding them.
 
     A pattern without a slash is matched against the file's name, one with a slash against its path in the
-    folder, where ``**`` stands for any folders or none. Without patterns, those of DEFAULT_GLOBS are meant, in
+    folder, where ``**`` stands for any folders or none. Without patterns, files of DEFAULT_SUFFIXES are meant, in
     capitals too (``REPORT.PDF``). ``passing`` is told of everything else that the folder holds.
     """
     passing = Passing() if passing is None else passing
@@ -80,7 +74,7 @@ def walk_folder(folder: str, patterns: Sequence[str] | None = None, passing: Pas
     found = []
     for parts, file in _files(folder, hidden, passing):
         if parts is None or (
-            _has_default_suffix(parts[-1]) if patterns is None else any(match(parts) for match in matches)
+            parts[-1].lower().endswith(DEFAULT_SUFFIXES) if patterns is None else any(match(parts) for match in matches)
         ):
             found.append(file)
         else:
@@ -178,10 +172,6 @@ def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:
         return False  # a link that leads round to itself; what it is called decides, as with other broken links
-
-
-def _has_default_suffix(name: str) -> bool:
-    return any(fnmatchcase(name.lower(), pattern) for pattern in DEFAULT_GLOBS)
 
 
 def _matcher(pattern: str) -> Callable[[list[str]], bool]:

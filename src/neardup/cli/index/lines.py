@@ -59,7 +59,7 @@ def line_format(source: str, input_format: str | None, *, item: bool) -> str | N
     Raises:
         InputError: it is of a format that has no lines.
     """
-    from neardup.inputs.resolve import suffix_format
+    from neardup.inputs.formats import suffix_format
 
     format = input_format or suffix_format(source)
     if format == "text" and item and input_format is None:
@@ -243,7 +243,7 @@ class Records:
             format = "jsonl"
         if format == "jsonl":
             return JsonlSource(self._name, self._options)
-        return LinesSource(self._name, self._options, total_bytes=None)
+        return LinesSource(self._name, self._options)
 
 
 def names_of(batch: Batch) -> list[Any]:

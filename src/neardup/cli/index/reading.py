@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from neardup.inputs.passed import PassedOver
     from neardup.inputs.reader import Reader
-    from neardup.passed import PassedOver
     from neardup.types import Batch, Documents, Fault
 
 __all__ = ["Asked", "Counts", "asked", "id_column", "joined", "open_reader", "texts_of", "together"]

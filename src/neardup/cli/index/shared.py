@@ -20,8 +20,8 @@ from neardup.errors import InputError
 if TYPE_CHECKING:
     from neardup.cli.progress import Watching
     from neardup.index.model import Added, IndexInfo
+    from neardup.inputs.passed import PassedOver
     from neardup.params import Spec
-    from neardup.passed import PassedOver
 
 __all__ = [
     "Counting",
@@ -179,7 +179,7 @@ def added_rows(added: Added, *, documents: int, seconds: float) -> list[tuple[st
 def left_out(bad: int, blank: int, passed_over: Sequence[PassedOver]) -> list[tuple[str, str]]:
     """What was left out of inputs, for a person."""
     from neardup.cli.summary import counted
-    from neardup.passed import passed_rows
+    from neardup.inputs.passed import passed_rows
 
     return [("left out", f"{counted(bad, 'bad record')}, {counted(blank, 'blank line')}"), *passed_rows(passed_over)]
 

@@ -27,7 +27,7 @@ from neardup.errors import InputError
 from neardup.inputs.batches import Columns, gather, make_batch
 from neardup.inputs.source import Faults, ReadOptions, RecordLimit, Task, oversized, sized
 from neardup.inputs.streams.line_cuts import WHOLE, first_newline
-from neardup.inputs.streams.streams import ByteStream, LineBlock, line_blocks
+from neardup.inputs.streams.streams import ByteStream, LineBlock, LineSource, line_blocks
 from neardup.inputs.text.ahead import Ahead
 from neardup.inputs.text.endless import MAX_RECORD, pass_line, pass_record
 from neardup.inputs.text.layout import BLANK_LAYOUT, Layout, find_layout
@@ -45,7 +45,7 @@ from neardup.kernels.delimited import (
 )
 from neardup.types import SLACK, Batch
 
-__all__ = ["DelimitedSource", "RecordBlock", "record_blocks"]
+__all__ = ["DelimitedSource", "RecordBlock", "TsvSource", "record_blocks"]
 
 I64 = NDArray[np.int64]
 U8 = NDArray[np.uint8]
@@ -86,32 +86,10 @@ class RecordBlock:
     """Bytes of a record that cannot be held; then it is the only one of the block, whose data is empty."""
 
 
-class DelimitedSource:
-    """One CSV or TSV file, or standard input."""
+class DelimitedSource(LineSource):
+    """One CSV file, or standard input."""
 
-    def __init__(
-        self,
-        name: str,
-        options: ReadOptions,
-        *,
-        kind: str,
-        total_bytes: int | None,
-        stream: ByteStream | None = None,
-    ) -> None:
-        """Name the file; nothing is read yet.
-
-        Args:
-            name: the file, as the user named it; "-" is standard input.
-            options: how to read.
-            kind: "csv" or "tsv".
-            total_bytes: its size as stored.
-            stream: the open stream, where it was looked into already.
-        """
-        self.name = name
-        self.format = kind
-        self.total_bytes = total_bytes
-        self._options = options
-        self._stream = stream
+    format = "csv"
 
     def tasks(self) -> Iterator[Task]:
         """Yield tasks of about 4 MB of records, at most ``block`` of them each.
@@ -164,6 +142,12 @@ class DelimitedSource:
             blank=blank,
             consumed=consumed,
         )
+
+
+class TsvSource(DelimitedSource):
+    """One file delimited by tabs."""
+
+    format = "tsv"
 
 
 def record_blocks(source: str | ByteStream, name: str, kind: str, options: ReadOptions) -> Iterator[RecordBlock]:

@@ -23,7 +23,7 @@ from neardup.arrays import flags, numbers
 from neardup.inputs.columns import choose_id, choose_text
 from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions, Task, sized
 from neardup.inputs.streams.slabs import Slabs
-from neardup.inputs.streams.streams import ByteStream, LineBlock, line_blocks, too_large_line
+from neardup.inputs.streams.streams import ByteStream, LineBlock, LineSource
 from neardup.inputs.text.jsonl_judge import BadRecord, judge, parse_object
 from neardup.types import SLACK, Batch, Documents
 
@@ -42,23 +42,21 @@ _NO_COLUMNS = _Columns("", None)
 """For blocks before the first line that is an object: their lines are bad or blank, whatever the names."""
 
 
-class JsonlSource:
-    """A JSON Lines file, or standard input for ``-``, as a source of batches."""
+class JsonlSource(LineSource):
+    """A JSON Lines file, or standard input, as a source of batches."""
 
     format = "jsonl"
 
     def __init__(
         self,
-        source: str | Path | ByteStream,
+        name: str | Path,
         options: ReadOptions,
         *,
         total_bytes: int | None = None,
+        stream: ByteStream | None = None,
         block_bytes: int = BATCH_BYTES,
     ) -> None:
-        self.name = source.name if isinstance(source, ByteStream) else str(source)
-        self.total_bytes = total_bytes
-        self._source = source
-        self._options = options
+        super().__init__(name, options, total_bytes=total_bytes, stream=stream)
         self._block_bytes = block_bytes
         self._columns: _Columns | None = None
 
@@ -71,18 +69,9 @@ class JsonlSource:
         options = self._options
         columns: _Columns | None = None
         slabs, blocks_of = Slabs(), Slabs()
-        blocks = line_blocks(
-            self._source,
-            encoding=options.encoding,
-            block_bytes=self._block_bytes,
-            max_lines=options.block,
-            slabs=blocks_of,
-            limit=options.limit,
-            count_to=options.count_to,
-        )
-        for block in blocks:
+        for block in self.blocks(block_bytes=self._block_bytes, slabs=blocks_of):
             if block.too_large:
-                yield too_large_line(block, self.name, options)
+                yield self.too_large(block)
                 continue
             if columns is None:
                 columns = _find_columns(block, self.name, options)

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from neardup.errors import InputError, did_you_mean
+from neardup.inputs.formats import DOCUMENT, suffix_format
 from neardup.inputs.items import ITEM_SEPARATOR
 from neardup.inputs.names.ids import ids_of
 from neardup.inputs.reader import open_inputs
-from neardup.inputs.resolve import DOCUMENT, suffix_format
 from neardup.types import Documents
 
 __all__ = ["Document", "no_document", "pick_documents", "read_document"]

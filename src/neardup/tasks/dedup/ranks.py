@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from neardup.arrays import numbers
 from neardup.errors import InputError
 from neardup.inputs.batches import gather
-from neardup.inputs.columnar.arrow import IpcSource, ParquetSource, explained
-from neardup.inputs.columnar.arrow_objects import ObjectSource
-from neardup.inputs.columnar.ipc_messages import check_messages, messages_of
-from neardup.inputs.columnar.parquet_groups import Groups
+from neardup.inputs.columnar.ipc import IpcSource, check_messages, messages_of
+from neardup.inputs.columnar.objects import ObjectSource
+from neardup.inputs.columnar.parquet import Groups, ParquetSource
+from neardup.inputs.columnar.source import explained
 from neardup.inputs.columns import unknown_column
 from neardup.inputs.datasets import DatasetSource, shard_batches, shard_schema
 from neardup.inputs.source import ReadOptions, RecordLimit, Source, TooLarge, TooLargeRows

@@ -12,7 +12,7 @@ import numpy as np
 from neardup.errors import InputError
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
-from neardup.inputs.resolve import DOCUMENT
+from neardup.inputs.formats import DOCUMENT
 from neardup.inputs.source import ReadOptions, Source
 from neardup.outputs.atomic import AtomicFiles
 from neardup.shown import shown_path

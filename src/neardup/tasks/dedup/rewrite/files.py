@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.inputs.columnar.arrow import IpcSource, ParquetSource
+from neardup.inputs.columnar.ipc import IpcSource
+from neardup.inputs.columnar.parquet import ParquetSource
 from neardup.inputs.source import ReadOptions, Source
 from neardup.inputs.streams.streams import read_all, stored_codec
 from neardup.tasks.dedup.rewrite.annotate import annotate_text
@@ -100,10 +101,7 @@ def _count(path: str, format: str, options: ReadOptions, known: Known | None) ->
 
 def _reader(path: str, format: str, options: ReadOptions) -> Source:
     """The reader of a columnar file."""
-    is_arrow = format == "arrow"
-    opener = None if stored_codec(path) is None else lambda: pa.BufferReader(_unpacked(path, options))
-    how = replace(options, on_bad="skip")
-    return (IpcSource if is_arrow else ParquetSource)(path, how, total_bytes=None, open_file=opener)
+    return (IpcSource if format == "arrow" else ParquetSource)(path, replace(options, on_bad="skip"))
 
 
 def _source(path: str, format: str, options: ReadOptions) -> Any:

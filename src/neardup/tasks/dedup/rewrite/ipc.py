@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 
 from neardup.inputs.columnar import flatbuffers
-from neardup.inputs.columnar.arrow import explained
-from neardup.inputs.columnar.ipc_messages import check_messages, messages_of
+from neardup.inputs.columnar.ipc import check_messages, messages_of
+from neardup.inputs.columnar.source import explained
 from neardup.inputs.source import RecordLimit
 from neardup.tasks.dedup.rewrite.columnar import Editor, batch_slices
 from neardup.tasks.dedup.rewrite.known import Known

@@ -16,7 +16,7 @@ import numpy as np
 from neardup.arrays import numbers
 from neardup.errors import InputChanged
 from neardup.inputs.batches import documents_from, gather
-from neardup.inputs.columnar.arrow_columns import choose_columns, read_rows
+from neardup.inputs.columnar.columns import choose_columns, read_rows
 from neardup.inputs.source import ReadOptions, Source
 from neardup.inputs.streams.line_cuts import NEWLINE
 from neardup.inputs.streams.streams import LineBlock
@@ -92,7 +92,7 @@ class Known:
         if np.any(at == records.first.size) or np.any(records.first[at] != wanted):
             raise self._changed()
         if wanted.size:
-            reader = DelimitedSource(self._source, self._options, kind="csv", total_bytes=None)
+            reader = DelimitedSource(self._source, self._options)
             block = records.block
             batch = reader.parse(block.data, block.records[at], wanted, block.layout, 0, 0)
             self._check(batch.documents, part)
