@@ -17,12 +17,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import groupby
 
 from neardup.errors import InputError, did_you_mean
 from neardup.inputs.datasets import DICT_FILE, INFO_FILE, STATE_FILE, DatasetSource, dataset_folders, open_dataset
-from neardup.inputs.folder import FilesSource, TextFile
+from neardup.inputs.folder import FilesSource
 from neardup.inputs.formats import (
     COMPRESSIONS,
     DATASET,
@@ -36,24 +36,14 @@ from neardup.inputs.formats import (
 )
 from neardup.inputs.passed import BESIDE, Passing, conversion
 from neardup.inputs.source import ReadOptions, Source
-from neardup.inputs.streams.streams import ByteStream, open_bytes
-from neardup.inputs.walk import Found, common_suffix, glob_files, look_at, walk_folder
+from neardup.inputs.streams.streams import open_bytes
+from neardup.inputs.walk import InputFile, common_suffix, glob_files, look_at, walk_folder
 from neardup.shown import shown_path
 
 __all__ = ["Resolver"]
 
 _GLOB_CHARACTERS = frozenset("*?[")
 _STDIN = "-"
-
-
-@dataclass(frozen=True, slots=True)
-class _Input:
-    """A file and how it is to be read."""
-
-    found: Found
-    format: str
-    stream: ByteStream | None = None
-    """Open already: standard input or a pipe, which can be read only once."""
 
 
 class Resolver:
@@ -78,13 +68,13 @@ class Resolver:
         sources: list[Source] = []
         for is_one_each, group in groupby(inputs, key=lambda each: each.format in ("text", DOCUMENT)):
             if is_one_each:
-                files = [_file(each) for each in group]
+                files = list(group)
                 sources.append(FilesSource(shown_path(files[0].path), files, self._options))
             else:
                 sources.extend(self._source(each) for each in group)
         return sources
 
-    def _resolve(self, path: str) -> list[_Input]:
+    def _resolve(self, path: str) -> list[InputFile]:
         if os.path.isdir(path):
             return self._datasets(path) or self._folder(path)
         if _is_stream(path):
@@ -98,9 +88,9 @@ class Resolver:
             if files[0].error is not None:
                 open_bytes(path).close()  # says best what is wrong
                 raise InputError(files[0].error)
-        return [_Input(file, self._format_of(file.path)) for file in self._once(files, path)]
+        return [replace(file, format=self._format_of(file.path)) for file in self._once(files, path)]
 
-    def _datasets(self, folder: str) -> list[_Input]:
+    def _datasets(self, folder: str) -> list[InputFile]:
         """The splits of a folder of Hugging Face datasets; none of another, or when it was said what to read in it."""
         if self._patterns or self._format is not None:
             return []
@@ -108,7 +98,7 @@ class Resolver:
         self._pass_beside(folder, splits)
         for split in splits:
             self._once([look_at(path, os.path.realpath(path)) for path in open_dataset(split).paths], folder)
-        return [_Input(Found(split, 0, os.path.realpath(split)), DATASET) for split in splits]
+        return [InputFile(split, 0, os.path.realpath(split), format=DATASET) for split in splits]
 
     def _pass_beside(self, folder: str, splits: Sequence[str]) -> None:
         """Note what lies beside the files of datasets, which alone are read."""
@@ -117,7 +107,7 @@ class Resolver:
             for entry in {*os.listdir(each)} - {*parts, DICT_FILE, STATE_FILE, INFO_FILE}:
                 self.passing.note(BESIDE, os.path.join(each, entry))
 
-    def _folder(self, folder: str) -> list[_Input]:
+    def _folder(self, folder: str) -> list[InputFile]:
         patterns = self._patterns or self._format_globs()
         files = walk_folder(folder, patterns, self.passing)
         if not files:
@@ -130,7 +120,7 @@ class Resolver:
                     raise InputError(
                         f"{shown_path(file.error)} Mend it, or leave it out with --on-bad skip (on_bad='skip')."
                     )
-        return [_Input(file, self._folder_format(file)) for file in self._once(files, folder)]
+        return [replace(file, format=self._folder_format(file)) for file in self._once(files, folder)]
 
     def _format_globs(self) -> tuple[str, ...] | None:
         """What to look for in a folder when no pattern is given; None: what is read by default."""
@@ -140,7 +130,7 @@ class Resolver:
         suffixes = FORMATS["text" if is_text else self._format].suffixes
         return tuple(f"*{suffix}{packed}" for suffix in suffixes for packed in ("", *(() if is_text else COMPRESSIONS)))
 
-    def _folder_format(self, file: Found) -> str:
+    def _folder_format(self, file: InputFile) -> str:
         """As for a file by itself, but a file of unknown suffix that was asked for is a text."""
         format = self._format or suffix_format(file.path) or "text"
         if file.error is not None:
@@ -162,8 +152,8 @@ class Resolver:
         """A text file of sets holds one a line, unless it was said that the file is the document."""
         return "lines" if format == "text" and self._options.item and self._format is None else format
 
-    def _stream(self, path: str) -> _Input:
-        self._once([Found(path, 0, path)], path)
+    def _stream(self, path: str) -> InputFile:
+        self._once([InputFile(path, 0, path)], path)
         format = self._format or suffix_format(path) or ("lines" if self._options.item else None)
         stream = open_bytes(path)
         if format is None:
@@ -176,9 +166,9 @@ class Resolver:
                     f"Name it with --input-format (input_format=): {', '.join(INPUT_FORMATS)}."
                 )
             format = "jsonl"
-        return _Input(Found(path, 0, path), self._settled(format), stream)
+        return InputFile(path, 0, path, format=self._settled(format), stream=stream)
 
-    def _once(self, files: list[Found], given: str) -> list[Found]:
+    def _once(self, files: list[InputFile], given: str) -> list[InputFile]:
         """The files, none of which was given before."""
         for file in files:
             before = self._given.get(file.real)
@@ -189,18 +179,12 @@ class Resolver:
             self._given[file.real] = given
         return files
 
-    def _source(self, each: _Input) -> Source:
-        name = each.found.path
-        if each.format == DATASET:
-            return DatasetSource(name, self._options)
-        size = each.found.size if each.stream is None else None
-        source: Source = FORMATS[each.format].load()(name, self._options, total_bytes=size, stream=each.stream)
+    def _source(self, file: InputFile) -> Source:
+        if file.format == DATASET:
+            return DatasetSource(file.path, self._options)
+        size = file.size if file.stream is None else None
+        source: Source = FORMATS[file.format].load()(file.path, self._options, total_bytes=size, stream=file.stream)
         return source
-
-
-def _file(each: _Input) -> TextFile:
-    found = each.found
-    return TextFile(found.path, found.size, found.error, each.stream, each.format == DOCUMENT)
 
 
 def _is_stream(path: str) -> bool:

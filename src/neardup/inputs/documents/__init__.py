@@ -1,9 +1,8 @@
 """People's documents: .docx, .odt, .epub, .pdf and web pages, read to text.
 
     readers ── process ┄┄ child ── read_document ─┬─ docx, odt ── paragraphs ─┐
-                └─ protocol ─┴─ limits            ├─ epub ── webpage ─────────┼─ package (zip, within limits) ── xml
-                                                  ├─ webpage ── boilerplate   │
-                                                  └─ pdf                      └─ unreadable
+                └─ protocol ─┘                    ├─ epub ── webpage ─────────┼─ package (zip, within limits) ── xml
+                                                  └─ webpage, pdf             └─ unreadable
 
 A run reads them by ``readers``, in processes of their own with limits of time and memory (``child``); ``read_document``
 is what is done there. The libraries are those of the extra ``documents`` and are imported when the first such file is

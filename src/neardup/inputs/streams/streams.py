@@ -17,19 +17,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from neardup.errors import InputError, did_you_mean
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.source import COUNT_TO, ReadOptions, RecordLimit, Task, TooLarge, oversized
-from neardup.inputs.streams.encodings import Transcoder, text_codec
-from neardup.inputs.streams.line_cuts import BOM, LAST, NEWLINE, WHOLE, Feed, count_lines, cuts, line_ends
-from neardup.inputs.streams.slabs import Slabs
+from neardup.inputs.streams.encodings import Feed, Transcoder, text_codec
+from neardup.inputs.streams.line_cuts import BOM, LAST, NEWLINE, WHOLE, Slabs, count_lines, cuts, line_ends
 from neardup.inputs.streams.unpacked import Unpacked, unpacked
-from neardup.types import SLACK
+from neardup.types import I64, SLACK, U8
 
 __all__ = [
     "BLOCK_BYTES",
@@ -42,9 +40,6 @@ __all__ = [
     "stored_codec",
     "text_codec",
 ]
-
-U8 = NDArray[np.uint8]
-I64 = NDArray[np.int64]
 
 BLOCK_BYTES = 4 << 20
 """Bytes of text in a block; more only where one line is longer."""
@@ -76,10 +71,6 @@ class LineBlock:
     """Bytes of a line that is longer than may be held; then it is the only line of the block, which has no data."""
     part: int = WHOLE
     """PART, LAST: a piece of such a line, and the last of them, where pieces were asked for."""
-
-
-class _Source(Protocol):
-    def readinto(self, view: memoryview, /) -> int | None: ...
 
 
 class ByteStream:
@@ -388,7 +379,7 @@ def _opened(source: str | Path | ByteStream) -> Iterator[ByteStream]:
 
 def _feed(stream: ByteStream, encoding: str) -> Feed:
     codec = text_codec(encoding)
-    return stream if codec == "utf-8" else Transcoder(stream, codec)
+    return stream if codec == "utf-8" else Transcoder(stream, codec, stream.name)
 
 
 def _split(data: U8, ends: I64, max_lines: int, line: int, consumed: int) -> Iterator[LineBlock]:
