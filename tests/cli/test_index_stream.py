@@ -266,9 +266,9 @@ def test_lines_that_a_closed_pipe_does_not_take_can_be_given_again(stream: subpr
 KILLED = """
 import os, signal, sys
 from neardup.cli import main
-from neardup.cli.index.passing import FilePassing
+from neardup.index.stream.outputs import FileOutput
 
-plain = FilePassing.write
+plain = FileOutput.write
 
 def write(self, lines, ids=()):
     if not lines:
@@ -282,7 +282,7 @@ def write(self, lines, ids=()):
         os.rename("kept", self._note)
     os.kill(os.getpid(), signal.SIGKILL)
 
-FilePassing.write = write
+FileOutput.write = write
 main(["index", "dedup-stream", "i", "in.jsonl", "-o", "out.jsonl"], prog_name="neardup")
 """
 
@@ -301,7 +301,7 @@ def test_a_file_is_completed_after_a_kill_between_the_index_and_the_line(moment:
     assert sorted(os.listdir()) == ["i", "in.jsonl", "out.jsonl"]
 
 
-KILLED_EARLIER = KILLED.replace("FilePassing.write = write", """
+KILLED_EARLIER = KILLED.replace("FileOutput.write = write", """
 def add_if_new(self, *args, **kwargs):
     os.kill(os.getpid(), signal.SIGKILL)
 import neardup

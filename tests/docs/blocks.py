@@ -3,6 +3,9 @@
 ``console`` blocks hold shell commands after ``$``; the lines below a command are its stdout (with
 ``console all`` its stderr too), in which ``…`` stands for anything, and on a line of its own for any lines.
 ``python`` blocks run as they are, or as doctests when they begin with ``>>>``. Other kinds are not run.
+
+``console checkout`` blocks hold the commands of a developer in a checkout. They are not run: they set up environments,
+publish, or would run this very test again. ``test_development`` looks whether what they call is there.
 """
 
 from __future__ import annotations
@@ -78,8 +81,15 @@ def matches(shown: str, printed: str) -> bool:
     return re.fullmatch(pattern, printed.rstrip("\n") + "\n") is not None
 
 
+def is_of_checkout(block: Block) -> bool:
+    """Whether the commands of a block are a developer's."""
+    return block.info == ("console", "checkout")
+
+
 def run_block(block: Block, folder: Path, env: Mapping[str, str]) -> None:
     """Run a block in ``folder``; fail with the transcript when it fails or prints something else."""
+    if is_of_checkout(block):
+        return
     if block.info[:1] == ("console",):
         for command in commands_of(block):
             _run_command(block, command, folder, env)

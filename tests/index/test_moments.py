@@ -77,7 +77,7 @@ def test_a_removal_that_comes_between_is_seen_whole_or_not_at_all(index: Any, mo
 
 def test_compacting_does_not_wait_for_a_reader_that_reads_for_long(index: Any, tmp_path: Path) -> None:
     """The reader holds its moment; writer and upkeep go on."""
-    with Index.open(tmp_path / "index", read_only=True) as reader, reader._core.truth.reading() as reading:
+    with Index.open(tmp_path / "index", read_only=True) as reader, reader._core.database.reading() as reading:
         held = reading.generation()
         began = time.monotonic()
         replace(index)

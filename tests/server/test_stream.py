@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 from tests.server.conftest import ROSES, Serving
 
 import neardup
-from neardup.server.limits import Limits
+from neardup.server.limits import ServiceLimits
 from neardup.server.stream import _Lines
 
 STREAM = {"content-type": "application/x-ndjson"}
@@ -91,7 +91,7 @@ def test_batches_are_cut_by_count(index: neardup.Index, serving: Serving, monkey
         return plain(self, ids, texts, **options)
 
     monkeypatch.setattr(type(index), "add_each", noted)
-    client = serving(index, Limits(batch=10))
+    client = serving(index, ServiceLimits(batch=10))
     told = _post(client, b"".join(_line(f"d{n}", f"text number {n}") for n in range(25)))
     assert [line["line"] for line in told] == list(range(1, 26))
     assert {line["status"] for line in told} == {"added"}
@@ -107,7 +107,7 @@ def test_blank_lines_do_not_pile_up(index: neardup.Index, serving: Serving, monk
         return plain(self, most)
 
     monkeypatch.setattr(_Lines, "take", noted)
-    client = serving(index, Limits(batch=100))
+    client = serving(index, ServiceLimits(batch=100))
     told = _post(client, b"\n" * 1000 + _line("a", "the last of them"))
     assert [line["line"] for line in told] == list(range(1, 1002))
     assert [line["status"] for line in told] == ["bad"] * 1000 + ["added"]
@@ -115,7 +115,7 @@ def test_blank_lines_do_not_pile_up(index: neardup.Index, serving: Serving, monk
 
 
 def test_line_that_is_too_long_is_passed_over(index: neardup.Index, serving: Serving) -> None:
-    client = serving(index, Limits(document_bytes=100))
+    client = serving(index, ServiceLimits(document_bytes=100))
 
     def body() -> Iterator[bytes]:
         yield _line("a", "short")
@@ -132,7 +132,7 @@ def test_line_that_is_too_long_is_passed_over(index: neardup.Index, serving: Ser
 
 
 def test_lines_of_a_stream_are_held_within_the_limit(index: neardup.Index, serving: Serving) -> None:
-    client = serving(index, Limits(buffered_bytes=1000))
+    client = serving(index, ServiceLimits(buffered_bytes=1000))
     answer = client.post("/documents", content=_line("a", "a" * 2000), headers=STREAM)
     assert answer.status_code == 503
     assert "neardup_buffered_bytes 0\n" in client.get("/metrics").text

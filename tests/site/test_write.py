@@ -102,7 +102,7 @@ def test_hostile_words_are_escaped_in_the_summary(abstracts: Report, tmp_path: P
         assert page.count("<!--chunks-->") == 0
         body = page[page.index("<body>") : page.index('<script type="application/json" id="meta">')]
         assert not set(body) & {"\u202e", "\x00"}
-        assert 'data-name="U+202E"' in body
+        assert 'data-name="RLO"' in body
 
 
 def test_a_report_is_replaced_and_an_empty_folder_filled(abstracts: Report, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from neardup.errors import SpoolError
-from neardup.spool import FileColumn, Sorter, Workdir, free_bytes
+from neardup.spool import FileColumn, Sorter, Workdir, free_bytes, manifest
 from neardup.spool import files as spool_files
 from neardup.types import Documents
 
@@ -354,6 +354,30 @@ def test_a_checkpoint_syncs_what_changed_then_the_manifest_then_the_folder(path,
         workdir.checkpoint()
     assert synced == ["numbers.spool", "neardup.manifest.part", "work"]
     workdir.remove()
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOTSUP])
+def test_a_file_system_that_syncs_no_folder_is_passed_over_and_a_disk_that_fails_is_told(path, monkeypatch, number):
+    def failing(code):
+        def fsync(fd):
+            raise OSError(code, "made up")
+
+        return fsync
+
+    path.mkdir()
+    monkeypatch.setattr(manifest.os, "fsync", failing(number))
+    manifest.sync_folder(path)
+    monkeypatch.setattr(manifest.os, "fsync", failing(errno.EIO))
+    with pytest.raises(OSError, match="made up"):
+        manifest.sync_folder(path)
+
+
+def test_a_process_of_another_birth_is_not_the_one_that_was_told():
+    pid, born = manifest.this_process()
+    assert manifest.is_running(pid, born)
+    assert manifest.is_running(int(pid))
+    assert not manifest.is_running(pid, "1") or not born  # where the system does not tell, any will do
+    assert not manifest.is_running(2**22 + 1, "")
 
 
 # Files of a workdir

@@ -23,6 +23,7 @@ from typing import BinaryIO
 from neardup.errors import OutputError
 from neardup.outputs.naming import Rename, Renames, UnfinishedError, give_names
 from neardup.shown import shown_path
+from neardup.spool.manifest import is_running
 
 __all__ = ["AtomicFiles", "check_target", "left_behind", "output_error", "remove_parts", "temporary_name"]
 
@@ -82,17 +83,7 @@ def left_behind(target: str | Path, suffix: str = ".part") -> list[Path]:
         found = [(pattern.fullmatch(name), final.parent / name) for name in os.listdir(final.parent)]
     except OSError:
         return []
-    return [path for match, path in found if match and not _is_running(int(match[1], 16))]
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True  # another user's
-    return True
+    return [path for match, path in found if match and not is_running(int(match[1], 16))]
 
 
 def temporary_name(final: Path) -> Path:

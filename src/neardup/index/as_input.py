@@ -11,7 +11,7 @@ import numpy as np
 
 from neardup.arrays import numbers, strings
 from neardup.errors import FormatError, SpecMismatch
-from neardup.index.incoming import NUMBER
+from neardup.index.prepared import NUMBER
 from neardup.index.statements import Reading, Row
 from neardup.index.views import documents_of
 from neardup.inputs.source import BATCH_BYTES, Task

@@ -13,10 +13,10 @@ from functools import partial
 import numpy as np
 
 from neardup.engine import run as pipeline
+from neardup.index.as_input import IndexSource
 from neardup.index.core import Core
-from neardup.index.incoming import named
-from neardup.index.model import ContainedHit
-from neardup.index.source import IndexSource
+from neardup.index.outcomes import ContainedHit
+from neardup.index.prepared import original_id
 from neardup.index.statements import Reading
 from neardup.index.views import names_of
 from neardup.inputs.reader import Reader
@@ -40,7 +40,7 @@ def _given(batch: Batch) -> Batch:
     return batch
 
 
-class _Asked:
+class _QuerySource:
     """Queries as a source."""
 
     name = "queries"
@@ -57,7 +57,7 @@ class _Asked:
             yield partial(_given, batch)
 
 
-class _Stored(IndexSource):
+class _NumberedSource(IndexSource):
     """The documents of a transaction, whose numbers are remembered as they pass."""
 
     def __init__(self, reading: Reading, name: str) -> None:
@@ -82,8 +82,8 @@ def find_contained(
     """
     found: list[list[ContainedHit]] = [[] for _ in range(len(queries))]
     spec = replace(as_exact(core.spec), measure=CONTAINMENT, threshold=threshold, crowd=NO_CROWD, collapse_exact=False)
-    stored = _Stored(reading, core.name)
-    reader = Reader([_Asked(queries), stored], [], ReadOptions(item=core.maker.is_item))
+    stored = _NumberedSource(reading, core.name)
+    reader = Reader([_QuerySource(queries), stored], [], ReadOptions(item=core.sketcher.is_item))
     reader.across = [stored.name]
     with Run(reader, spec, core.threads) as run:
         query, place, similarity, contained = _pairs(pipeline.find(run.search(), rule="star"), len(queries), top)
@@ -92,7 +92,7 @@ def find_contained(
     for asked, number, share, side in zip(
         query.tolist(), numbers.tolist(), similarity.tolist(), contained.tolist(), strict=True
     ):
-        found[asked].append(ContainedHit(named(*names[number]), share, SIDES[side]))
+        found[asked].append(ContainedHit(original_id(*names[number]), share, SIDES[side]))
     return found
 
 

@@ -1,4 +1,7 @@
-"""Pairs of representatives spelled out as pairs of their copies. Linear in the pairs written."""
+"""Pairs of representatives expanded to pairs of all their copies. Linear in the pairs written.
+
+The copies of row r are ``members[starts[r] : starts[r + 1]]``, rising.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,10 @@ __all__ = ["cross_copies", "pair_copies"]
 
 @kernel
 def cross_copies(left, right, similarity, starts, members):
-    """Every row of each left group with every row of its right group; group of row r is members[starts[r]:starts[r+1]].
+    """Every copy of each left row with every copy of its right row, at the similarity of the two.
 
     Returns:
-        int64, int64, float64 arrays, the smaller row first.
+        int64, int64, float64 arrays: the smaller row, the larger one, the similarity.
     """
     total = 0
     for p in range(left.size):
@@ -33,7 +36,7 @@ def cross_copies(left, right, similarity, starts, members):
 
 @kernel
 def pair_copies(rows, starts, members):
-    """Every pair of rows inside the group of each of ``rows``; two int64 arrays, the smaller row first."""
+    """Every pair of copies of each of ``rows``; two int64 arrays, the smaller row first."""
     total = 0
     for g in range(rows.size):
         size = starts[rows[g] + 1] - starts[rows[g]]

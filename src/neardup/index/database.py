@@ -1,4 +1,4 @@
-"""The durable truth of an index: a SQLite database in WAL mode, its connections and transactions.
+"""The database of an index, its durable part: SQLite in WAL mode, its connections and transactions.
 
 A document's number says when it was added and is never used twice. Every change is one transaction, durable when it
 returns. What is asked and changed inside a transaction is in ``statements``.
@@ -20,7 +20,7 @@ from urllib.parse import quote
 from neardup.errors import FormatError, InputError, NeardupError, OutputError
 from neardup.index.statements import APPLICATION, FORMAT, SCHEMA, Reading, Writing
 
-__all__ = ["DATABASE", "Truth", "log_size"]
+__all__ = ["DATABASE", "Database", "log_size"]
 
 DATABASE = "index.sqlite"
 BUSY_SECONDS = 60.0
@@ -34,7 +34,7 @@ def log_size(folder: Path) -> int:
         return 0
 
 
-class Truth:
+class Database:
     """The database of one index, and its connections: one that writes, and as many that read as read at a time.
 
     In memory there is a single connection, and whoever uses it has it alone.
@@ -51,16 +51,16 @@ class Truth:
         self._closed = False
         self._writer: sqlite3.Connection | None = None
         if self.path is None or not read_only:
-            with self._told():
+            with self._explained():
                 self._writer = self._connect()
 
     @classmethod
-    def create(cls, folder: Path | None, spec: dict[str, Any], version: str, *, fast: bool = False) -> Truth:
+    def create(cls, folder: Path | None, spec: dict[str, Any], version: str, *, fast: bool = False) -> Database:
         """A new database; ``fast``: nothing lasts before ``settle``, for building where nobody looks."""
-        truth = cls(folder, read_only=False)
-        connection = truth.writer
+        database = cls(folder, read_only=False)
+        connection = database.writer
         try:
-            with truth._told():
+            with database._explained():
                 if folder is not None:
                     connection.execute(f"PRAGMA journal_mode = {'OFF' if fast else 'WAL'}")
                     connection.execute(f"PRAGMA synchronous = {'OFF' if fast else 'FULL'}")
@@ -68,24 +68,24 @@ class Truth:
                 facts = {"spec": json.dumps(spec, sort_keys=True), "created_by": version}
                 connection.executemany("INSERT INTO meta VALUES (?, ?)", facts.items())
         except BaseException:
-            truth.close()
+            database.close()
             raise
-        return truth
+        return database
 
     @classmethod
-    def open(cls, folder: Path, *, read_only: bool) -> Truth:
+    def open(cls, folder: Path, *, read_only: bool) -> Database:
         """The database of an index that is there.
 
         Raises:
             FormatError: it is no database of an index, damaged, or of a later format.
         """
         path = folder / DATABASE
-        truth = cls(folder, read_only=read_only)
+        database = cls(folder, read_only=read_only)
         try:
-            with truth._told():
+            with database._explained():
                 if read_only:
-                    truth._idle.append(truth._connect())
-                connection = truth._idle[0] if read_only else truth.writer
+                    database._idle.append(database._connect())
+                connection = database._idle[0] if read_only else database.writer
                 application = connection.execute("PRAGMA application_id").fetchone()[0]
                 version = connection.execute("PRAGMA user_version").fetchone()[0]
             if application != APPLICATION:
@@ -96,9 +96,9 @@ class Truth:
                     "or a later one."
                 )
         except BaseException:
-            truth.close()
+            database.close()
             raise
-        return truth
+        return database
 
     @property
     def writer(self) -> sqlite3.Connection:
@@ -132,8 +132,8 @@ class Truth:
             raise
         return connection
 
-    def _told(self) -> _Told:
-        return _Told(self)
+    def _explained(self) -> _Explained:
+        return _Explained(self)
 
     def reading(self) -> _Transaction:
         """One read transaction, to be used in a ``with``: all that is read inside is as of one moment."""
@@ -180,7 +180,7 @@ class Truth:
     @contextmanager
     def writing(self) -> Iterator[Writing]:
         """One transaction that changes the index: kept, and durable, when the block ends well; else undone."""
-        with self.lock, self._told():
+        with self.lock, self._explained():
             self.need_open()
             connection = self.writer
             try:
@@ -198,7 +198,7 @@ class Truth:
         """Fold the log into the database, as far as readers allow; after a fast build: from now on all is durable."""
         if self.path is None:
             return
-        with self.lock, self._told():
+        with self.lock, self._explained():
             if self.writer.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
                 self.writer.execute("PRAGMA journal_mode = WAL")
                 self.writer.execute("PRAGMA synchronous = FULL")
@@ -210,7 +210,7 @@ class Truth:
 
     def shrink(self) -> None:
         """Give the room of removed documents back to the disk, where it is more than a quarter of the file."""
-        with self.lock, self._told():
+        with self.lock, self._explained():
             free = self.writer.execute("PRAGMA freelist_count").fetchone()[0]
             if 4 * free > self.writer.execute("PRAGMA page_count").fetchone()[0]:
                 self.writer.execute("VACUUM")
@@ -225,13 +225,13 @@ class Truth:
                 self._writer.close()
 
 
-class _Told:
+class _Explained:
     """Turns SQLite's errors into ours."""
 
-    __slots__ = ("_truth",)
+    __slots__ = ("_database",)
 
-    def __init__(self, truth: Truth) -> None:
-        self._truth = truth
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def __enter__(self) -> None:
         pass
@@ -240,58 +240,58 @@ class _Told:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if isinstance(error, sqlite3.DatabaseError):
-            raise self._truth.wrapped(error) from error
+            raise self._database.wrapped(error) from error
 
 
 class _Transaction:
     """A read transaction. A class of its own: a query is short enough to notice what a generator would cost."""
 
-    __slots__ = ("_connection", "_holds_lock", "_truth")
+    __slots__ = ("_connection", "_database", "_holds_lock")
 
-    def __init__(self, truth: Truth) -> None:
-        self._truth = truth
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._holds_lock = False
 
     def __del__(self) -> None:
         if self._holds_lock:  # Ctrl-C came between entering and the block
-            self._truth.lock.release()
+            self._database.lock.release()
 
     def __enter__(self) -> Reading:
-        truth = self._truth
-        if truth.path is None:
-            truth.lock.acquire()
+        database = self._database
+        if database.path is None:
+            database.lock.acquire()
             self._holds_lock = True
             try:
-                truth.need_open()
-                self._connection = truth.writer
+                database.need_open()
+                self._connection = database.writer
             except BaseException:
                 self._holds_lock = False
-                truth.lock.release()
+                database.lock.release()
                 raise
             return Reading(self._connection, None)
-        with truth._told():
-            self._connection = truth.lease()
+        with database._explained():
+            self._connection = database.lease()
             try:
                 self._connection.execute("BEGIN")
             except BaseException:
                 self._connection.close()
                 raise
-        return Reading(self._connection, truth.path)
+        return Reading(self._connection, database.path)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        truth, connection = self._truth, self._connection
-        if truth.path is None:
+        database, connection = self._database, self._connection
+        if database.path is None:
             self._holds_lock = False
-            truth.lock.release()
+            database.lock.release()
             return
         try:
             connection.execute("COMMIT")
-            truth.give_back(connection)
+            database.give_back(connection)
         except sqlite3.Error as exc:
             connection.close()
             if error is None:
-                raise truth.wrapped(exc) from exc
+                raise database.wrapped(exc) from exc
         if isinstance(error, sqlite3.DatabaseError):
-            raise truth.wrapped(error) from error
+            raise database.wrapped(error) from error

@@ -3,43 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 
+from neardup._version import __version__
 from neardup.engine.observe import Observer
 from neardup.errors import InputError
 from neardup.index.core import Core
-from neardup.index.incoming import EMPTY, SHORT, Incoming, named, of_batches
-from neardup.index.model import Added
+from neardup.index.database import Database
+from neardup.index.folders import appearing
+from neardup.index.outcomes import Added
+from neardup.index.prepared import EMPTY, SHORT, PreparedDocuments, of_batches, original_id
 from neardup.index.segments import Keys, fresh_name, write_new
 from neardup.index.statements import State, Writing
 from neardup.inputs.reader import Reader
+from neardup.params import Spec
 from neardup.types import I64, U64
 
-__all__ = ["SEGMENT_DOCUMENTS", "bulk_load"]
+__all__ = ["SEGMENT_DOCUMENTS", "build_folder"]
 
 SEGMENT_DOCUMENTS = 1 << 20
 """Documents of a segment that is written: their keys are what building holds in memory, some 100 MB."""
 
 
-def bulk_load(core: Core, reader: Reader, on_duplicate: str, *, threads: int, observer: Observer) -> Added:
-    """Store all documents of a reader. Ids are compared at the end, by their hashes; 8 bytes of memory each.
+def build_folder(
+    folder: Path, reader: Reader, spec: Spec, on_duplicate: str, *, threads: int, observer: Observer
+) -> Added:
+    """Make an index of all that a reader reads. It takes its name when it is whole.
 
     Raises:
         InputError: an id comes back, and that was to be an error.
+        OutputError: there is something of the name, or it cannot be made.
     """
+    with appearing(folder) as place, closing(Database.create(place, spec.as_dict(), __version__, fast=True)) as made:
+        core = Core(place, spec, made, threads=threads, created_by=__version__)
+        return _store_all(core, reader, on_duplicate, observer)
+
+
+def _store_all(core: Core, reader: Reader, on_duplicate: str, observer: Observer) -> Added:
+    """Store all documents of a reader. Ids are compared at the end, by their hashes; 8 bytes of memory each."""
     observer.stage("build", reader.total_bytes, "bytes")
     load = _Load(core)
     read = Added(passed_over=reader.passed_over)
-    with core.truth.writing() as writing:
-        for batch, incoming in of_batches(core.maker, reader.tasks(), threads):
-            if len(incoming):
-                load.put(writing, incoming)
+    with core.database.writing() as writing:
+        for batch, prepared in of_batches(core.sketcher, reader.tasks(), core.threads):
+            if len(prepared):
+                load.put(writing, prepared)
             read += Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
             observer.advance(batch.consumed)
         load.write_segment(writing)
         skipped, replaced = _settle_ids(core, writing, load, on_duplicate)
-    core.truth.settle()
+    core.database.settle()
     return read + Added(load.numbers - skipped - replaced, replaced, skipped, load.empty, load.short)
 
 
@@ -52,16 +68,16 @@ class _Load:
         self.short = 0
         self.id_prints: list[U64] = []
         self._core = core
-        self._held: list[Incoming] = []
+        self._held: list[PreparedDocuments] = []
         self._first = 0
 
-    def put(self, writing: Writing, incoming: Incoming) -> None:
-        writing.insert(incoming.rows(self.numbers))
-        self.numbers += len(incoming)
-        self.empty += int(np.count_nonzero(incoming.kinds & EMPTY))
-        self.short += int(np.count_nonzero(incoming.kinds & SHORT))
-        self.id_prints.append(incoming.id_prints)
-        self._held.append(incoming.without_texts())
+    def put(self, writing: Writing, prepared: PreparedDocuments) -> None:
+        writing.insert(prepared.rows(self.numbers))
+        self.numbers += len(prepared)
+        self.empty += int(np.count_nonzero(prepared.kinds & EMPTY))
+        self.short += int(np.count_nonzero(prepared.kinds & SHORT))
+        self.id_prints.append(prepared.id_prints)
+        self._held.append(prepared.without_texts())
         if self.numbers - self._first >= SEGMENT_DOCUMENTS:
             self.write_segment(writing)
 
@@ -96,9 +112,10 @@ def _settle_ids(core: Core, writing: Writing, load: _Load, on_duplicate: str) ->
             if len(copies) == 1:
                 continue
             if on_duplicate == "error":
+                name = original_id(id, kinds[id])
                 raise InputError(
-                    f"the id {named(id, kinds[id])!r} comes back: documents {copies[0] + 1} and {copies[1] + 1} have "
-                    "it. Make ids distinct, or give on_duplicate='skip' or 'replace' (--on-duplicate)."
+                    f"the id {name!r} comes back: documents {copies[0] + 1} and {copies[1] + 1} have it. Make"
+                    " ids distinct, or give on_duplicate='skip' or 'replace' (--on-duplicate)."
                 )
             if on_duplicate == "skip":
                 gone += copies[1:]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from neardup.engine.threads import in_order
 from neardup.errors import InputError
+from neardup.index.outcomes import Added
 from neardup.index.statements import TailRow
 from neardup.inputs.items import COLLECTIONS, ItemError, join_items, split_items
 from neardup.inputs.names.ids import ids_of
@@ -25,23 +26,23 @@ from neardup.stages import shingle as shingle_stage
 from neardup.stages import sketch as sketch_stage
 from neardup.stages import text as text_stage
 from neardup.stages.shingle import Hasher
-from neardup.types import I64, U32, U64, Batch, Documents, RoomSets
+from neardup.types import I64, U32, U64, Batch, Documents, PaddedSets
 
 __all__ = [
     "EMPTY",
     "NUMBER",
     "SHORT",
-    "Incoming",
-    "Maker",
-    "are_named_so",
+    "PreparedDocuments",
+    "Sketcher",
+    "are_names_whole",
+    "as_iterable",
     "checked_ids",
     "checksums",
-    "given_id",
     "id_keys",
+    "id_text",
     "is_tail_whole",
-    "listed",
-    "named",
     "of_batches",
+    "original_id",
     "tail_row",
     "whole_documents",
 ]
@@ -55,7 +56,7 @@ _INT64 = range(-(1 << 63), 1 << 63)
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class PreparedDocuments:
     """Documents that are ready to be looked up or stored."""
 
     documents: Documents
@@ -86,10 +87,10 @@ class Incoming:
         has: NDArray[np.bool_] = self.counts != 0
         return has
 
-    def slice(self, start: int, stop: int) -> Incoming:
+    def slice(self, start: int, stop: int) -> PreparedDocuments:
         """Documents ``start`` to ``stop``, sharing the buffers."""
         part = slice(start, stop)
-        return Incoming(
+        return PreparedDocuments(
             self.documents.slice(start, stop),
             self.normal.slice(start, stop),
             self.counts[part],
@@ -101,7 +102,7 @@ class Incoming:
             self.id_prints[part],
         )
 
-    def at(self, rows: I64) -> Incoming:
+    def at(self, rows: I64) -> PreparedDocuments:
         """Some of the documents, rising; all of them as they are."""
         if rows.size == len(self):
             return self
@@ -109,7 +110,7 @@ class Incoming:
         texts = Documents.from_bytes([self.documents.blob(row) for row in picked])
         normal = Documents.from_bytes([self.normal.blob(row) for row in picked])
         has_names = len(self.ids) > 0
-        return Incoming(
+        return PreparedDocuments(
             texts,
             normal,
             self.counts[rows],
@@ -121,7 +122,19 @@ class Incoming:
             self.id_prints[rows] if has_names else self.id_prints,
         )
 
-    def without_texts(self) -> Incoming:
+    def counted(self, status: list[str]) -> Added:
+        """Counts of what became of them; ``status`` has a word for each."""
+        stored = np.array([word in ("added", "replaced") for word in status], dtype=np.bool_)
+        kinds = self.kinds[stored]
+        return Added(
+            added=status.count("added"),
+            replaced=status.count("replaced"),
+            skipped=status.count("skipped"),
+            empty=int(np.count_nonzero(kinds & EMPTY)),
+            short=int(np.count_nonzero(kinds & SHORT)),
+        )
+
+    def without_texts(self) -> PreparedDocuments:
         """The same without what takes memory and is stored by now."""
         none = Documents.from_bytes([])
         return replace(self, documents=none, normal=none, ids=[])
@@ -139,8 +152,8 @@ class Incoming:
         return [whole[begin:end] for begin, end in pairwise(ends)]
 
 
-class Maker:
-    """Turns documents into ``Incoming`` as a spec says; may be used in many threads at once."""
+class Sketcher:
+    """Turns documents into ``PreparedDocuments`` as a spec says; may be used in many threads at once."""
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
@@ -152,13 +165,13 @@ class Maker:
         """The documents as they are compared."""
         return text_stage.normalize_documents(documents, self.spec.normalize, items=self.is_item)
 
-    def query(self, documents: Documents) -> Incoming:
+    def prepare_query(self, documents: Documents) -> PreparedDocuments:
         """Documents that are only looked up: they have no names, and none is stored."""
         normal, keys, counts = self._sketched(documents)
         nothing = np.empty(0, dtype=np.uint64)
-        return Incoming(documents, normal, counts, keys, nothing, [], counts, nothing, nothing)
+        return PreparedDocuments(documents, normal, counts, keys, nothing, [], counts, nothing, nothing)
 
-    def named(self, documents: Documents, ids: Sequence[int | str]) -> Incoming:
+    def prepare(self, documents: Documents, ids: Sequence[int | str]) -> PreparedDocuments:
         """Documents that are to be stored; each id is a text or a number."""
         names = [name if isinstance(name, str) else str(name) for name in ids]
         kinds = np.fromiter((0 if isinstance(name, str) else NUMBER for name in ids), np.int64, len(names))
@@ -168,7 +181,23 @@ class Maker:
         keys[-1] = id_prints >> _S32
         text_prints = _prints(documents)
         prints = text_prints if normal is documents else _prints(normal)
-        return Incoming(documents, normal, np.abs(counts), keys, prints, names, kinds, text_prints, id_prints)
+        return PreparedDocuments(documents, normal, np.abs(counts), keys, prints, names, kinds, text_prints, id_prints)
+
+    def from_given(self, ids: Any, texts: Any) -> PreparedDocuments:
+        """Documents as a user gives them: as many ids as texts, or one of both.
+
+        Raises:
+            InputError: they are not as many, or one cannot be used.
+        """
+        if isinstance(ids, (str, int, np.integer)):
+            ids, texts = [ids], [texts]
+        elif isinstance(texts, str):
+            raise InputError("several ids and one text were given. Give as many texts as ids.")
+        names = checked_ids(ids)
+        documents = self.from_values(texts)
+        if len(names) != len(documents):
+            raise InputError(f"{len(names)} ids and {len(documents)} texts were given. Give as many of both.")
+        return self.prepare(documents, names)
 
     def _sketched(self, documents: Documents) -> tuple[Documents, U32, I64]:
         """Normalised documents, their band keys with a row to spare, and shingle counts (-1: fewer tokens than k)."""
@@ -180,9 +209,9 @@ class Maker:
         keys[:-1] = band_stage.keys_of(values, self.spec.bands) >> _S32
         return normal, keys, counts
 
-    def sets(self, normal: Documents) -> RoomSets:
+    def sets(self, normal: Documents) -> PaddedSets:
         """Shingle sets of normalised documents, to be held against each other and forgotten: their key is private."""
-        return shingle_stage.build_rooms(normal, self._private)
+        return shingle_stage.build_padded(normal, self._private)
 
     def text(self, blob: bytes) -> str:
         """A stored document as text; the items of a set with spaces between them."""
@@ -195,7 +224,7 @@ class Maker:
             InputError: one is not; the message tells its position.
         """
         blobs: list[bytes] = []
-        for position, value in enumerate(listed(texts, f"{what}s")):
+        for position, value in enumerate(as_iterable(texts, f"{what}s")):
             try:
                 blobs.append(self._blob(value))
             except (ItemError, UnicodeEncodeError, TypeError) as exc:
@@ -218,7 +247,7 @@ def _reason(value: Any, is_item: bool, exc: Exception) -> str:
     return f"it is of type {type(value).__name__}. Give {wanted}"
 
 
-def listed(values: Any, what: str) -> Iterable[Any]:
+def as_iterable(values: Any, what: str) -> Iterable[Any]:
     """Values one by one: of a list, a column of a frame, an Arrow array or any other iterable.
 
     Raises:
@@ -231,7 +260,7 @@ def listed(values: Any, what: str) -> Iterable[Any]:
     return values
 
 
-def given_id(value: Any) -> str:
+def id_text(value: Any) -> str:
     """An id as text: 17 and "17" are one.
 
     Raises:
@@ -255,13 +284,13 @@ def checked_ids(values: Any) -> list[int | str]:
         InputError: one is neither a string nor a whole number.
     """
     ids: list[int | str] = []
-    for value in listed(values, "ids"):
-        name = given_id(value)
+    for value in as_iterable(values, "ids"):
+        name = id_text(value)
         ids.append(name if isinstance(value, str) or int(value) not in _INT64 else int(value))
     return ids
 
 
-def named(id: str, kind: int) -> int | str:
+def original_id(id: str, kind: int) -> int | str:
     """An id as it was given."""
     return int(id) if kind & NUMBER else id
 
@@ -290,7 +319,7 @@ def checksums(text_prints: U64, id_prints: U64, numbers: I64, kinds: I64) -> I64
     return signed
 
 
-def are_named_so(numbers: I64, ids: Sequence[str], kinds: I64, sums: I64) -> bool:
+def are_names_whole(numbers: I64, ids: Sequence[str], kinds: I64, sums: I64) -> bool:
     """Whether the names of documents are what was stored."""
     prints = _prints(Documents.from_texts(ids))
     return bool(((checksums(prints, prints, numbers, kinds) ^ sums) >> 32 == 0).all())
@@ -329,11 +358,13 @@ def _tail_sum(first: int, keys: bytes, prints: bytes, empty: bytes) -> int:
     return total - (1 << 64) if total >= 1 << 63 else total
 
 
-def of_batches(maker: Maker, tasks: Iterator[Callable[[], Batch]], threads: int) -> Iterator[tuple[Batch, Incoming]]:
+def of_batches(
+    sketcher: Sketcher, tasks: Iterator[Callable[[], Batch]], threads: int
+) -> Iterator[tuple[Batch, PreparedDocuments]]:
     """Batches of a reader with what is stored of them, in order; made in threads."""
 
-    def work(task: Callable[[], Batch]) -> tuple[Batch, Incoming]:
+    def work(task: Callable[[], Batch]) -> tuple[Batch, PreparedDocuments]:
         batch = task()
-        return batch, maker.named(batch.documents, ids_of(batch))
+        return batch, sketcher.prepare(batch.documents, ids_of(batch))
 
     yield from in_order(work, tasks, threads=threads, ahead=threads + 2)

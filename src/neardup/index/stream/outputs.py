@@ -1,7 +1,7 @@
-"""Where the lines go that ``dedup-stream`` lets through: stdout, or a file that loses and doubles none.
+"""Where the lines go that are let through: a pipe, or a file that loses and doubles none.
 
 A document is durable in the index before its line is written. A process that is killed between the two owes some
-lines: those of one batch at most. Where the lines go to a file, a note beside it holds the lines of the batch while it
+lines: those of one step at most. Where the lines go to a file, a note beside it holds the lines of the step while it
 is worked on, and the next run pays what is owed. The table of removed documents is here too.
 """
 
@@ -14,12 +14,16 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from neardup.cli.index.admitting import plain, stored_texts
 from neardup.errors import FormatError, InputError, NeardupError, OutputError
+from neardup.index.outcomes import Admission
+from neardup.index.stream.admitting import OpenIndex, plain, stored_texts
+from neardup.outputs.atomic import output_error
+from neardup.outputs.stdout import stdout_bytes
+from neardup.spool.manifest import sync_folder
 
-__all__ = ["FilePassing", "PipePassing", "Removals", "is_plain_file", "plain_target"]
+__all__ = ["STDOUT", "FileOutput", "PipeOutput", "RemovalTable", "check_names", "open_output"]
 
 STDOUT = "-"
 NOTE_SUFFIX = ".neardup-pending"
@@ -27,21 +31,39 @@ _COLUMNS = ("id", "match", "similarity")
 REMOVED_FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
 
 
-def plain_target(name: str) -> None:
-    """Refuse a name that promises compression: lines go out as they come in.
+def check_names(output: object, removed: str | None) -> None:
+    """Refuse a name that promises compression, for lines go out as they come in, and a table that cannot grow.
 
     Raises:
-        InputError: it does.
+        InputError: one of the two is such a name.
     """
-    if Path(name).suffix.lower() in (".gz", ".zst"):
-        raise InputError(f"{name}: lines are written as they come, not compressed. Give a name without that ending.")
+    if isinstance(output, str) and Path(output).suffix.lower() in (".gz", ".zst"):
+        raise InputError(f"{output}: lines are written as they come, not compressed. Give a name without that ending.")
+    if removed is not None and Path(removed).suffix.lower() not in REMOVED_FORMATS:
+        raise InputError(
+            f"{removed}: the table of removed documents grows with the stream. Give a name that ends in"
+            f" {', '.join(REMOVED_FORMATS)}."
+        )
 
 
-class _Lines:
+def open_output(output: str | BinaryIO, index: OpenIndex) -> PipeOutput | FileOutput:
+    """The output for a name, ``-`` for stdout, or a binary stream: a regular file, or what will be one, keeps a note.
+
+    Raises:
+        OutputError: it cannot be written to.
+        FormatError: what an earlier run owes to a file is not known.
+    """
+    if not isinstance(output, str) or output == STDOUT or (os.path.exists(output) and not os.path.isfile(output)):
+        return PipeOutput(output, index)
+    return FileOutput(output, index)
+
+
+class _Joiner:
     """Lines one behind the other, also where the one before had no newline at its end."""
 
-    def __init__(self) -> None:
-        self._is_open = False
+    def __init__(self, last: bytes = b"") -> None:
+        """Go on behind a file that ends with this byte, if it has any."""
+        self._is_open = last not in (b"", b"\n")
 
     def joined(self, lines: Iterable[bytes]) -> bytes:
         parts: list[bytes] = []
@@ -52,43 +74,36 @@ class _Lines:
             self._is_open = not line.endswith(b"\n")
         return b"".join(parts)
 
-    def start_behind(self, last: bytes) -> None:
-        """Go on behind a file that ends with this byte, if it has any."""
-        self._is_open = last not in (b"", b"\n")
 
+class PipeOutput:
+    """Lines to stdout, a special file or a stream, flushed after each step.
 
-class PipePassing:
-    """Lines to stdout or a special file, flushed after each batch.
-
-    What went into a pipe cannot be looked at again. So when it takes no more, the documents of the batch are taken out
+    What went into a pipe cannot be looked at again. So when it takes no more, the documents of the step are taken out
     of the index.
     """
 
     paid = 0
 
-    def __init__(self, name: str, index: Any) -> None:
-        self._name = name
+    def __init__(self, target: str | BinaryIO, index: OpenIndex) -> None:
         self._index = index
-        self._lines = _Lines()
-        self._stream: Any = None
-
-    def __enter__(self) -> PipePassing:
-        from neardup.outputs.atomic import output_error
-        from neardup.outputs.stdout import stdout_bytes
-
-        if self._name != STDOUT:
+        self._joiner = _Joiner()
+        self._is_ours = False
+        self._stream: Any = target
+        self._name = "stdout" if target == STDOUT else str(getattr(target, "name", "the output"))
+        if target == STDOUT:
+            self._stream = stdout_bytes()
+            if self._stream is None:
+                raise OutputError("stdout is closed. Give a file for the lines with -o.")
+        elif isinstance(target, str):
+            self._name, self._is_ours = target, True
             try:
-                self._stream = open(self._name, "wb", buffering=0)
+                self._stream = open(target, "wb", buffering=0)  # noqa: SIM115 kept until close
             except OSError as exc:
-                raise output_error(self._name, exc) from exc
-            return self
-        self._stream = stdout_bytes()
-        if self._stream is None:
-            raise OutputError("stdout is closed. Give a file for the lines with -o.")
-        return self
+                raise output_error(target, exc) from exc
 
-    def __exit__(self, *_: object) -> None:
-        if self._name != STDOUT:
+    def close(self) -> None:
+        """Close what was opened here; stdout and a stream that was given stay open."""
+        if self._is_ours:
             self._stream.close()
 
     def promise(self, rows: Sequence[tuple[Any, Any, bytes]]) -> None:
@@ -100,56 +115,45 @@ class PipePassing:
         Raises:
             OutputError: they cannot be written; the documents are no longer in the index.
         """
-        from neardup.cli import silence_stdout
-
         try:
-            self._stream.write(self._lines.joined(lines))
+            self._stream.write(self._joiner.joined(lines))
             self._stream.flush()
         except OSError as exc:
-            name = "stdout" if self._name == STDOUT else self._name
-            if self._name == STDOUT:
-                silence_stdout()
             self._index.remove(ids, missing="skip")
             raise OutputError(
-                f"cannot write {name}: {exc.strerror}. The documents of the lines that were to go out were taken out of"
-                " the index again: give them once more, or use -o FILE, which is completed by a later run."
+                f"cannot write {self._name}: {exc.strerror}. The documents of the lines that were to go out were taken"
+                " out of the index again: give them once more, or use -o FILE, which is completed by a later run."
             ) from exc
 
 
-def is_plain_file(name: str) -> bool:
-    """Whether this is a regular file, or will be one: no device, and no pipe."""
-    return not os.path.exists(name) or os.path.isfile(name)
+class FileOutput:
+    """Lines behind those that a file has, synced after each step; what a run that died owes is paid first."""
 
-
-class FilePassing:
-    """Lines behind those that a file has, synced after each batch; what a run that died owes is paid first."""
-
-    def __init__(self, name: str, folder: Path, index: Any) -> None:
-        self.paid = 0
-        """Lines that an earlier run owed."""
+    def __init__(self, name: str, index: OpenIndex) -> None:
         self._name = name
         self._path = Path(os.path.realpath(name))
-        self._folder = os.path.realpath(folder)
+        self._folder = None if index.path is None else os.path.realpath(index.path)
         self._note = self._path.with_name(self._path.name + NOTE_SUFFIX)
         self._index = index
-        self._lines = _Lines()
-        self._stream: Any = None
-
-    def __enter__(self) -> FilePassing:
         with self._explained():
             owed = self._owed() if self._note.exists() else []
-            self._stream = open(self._path, "ab")
-            self._lines.start_behind(self._last_byte())
-        self.write(owed)
+            self._stream = open(self._path, "ab")  # noqa: SIM115 kept until close
+            self._joiner = _Joiner(self._last_byte())
+        try:
+            self.write(owed)
+        except BaseException:
+            self.close()
+            raise
         self.paid = len(owed)
-        return self
+        """Lines that an earlier run owed."""
 
-    def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(OSError):  # every batch was flushed, or has failed and was told
+    def close(self) -> None:
+        """Close the file."""
+        with contextlib.suppress(OSError):  # every step was flushed, or has failed and was told
             self._stream.close()
 
     def promise(self, rows: Sequence[tuple[Any, Any, bytes]]) -> None:
-        """Note id, text and line of the documents of a batch that are not there yet, before they become durable."""
+        """Note id, text and line of the documents of a step that are not there yet, before they become durable."""
         if not rows:
             return
         documents = [[id, _digest(plain(text)), len(line)] for id, text, line in rows]
@@ -162,7 +166,7 @@ class FilePassing:
                 stream.flush()
                 os.fsync(stream.fileno())
             temporary.replace(self._note)
-            _sync_folder(self._note.parent)
+            sync_folder(self._note.parent)
 
     def write(self, lines: Sequence[bytes], ids: Sequence[Any] = ()) -> None:
         """Write the lines of documents that are durable now; then nothing is owed.
@@ -171,7 +175,7 @@ class FilePassing:
             OutputError: they cannot be written; the next run writes them.
         """
         with self._explained():
-            self._stream.write(self._lines.joined(lines))
+            self._stream.write(self._joiner.joined(lines))
             self._stream.flush()
             os.fsync(self._stream.fileno())
             self._note.unlink(missing_ok=True)
@@ -213,8 +217,6 @@ class FilePassing:
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
-        from neardup.outputs.atomic import output_error
-
         try:
             yield
         except NeardupError:
@@ -223,58 +225,36 @@ class FilePassing:
             raise output_error(self._name, exc) from exc
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make the names in a folder last, where the system can."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
 def _digest(text: str, size: int = 32) -> str:
     """What a note says of a text: 256 bits that nobody can find a second text for (16 bytes in notes of old)."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).hexdigest()
 
 
-class Removals:
+class RemovalTable:
     """The table id, match, similarity of documents that were not let through: rows behind those that a file has."""
 
     def __init__(self, name: str) -> None:
-        """Raise InputError when the name tells no format that can grow."""
         self._name = name
-        self._format = REMOVED_FORMATS.get(Path(name).suffix.lower())
-        if self._format is None:
-            raise InputError(
-                f"{name}: the table of removed documents grows with the stream. Give a name that ends in"
-                f" {', '.join(REMOVED_FORMATS)}."
-            )
-        self._stream: Any = None
-
-    def __enter__(self) -> Removals:
-        from neardup.outputs.atomic import output_error
-
+        self._format = REMOVED_FORMATS[Path(name).suffix.lower()]
         try:
-            self._stream = open(self._name, "a", encoding="utf-8", newline="")
+            self._stream = open(name, "a", encoding="utf-8", newline="")  # noqa: SIM115 kept until close
         except OSError as exc:
-            raise output_error(self._name, exc) from exc
+            raise output_error(name, exc) from exc
         if self._format == "csv" and self._stream.tell() == 0:
             csv.writer(self._stream).writerow(_COLUMNS)
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(OSError):  # every batch was flushed, or has failed and was told
+    def close(self) -> None:
+        """Close the file."""
+        with contextlib.suppress(OSError):  # every step was flushed, or has failed and was told
             self._stream.close()
 
-    def write(self, rows: Iterable[tuple[Any, Any, float | None]]) -> None:
-        """Add rows.
+    def write(self, removed: Iterable[Admission]) -> None:
+        """Add a row for each document.
 
         Raises:
             OutputError: they cannot be written.
         """
-        from neardup.outputs.atomic import output_error
-
+        rows = [(each.id, each.match and each.match.id, each.match and each.match.similarity) for each in removed]
         try:
             if self._format == "csv":
                 csv.writer(self._stream).writerows(rows)

@@ -1,4 +1,7 @@
-"""The half of an index that only asks: queries, documents, pairs, what it is. What changes it is in ``store``."""
+"""An open index as one that may only read it has it: queries, documents, pairs, what it is.
+
+``Index`` in ``store`` is this and all that makes, opens, changes and closes an index.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,13 @@ import numpy as np
 
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
-from neardup.index import backup, checking, folders, opening
+from neardup.index import backup, checking, folders
 from neardup.index.answers import candidates_of, check, find_ids, hits, unverified
-from neardup.index.containing import find_contained
+from neardup.index.as_input import IndexSource, stored_blocks
+from neardup.index.contained import find_contained
 from neardup.index.core import Core
-from neardup.index.incoming import Incoming, given_id, listed, named
-from neardup.index.model import ContainedHit, Hit, IndexInfo, Stored, Verified
-from neardup.index.source import IndexSource, stored_blocks
+from neardup.index.outcomes import ContainedHit, Hit, IndexInfo, Stored, Verified
+from neardup.index.prepared import PreparedDocuments, as_iterable, id_text, original_id
 from neardup.index.statements import FORMAT, Reading, Row
 from neardup.index.upkeep import Upkeep
 from neardup.index.views import View, documents_of, names_of
@@ -30,7 +33,7 @@ from neardup.params import CONTAINMENT, DEFAULT_MEASURE, Spec, check_link, check
 from neardup.result import Result
 from neardup.session import Run, check_threads
 
-__all__ = ["Asking"]
+__all__ = ["ReadableIndex"]
 
 DEFAULT_TOP = 10
 QUERY_BLOCK = 1024
@@ -39,7 +42,7 @@ QUERY_BLOCK = 1024
 Outcome = TypeVar("Outcome")
 
 
-class Asking:
+class ReadableIndex:
     """What can be asked of an open index."""
 
     def __init__(self, core: Core) -> None:
@@ -57,7 +60,7 @@ class Asking:
     @property
     def read_only(self) -> bool:
         """Whether it is open for reading only."""
-        return self._core.truth.read_only
+        return self._core.database.read_only
 
     @property
     def spec(self) -> Spec:
@@ -70,13 +73,15 @@ class Asking:
     def __contains__(self, id: object) -> bool:
         if not isinstance(id, (str, int, np.integer)) or isinstance(id, bool):
             return False
-        name = given_id(id)
+        name = id_text(id)
         return bool(self._ask(lambda reading, view: find_ids(reading, view, self._core.id_row, [name])))
 
     def __iter__(self) -> Iterator[int | str]:
         """Ids, in order of addition, as of one moment."""
         return iter(
-            self._ask(lambda reading, view: [named(id, kind) for _, id, kind in names_of(reading.ids(), reading.path)])
+            self._ask(
+                lambda reading, view: [original_id(id, kind) for _, id, kind in names_of(reading.ids(), reading.path)]
+            )
         )
 
     def __reduce__(self) -> Any:
@@ -112,7 +117,7 @@ class Asking:
                 removed=reading.removed_count(),
                 bytes=sizes,
                 total_bytes=sum(sizes.values()),
-                healed=self._core.healed,
+                healed=self._core.repaired,
                 trouble=self._upkeep.trouble,
             )
 
@@ -179,29 +184,31 @@ class Asking:
         if isinstance(texts, Iterator):
             texts = list(texts)
         is_one = self._is_one(texts)
-        documents = self._core.maker.from_values([texts] if is_one else texts)
+        documents = self._core.sketcher.from_values([texts] if is_one else texts)
         if is_containment:
             with self._reading() as reading:
                 contained = find_contained(self._core, reading, documents, top=top, threshold=least)
             return contained[0] if is_one else contained
         if is_one:
-            return self._answer(self._core.maker.query(documents), top, least, exact=exact)[0]
+            return self._answer(self._core.sketcher.prepare_query(documents), top, least, exact=exact)[0]
         found: list[list[Hit]] = []
         for start in range(0, len(documents), QUERY_BLOCK):
             block = documents.slice(start, min(start + QUERY_BLOCK, len(documents)))
-            found += self._answer(self._core.maker.query(block), top, least, exact=exact)
+            found += self._answer(self._core.sketcher.prepare_query(block), top, least, exact=exact)
         return found
 
-    def _answer(self, incoming: Incoming, top: int | None, threshold: float, *, exact: bool) -> list[list[Hit]]:
-        core, n = self._core, len(incoming)
+    def _answer(
+        self, prepared: PreparedDocuments, top: int | None, threshold: float, *, exact: bool
+    ) -> list[list[Hit]]:
+        core, n = self._core, len(prepared)
 
         def work(reading: Reading, view: View) -> list[list[Hit]]:
-            candidates = candidates_of(view, incoming)
+            candidates = candidates_of(view, prepared)
             if len(candidates) == 0:
                 return [[] for _ in range(n)]
             if not exact:
                 return unverified(reading, n, candidates, top)
-            similarity, names = check(reading, core.maker, incoming, candidates, threshold)
+            similarity, names = check(reading, core.sketcher, prepared, candidates, threshold)
             return hits(reading, n, candidates, similarity, names, top)
 
         return self._ask(work)
@@ -209,9 +216,9 @@ class Asking:
     def _is_one(self, texts: Any) -> bool:
         if isinstance(texts, str):
             return True
-        if not self._core.maker.is_item:
+        if not self._core.sketcher.is_item:
             return False
-        values = listed(texts, "texts")
+        values = as_iterable(texts, "texts")
         return not any(isinstance(value, COLLECTIONS) for value in values)
 
     def get(self, id: int | str) -> Stored | None:
@@ -220,7 +227,7 @@ class Asking:
 
     def get_many(self, ids: Any) -> list[Stored | None]:
         """The documents of several ids, or None for each that is not there, as of one moment."""
-        names = [given_id(id) for id in listed(ids, "ids")]
+        names = [id_text(id) for id in as_iterable(ids, "ids")]
 
         def work(reading: Reading, view: View) -> list[Stored | None]:
             there = find_ids(reading, view, self._core.id_row, names)
@@ -228,7 +235,7 @@ class Asking:
             for rows in reading.row_blocks(sorted(number for number, _ in there.values())):
                 documents_of(rows, reading.path)
                 for _, id, kind, _, blob in rows:
-                    found[id] = Stored(named(id, kind), self._core.maker.text(blob))
+                    found[id] = Stored(original_id(id, kind), self._core.sketcher.text(blob))
             return [found.get(name) for name in names]
 
         return self._ask(work)
@@ -253,7 +260,7 @@ class Asking:
         workers = self._core.threads if threads is None else check_threads(threads)
         with self._reading() as reading:
             source = IndexSource(reading, self._core.name)
-            reader = Reader([source], [source.name], ReadOptions(item=self._core.maker.is_item), self)
+            reader = Reader([source], [source.name], ReadOptions(item=self._core.sketcher.is_item), self)
             run = Run(reader, self.spec, workers, memory, observer=observer or Silent())
             with run:
                 return run.find(link).result()
@@ -292,9 +299,9 @@ class Asking:
         self._need_process()
         with (
             backup.backed_up(self._core, Path(path), replace=replace, observer=observer or Silent()) as place,
-            closing(opening.open_folder(place, read_only=False, threads=self._core.threads)) as copy,
+            closing(Core.open(place, read_only=False, threads=self._core.threads)) as copy,
         ):
-            info = Asking(copy).info()
+            info = ReadableIndex(copy).info()
         sizes = folders.sizes(Path(path))
         return dataclasses.replace(info, path=str(path), bytes=sizes, total_bytes=sum(sizes.values()))
 
@@ -322,10 +329,10 @@ class Asking:
 
     def _reading(self) -> Any:
         self._need_process()
-        return self._core.truth.reading()
+        return self._core.database.reading()
 
     def _need_process(self) -> None:
-        self._core.truth.need_open()
+        self._core.database.need_open()
         if self._process != os.getpid():
             raise InputError(
                 "the index was opened in the process that this one was forked from. Open it again here, with "

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
 
 from neardup.inputs.passed import PassedOver
 from neardup.types import MOST_FAULTS, Fault
 
-__all__ = ["Added", "Admission", "ContainedHit", "Hit", "IndexInfo", "Stored", "Verified"]
+__all__ = ["Added", "Admission", "ContainedHit", "Hit", "IndexInfo", "Stored", "Streamed", "Verified"]
 
 
 class _Plain:
@@ -17,6 +17,17 @@ class _Plain:
     def as_dict(self) -> dict[str, Any]:
         """The fields as plain JSON values."""
         return asdict(self)  # type: ignore[call-overload, no-any-return]
+
+
+class _Counts(_Plain):
+    """Counts that add up, of batches that follow each other."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Self) -> Self:
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        total = {name: getattr(self, name) + getattr(other, name) for name in names}
+        return type(self)(**{**total, "faults": total["faults"][:MOST_FAULTS]})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +64,7 @@ class Admission(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class Added(_Plain):
+class Added(_Counts):
     """What became of documents that were to be added."""
 
     added: int = 0
@@ -75,9 +86,27 @@ class Added(_Plain):
     passed_over: tuple[PassedOver, ...] = ()
     """Files and folders that the inputs hold and that were not read."""
 
-    def __add__(self, other: Added) -> Added:
-        total = Added(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
-        return replace(total, faults=total.faults[:MOST_FAULTS])
+
+@dataclass(frozen=True, slots=True)
+class Streamed(_Counts):
+    """What became of the documents of a stream of which new ones were let through."""
+
+    read: int = 0
+    """Documents."""
+    new: int = 0
+    """Added, and their lines written."""
+    near: int = 0
+    """Left out because one that was there is like them."""
+    skipped: int = 0
+    """Left out because their id was there."""
+    bad: int = 0
+    """Records that could not be used."""
+    blank: int = 0
+    """Blank lines passed over."""
+    paid: int = 0
+    """Lines written first, that a run before this one had not: it was killed when their documents were in the index."""
+    faults: tuple[Fault, ...] = ()
+    """The first bad records, with reasons."""
 
 
 @dataclass(frozen=True, slots=True)
