@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.inputs.columnar.columns import Chosen, choose_columns
+from neardup.inputs.columnar.arrow_columns import Chosen, choose_columns
 from neardup.inputs.columnar.ipc import ipc_batches, map_file
 from neardup.inputs.columnar.source import Batches, ColumnarSource, first_line
 from neardup.inputs.formats import DATASET

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.inputs.columnar.objects import is_dataset, read_object
+from neardup.inputs.columnar.arrow_objects import is_dataset, read_object
 
 __all__ = ["ARROW", "hold", "is_a", "is_frame", "is_series"]
 

@@ -13,7 +13,7 @@ from dataclasses import fields
 from typing import Any
 
 from neardup.errors import InputError, did_you_mean
-from neardup.inputs.columnar.objects import ObjectSource, is_arrow_object
+from neardup.inputs.columnar.arrow_objects import ObjectSource, is_arrow_object
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.formats import INPUT_FORMATS, suffix_format

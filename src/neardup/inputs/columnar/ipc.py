@@ -17,7 +17,7 @@ import pyarrow.types as pat
 
 from neardup.errors import InputError
 from neardup.inputs.columnar import flatbuffers
-from neardup.inputs.columnar.columns import Chosen, choose_columns
+from neardup.inputs.columnar.arrow_columns import Chosen, choose_columns
 from neardup.inputs.columnar.source import Batches, ColumnarFile, explained
 from neardup.inputs.source import RecordLimit, Task, TooLarge, TooLargeRows
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyarrow.types as pat
 
-from neardup.inputs.columnar.columns import Chosen, choose_columns
+from neardup.inputs.columnar.arrow_columns import Chosen, choose_columns
 from neardup.inputs.columnar.source import Batches, ColumnarFile, explained
 from neardup.inputs.source import BATCH_BYTES, RecordLimit, Task, TooLargeRows
 

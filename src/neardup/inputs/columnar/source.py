@@ -1,6 +1,6 @@
 """What the readers of columns share: batches cut into tasks, a file unpacked in memory, errors in the user's words.
 
-What types a text, a set and an id may have, and how they become bytes, is in ``columns``.
+What types a text, a set and an id may have, and how they become bytes, is in ``arrow_columns``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.inputs.columnar.columns import Chosen, column_cuts, read_rows
+from neardup.inputs.columnar.arrow_columns import Chosen, column_cuts, read_rows
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.source import ReadOptions, Task, TooLargeRows, oversized, sized
 from neardup.inputs.streams.streams import ByteStream, read_all

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from neardup.arrays import flags, numbers
 from neardup.inputs.columns import choose_id, choose_text
@@ -25,11 +24,10 @@ from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions, Task, sized
 from neardup.inputs.streams.line_cuts import Slabs
 from neardup.inputs.streams.streams import ByteStream, LineBlock, LineSource
 from neardup.inputs.text.jsonl_judge import BadRecord, judge, parse_object
+from neardup.kernels import jsonl as kernel
 from neardup.types import SLACK, Batch, Documents
 
 __all__ = ["JsonlSource"]
-
-U8 = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +120,6 @@ def _find_columns(block: LineBlock, name: str, options: ReadOptions) -> _Columns
 
 def _read_block(block: LineBlock, name: str, columns: _Columns, options: ReadOptions, slabs: Slabs) -> Batch:
     """Read one block: the kernel as far as it goes, the judge for the line it stopped at, and on."""
-    from neardup.kernels import jsonl as kernel
-
     faults = Faults(name, options.on_bad)
     buffers = _Buffers(block, columns, slabs)
     state = buffers.state
@@ -156,8 +152,6 @@ class _Buffers:
     """The arrays of one call of the kernel, and the judge's way of adding a record to them."""
 
     def __init__(self, block: LineBlock, columns: _Columns, slabs: Slabs) -> None:
-        from neardup.kernels import jsonl as kernel
-
         text = columns.text.encode("utf-8", "surrogatepass")
         id = b"" if columns.id is None else columns.id.encode("utf-8", "surrogatepass")
         self.block = block
@@ -185,8 +179,6 @@ class _Buffers:
 
     def add(self, text: bytes, id: str | int | None) -> None:
         """Append the record of the line at which the kernel stopped."""
-        from neardup.kernels import jsonl as kernel
-
         state = self.state
         n = int(state[kernel.DOCUMENTS])
         start, end = int(state[kernel.OUT_AT]), int(state[kernel.OUT_AT]) + len(text)
@@ -202,16 +194,12 @@ class _Buffers:
 
     def documents(self) -> Documents:
         """The texts; copied where the buffer is much larger than what it holds."""
-        from neardup.kernels import jsonl as kernel
-
         n, used = int(self.state[kernel.DOCUMENTS]), int(self.state[kernel.OUT_AT]) + SLACK
         data = self.out if used > 0.8 * self.out.size else self.out[:used].copy()
         return Documents(data, self.offsets[: n + 1].copy())
 
     def id_array(self) -> Any:
         """The ids: int64 when all are integers, else large_string."""
-        from neardup.kernels import jsonl as kernel
-
         n, used = int(self.state[kernel.DOCUMENTS]), int(self.state[kernel.IDS_AT])
         is_number = self.is_number[:n]
         if n and is_number.all():

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from neardup.arrays import flags, numbers
 from neardup.errors import InputError
-from neardup.inputs.columnar.objects import is_dataset
+from neardup.inputs.columnar.arrow_objects import is_dataset
 from neardup.inputs.objects import ARROW, hold, is_a, is_frame
 from neardup.tasks.dedup.rewrite.model import I64, Annotation, added_names
 

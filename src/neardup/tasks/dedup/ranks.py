@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from neardup.arrays import numbers
 from neardup.errors import InputError
 from neardup.inputs.batches import gather
+from neardup.inputs.columnar.arrow_objects import ObjectSource
 from neardup.inputs.columnar.ipc import IpcSource, check_messages, messages_of
-from neardup.inputs.columnar.objects import ObjectSource
 from neardup.inputs.columnar.parquet import Groups, ParquetSource
 from neardup.inputs.columnar.source import explained
 from neardup.inputs.columns import unknown_column

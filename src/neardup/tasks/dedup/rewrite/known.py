@@ -16,7 +16,7 @@ import numpy as np
 from neardup.arrays import numbers
 from neardup.errors import InputChanged
 from neardup.inputs.batches import documents_from, gather
-from neardup.inputs.columnar.columns import choose_columns, read_rows
+from neardup.inputs.columnar.arrow_columns import choose_columns, read_rows
 from neardup.inputs.source import ReadOptions, Source
 from neardup.inputs.streams.line_cuts import NEWLINE
 from neardup.inputs.streams.streams import LineBlock
