@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 import neardup
 from neardup.cli import main, options
 from neardup.inputs.columns import ID_NAMES, TEXT_NAMES
-from neardup.inputs.formats import DEFAULT_SUFFIXES
+from neardup.inputs.formats import DEFAULT_SUFFIXES, INPUT_FORMATS
 from neardup.outputs.write import OUTPUT_FORMATS
 
 Run = Callable[..., Result]
@@ -146,6 +146,7 @@ def test_version() -> None:
 
 
 def test_the_choices_of_the_options_are_those_of_the_library() -> None:
+    assert options.INPUT_FORMATS == INPUT_FORMATS
     assert set(options.PAIR_FORMATS) == {"table", *OUTPUT_FORMATS}
     find = main.get_command(None, "find")  # type: ignore[arg-type]
     help_of = {option.name: option.help for option in find.params[1:]}

@@ -17,9 +17,9 @@ import click
 from neardup import params
 from neardup.cli import VERBOSE
 from neardup.errors import InputError
-from neardup.inputs.formats import INPUT_FORMATS
 
 __all__ = [
+    "INPUT_FORMATS",
     "PAIR_FORMATS",
     "Checked",
     "ExactCommand",
@@ -67,6 +67,7 @@ __all__ = [
 ]
 
 PAIR_FORMATS = ("table", "jsonl", "csv", "parquet")
+INPUT_FORMATS = ("jsonl", "csv", "tsv", "parquet", "arrow", "text", "lines")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator = Callable[[Command], Command]

@@ -26,7 +26,7 @@ from neardup.inputs.streams.streams import text_codec
 from neardup.params import BOILERPLATE
 from neardup.shown import shown_path
 
-__all__ = ["Reader", "files_of", "open_inputs"]
+__all__ = ["Reader", "open_inputs"]
 
 ON_BAD = ("fail", "skip")
 
@@ -41,8 +41,6 @@ class Reader:
         settings: ReadOptions,
         value: Any = None,
         passed_over: Sequence[PassedOver] = (),
-        written_parts: Sequence[Source] | None = None,
-        across: list[str] | None = None,
     ) -> None:
         self.parts = list(sources)
         """The sources, in order."""
@@ -51,11 +49,11 @@ class Reader:
         self.options = settings
         self.value = value
         """What was given, when it is no path."""
-        self.written_parts = self.parts if written_parts is None else list(written_parts)
+        self.written_parts = self.parts
         """The sources of which clean copies are wanted."""
         self.passed_over = tuple(passed_over)
         """What the folders and patterns hold and is not read."""
-        self.across = across
+        self.across: list[str] | None = None
         """Names of the last sources, where pairs are wanted only between these and those before them."""
 
     @property
@@ -76,7 +74,9 @@ class Reader:
     def joined(self, more: Sequence[Source], passed_over: Sequence[PassedOver]) -> Reader:
         """This reader with further sources behind its own, which are read and not written."""
         passed = together([*self.passed_over, *passed_over])
-        return Reader([*self.parts, *more], self.sources, self.options, self.value, passed, self.parts)
+        both = Reader([*self.parts, *more], self.sources, self.options, self.value, passed)
+        both.written_parts = self.parts
+        return both
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -157,17 +157,12 @@ def open_inputs(
         inputs: a str or Path (file, folder, glob pattern, "-"), a list of Path, a list of str (the documents
             themselves), an iterable of (id, text), a mapping of id to text, or an object with Arrow data.
         text: column or field of the text, for formats that have them; guessed by name when None.
-        id: the same for the id. Without one, ids are ``source:row``, the path of a text file, or the position in a
-            value.
-        glob: pattern or patterns of the files of a folder.
-        encoding: of text files; of JSON, CSV and lines too.
-        on_bad: "fail" or "skip", for records that cannot be used.
-        input_format: one of INPUT_FORMATS, in place of the suffix.
-        item: documents are sets of items.
-        boilerplate: of web pages, "keep" or "remove".
-        block: documents in a batch, at most.
-        name: what values in memory are called.
-        limit: of records, shared with another reader of the same run.
+        id: the same for the id; without one, ids are ``source:row``, the path of a text file, or the
+            position in a value. glob: pattern or patterns of the files of a folder. encoding: of text
+            files; JSON, CSV and lines too. on_bad: "fail" or "skip", for records that cannot be used.
+            input_format: one of INPUT_FORMATS, in place of the suffix. item: documents are sets of items.
+            boilerplate: of web pages, "keep" or "remove". block: documents a batch, at most. name: what values
+            in memory are called. limit: shared with another reader of the same run.
 
     Raises:
         InputError: an input is missing, unknown, unreadable, given twice, or not of a kind that can be read.
