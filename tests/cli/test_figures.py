@@ -95,5 +95,5 @@ def test_no_screen_is_looked_for(tmp_path: Path) -> None:
         "sys.exit('matplotlib.pyplot' in sys.modules)"
     )
     env = {**os.environ, "MPLBACKEND": "TkAgg"}
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, timeout=600)
     assert done.returncode == 0, done.stderr

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import time
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import Serving
+from tests.warm import LIMIT
 
 import neardup
 from neardup.errors import OutputError
@@ -215,6 +216,8 @@ def test_full_disk_is_507_and_ends_a_stream(
 def test_answer_that_takes_too_long_is_504(
     index: neardup.Index, serving: Serving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(type(index), "query", lambda *args, **options: time.sleep(0.3))
+    told = threading.Event()
+    monkeypatch.setattr(type(index), "query", lambda *args, **options: told.wait(LIMIT))
     client = serving(index, ServiceLimits(answer_seconds=0.05))
     assert "0.05 s" in _problem(client.post("/query", json={"text": "a"}), 504)
+    told.set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 from collections.abc import Iterator
@@ -62,6 +63,38 @@ def test_every_line_has_its_status_in_order(client: TestClient, index: neardup.I
 
 def test_stream_without_a_line_is_empty(client: TestClient) -> None:
     assert _post(client, b"") == []
+
+
+class Skipping(asyncio.SelectorEventLoop):
+    """A loop whose clock can be put forward."""
+
+    ahead = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.ahead
+
+
+@pytest.mark.parametrize(("end", "statuses"), [(b"\n", ["added"] * 5), (b" ", ["stopped"])])
+def test_each_line_of_a_stream_may_take_the_whole_time(
+    index: neardup.Index, serving: Serving, end: bytes, statuses: list[str]
+) -> None:
+    """Thirty seconds: five lines that take twenty each are in time, five parts of one line are not."""
+    service: Any = serving(index, ServiceLimits(receive_seconds=30)).app
+    loop, lines, sent = Skipping(), [_line(f"slow-{n}", "a").replace(b"\n", end) for n in range(5)], []
+
+    async def receive() -> dict[str, Any]:
+        await asyncio.sleep(0.01)  # a stream stores what it has when nothing comes for a moment
+        loop.ahead += 20
+        return {"type": "http.request", "body": lines.pop(0), "more_body": bool(lines)}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message.get("body", b""))
+
+    headers = [(b"content-type", STREAM["content-type"].encode()), (b"transfer-encoding", b"chunked")]
+    scope = {"type": "http", "method": "POST", "path": "/documents", "raw_path": b"/documents", "query_string": b""}
+    loop.run_until_complete(service({**scope, "http_version": "1.1", "headers": headers}, receive, send))
+    loop.close()
+    assert [json.loads(line)["status"] for line in b"".join(sent).splitlines()] == statuses
 
 
 @pytest.mark.parametrize(("option", "status"), [("skip", "skipped"), ("replace", "replaced")])

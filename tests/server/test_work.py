@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from tests.documents.living import until
+from tests.warm import LIMIT
 
 from neardup.errors import InputError
 from neardup.server.problems import Problem
@@ -28,7 +30,7 @@ class Worker:
     def __call__(self, key: Hashable, values: list[Any]) -> list[Any]:
         self.groups.append((key, values))
         self.begun.set()
-        assert self.go.wait(10)
+        assert self.go.wait(LIMIT)
         if "bad" in values:
             raise InputError("bad")
         if "broken" in values:
@@ -42,9 +44,9 @@ def _pool(worker: Worker, *, waiting: int = 100, most: int = 100, most_bytes: in
 
 async def _behind(worker: Worker, pool: WorkerPool, jobs: list[tuple[Hashable, Any, int]]) -> list[Any]:
     """Let one job hold the thread while the others gather behind it; their outcomes."""
-    first = asyncio.create_task(pool.do("first", "first", seconds=10))
-    await asyncio.to_thread(worker.begun.wait, 10)
-    rest = [asyncio.create_task(pool.do(key, value, seconds=10, size=size)) for key, value, size in jobs]
+    first = asyncio.create_task(pool.do("first", "first", seconds=LIMIT))
+    await asyncio.to_thread(worker.begun.wait, LIMIT)
+    rest = [asyncio.create_task(pool.do(key, value, seconds=LIMIT, size=size)) for key, value, size in jobs]
     await asyncio.sleep(0.01)
     worker.go.set()
     await first
@@ -106,13 +108,13 @@ def test_full_queue_refuses_and_must_does_not() -> None:
     pool = _pool(worker, waiting=2)
 
     async def go() -> None:
-        tasks = [asyncio.create_task(pool.do(None, 0, seconds=10))]
-        await asyncio.to_thread(worker.begun.wait, 10)
-        tasks += [asyncio.create_task(pool.do(None, n, seconds=10)) for n in (1, 2)]
+        tasks = [asyncio.create_task(pool.do(None, 0, seconds=LIMIT))]
+        await asyncio.to_thread(worker.begun.wait, LIMIT)
+        tasks += [asyncio.create_task(pool.do(None, n, seconds=LIMIT)) for n in (1, 2)]
         await asyncio.sleep(0.01)
         assert len(pool) == 2
         with pytest.raises(Problem) as refused:
-            await pool.do(None, 3, seconds=10)
+            await pool.do(None, 3, seconds=LIMIT)
         assert refused.value.status == 503
         assert dict(refused.value.headers)[b"retry-after"] == b"1"
         tasks.append(asyncio.create_task(pool.do(None, 4, seconds=None, must=True)))
@@ -130,7 +132,7 @@ def test_job_that_waited_too_long_is_never_begun() -> None:
 
     async def go() -> None:
         begun = asyncio.create_task(pool.do(None, "begun", seconds=0.05))
-        await asyncio.to_thread(worker.begun.wait, 10)
+        await asyncio.to_thread(worker.begun.wait, LIMIT)
         with pytest.raises(Problem, match="not begun") as late:
             await pool.do(None, "waits", seconds=0.05)
         assert late.value.status == 504
@@ -148,12 +150,12 @@ def test_close_does_what_waits_and_refuses_what_comes() -> None:
     pool = _pool(worker)
 
     async def go() -> None:
-        tasks = [asyncio.create_task(pool.do("a", n, seconds=10)) for n in range(5)]
-        await asyncio.to_thread(worker.begun.wait, 10)
+        tasks = [asyncio.create_task(pool.do("a", n, seconds=LIMIT)) for n in range(5)]
+        await asyncio.to_thread(worker.begun.wait, LIMIT)
         closing = asyncio.create_task(asyncio.to_thread(pool.close))
-        await asyncio.sleep(0.02)
+        await asyncio.to_thread(until, lambda: pool._closing)
         with pytest.raises(Problem, match="stopping"):
-            await pool.do("a", 9, seconds=10)
+            await pool.do("a", 9, seconds=LIMIT)
         worker.go.set()
         await closing
         assert await asyncio.gather(*tasks) == [f"done {n}" for n in range(5)]
@@ -162,18 +164,18 @@ def test_close_does_what_waits_and_refuses_what_comes() -> None:
 
 
 def test_threads_work_beside_each_other() -> None:
-    def nap(key: Hashable, values: list[Any]) -> list[Any]:
-        time.sleep(0.1)
+    together = threading.Barrier(4)
+
+    def meet(key: Hashable, values: list[Any]) -> list[Any]:
+        together.wait(LIMIT)  # which goes on when all four are here
         return values
 
-    pool = WorkerPool("test", nap, threads=4, waiting=10, most=10, most_bytes=10)
+    pool = WorkerPool("test", meet, threads=4, waiting=10, most=10, most_bytes=10)
 
-    async def go() -> float:
-        started = time.perf_counter()
-        await asyncio.gather(*(pool.do(None, n, seconds=10) for n in range(4)))
-        return time.perf_counter() - started
+    async def go() -> list[Any]:
+        return await asyncio.gather(*(pool.do(None, n, seconds=LIMIT) for n in range(4)))
 
-    assert _run(go) < 0.3
+    assert _run(go) == [0, 1, 2, 3]
     pool.close()
 
 
@@ -182,16 +184,12 @@ def test_jobs_of_two_event_loops_are_answered_at_once() -> None:
     pool = _pool(worker)
 
     async def ask(value: str) -> Any:
-        return await pool.do("a", value, seconds=10)
+        return await pool.do("a", value, seconds=LIMIT)
 
-    started = time.perf_counter()
-    threads = [threading.Thread(target=asyncio.run, args=(ask(str(number)),)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    time.sleep(0.05)
-    worker.go.set()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as threads:
+        answers = [threads.submit(asyncio.run, ask(str(number))) for number in range(4)]
+        until(worker.begun.is_set)
+        worker.go.set()
+        assert [answer.result(LIMIT) for answer in answers] == [f"done {number}" for number in range(4)]
     pool.close()
-    assert time.perf_counter() - started < 5
     assert sorted(value for _, values in worker.groups for value in values) == ["0", "1", "2", "3"]

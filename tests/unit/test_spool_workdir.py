@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests import warm
 
 from neardup.errors import SpoolError
 from neardup.spool import FileColumn, Sorter, Workdir, free_bytes, manifest
@@ -75,7 +76,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_what_a_killed_process_wrote_after_its_checkpoint_is_cut_off(path):
-    done = subprocess.run([sys.executable, "-c", KILLED, path], check=False)
+    done = warm.run(["-c", KILLED, str(path)])
     assert done.returncode == -signal.SIGKILL
     assert (path / "c.spool").stat().st_size == 4096 + 8 * 300_000
     with pytest.raises(SpoolError, match=r"interrupted run\. Go on with --resume \(resume=True\), or delete it\."):
