@@ -29,8 +29,8 @@ if TYPE_CHECKING:
         SpoolError,
     )
     from neardup.index import Added, Admission, ContainedHit, Hit, Index, IndexInfo, Stored, Streamed, Verified
+    from neardup.inputs.passed import PassedOver
     from neardup.params import Bands, Keep, Normalize, Shingle, Spec
-    from neardup.passed import PassedOver
     from neardup.result import Cleaned, CleanSummary, Result, SourceShare, Summary
     from neardup.stages.sketch import minhash
     from neardup.tasks.audit.outcome import Audit, AuditBin
@@ -133,7 +133,7 @@ _HOME = {
     "index": ("Added", "Admission", "ContainedHit", "Hit", "Index", "IndexInfo", "Stored", "Streamed", "Verified"),
     "params": ("Bands", "Keep", "Normalize", "Shingle", "Spec"),
     "tuning": ("choose_bands", "s_curve"),
-    "passed": ("PassedOver",),
+    "inputs.passed": ("PassedOver",),
     "tasks.plan.outcome": ("Plan",),
     "tasks.report.build": ("Reported",),
     "result": ("CleanSummary", "Cleaned", "Result", "SourceShare", "Summary"),

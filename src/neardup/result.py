@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from neardup.errors import MissingDependency
+from neardup.inputs.passed import PassedOver
 from neardup.params import Spec
-from neardup.passed import PassedOver
 from neardup.types import Fault
 
 __all__ = ["CleanSummary", "Cleaned", "PassedOver", "Result", "SourceShare", "Summary"]

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 
 import neardup
 from neardup.cli import main
+from neardup.inputs.passed import PassedOver, passed_rows, passed_words
 from neardup.inputs.reader import open_inputs
-from neardup.passed import PassedOver, passed_rows, passed_words
 
 TEXT = "one and the same text, word for word, and long enough to be compared as it is"
 WANTED = {

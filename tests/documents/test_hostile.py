@@ -21,7 +21,7 @@ from tests.documents import making
 import neardup
 from neardup.cli import main
 from neardup.inputs.documents import Unreadable, readers
-from neardup.inputs.documents.limits import Limits
+from neardup.inputs.documents.process import Limits
 from neardup.inputs.documents.readers import Readers
 
 FIXTURES = Path(__file__).parent / "fixtures"

@@ -27,7 +27,7 @@ from tests.documents.living import is_alive, until
 
 from neardup.errors import InputError
 from neardup.inputs.documents import Unreadable, read_document, readers
-from neardup.inputs.documents.limits import Limits
+from neardup.inputs.documents.process import Limits
 from neardup.inputs.documents.readers import Readers
 from neardup.inputs.streams.streams import open_bytes
 

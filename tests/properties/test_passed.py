@@ -20,8 +20,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neardup.errors import InputError
+from neardup.inputs.passed import NOT_ASKED, SUFFIX, PassedOver, suffix_of
 from neardup.inputs.reader import Reader, open_inputs
-from neardup.passed import NOT_ASKED, SUFFIX, PassedOver, suffix_of
 
 READ = (".txt", ".md", ".docx", ".odt", ".pdf", ".epub", ".html", ".htm", ".xhtml")
 ODD = (".doc", ".DOC", ".rtf", ".eml", ".jpg", ".jsonl", ".txt.gz", ".2019", "", ".pages", ".zip")

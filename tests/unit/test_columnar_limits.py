@@ -16,9 +16,9 @@ from tests.unit.reading import zstd
 from tests.unit.test_record_limits import LIMIT, read, rewritten
 
 from neardup.errors import InputError
-from neardup.inputs.columnar import flatbuffers, parquet_groups
-from neardup.inputs.columnar.ipc_messages import messages_of
-from neardup.inputs.columnar.parquet_pages import pages_of
+from neardup.inputs.columnar import flatbuffers, parquet
+from neardup.inputs.columnar.ipc import messages_of
+from neardup.inputs.columnar.parquet import pages_of
 
 MB = 1_000_000
 
@@ -154,14 +154,14 @@ def test_the_batches_of_a_dictionary_never_have_much_more_than_the_limit(
     data = table(pa.DictionaryArray.from_arrays(pa.array(indices), pa.array(["x" * value, "one", "two"])))
     pq.write_table(data, path)
     seen: list[int] = []
-    batches = parquet_groups.Groups.batches
+    batches = parquet.Groups.batches
 
     def noted(self: Any, i: int) -> Any:
         for batch in batches(self, i):
             seen.append(batch.nbytes)
             yield batch
 
-    monkeypatch.setattr(parquet_groups.Groups, "batches", noted)
+    monkeypatch.setattr(parquet.Groups, "batches", noted)
     every = read(path, 9 * MB)
     assert len(every.texts) == 2000
     assert [len(text) for text in every.texts] == [(value, 3, 3)[i] for i in indices]

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tests.unit.reading import Everything, gathered, read
 
 from neardup.errors import InputError
+from neardup.inputs.formats import FORMATS
 from neardup.inputs.source import ReadOptions
 from neardup.inputs.text import delimited, endless
-from neardup.inputs.text.delimited import DelimitedSource
 from neardup.kernels.delimited import line_stops
 
 
@@ -146,9 +146,8 @@ def test_blocks_hold_at_most_so_many_documents(tmp_path: Path) -> None:
 def in_small_blocks(path: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> Everything:
     whole = delimited.line_blocks
     monkeypatch.setattr(delimited, "line_blocks", lambda *a, **k: whole(*a, **k, block_bytes=size))
-    source = DelimitedSource(
-        str(path), ReadOptions(on_bad="skip"), kind=path.suffix[1:], total_bytes=path.stat().st_size
-    )
+    reader = FORMATS[path.suffix[1:]].load()
+    source = reader(str(path), ReadOptions(on_bad="skip"), total_bytes=path.stat().st_size)
     return gathered(task() for task in source.tasks())
 
 

@@ -15,7 +15,8 @@ from tests.documents import making
 
 import neardup
 from neardup.errors import InputError
-from neardup.inputs.documents import DOCUMENT_SUFFIXES, Unreadable, read_document
+from neardup.inputs.documents import Unreadable, read_document
+from neardup.inputs.formats import DOCUMENTS
 from neardup.inputs.reader import open_inputs
 from neardup.inputs.walk import walk_folder
 
@@ -207,7 +208,7 @@ _WHOLE = {
 
 
 @pytest.mark.usefixtures("here")
-@pytest.mark.parametrize("suffix", DOCUMENT_SUFFIXES)
+@pytest.mark.parametrize("suffix", DOCUMENTS)
 def test_an_empty_file_of_any_kind_is_reported(suffix: str) -> None:
     assert "it is empty (0 bytes)" in fault_of(f"a{suffix}", b"")
 

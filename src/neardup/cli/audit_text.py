@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from neardup.cli.summary import LABEL_WIDTH, counted, duration, labelled, megabytes, similarity_text
-from neardup.passed import passed_rows
+from neardup.inputs.passed import passed_rows
 from neardup.tasks.audit.outcome import Audit, AuditBin, shown
 
 __all__ = ["audit_lines"]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from neardup.cli.summary import counted, duration, labelled, megabytes, percent
-from neardup.passed import passed_rows
+from neardup.inputs.passed import passed_rows
 
 if TYPE_CHECKING:
     from neardup.tasks.plan.costs import Estimate, Range

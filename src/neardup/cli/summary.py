@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from neardup.passed import PassedOver, passed_rows
+from neardup.inputs.passed import PassedOver, passed_rows
 from neardup.shown import shown
 from neardup.wording import counted, duration, megabytes, percent, similarity_text
 

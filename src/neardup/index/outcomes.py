@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
-from neardup.passed import PassedOver
+from neardup.inputs.passed import PassedOver
 from neardup.types import MOST_FAULTS, Fault
 
 __all__ = ["Added", "Admission", "ContainedHit", "Hit", "IndexInfo", "Stored", "Streamed", "Verified"]

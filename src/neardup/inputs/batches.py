@@ -18,11 +18,9 @@ from neardup.arrays import flags
 from neardup.inputs.items import split_documents
 from neardup.inputs.source import BATCH_BYTES, Faults
 from neardup.kernels.delimited import copy_fields
-from neardup.types import SLACK, Batch, Documents, Mask
+from neardup.types import I64, SLACK, U8, Batch, Documents, Mask
 
 __all__ = ["Columns", "documents_from", "gather", "make_batch", "text_cuts", "undecodable"]
-
-I64 = NDArray[np.int64]
 
 
 @dataclass(slots=True)
@@ -118,7 +116,7 @@ def undecodable(error: UnicodeDecodeError, what: str, encoding: str) -> tuple[st
     return reason, "Name the encoding of the file with --encoding (encoding=)."
 
 
-def gather(data: NDArray[np.uint8], spans: I64) -> Any:
+def gather(data: U8, spans: I64) -> Any:
     """Copy pieces of a buffer end to end.
 
     Args:

@@ -17,15 +17,15 @@ from typing import Any
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.inputs.columnar.arrow import Batches, ColumnarSource, ipc_batches
 from neardup.inputs.columnar.arrow_columns import Chosen, choose_columns
-from neardup.inputs.columnar.mapped import map_file
+from neardup.inputs.columnar.ipc import ipc_batches, map_file
+from neardup.inputs.columnar.source import Batches, ColumnarSource, first_line
+from neardup.inputs.formats import DATASET
 from neardup.inputs.source import ReadOptions, Task
 from neardup.shown import shown_path
 
 __all__ = [
     "CURE",
-    "DATASET",
     "DICT_FILE",
     "INFO_FILE",
     "STATE_FILE",
@@ -38,8 +38,6 @@ __all__ = [
     "shard_schema",
 ]
 
-DATASET = "dataset"
-"""The format of a source that is such a folder."""
 STATE_FILE = "state.json"
 INFO_FILE = "dataset_info.json"
 DICT_FILE = "dataset_dict.json"
@@ -214,8 +212,7 @@ def explained_shard(path: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError) as exc:
-        said = (str(exc).splitlines() or [type(exc).__name__])[0].rstrip(".")
-        raise InputError(f"{shown_path(path)} cannot be read as an Arrow stream: {said}. {CURE}") from exc
+        raise InputError(f"{shown_path(path)} cannot be read as an Arrow stream: {first_line(exc)}. {CURE}") from exc
 
 
 def _has(folder: str, name: str) -> bool:

@@ -10,7 +10,6 @@ some are protected, damaged or scanned, and that is no mistake in the data. A ba
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -20,14 +19,15 @@ from neardup.errors import InputError
 from neardup.inputs.batches import undecodable
 from neardup.inputs.documents import Unreadable
 from neardup.inputs.documents.readers import Readers
+from neardup.inputs.formats import stored_codec
 from neardup.inputs.items import split_items
 from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions, Task, TooLarge, sized
-from neardup.inputs.streams.streams import ByteStream, read_all
-from neardup.inputs.suffixes import stored_codec
+from neardup.inputs.streams.streams import read_all
+from neardup.inputs.walk import InputFile
 from neardup.shown import shown, shown_path
 from neardup.types import Alone, Batch, Documents, NeedsRoom
 
-__all__ = ["FilesSource", "TextFile"]
+__all__ = ["FilesSource"]
 
 _FILE_BYTES = 512
 """What a file counts for beside its bytes when batches are cut: opening one takes its time."""
@@ -35,26 +35,12 @@ _DOCUMENT_BYTES = 256 << 10
 """The same of a document, which takes as long to read as a text of this size or more."""
 
 
-@dataclass(frozen=True, slots=True)
-class TextFile:
-    """A file to read as one document."""
-
-    path: str
-    size: int
-    error: str | None = None
-    """Why it is known already that it cannot be read."""
-    stream: ByteStream | None = None
-    """Open standard input, for "-"."""
-    is_document: bool = False
-    """It is no plain text: its suffix says how to read it."""
-
-
 class FilesSource:
     """Files in the order given."""
 
     format = "text"
 
-    def __init__(self, name: str, files: Sequence[TextFile], options: ReadOptions) -> None:
+    def __init__(self, name: str, files: Sequence[InputFile], options: ReadOptions) -> None:
         self.name = name
         self.total_bytes = sum(file.size for file in files)
         self.files = files
@@ -118,7 +104,7 @@ class FilesSource:
             consumed=sum(file.size for file in self.files[start:stop]),
         )
 
-    def _document(self, readers: Readers, file: TextFile, faults: Faults) -> bytes | None:
+    def _document(self, readers: Readers, file: InputFile, faults: Faults) -> bytes | None:
         """The text of a document, or None when it cannot be read, which is a fault and never an error."""
         path = shown_path(file.path)
         options = self._options
@@ -137,7 +123,7 @@ class FilesSource:
             return None
         return blob
 
-    def _text(self, file: TextFile, faults: Faults, on_large: Callable[[], None] | None) -> bytes | None:
+    def _text(self, file: InputFile, faults: Faults, on_large: Callable[[], None] | None) -> bytes | None:
         """The text of a text file, or None when it is a fault; ``on_large`` as for ``read_all``."""
         path = shown_path(file.path)
         try:
@@ -162,5 +148,5 @@ class FilesSource:
         return split_items(text.decode("utf-8")) if self._options.item else text
 
 
-def _is_packed(file: TextFile) -> bool:
+def _is_packed(file: InputFile) -> bool:
     return not file.is_document and file.stream is None and stored_codec(file.path) is not None

@@ -16,23 +16,14 @@ import numpy as np
 from neardup.arrays import numbers, strings
 from neardup.errors import InputError
 from neardup.inputs.items import COLLECTIONS, ItemError, join_items, split_items
-from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions, Task
+from neardup.inputs.source import BATCH_BYTES, INT64, BadRecord, Faults, ReadOptions, Task
 from neardup.types import Batch, Documents
 
 __all__ = ["PythonSource"]
 
-_INT64 = range(-(1 << 63), 1 << 63)
 _ITEM_BYTES = 8
 """What an item counts for when batches are cut."""
 _SHOWN = 60
-
-
-class _ElementError(ValueError):
-    """An element that is no document; ``cure`` is a sentence or empty."""
-
-    def __init__(self, reason: str, cure: str = "") -> None:
-        super().__init__(reason)
-        self.cure = cure
 
 
 class PythonSource:
@@ -71,7 +62,7 @@ class PythonSource:
                 identifier, value = _pair(element) if paired else (i, element)
                 ids.append(_checked_id(identifier))
                 blobs.append(_set(value) if self._options.item else _text(value, paired))
-            except _ElementError as exc:
+            except BadRecord as exc:
                 del ids[len(blobs) :]
                 faults.add(i + 1, f"element {i} (counted from 0): {exc}", exc.cure)
             else:
@@ -117,7 +108,7 @@ def _rough_size(value: Any) -> int:
 def _pair(element: Any) -> tuple[Any, Any]:
     if isinstance(element, tuple) and len(element) == 2:
         return element
-    raise _ElementError(
+    raise BadRecord(
         f"{_shown(element)}, where the first element is a pair (id, text)",
         "Give every element in the same shape.",
     )
@@ -127,13 +118,11 @@ def _text(value: Any, paired: bool) -> bytes:
     if isinstance(value, str):
         return _utf8(value, "the text")
     if isinstance(value, tuple) and not paired:
-        raise _ElementError(
-            f"{_shown(value)}, where the first element is a text", "Give every element in the same shape."
-        )
+        raise BadRecord(f"{_shown(value)}, where the first element is a text", "Give every element in the same shape.")
     cure = "Decode bytes to str first." if isinstance(value, bytes) else "Give strings, or pairs (id, text)."
     if isinstance(value, COLLECTIONS):
         cure = "Give strings or pairs (id, text), or compare sets with shingle='item'."
-    raise _ElementError(f"{_shown(value)}, not a text", cure)
+    raise BadRecord(f"{_shown(value)}, not a text", cure)
 
 
 def _set(value: Any) -> bytes:
@@ -141,11 +130,11 @@ def _set(value: Any) -> bytes:
         _utf8(value, "the text")
         return split_items(value)
     if not isinstance(value, COLLECTIONS):
-        raise _ElementError(f"{_shown(value)}, not a set", "Give lists or sets of strings or whole numbers.")
+        raise BadRecord(f"{_shown(value)}, not a set", "Give lists or sets of strings or whole numbers.")
     try:
         return join_items(value)
     except ItemError as exc:
-        raise _ElementError(str(exc)) from exc
+        raise BadRecord(str(exc)) from exc
 
 
 def _checked_id(value: Any) -> int | str:
@@ -153,15 +142,15 @@ def _checked_id(value: Any) -> int | str:
         _utf8(value, "the id")
         return str(value)
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return int(value) if int(value) in _INT64 else str(value)
-    raise _ElementError(f"the id is {_shown(value)}", "An id is a string or a whole number.")
+        return int(value) if int(value) in INT64 else str(value)
+    raise BadRecord(f"the id is {_shown(value)}", "An id is a string or a whole number.")
 
 
 def _utf8(text: str, what: str) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError as exc:
-        raise _ElementError(
+        raise BadRecord(
             f"{what} has the lone surrogate U+{ord(text[exc.start]):04X} at character {exc.start + 1}",
             "Decode the text with errors='replace' where it is read.",
         ) from exc

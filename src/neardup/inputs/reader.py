@@ -16,13 +16,14 @@ from neardup.errors import InputError
 from neardup.inputs.columnar.arrow_objects import ObjectSource, is_arrow_object
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
+from neardup.inputs.formats import suffix_format
+from neardup.inputs.passed import PassedOver, together
 from neardup.inputs.python import PythonSource
-from neardup.inputs.resolve import Resolver, suffix_format
+from neardup.inputs.resolve import Resolver
 from neardup.inputs.source import BATCH_DOCUMENTS, ReadOptions, RecordLimit, Source, Task
 from neardup.inputs.stamps import Stamps
 from neardup.inputs.streams.streams import text_codec
 from neardup.params import InputOptions
-from neardup.passed import PassedOver, together
 from neardup.shown import shown_path
 
 __all__ = ["Reader", "files_of", "open_inputs"]

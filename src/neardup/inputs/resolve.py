@@ -17,69 +17,33 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import groupby
-from pathlib import Path
-
-import pyarrow as pa
 
 from neardup.errors import InputError, did_you_mean
-from neardup.inputs.columnar.arrow import IpcSource, OpenFile, ParquetSource
-from neardup.inputs.datasets import (
+from neardup.inputs.datasets import DICT_FILE, INFO_FILE, STATE_FILE, DatasetSource, dataset_folders, open_dataset
+from neardup.inputs.folder import FilesSource
+from neardup.inputs.formats import (
+    COMPRESSIONS,
     DATASET,
-    DICT_FILE,
-    INFO_FILE,
-    STATE_FILE,
-    DatasetSource,
-    dataset_folders,
-    open_dataset,
+    DEFAULT_SUFFIXES,
+    DOCUMENT,
+    FORMATS,
+    INPUT_FORMATS,
+    SUFFIXES,
+    bare_suffix,
+    suffix_format,
 )
-from neardup.inputs.documents import DOCUMENT_SUFFIXES
-from neardup.inputs.folder import FilesSource, TextFile
+from neardup.inputs.passed import BESIDE, Passing, conversion
 from neardup.inputs.source import ReadOptions, Source
-from neardup.inputs.streams.streams import ByteStream, open_bytes, read_all
-from neardup.inputs.text.delimited import DelimitedSource
-from neardup.inputs.text.jsonl import JsonlSource
-from neardup.inputs.text.lines import LinesSource
-from neardup.inputs.walk import DEFAULT_GLOBS, TEXT_GLOBS, Found, common_suffix, glob_files, look_at, walk_folder
-from neardup.params import INPUT_FORMATS
-from neardup.passed import BESIDE, Passing, conversion
+from neardup.inputs.streams.streams import open_bytes
+from neardup.inputs.walk import InputFile, common_suffix, glob_files, look_at, walk_folder
 from neardup.shown import shown_path
 
-__all__ = ["DOCUMENT", "Resolver", "suffix_format"]
+__all__ = ["Resolver"]
 
-DOCUMENT = "document"
-"""Format of people's documents, each kind by its suffix; not one of INPUT_FORMATS, since it cannot be asked for."""
-
-_SUFFIXES = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".txt": "text",
-    ".md": "text",
-    **dict.fromkeys(DOCUMENT_SUFFIXES, DOCUMENT),
-}
-_COMPRESSIONS = ("", ".gz", ".zst")
 _GLOB_CHARACTERS = frozenset("*?[")
 _STDIN = "-"
-
-
-@dataclass(frozen=True, slots=True)
-class _Input:
-    """A file and how it is to be read."""
-
-    found: Found
-    format: str
-    stream: ByteStream | None = None
-    """Open already: standard input or a pipe, which can be read only once."""
 
 
 class Resolver:
@@ -104,13 +68,13 @@ class Resolver:
         sources: list[Source] = []
         for is_one_each, group in groupby(inputs, key=lambda each: each.format in ("text", DOCUMENT)):
             if is_one_each:
-                files = [_file(each) for each in group]
+                files = list(group)
                 sources.append(FilesSource(shown_path(files[0].path), files, self._options))
             else:
                 sources.extend(self._source(each) for each in group)
         return sources
 
-    def _resolve(self, path: str) -> list[_Input]:
+    def _resolve(self, path: str) -> list[InputFile]:
         if os.path.isdir(path):
             return self._datasets(path) or self._folder(path)
         if _is_stream(path):
@@ -124,9 +88,9 @@ class Resolver:
             if files[0].error is not None:
                 open_bytes(path).close()  # says best what is wrong
                 raise InputError(files[0].error)
-        return [_Input(file, self._format_of(file.path)) for file in self._once(files, path)]
+        return [replace(file, format=self._format_of(file.path)) for file in self._once(files, path)]
 
-    def _datasets(self, folder: str) -> list[_Input]:
+    def _datasets(self, folder: str) -> list[InputFile]:
         """The splits of a folder of Hugging Face datasets; none of another, or when it was said what to read in it."""
         if self._patterns or self._format is not None:
             return []
@@ -134,7 +98,7 @@ class Resolver:
         self._pass_beside(folder, splits)
         for split in splits:
             self._once([look_at(path, os.path.realpath(path)) for path in open_dataset(split).paths], folder)
-        return [_Input(Found(split, 0, os.path.realpath(split)), DATASET) for split in splits]
+        return [InputFile(split, 0, os.path.realpath(split), format=DATASET) for split in splits]
 
     def _pass_beside(self, folder: str, splits: Sequence[str]) -> None:
         """Note what lies beside the files of datasets, which alone are read."""
@@ -143,11 +107,11 @@ class Resolver:
             for entry in {*os.listdir(each)} - {*parts, DICT_FILE, STATE_FILE, INFO_FILE}:
                 self.passing.note(BESIDE, os.path.join(each, entry))
 
-    def _folder(self, folder: str) -> list[_Input]:
+    def _folder(self, folder: str) -> list[InputFile]:
         patterns = self._patterns or self._format_globs()
         files = walk_folder(folder, patterns, self.passing)
         if not files:
-            *others, last = patterns or DEFAULT_GLOBS
+            *others, last = patterns or [f"*{suffix}" for suffix in DEFAULT_SUFFIXES]
             named = f"{', '.join(others)} or {last}" if others else last
             raise InputError(f"{shown_path(folder)} has no file that matches {named}.{_other_glob(folder)}")
         if self._options.on_bad == "fail":
@@ -156,22 +120,17 @@ class Resolver:
                     raise InputError(
                         f"{shown_path(file.error)} Mend it, or leave it out with --on-bad skip (on_bad='skip')."
                     )
-        return [_Input(file, self._folder_format(file)) for file in self._once(files, folder)]
+        return [replace(file, format=self._folder_format(file)) for file in self._once(files, folder)]
 
     def _format_globs(self) -> tuple[str, ...] | None:
         """What to look for in a folder when no pattern is given; None: what is read by default."""
         if self._format is None:
             return None
-        if self._format in ("text", "lines"):
-            return TEXT_GLOBS
-        return tuple(
-            f"*{suffix}{compression}"
-            for suffix, format in _SUFFIXES.items()
-            if format == self._format
-            for compression in _COMPRESSIONS
-        )
+        is_text = self._format in ("text", "lines")
+        suffixes = FORMATS["text" if is_text else self._format].suffixes
+        return tuple(f"*{suffix}{packed}" for suffix in suffixes for packed in ("", *(() if is_text else COMPRESSIONS)))
 
-    def _folder_format(self, file: Found) -> str:
+    def _folder_format(self, file: InputFile) -> str:
         """As for a file by itself, but a file of unknown suffix that was asked for is a text."""
         format = self._format or suffix_format(file.path) or "text"
         if file.error is not None:
@@ -181,11 +140,11 @@ class Resolver:
     def _format_of(self, path: str) -> str:
         format = self._format or suffix_format(path)
         if format is None:
-            suffix = _bare_suffix(path)
+            suffix = bare_suffix(path)
             said = f"the suffix {suffix!r} does not tell" if suffix else "there is no suffix to tell"
             raise InputError(
                 f"{shown_path(path)}: {said} the format. Name it with --input-format (input_format=): "
-                f"{', '.join(INPUT_FORMATS)}.{did_you_mean(suffix, _SUFFIXES)}"
+                f"{', '.join(INPUT_FORMATS)}.{did_you_mean(suffix, SUFFIXES)}"
             )
         return self._settled(format)
 
@@ -193,8 +152,8 @@ class Resolver:
         """A text file of sets holds one a line, unless it was said that the file is the document."""
         return "lines" if format == "text" and self._options.item and self._format is None else format
 
-    def _stream(self, path: str) -> _Input:
-        self._once([Found(path, 0, path)], path)
+    def _stream(self, path: str) -> InputFile:
+        self._once([InputFile(path, 0, path)], path)
         format = self._format or suffix_format(path) or ("lines" if self._options.item else None)
         stream = open_bytes(path)
         if format is None:
@@ -207,9 +166,9 @@ class Resolver:
                     f"Name it with --input-format (input_format=): {', '.join(INPUT_FORMATS)}."
                 )
             format = "jsonl"
-        return _Input(Found(path, 0, path), self._settled(format), stream)
+        return InputFile(path, 0, path, format=self._settled(format), stream=stream)
 
-    def _once(self, files: list[Found], given: str) -> list[Found]:
+    def _once(self, files: list[InputFile], given: str) -> list[InputFile]:
         """The files, none of which was given before."""
         for file in files:
             before = self._given.get(file.real)
@@ -220,29 +179,12 @@ class Resolver:
             self._given[file.real] = given
         return files
 
-    def _source(self, each: _Input) -> Source:
-        name, options, stream = each.found.path, self._options, each.stream
-        if each.format == DATASET:
-            return DatasetSource(name, options)
-        size = each.found.size if stream is None else None
-        if each.format == "jsonl":
-            return JsonlSource(stream or name, options, total_bytes=size)
-        if each.format in ("csv", "tsv"):
-            return DelimitedSource(name, options, kind=each.format, total_bytes=size, stream=stream)
-        if each.format == "lines":
-            return LinesSource(name, options, total_bytes=size, stream=stream)
-        open_file = _in_memory(stream or name, options) if stream is not None or _is_compressed(name) else None
-        columnar = ParquetSource if each.format == "parquet" else IpcSource
-        return columnar(name, options, total_bytes=size, open_file=open_file)
-
-
-def _file(each: _Input) -> TextFile:
-    found = each.found
-    return TextFile(found.path, found.size, found.error, each.stream, each.format == DOCUMENT)
-
-
-def _in_memory(source: str | ByteStream, options: ReadOptions) -> OpenFile:
-    return lambda: pa.BufferReader(read_all(source, limit=options.limit, many=True))
+    def _source(self, file: InputFile) -> Source:
+        if file.format == DATASET:
+            return DatasetSource(file.path, self._options)
+        size = file.size if file.stream is None else None
+        source: Source = FORMATS[file.format].load()(file.path, self._options, total_bytes=size, stream=file.stream)
+        return source
 
 
 def _is_stream(path: str) -> bool:
@@ -253,21 +195,6 @@ def _is_stream(path: str) -> bool:
     except OSError:
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
-
-
-def _is_compressed(path: str) -> bool:
-    return Path(path).suffix.lower() in _COMPRESSIONS[1:]
-
-
-def _bare_suffix(path: str) -> str:
-    """The suffix, in small letters, under that of a compression."""
-    bare = Path(path).with_suffix("") if _is_compressed(path) else Path(path)
-    return bare.suffix.lower()
-
-
-def suffix_format(path: str) -> str | None:
-    """The format that the name of a file stands for, or None."""
-    return _SUFFIXES.get(_bare_suffix(path))
 
 
 def _other_glob(folder: str) -> str:

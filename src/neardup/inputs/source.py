@@ -20,7 +20,9 @@ __all__ = [
     "BATCH_BYTES",
     "BATCH_DOCUMENTS",
     "COUNT_TO",
+    "INT64",
     "MAX_FAULTS",
+    "BadRecord",
     "Faults",
     "ReadOptions",
     "RecordLimit",
@@ -42,8 +44,10 @@ BATCH_DOCUMENTS = 1 << 14
 MAX_FAULTS = 100
 """Faults that a batch lists; the rest are only counted."""
 
-Task: TypeAlias = Callable[[], Batch]
+INT64 = range(-(1 << 63), 1 << 63)
+"""Ids that stay whole numbers; those beyond become their decimal text."""
 
+Task: TypeAlias = Callable[[], Batch]
 
 COUNT_TO = 4 << 30
 """Bytes to which a record is counted that ends the run: the rest of a bomb need not be unpacked to refuse it."""
@@ -212,6 +216,14 @@ class Source(Protocol):
 
     def tasks(self) -> Iterator[Task]:
         """Yield tasks in input order: cheap to make, independent to run."""
+
+
+class BadRecord(ValueError):
+    """A line or a value that is no record; the message is the reason, ``cure`` a sentence or empty."""
+
+    def __init__(self, reason: str, cure: str = "") -> None:
+        super().__init__(reason)
+        self.cure = cure
 
 
 class Faults:

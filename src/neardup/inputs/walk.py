@@ -19,9 +19,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from neardup.inputs.documents import DOCUMENT_SUFFIXES
-from neardup.passed import (
+from neardup.inputs.formats import DEFAULT_SUFFIXES, DOCUMENT
+from neardup.inputs.passed import (
     FOLDER,
     HIDDEN_FILE,
     HIDDEN_FOLDER,
@@ -34,29 +35,26 @@ from neardup.passed import (
     Passing,
 )
 
+if TYPE_CHECKING:
+    from neardup.inputs.streams.streams import ByteStream
+
 __all__ = [
-    "DEFAULT_GLOBS",
     "REPORT_MARKER",
-    "TEXT_GLOBS",
-    "Found",
+    "InputFile",
     "common_suffix",
     "glob_files",
     "look_at",
     "walk_folder",
 ]
 
-TEXT_GLOBS = ("*.txt", "*.md")
-"""Text files of a folder that are read when no pattern is given."""
-DEFAULT_GLOBS = (*TEXT_GLOBS, *(f"*{suffix}" for suffix in DOCUMENT_SUFFIXES))
-"""Files of a folder that are read when no pattern is given."""
 REPORT_MARKER = "neardup-report.json"
 """A file that says that its folder is a report, which is about documents and holds none."""
 _LOCK = "~$"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A file, or a folder that could not be listed."""
+class InputFile:
+    """A file to read, or a folder that could not be listed."""
 
     path: str
     """As reached from the input."""
@@ -65,13 +63,22 @@ class Found:
     """Without links: the same for two ways to one file."""
     error: str | None = None
     """Why it cannot be read, as a sentence."""
+    format: str = ""
+    """How it is to be read; set by ``resolve``."""
+    stream: ByteStream | None = None
+    """Open already: standard input or a pipe, which can be read only once."""
+
+    @property
+    def is_document(self) -> bool:
+        """It is one of people's documents, and no plain text: its suffix says how to read it."""
+        return self.format == DOCUMENT
 
 
-def walk_folder(folder: str, patterns: Sequence[str] | None = None, passing: Passing | None = None) -> list[Found]:
+def walk_folder(folder: str, patterns: Sequence[str] | None = None, passing: Passing | None = None) -> list[InputFile]:
     """Find the files of a folder and of those in it, sorted by path, and what kept us from finding them.
 
     A pattern without a slash is matched against the file's name, one with a slash against its path in the
-    folder, where ``**`` stands for any folders or none. Without patterns, those of DEFAULT_GLOBS are meant, in
+    folder, where ``**`` stands for any folders or none. Without patterns, files of DEFAULT_SUFFIXES are meant, in
     capitals too (``REPORT.PDF``). ``passing`` is told of everything else that the folder holds.
     """
     passing = Passing() if passing is None else passing
@@ -80,7 +87,7 @@ def walk_folder(folder: str, patterns: Sequence[str] | None = None, passing: Pas
     found = []
     for parts, file in _files(folder, hidden, passing):
         if parts is None or (
-            _has_default_suffix(parts[-1]) if patterns is None else any(match(parts) for match in matches)
+            parts[-1].lower().endswith(DEFAULT_SUFFIXES) if patterns is None else any(match(parts) for match in matches)
         ):
             found.append(file)
         else:
@@ -88,7 +95,7 @@ def walk_folder(folder: str, patterns: Sequence[str] | None = None, passing: Pas
     return _once(found, passing)
 
 
-def glob_files(pattern: str, passing: Passing | None = None) -> list[Found]:
+def glob_files(pattern: str, passing: Passing | None = None) -> list[InputFile]:
     """Find the files, not folders, that a glob pattern names, sorted by path.
 
     ``passing`` is told of links to one file, and of folders that the pattern names and in which it names no file.
@@ -118,26 +125,26 @@ def common_suffix(folder: str) -> tuple[str, int] | None:
     return max(suffixes.items(), key=lambda item: (item[1], item[0]), default=None)
 
 
-def look_at(path: str, real: str) -> Found:
+def look_at(path: str, real: str) -> InputFile:
     """The size of a file, or why it cannot be read."""
     try:
         info = os.stat(path)
     except OSError as exc:
-        return Found(path, 0, real, f"{path} cannot be read: {exc.strerror}.")
+        return InputFile(path, 0, real, f"{path} cannot be read: {exc.strerror}.")
     if not stat.S_ISREG(info.st_mode):
-        return Found(path, 0, real, f"{path} is no regular file.")
-    return Found(path, info.st_size, real)
+        return InputFile(path, 0, real, f"{path} is no regular file.")
+    return InputFile(path, info.st_size, real)
 
 
-def _once(found: list[Found], passing: Passing) -> list[Found]:
-    first: dict[str, Found] = {}
+def _once(found: list[InputFile], passing: Passing) -> list[InputFile]:
+    first: dict[str, InputFile] = {}
     for file in sorted(found, key=lambda file: file.path):
         if first.setdefault(file.real, file) is not file:
             passing.note(LINKED_FILE, file.path)
     return list(first.values())
 
 
-def _files(folder: str, hidden: bool, passing: Passing) -> Iterator[tuple[list[str] | None, Found]]:
+def _files(folder: str, hidden: bool, passing: Passing) -> Iterator[tuple[list[str] | None, InputFile]]:
     """All files below a folder with the parts of their path in it; None for an unlistable folder."""
     entered: set[str] = set()
     pending: list[tuple[str, list[str], str]] = [(folder, [], os.path.realpath(folder))]
@@ -151,7 +158,7 @@ def _files(folder: str, hidden: bool, passing: Passing) -> Iterator[tuple[list[s
             with os.scandir(path) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as exc:
-            yield None, Found(path, 0, real, f"{path} cannot be listed: {exc.strerror}.")
+            yield None, InputFile(path, 0, real, f"{path} cannot be listed: {exc.strerror}.")
             continue
         if any(entry.name == REPORT_MARKER for entry in entries):
             passing.note(REPORT, path)
@@ -178,10 +185,6 @@ def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:
         return False  # a link that leads round to itself; what it is called decides, as with other broken links
-
-
-def _has_default_suffix(name: str) -> bool:
-    return any(fnmatchcase(name.lower(), pattern) for pattern in DEFAULT_GLOBS)
 
 
 def _matcher(pattern: str) -> Callable[[list[str]], bool]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from neardup.inputs.passed import PassedOver
     from neardup.inputs.reader import Reader
-    from neardup.passed import PassedOver
     from neardup.types import Batch, Fault
 
 __all__ = ["Asked", "Counts", "asked", "open_reader", "together"]

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from neardup.errors import InputError
-from neardup.inputs.resolve import suffix_format
+from neardup.inputs.formats import suffix_format
 from neardup.inputs.source import ReadOptions, oversized
 from neardup.inputs.streams.streams import LineBlock, open_bytes, stored_codec
 from neardup.inputs.text.jsonl import JsonlSource
@@ -128,7 +128,7 @@ class LineReader:
 
     def _open(self, head: bytes) -> JsonlSource | LinesSource:
         if self._format == "lines":
-            return LinesSource(self.name, self._options, total_bytes=None)
+            return LinesSource(self.name, self._options)
         if self._format is None and head.lstrip()[:1] not in (b"{", b""):
             raise InputError(
                 f"{self.shown} does not begin with '{{', so its lines are no JSON Lines. If each line is a text, say so"

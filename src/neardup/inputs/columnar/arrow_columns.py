@@ -24,7 +24,7 @@ from neardup.inputs.batches import Columns, make_batch, text_cuts
 from neardup.inputs.columns import choose_id, choose_text, guess_text
 from neardup.inputs.items import ITEM_SEPARATOR
 from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions
-from neardup.types import Batch
+from neardup.types import I64, Batch, Mask
 
 __all__ = ["Chosen", "check_text_type", "choose_columns", "column_cuts", "read_rows"]
 
@@ -179,7 +179,7 @@ def _offset_type(type_: Any) -> Any:
     return np.int64 if pat.is_large_string(type_) or pat.is_large_binary(type_) else None
 
 
-def _sizes(array: Any) -> NDArray[np.int64]:
+def _sizes(array: Any) -> I64:
     """int64[n]: bytes of each value as a text, or joined as a set; a few too many for a null."""
     type_ = array.type
     if isinstance(array, pa.ExtensionArray):
@@ -188,7 +188,7 @@ def _sizes(array: Any) -> NDArray[np.int64]:
         if len(array.dictionary) == 0:
             return np.zeros(len(array), dtype=np.int64)
         places = array.indices.fill_null(0).cast(pa.int64()).to_numpy(zero_copy_only=False)
-        of_each: NDArray[np.int64] = _sizes(array.dictionary)[places]
+        of_each: I64 = _sizes(array.dictionary)[places]
         return of_each
     if _offset_type(type_) is not None:
         return np.diff(_offsets(array)) if array.buffers()[1] is not None else np.zeros(len(array), dtype=np.int64)
@@ -199,7 +199,7 @@ def _sizes(array: Any) -> NDArray[np.int64]:
         counts = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
         ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
         items = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(_sizes(array.flatten()) + 1)])
-        sizes: NDArray[np.int64] = items[ends[1:]] - items[ends[:-1]]
+        sizes: I64 = items[ends[1:]] - items[ends[:-1]]
         return sizes
     return np.full(len(array), _SCALAR_BYTES, dtype=np.int64)
 
@@ -249,10 +249,10 @@ def read_rows(
     )
 
 
-def _note_nulls(array: Any, rows: NDArray[np.int64], faults: Faults, reason: str) -> NDArray[np.bool_]:
+def _note_nulls(array: Any, rows: I64, faults: Faults, reason: str) -> Mask:
     if array.null_count == 0:
         return np.ones(len(array), dtype=np.bool_)
-    mask: NDArray[np.bool_] = array.is_valid().to_numpy(zero_copy_only=False)
+    mask: Mask = array.is_valid().to_numpy(zero_copy_only=False)
     for row in rows[~mask]:
         faults.add(int(row), reason)
     return mask

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.inputs.columnar.arrow import Batches, ColumnarSource
 from neardup.inputs.columnar.arrow_columns import Chosen, check_text_type, choose_columns
+from neardup.inputs.columnar.source import Batches, ColumnarSource
 from neardup.inputs.columns import unknown_column
 from neardup.inputs.source import ReadOptions, Task
 

@@ -1,9 +1,8 @@
 """People's documents: .docx, .odt, .epub, .pdf and web pages, read to text.
 
     readers ── process ┄┄ child ── read_document ─┬─ docx, odt ── paragraphs ─┐
-                └─ protocol ─┴─ limits            ├─ epub ── webpage ─────────┼─ package (zip, within limits) ── xml
-                                                  ├─ webpage ── boilerplate   │
-                                                  └─ pdf                      └─ unreadable
+                └─ protocol ─┘                    ├─ epub ── webpage ─────────┼─ package (zip, within limits) ── xml
+                                                  └─ webpage, pdf             └─ unreadable
 
 A run reads them by ``readers``, in processes of their own with limits of time and memory (``child``); ``read_document``
 is what is done there. The libraries are those of the extra ``documents`` and are imported when the first such file is
@@ -17,27 +16,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import TypeAlias
 
 from neardup.errors import InputError
 from neardup.inputs.documents.unreadable import Unreadable
-from neardup.inputs.suffixes import stored_codec
+from neardup.inputs.formats import DOCUMENTS, bare_suffix
 from neardup.shown import shown
 
-__all__ = ["DOCUMENT_SUFFIXES", "Unreadable", "document_kind", "read_document"]
-
-_MODULES = {
-    ".docx": "docx",
-    ".odt": "odt",
-    ".pdf": "pdf",
-    ".epub": "epub",
-    ".html": "webpage",
-    ".htm": "webpage",
-    ".xhtml": "webpage",
-}
-DOCUMENT_SUFFIXES = tuple(_MODULES)
-"""Suffixes of documents, in small letters."""
+__all__ = ["Unreadable", "document_kind", "read_document"]
 
 Loader: TypeAlias = Callable[..., str]
 
@@ -47,9 +33,8 @@ _FORBIDDEN = re.compile("[\0\ud800-\udfff]")
 
 def document_kind(path: str) -> str | None:
     """The suffix that says which kind of document a file is, under that of a compression; None for other files."""
-    name = Path(path).with_suffix("") if stored_codec(path) else Path(path)
-    suffix = name.suffix.lower()
-    return suffix if suffix in _MODULES else None
+    suffix = bare_suffix(path)
+    return suffix if suffix in DOCUMENTS else None
 
 
 def read_document(path: str, *, encoding: str = "utf-8", boilerplate: str = "keep") -> str:
@@ -68,9 +53,9 @@ def read_document(path: str, *, encoding: str = "utf-8", boilerplate: str = "kee
     """
     kind = document_kind(path)
     assert kind is not None
-    options = {"encoding": encoding, "boilerplate": boilerplate} if _MODULES[kind] == "webpage" else {}
+    options = {"encoding": encoding, "boilerplate": boilerplate} if DOCUMENTS[kind] == "webpage" else {}
     try:
-        load: Loader = import_module(f"{__name__}.{_MODULES[kind]}").load
+        load: Loader = import_module(f"{__name__}.{DOCUMENTS[kind]}").load
         text = load(path, **options)
     except InputError as exc:
         raise Unreadable(str(exc).removeprefix(f"{shown(path)} ").rstrip("."), "") from exc

@@ -26,7 +26,6 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 from neardup.inputs.documents import Unreadable, read_document
-from neardup.inputs.documents.limits import MOST_BYTES, too_large
 from neardup.inputs.documents.protocol import (
     PASSED_MEMORY,
     PASSED_PROCESSOR,
@@ -36,6 +35,7 @@ from neardup.inputs.documents.protocol import (
     receive,
     send,
 )
+from neardup.inputs.documents.unreadable import MOST_BYTES, too_large
 
 __all__ = ["MOST_REQUEST", "Watch", "main", "peak_memory"]
 

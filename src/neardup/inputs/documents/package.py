@@ -14,9 +14,15 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from neardup.errors import InputError
-from neardup.inputs.documents.limits import MOST_BYTES, MOST_TIMES, too_large
-from neardup.inputs.documents.unreadable import Unreadable, damaged, protected
-from neardup.inputs.suffixes import stored_codec
+from neardup.inputs.documents.unreadable import (
+    MOST_BYTES,
+    MOST_TIMES,
+    Unreadable,
+    damaged,
+    protected,
+    too_large,
+)
+from neardup.inputs.formats import stored_codec
 
 __all__ = ["Package", "read_stored"]
 

@@ -15,10 +15,10 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 from neardup.inputs.documents import Unreadable
-from neardup.inputs.documents.limits import MOST_BYTES, Limits
 from neardup.inputs.documents.protocol import (
     PASSED_MEMORY,
     PASSED_PROCESSOR,
@@ -30,8 +30,9 @@ from neardup.inputs.documents.protocol import (
     receive,
     send,
 )
+from neardup.inputs.documents.unreadable import MOST_BYTES
 
-__all__ = ["Child", "LostError"]
+__all__ = ["LIMITS", "Child", "Limits", "LostError"]
 
 _START = (
     "import json, sys\n"
@@ -46,13 +47,41 @@ _MOST_FAULT = 1 << 16
 _CURE = "Open it in its program and save it anew, or leave it out."
 
 
-class LostError(Exception):
-    """A child ended inside a document, or answered nonsense."""
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What reading one document may take, so that none can stop a run or take the memory of the machine.
 
-    def __init__(self, reason: str, cure: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.cure = cure
+    Processor time and memory are measured in the child that reads; wall time by whoever waits for it, as a last
+    resort, since it depends on what else the machine does. None depends on ``--memory`` or ``--threads``.
+    """
+
+    seconds: float = 30.0
+    """Processor time: a PDF of a thousand pages takes about 3."""
+    seconds_per_mb: float = 2.0
+    """And for each 10^6 bytes of its file: large ones of few words take about 0.1."""
+    memory: int = 1 << 30
+    """Resident bytes of the process that reads it, which is alone with this much."""
+    shared_memory: int = 256 << 20
+    """Resident bytes at the first attempt, which several make at a time. A reader takes 20 to 60 MB as a rule."""
+    wall_times: float = 10.0
+    """How many times its processor time it may take by the clock, on a machine that has other work."""
+    wall_seconds: float = 600.0
+    """And seconds beside, for a disk or a network that is slow to answer."""
+
+    def processor(self, size: int) -> float:
+        """Seconds of processor time for a file of ``size`` bytes."""
+        return self.seconds + self.seconds_per_mb * size / 1e6
+
+    def wall(self, size: int) -> float:
+        """Seconds by the clock for a file of ``size`` bytes."""
+        return self.wall_seconds + self.wall_times * self.processor(size)
+
+
+LIMITS = Limits()
+
+
+class LostError(Unreadable):
+    """A child ended inside a document, or answered nonsense."""
 
 
 class Child:

@@ -24,8 +24,8 @@ from typing import Any
 
 from neardup.errors import InputError
 from neardup.inputs.documents import Unreadable, document_kind
-from neardup.inputs.documents.limits import LIMITS, MOST_BYTES, Limits, too_large
-from neardup.inputs.documents.process import Child, LostError
+from neardup.inputs.documents.process import LIMITS, Child, Limits, LostError
+from neardup.inputs.documents.unreadable import MOST_BYTES, too_large
 from neardup.inputs.streams.streams import ByteStream
 
 __all__ = ["Readers"]
@@ -44,7 +44,7 @@ class Readers:
         """Make ready; nothing is started.
 
         Args:
-            limits: of each document; None: those of ``limits``.
+            limits: of each document; None: LIMITS.
             most: children at a time; None: as many as the machine has processors.
         """
         self._limits = limits or LIMITS
@@ -112,8 +112,6 @@ class Readers:
                     self._give_up(other)
             try:
                 return child.read(request, size)
-            except LostError as exc:
-                raise Unreadable(exc.reason, exc.cure) from exc
             finally:
                 child.end()
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["Unreadable", "damaged", "protected"]
+__all__ = ["MOST_BYTES", "MOST_TIMES", "Unreadable", "damaged", "protected", "too_large"]
+
+MOST_BYTES = 256 << 20
+"""Bytes of a document, unpacked, that are read at most, and bytes of its text."""
+MOST_TIMES = 100
+"""How many times its own size a package may unpack to; the XML of real ones shrinks 5 to 50 times, pictures hardly."""
 
 
 class Unreadable(Exception):
@@ -24,3 +29,11 @@ def damaged(detail: str) -> Unreadable:
 def protected() -> Unreadable:
     """The fault of a file that asks for a password."""
     return Unreadable("it is protected by a password", "Save it without one.")
+
+
+def too_large() -> Unreadable:
+    """The fault of a file that would take all memory, or all day."""
+    return Unreadable(
+        f"it unpacks to more than {MOST_BYTES >> 20} MB, or to more than {MOST_TIMES} times its size",
+        "Split it, or leave it out.",
+    )

@@ -11,9 +11,11 @@ import html
 import re
 from collections.abc import Iterator
 
+from lxml import etree
+
 from neardup.errors import InputError
 from neardup.inputs.documents.package import read_stored
-from neardup.inputs.documents.unreadable import Unreadable
+from neardup.inputs.documents.unreadable import Unreadable, damaged
 from neardup.inputs.documents.xml import feed, feed_html
 from neardup.inputs.streams.encodings import text_codec
 
@@ -64,6 +66,8 @@ _CODECS = re.compile(r"utf-8|iso8859|iso2022|cp\d|koi8|mac|gb|big5|shift_jis|euc
 
 _ENTITY = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)[A-Za-z][A-Za-z0-9]{1,31};")
 _PIECE = 1 << 18
+_MOST_CHARACTERS = 4 << 20
+"""Of a page: jusText holds all of it as a tree, and its parser has no way out of a comment of more than 10 MB."""
 
 
 def load(path: str, *, encoding: str, boilerplate: str) -> str:
@@ -81,12 +85,41 @@ def load(path: str, *, encoding: str, boilerplate: str) -> str:
     page = decoded(read_stored(path), encoding)
     if boilerplate == "keep":
         return page_text(page, is_xml=page.lstrip().startswith("<?xml"))
-    from neardup.inputs.documents.boilerplate import running_text
-
-    text = running_text(page)
+    text = _running_text(page)
     if not text and page_text(page, is_xml=False):
         raise Unreadable("nothing is left of it without boilerplate", "Read it with --boilerplate keep.")
     return text
+
+
+def _running_text(page: str) -> str:
+    """The blocks that are no menus, headers, footers or lists of links, a line each.
+
+    jusText judges each block by its length, its share of links and its neighbours. It is used without its lists of
+    common words, which would throw away pages of any language but the one that was named.
+
+    Raises:
+        Unreadable: the page is no HTML, too large or too deeply nested.
+    """
+    import justext
+
+    if len(page) > _MOST_CHARACTERS:
+        raise Unreadable(
+            f"it has {len(page):,} characters, and boilerplate is taken out of pages of {_MOST_CHARACTERS:,} at most",
+            "Read it with --boilerplate keep.",
+        )
+    try:
+        blocks = justext.justext(
+            page.encode("utf-8", "replace"), (), encoding="utf-8", stopwords_low=0, stopwords_high=0
+        )
+    except etree.ParserError:  # nothing but white space and comments
+        return ""
+    except (etree.LxmlError, ValueError, AssertionError) as exc:
+        raise damaged(str(exc)) from exc
+    except RecursionError as exc:
+        raise Unreadable(
+            "its elements are too deeply nested for taking out boilerplate", "Read it with --boilerplate keep."
+        ) from exc
+    return "\n".join(block.text for block in blocks if not block.is_boilerplate)
 
 
 def decoded(data: bytes, encoding: str = "utf-8") -> str:

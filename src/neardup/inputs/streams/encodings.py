@@ -11,26 +11,26 @@ from typing import Protocol
 
 from neardup.errors import InputError, did_you_mean
 
-__all__ = ["Bytes", "Transcoder", "text_codec"]
+__all__ = ["Feed", "Transcoder", "text_codec"]
 
 _PIECE = 1 << 16
 """Bytes decoded at a time; small, since what is pending is sliced."""
 _COMMON = ("utf-8", "latin-1", "cp1252", "ascii", "utf-16", "shift_jis", "gb18030", "big5", "koi8-r")
 
 
-class Bytes(Protocol):
-    """What can fill a buffer; ``fill`` returns fewer bytes than asked for only at the end."""
+class Feed(Protocol):
+    """What fills a buffer; with fewer bytes than it has room for only at the end."""
 
-    name: str
-
-    def fill(self, view: memoryview, /) -> int: ...
+    def fill(self, view: memoryview, /) -> int:
+        """Fill ``view`` and return how many bytes it got."""
 
 
 class Transcoder:
     """Bytes of another encoding as UTF-8; what cannot be decoded becomes bytes that are no UTF-8."""
 
-    def __init__(self, stream: Bytes, codec: str) -> None:
+    def __init__(self, stream: Feed, codec: str, name: str) -> None:
         self._stream = stream
+        self._name = name
         self._decoder = codecs.getincrementaldecoder(codec)(errors="neardup.mark")
         self._pending = b""
         self._ended = False
@@ -56,8 +56,7 @@ class Transcoder:
             try:
                 text = self._decoder.decode(bytes(buffer[:got]), self._ended)
             except UnicodeError as exc:  # what no handler sees: utf-16 without its mark
-                name = self._stream.name
-                raise InputError(f"{name}: {exc}. Name the byte order, such as utf-16-le or utf-32-be.") from exc
+                raise InputError(f"{self._name}: {exc}. Name the byte order, such as utf-16-le or utf-32-be.") from exc
             self._pending = text.encode("utf-8", "surrogatepass")
         return bool(self._pending)
 

@@ -2,27 +2,63 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
-from typing import Protocol
 
 import numpy as np
 
-from neardup.inputs.streams.slabs import Slabs
+from neardup.inputs.streams.encodings import Feed
 from neardup.types import I64, SLACK, U8
 
-__all__ = ["BOM", "LAST", "NEWLINE", "PART", "WHOLE", "Feed", "count_lines", "cuts", "first_newline", "line_ends"]
+__all__ = ["BOM", "LAST", "NEWLINE", "PART", "WHOLE", "Slabs", "count_lines", "cuts", "first_newline", "line_ends"]
 
 NEWLINE = 10
 BOM = b"\xef\xbb\xbf"
 WHOLE, PART, LAST = 0, 1, 2
 """What a buffer has: whole lines, a piece of one that is too long, the last piece of it."""
+SLAB_BYTES = 32 << 20
+HUGE_PAGE = 2 << 20
 
 
-class Feed(Protocol):
-    """What fills a buffer; with fewer bytes than it has room for only at the end."""
+def _fresh() -> U8:
+    """A slab that begins at a huge page; what lies before it is never touched."""
+    slab = np.empty(SLAB_BYTES + HUGE_PAGE, dtype=np.uint8)
+    return slab[-slab.ctypes.data % HUGE_PAGE :][:SLAB_BYTES]
 
-    def fill(self, view: memoryview, /) -> int:
-        """Fill ``view`` and return how many bytes it got."""
+
+class Slabs:
+    """Hands out uninitialised byte buffers, cut from large allocations; safe to use from several threads.
+
+    A fresh buffer costs a page fault every 4 KB, which on a virtual machine is dearer than reading the page: a quarter
+    of a run's time. NumPy asks the system for huge pages in large arrays, so one slab serves many buffers with few
+    faults. A slab is freed when the last buffer cut from it is.
+    """
+
+    def __init__(self) -> None:
+        self._slab: U8 = np.empty(0, dtype=np.uint8)
+        self._returned: list[U8] = []
+        self._lock = threading.Lock()
+
+    def take(self, size: int) -> U8:
+        """A buffer of ``size`` bytes that nobody else has; large ones are allocated by themselves."""
+        with self._lock:
+            if self._returned and self._returned[-1].size == size:
+                return self._returned.pop()
+            if size > SLAB_BYTES // 2:
+                return np.empty(size, dtype=np.uint8)
+            if size > self._slab.size:
+                self._slab = _fresh()
+            taken, self._slab = self._slab[:size], self._slab[size:]
+        return taken
+
+    def give_back(self, buffer: U8) -> None:
+        """Offer a buffer that nobody looks at any more to the next who takes one of its size.
+
+        A large one, made for one long line, is let go: it would be held until the end of the input.
+        """
+        if buffer.size <= SLAB_BYTES // 2:
+            with self._lock:
+                self._returned.append(buffer)
 
 
 def cuts(feed: Feed, block_bytes: int, slabs: Slabs, most: int) -> Iterator[tuple[U8, int, int]]:
@@ -98,6 +134,7 @@ def _last_newline(data: U8, start: int, stop: int) -> int:
 
 
 def count_lines(data: U8, size: int) -> int:
+    """Lines in ``data[:size]``, an unfinished last one included."""
     step = 1 << 17  # the comparison's result stays in the cache
     text = data[:size]
     count = sum(int(np.count_nonzero(text[i : i + step] == NEWLINE)) for i in range(0, size, step))
@@ -105,5 +142,6 @@ def count_lines(data: U8, size: int) -> int:
 
 
 def line_ends(data: U8, size: int) -> I64:
+    """int64[lines]: the place behind each line of ``data[:size]``."""
     ends = np.flatnonzero(data[:size] == NEWLINE) + 1
     return ends if data[size - 1] == NEWLINE else np.append(ends, size)

@@ -17,34 +17,29 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from neardup.errors import InputError, did_you_mean
+from neardup.inputs.formats import stored_codec
 from neardup.inputs.source import COUNT_TO, ReadOptions, RecordLimit, Task, TooLarge, oversized
-from neardup.inputs.streams.encodings import Transcoder, text_codec
-from neardup.inputs.streams.line_cuts import BOM, LAST, NEWLINE, WHOLE, Feed, count_lines, cuts, line_ends
-from neardup.inputs.streams.slabs import Slabs
+from neardup.inputs.streams.encodings import Feed, Transcoder, text_codec
+from neardup.inputs.streams.line_cuts import BOM, LAST, NEWLINE, WHOLE, Slabs, count_lines, cuts, line_ends
 from neardup.inputs.streams.unpacked import Unpacked, unpacked
-from neardup.inputs.suffixes import stored_codec
-from neardup.types import SLACK
+from neardup.types import I64, SLACK, U8
 
 __all__ = [
     "BLOCK_BYTES",
     "ByteStream",
     "LineBlock",
+    "LineSource",
     "line_blocks",
     "open_bytes",
     "read_all",
     "stored_codec",
     "text_codec",
-    "too_large_line",
 ]
-
-U8 = NDArray[np.uint8]
-I64 = NDArray[np.int64]
 
 BLOCK_BYTES = 4 << 20
 """Bytes of text in a block; more only where one line is longer."""
@@ -76,10 +71,6 @@ class LineBlock:
     """Bytes of a line that is longer than may be held; then it is the only line of the block, which has no data."""
     part: int = WHOLE
     """PART, LAST: a piece of such a line, and the last of them, where pieces were asked for."""
-
-
-class _Source(Protocol):
-    def readinto(self, view: memoryview, /) -> int | None: ...
 
 
 class ByteStream:
@@ -337,9 +328,46 @@ def line_blocks(
             line += lines
 
 
-def too_large_line(block: LineBlock, name: str, options: ReadOptions) -> Task:
-    """The task of a line that was passed over."""
-    return partial(oversized, name, block.first_line, "the line", block.too_large, options, consumed=block.consumed)
+class LineSource:
+    """What the readers of lines share: one file, or standard input, whose blocks become tasks."""
+
+    def __init__(
+        self,
+        name: str | Path,
+        options: ReadOptions,
+        *,
+        total_bytes: int | None = None,
+        stream: ByteStream | None = None,
+    ) -> None:
+        """Name the file; nothing is read yet.
+
+        Args:
+            name: the file, as the user named it; "-" is standard input.
+            options: how to read.
+            total_bytes: its size as stored.
+            stream: the open stream, where it was looked into already.
+        """
+        self.name = str(name)
+        self.total_bytes = total_bytes
+        self._options = options
+        self._stream = stream
+
+    def blocks(self, **more: Any) -> Iterator[LineBlock]:
+        """The lines of the file; ``more``: further arguments of ``line_blocks``."""
+        options = self._options
+        return line_blocks(
+            self._stream or self.name,
+            encoding=options.encoding,
+            limit=options.limit,
+            max_lines=options.block,
+            count_to=options.count_to,
+            **more,
+        )
+
+    def too_large(self, block: LineBlock) -> Task:
+        """The task of a line that was passed over."""
+        row, size = block.first_line, block.too_large
+        return partial(oversized, self.name, row, "the line", size, self._options, consumed=block.consumed)
 
 
 @contextmanager
@@ -351,7 +379,7 @@ def _opened(source: str | Path | ByteStream) -> Iterator[ByteStream]:
 
 def _feed(stream: ByteStream, encoding: str) -> Feed:
     codec = text_codec(encoding)
-    return stream if codec == "utf-8" else Transcoder(stream, codec)
+    return stream if codec == "utf-8" else Transcoder(stream, codec, stream.name)
 
 
 def _split(data: U8, ends: I64, max_lines: int, line: int, consumed: int) -> Iterator[LineBlock]:

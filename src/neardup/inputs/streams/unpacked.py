@@ -9,7 +9,7 @@ gzip is read through Python's zlib, which is as fast as pyarrow's and tells wher
 from __future__ import annotations
 
 import zlib
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -25,30 +25,11 @@ _WITH_GZIP_HEADER = 31
 _CURE = "Fetch the file again, or name it without the suffix if it is not compressed."
 
 
-class _File(Protocol):
-    def read(self, size: int, /) -> bytes: ...
-    def close(self) -> None: ...
-
-
-class Unpacked(Protocol):
-    """What was compressed, and how far its reading has come."""
-
-    @property
-    def stored(self) -> int:
-        """Compressed bytes that were read."""
-
-    def readinto(self, view: memoryview, /) -> int:
-        """Fill a part of ``view``; 0 at the end."""
-
-    def close(self) -> None:
-        """Close the file."""
-
-
-def unpacked(file: _File | str, codec: str, name: str) -> Unpacked:
+def unpacked(file: Any, codec: str, name: str) -> Unpacked:
     """What a compressed file holds.
 
     Args:
-        file: where the bytes come from: a path, or an object that is read.
+        file: where the bytes come from: a path, or an object with ``read`` and ``close``.
         codec: "gzip" or "zstd".
         name: what it is called in messages.
 
@@ -69,6 +50,8 @@ def _empty(name: str, codec: str) -> InputError:
 
 
 class _Zstd:
+    """Zstandard data; pyarrow unpacks it."""
+
     def __init__(self, raw: Any, name: str) -> None:
         self._raw = raw
         self._name = name
@@ -76,20 +59,25 @@ class _Zstd:
 
     @property
     def stored(self) -> int:
+        """Compressed bytes that were read."""
         return int(self._raw.tell())
 
     def readinto(self, view: memoryview, /) -> int:
+        """Fill a part of ``view``; 0 at the end."""
         got = int(self._source.readinto(view))
         if not got and not self.stored:
             raise _empty(self._name, "zstd")
         return got
 
     def close(self) -> None:
+        """Close the file."""
         self._source.close()
 
 
 class _Gzip:
-    def __init__(self, file: _File, name: str) -> None:
+    """gzip data, member by member."""
+
+    def __init__(self, file: Any, name: str) -> None:
         self._file = file
         self._name = name
         self._rest = b""
@@ -97,8 +85,10 @@ class _Gzip:
         """None between two members."""
         self._members = 0
         self.stored = 0
+        """Compressed bytes that were read."""
 
     def readinto(self, view: memoryview, /) -> int:
+        """Fill a part of ``view``; 0 at the end."""
         while True:
             if not self._rest and not self._more():
                 if self._inflater is not None:
@@ -121,6 +111,7 @@ class _Gzip:
                 return len(piece)
 
     def close(self) -> None:
+        """Close the file."""
         self._file.close()
 
     def _more(self) -> bool:
@@ -156,3 +147,7 @@ class _Gzip:
             f"{self._name} has bytes behind the end of its gzip data that are none (within the first {self.stored:,} "
             "stored bytes), so a part of it may be missing. Fetch the file again."
         )
+
+
+Unpacked: TypeAlias = _Gzip | _Zstd
+"""What was compressed, and how far its reading has come."""

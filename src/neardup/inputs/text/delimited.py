@@ -21,15 +21,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from neardup.errors import InputError
 from neardup.inputs.batches import Columns, gather, make_batch
 from neardup.inputs.source import Faults, ReadOptions, RecordLimit, Task, oversized, sized
 from neardup.inputs.streams.line_cuts import WHOLE, first_newline
-from neardup.inputs.streams.streams import ByteStream, LineBlock, line_blocks
-from neardup.inputs.text.ahead import Ahead
-from neardup.inputs.text.endless import MAX_RECORD, pass_line, pass_record
+from neardup.inputs.streams.streams import ByteStream, LineBlock, LineSource, line_blocks
+from neardup.inputs.text.endless import MAX_RECORD, Ahead, pass_line, pass_record
 from neardup.inputs.text.layout import BLANK_LAYOUT, Layout, find_layout
 from neardup.kernels.delimited import (
     BAD_QUOTE,
@@ -43,25 +41,9 @@ from neardup.kernels.delimited import (
     TEXT,
     scan_records,
 )
-from neardup.types import SLACK, Batch
+from neardup.types import I64, SLACK, U8, Batch
 
-__all__ = ["DelimitedSource", "RecordBlock", "record_blocks"]
-
-I64 = NDArray[np.int64]
-U8 = NDArray[np.uint8]
-
-
-@dataclass(frozen=True, slots=True)
-class _Buffer:
-    """Whole lines, the first of which begins a record, followed by SLACK bytes."""
-
-    data: U8
-    size: int
-    lines: int
-    first_line: int
-    consumed: int
-    patience: int
-    """As ``scan_records`` wants it."""
+__all__ = ["DelimitedSource", "RecordBlock", "TsvSource", "record_blocks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,32 +68,10 @@ class RecordBlock:
     """Bytes of a record that cannot be held; then it is the only one of the block, whose data is empty."""
 
 
-class DelimitedSource:
-    """One CSV or TSV file, or standard input."""
+class DelimitedSource(LineSource):
+    """One CSV file, or standard input."""
 
-    def __init__(
-        self,
-        name: str,
-        options: ReadOptions,
-        *,
-        kind: str,
-        total_bytes: int | None,
-        stream: ByteStream | None = None,
-    ) -> None:
-        """Name the file; nothing is read yet.
-
-        Args:
-            name: the file, as the user named it; "-" is standard input.
-            options: how to read.
-            kind: "csv" or "tsv".
-            total_bytes: its size as stored.
-            stream: the open stream, where it was looked into already.
-        """
-        self.name = name
-        self.format = kind
-        self.total_bytes = total_bytes
-        self._options = options
-        self._stream = stream
+    format = "csv"
 
     def tasks(self) -> Iterator[Task]:
         """Yield tasks of about 4 MB of records, at most ``block`` of them each.
@@ -166,6 +126,12 @@ class DelimitedSource:
         )
 
 
+class TsvSource(DelimitedSource):
+    """One file delimited by tabs."""
+
+    format = "tsv"
+
+
 def record_blocks(source: str | ByteStream, name: str, kind: str, options: ReadOptions) -> Iterator[RecordBlock]:
     """Yield the records of a file in order, and where they lie.
 
@@ -179,7 +145,7 @@ def record_blocks(source: str | ByteStream, name: str, kind: str, options: ReadO
         InputError: the file cannot be read, or its first row does not have the columns that were asked for.
     """
     layout: Layout | None = None
-    parts: list[_Buffer] = []
+    parts: list[LineBlock] = []  # whole lines, the first of which begins a record
     wanted = 0  # a record that goes on is looked at again only when twice as much of it is there
     limit = options.limit
     lines = line_blocks(source, encoding=options.encoding, limit=limit, pieces=True, count_to=options.count_to)
@@ -188,20 +154,21 @@ def record_blocks(source: str | ByteStream, name: str, kind: str, options: ReadO
             is_cut = part is not None and part.part != WHOLE  # a line follows that is too long to be held
             if part is not None and not is_cut:
                 blocks.take()
-                parts.append(_buffer(part))
+                parts.append(part)
                 if sum(held.size for held in parts) < wanted and blocks.look(0) is not None:
                     continue
-            buffer = _joined(parts, MAX_RECORD if blocks.look(0) is not None else 0)
+            buffer = _joined(parts)
+            patience = MAX_RECORD if blocks.look(0) is not None else 0
             start, header_lines = 0, 0
             if layout is None:
-                layout = find_layout(buffer.data, buffer.size, buffer.patience, name, kind, options)
+                layout = find_layout(buffer.data, buffer.size, patience, name, kind, options)
                 if layout is not None and layout.header is not None:
                     start, header_lines = layout.header
             if layout is None:
                 if is_cut or buffer.size > limit.largest:
                     raise _endless_row(name, limit)
                 parts, wanted = [buffer], 2 * buffer.size
-                if not buffer.patience:  # all blank
+                if not patience:  # all blank
                     nothing = np.empty((0, COLUMNS), dtype=np.int64)
                     span, count = (0, buffer.size), (0, buffer.lines, buffer.lines)
                     yield _record_block(buffer, nothing, span, count, BLANK_LAYOUT)
@@ -209,7 +176,7 @@ def record_blocks(source: str | ByteStream, name: str, kind: str, options: ReadO
                 continue
             rest = buffer
             if buffer.size:
-                records, read, passed, blank = _scan(buffer, start, layout)
+                records, read, passed, blank = _scan(buffer, start, layout, patience)
                 yield _record_block(buffer, records, (start, read), (header_lines, passed, blank), layout)
                 rest = _rest(buffer, read, header_lines + passed)
             parts, wanted = ([rest], 2 * rest.size) if rest.size else ([], 0)
@@ -224,7 +191,7 @@ def _endless_row(name: str, limit: RecordLimit) -> InputError:
     return InputError(f"{name}: {reason}; or it has a quoted field that is not closed. {cure}")
 
 
-def _endless(rest: _Buffer, blocks: Ahead, layout: Layout) -> tuple[RecordBlock, list[_Buffer]]:
+def _endless(rest: LineBlock, blocks: Ahead, layout: Layout) -> tuple[RecordBlock, list[LineBlock]]:
     """The block of a record that is too large to be held, or whose quote is never closed, and the lines behind it.
 
     Args:
@@ -247,60 +214,47 @@ def _endless(rest: _Buffer, blocks: Ahead, layout: Layout) -> tuple[RecordBlock,
         *(bad, 0, 0, first_line, rest.lines + passed.lines, layout, 0, rest.consumed + passed.consumed),
         too_large=rest.size + passed.size,
     )
-    return block, [] if passed.left is None else [_buffer(passed.left)]
+    return block, [] if passed.left is None else [passed.left]
 
 
-def _first_line_of(rest: _Buffer, layout: Layout) -> tuple[RecordBlock, list[_Buffer]]:
+def _first_line_of(rest: LineBlock, layout: Layout) -> tuple[RecordBlock, list[LineBlock]]:
     """The first line by itself, as a record whose quote is never closed, and the lines behind it."""
     end = first_newline(rest.data, rest.size) + 1 or rest.size
-    line = replace(rest, size=end, lines=1, consumed=0, patience=1)
-    records, *_ = _scan(line, 0, layout)
+    line = replace(rest, size=end, lines=1, consumed=0)
+    records, *_ = _scan(line, 0, layout, 1)
     behind = _rest(rest, end, 1)
     return _record_block(line, records, (0, end), (0, 1, 0), layout), [behind] if behind.size else []
 
 
 def _record_block(
-    buffer: _Buffer, records: I64, span: tuple[int, int], lines: tuple[int, int, int], layout: Layout
+    buffer: LineBlock, records: I64, span: tuple[int, int], lines: tuple[int, int, int], layout: Layout
 ) -> RecordBlock:
     """Records in ``span`` of a buffer; ``lines``: those before the span, in it, and the blank ones in it."""
     before, read, blank = lines
     return RecordBlock(buffer.data, records, *span, buffer.first_line + before, read, layout, blank, buffer.consumed)
 
 
-def _buffer(block: LineBlock) -> _Buffer:
-    return _Buffer(block.data, block.size, block.lines, block.first_line, block.consumed, MAX_RECORD)
-
-
-def _joined(parts: list[_Buffer], patience: int) -> _Buffer:
-    if not parts:
-        return _Buffer(np.zeros(SLACK, dtype=np.uint8), 0, 0, 1, 0, patience)
+def _joined(parts: list[LineBlock]) -> LineBlock:
+    """Blocks that follow each other as one."""
     if len(parts) == 1:
-        return replace(parts[0], patience=patience)
+        return parts[0]
     data = np.concatenate([*(part.data[: part.size] for part in parts), np.zeros(SLACK, dtype=np.uint8)])
-    return _Buffer(
-        data,
-        data.size - SLACK,
-        sum(part.lines for part in parts),
-        parts[0].first_line,
-        sum(part.consumed for part in parts),
-        patience,
-    )
+    first_line = parts[0].first_line if parts else 1
+    lines, consumed = sum(part.lines for part in parts), sum(part.consumed for part in parts)
+    return LineBlock(data, data.size - SLACK, lines, first_line, consumed)
 
 
-def _rest(buffer: _Buffer, read: int, lines: int) -> _Buffer:
+def _rest(buffer: LineBlock, read: int, lines: int) -> LineBlock:
     """What follows the records that were read; its bytes were accounted for with them."""
-    return _Buffer(
-        buffer.data[read:],
-        buffer.size - read,
-        buffer.lines - lines,
-        buffer.first_line + lines,
-        0,
-        buffer.patience,
-    )
+    size, first_line = buffer.size - read, buffer.first_line + lines
+    return LineBlock(buffer.data[read:], size, buffer.lines - lines, first_line, consumed=0)
 
 
-def _scan(buffer: _Buffer, start: int, layout: Layout) -> tuple[I64, int, int, int]:
-    """The table of records from ``start``, the place behind them, and the lines and blank lines read."""
+def _scan(buffer: LineBlock, start: int, layout: Layout, patience: int) -> tuple[I64, int, int, int]:
+    """The table of records from ``start``, the place behind them, and the lines and blank lines read.
+
+    ``patience`` is as ``scan_records`` wants it.
+    """
     records = np.empty((buffer.lines, COLUMNS), dtype=np.int64)
     count, read, lines, blank = scan_records(
         buffer.data,
@@ -308,7 +262,7 @@ def _scan(buffer: _Buffer, start: int, layout: Layout) -> tuple[I64, int, int, i
         buffer.size,
         layout.delimiter,
         layout.relaxed,
-        buffer.patience,
+        patience,
         layout.text_field,
         layout.id_field,
         records,

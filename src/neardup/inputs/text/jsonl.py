@@ -17,19 +17,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from neardup.arrays import flags, numbers
 from neardup.inputs.columns import choose_id, choose_text
 from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions, Task, sized
-from neardup.inputs.streams.slabs import Slabs
-from neardup.inputs.streams.streams import ByteStream, LineBlock, line_blocks, too_large_line
+from neardup.inputs.streams.line_cuts import Slabs
+from neardup.inputs.streams.streams import ByteStream, LineBlock, LineSource
 from neardup.inputs.text.jsonl_judge import BadRecord, judge, parse_object
+from neardup.kernels import jsonl as kernel
 from neardup.types import SLACK, Batch, Documents
 
 __all__ = ["JsonlSource"]
-
-U8 = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,23 +40,21 @@ _NO_COLUMNS = _Columns("", None)
 """For blocks before the first line that is an object: their lines are bad or blank, whatever the names."""
 
 
-class JsonlSource:
-    """A JSON Lines file, or standard input for ``-``, as a source of batches."""
+class JsonlSource(LineSource):
+    """A JSON Lines file, or standard input, as a source of batches."""
 
     format = "jsonl"
 
     def __init__(
         self,
-        source: str | Path | ByteStream,
+        name: str | Path,
         options: ReadOptions,
         *,
         total_bytes: int | None = None,
+        stream: ByteStream | None = None,
         block_bytes: int = BATCH_BYTES,
     ) -> None:
-        self.name = source.name if isinstance(source, ByteStream) else str(source)
-        self.total_bytes = total_bytes
-        self._source = source
-        self._options = options
+        super().__init__(name, options, total_bytes=total_bytes, stream=stream)
         self._block_bytes = block_bytes
         self._columns: _Columns | None = None
 
@@ -71,18 +67,9 @@ class JsonlSource:
         options = self._options
         columns: _Columns | None = None
         slabs, blocks_of = Slabs(), Slabs()
-        blocks = line_blocks(
-            self._source,
-            encoding=options.encoding,
-            block_bytes=self._block_bytes,
-            max_lines=options.block,
-            slabs=blocks_of,
-            limit=options.limit,
-            count_to=options.count_to,
-        )
-        for block in blocks:
+        for block in self.blocks(block_bytes=self._block_bytes, slabs=blocks_of):
             if block.too_large:
-                yield too_large_line(block, self.name, options)
+                yield self.too_large(block)
                 continue
             if columns is None:
                 columns = _find_columns(block, self.name, options)
@@ -133,8 +120,6 @@ def _find_columns(block: LineBlock, name: str, options: ReadOptions) -> _Columns
 
 def _read_block(block: LineBlock, name: str, columns: _Columns, options: ReadOptions, slabs: Slabs) -> Batch:
     """Read one block: the kernel as far as it goes, the judge for the line it stopped at, and on."""
-    from neardup.kernels import jsonl as kernel
-
     faults = Faults(name, options.on_bad)
     buffers = _Buffers(block, columns, slabs)
     state = buffers.state
@@ -167,8 +152,6 @@ class _Buffers:
     """The arrays of one call of the kernel, and the judge's way of adding a record to them."""
 
     def __init__(self, block: LineBlock, columns: _Columns, slabs: Slabs) -> None:
-        from neardup.kernels import jsonl as kernel
-
         text = columns.text.encode("utf-8", "surrogatepass")
         id = b"" if columns.id is None else columns.id.encode("utf-8", "surrogatepass")
         self.block = block
@@ -196,8 +179,6 @@ class _Buffers:
 
     def add(self, text: bytes, id: str | int | None) -> None:
         """Append the record of the line at which the kernel stopped."""
-        from neardup.kernels import jsonl as kernel
-
         state = self.state
         n = int(state[kernel.DOCUMENTS])
         start, end = int(state[kernel.OUT_AT]), int(state[kernel.OUT_AT]) + len(text)
@@ -213,16 +194,12 @@ class _Buffers:
 
     def documents(self) -> Documents:
         """The texts; copied where the buffer is much larger than what it holds."""
-        from neardup.kernels import jsonl as kernel
-
         n, used = int(self.state[kernel.DOCUMENTS]), int(self.state[kernel.OUT_AT]) + SLACK
         data = self.out if used > 0.8 * self.out.size else self.out[:used].copy()
         return Documents(data, self.offsets[: n + 1].copy())
 
     def id_array(self) -> Any:
         """The ids: int64 when all are integers, else large_string."""
-        from neardup.kernels import jsonl as kernel
-
         n, used = int(self.state[kernel.DOCUMENTS]), int(self.state[kernel.IDS_AT])
         is_number = self.is_number[:n]
         if n and is_number.all():

@@ -10,20 +10,12 @@ import json
 from typing import Any
 
 from neardup.inputs.items import ItemError, join_items, split_items
+from neardup.inputs.source import INT64, BadRecord
 
 __all__ = ["BadRecord", "judge", "parse_object"]
 
-_INT64 = range(-(1 << 63), 1 << 63)
 _LONGEST_INTEGER = 640
 """Characters that every Python turns into an int; a longer number is read as a float."""
-
-
-class BadRecord(ValueError):
-    """A line that is no record; the message is the reason, ``cure`` a sentence or empty."""
-
-    def __init__(self, reason: str, cure: str = "") -> None:
-        super().__init__(reason)
-        self.cure = cure
 
 
 def judge(line: bytes, text: str, id: str | None, *, item: bool, encoding: str) -> tuple[bytes, str | int | None]:
@@ -111,7 +103,7 @@ def _items(value: Any, name: str) -> bytes:
 def _identifier(value: Any, name: str) -> str | int:
     """The id; a whole number beyond 64 bits as its decimal text."""
     if isinstance(value, int) and not isinstance(value, bool):
-        return value if value in _INT64 else str(value)
+        return value if value in INT64 else str(value)
     if not isinstance(value, str):
         raise BadRecord(f"the field {name!r} is {_kind(value)}, not a string or a whole number")
     return _checked(value, name)

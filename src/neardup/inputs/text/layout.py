@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from neardup.errors import InputError
 from neardup.inputs.columns import choose_id, choose_text, guess_id, guess_text, unknown_column
 from neardup.inputs.source import ReadOptions
 from neardup.kernels.delimited import COLUMNS, FIELDS, FINE, ID, STATUS, TEXT, scan_records
+from neardup.types import U8
 
 __all__ = ["BLANK_LAYOUT", "Layout", "find_layout"]
 
@@ -56,9 +56,7 @@ class _FirstRow:
 _UNFINISHED = _FirstRow([], 0, 0)
 
 
-def find_layout(
-    data: NDArray[np.uint8], size: int, patience: int, source: str, kind: str, options: ReadOptions
-) -> Layout | None:
+def find_layout(data: U8, size: int, patience: int, source: str, kind: str, options: ReadOptions) -> Layout | None:
     """Read the first row.
 
     Args:
@@ -101,9 +99,7 @@ def find_layout(
     return Layout(delimiter, relaxed, len(row.cells), text, id_field, None)
 
 
-def _first_row(
-    data: NDArray[np.uint8], size: int, patience: int, delimiter: int, relaxed: bool
-) -> _FirstRow | int | None:
+def _first_row(data: U8, size: int, patience: int, delimiter: int, relaxed: bool) -> _FirstRow | int | None:
     """The first row; None when it does not end in ``data``; its 1-based line when its quotes are broken."""
     records = np.zeros((1, COLUMNS), dtype=np.int64)
     cells: list[str] = []

@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 
 from neardup.inputs.batches import Columns, gather, make_batch
-from neardup.inputs.source import Faults, ReadOptions, Task, sized
-from neardup.inputs.streams.streams import ByteStream, LineBlock, line_blocks, too_large_line
+from neardup.inputs.source import Faults, Task, sized
+from neardup.inputs.streams.streams import LineBlock, LineSource
 from neardup.types import Batch
 
 __all__ = ["LinesSource"]
@@ -17,34 +17,18 @@ __all__ = ["LinesSource"]
 _NEWLINE, _RETURN = 10, 13
 
 
-class LinesSource:
+class LinesSource(LineSource):
     """A file of lines, or standard input. Neither the newline nor a carriage return before it is text."""
 
     format = "lines"
 
-    def __init__(
-        self, name: str, options: ReadOptions, *, total_bytes: int | None, stream: ByteStream | None = None
-    ) -> None:
-        self.name = name
-        self.total_bytes = total_bytes
-        self._options = options
-        self._stream = stream
-
     def tasks(self) -> Iterator[Task]:
         """Yield a task a block of lines."""
-        options = self._options
-        blocks = line_blocks(
-            self._stream or self.name,
-            encoding=options.encoding,
-            max_lines=options.block,
-            limit=options.limit,
-            count_to=options.count_to,
-        )
-        for block in blocks:
+        for block in self.blocks():
             if block.too_large:
-                yield too_large_line(block, self.name, options)
+                yield self.too_large(block)
             else:
-                yield sized(partial(self.read_block, block), block.size, options)
+                yield sized(partial(self.read_block, block), block.size, self._options)
 
     def read_block(self, block: LineBlock) -> Batch:
         """Read one block of lines, of whatever input."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from neardup.passed import PassedOver
+from neardup.inputs.passed import PassedOver
 
 __all__ = ["CHANCE", "Audit", "AuditBin", "judge", "shown"]
 

@@ -17,10 +17,11 @@ import pyarrow.parquet as pq
 from neardup.arrays import numbers
 from neardup.errors import InputError
 from neardup.inputs.batches import gather
-from neardup.inputs.columnar.arrow import IpcSource, ParquetSource, explained, ipc_batches
 from neardup.inputs.columnar.arrow_columns import Chosen
 from neardup.inputs.columnar.arrow_objects import ObjectSource
-from neardup.inputs.columnar.parquet_groups import Groups
+from neardup.inputs.columnar.ipc import IpcSource, ipc_batches
+from neardup.inputs.columnar.parquet import Groups, ParquetSource
+from neardup.inputs.columnar.source import explained
 from neardup.inputs.columns import unknown_column
 from neardup.inputs.datasets import DatasetSource, shard_schema
 from neardup.inputs.reader import Reader

@@ -9,9 +9,9 @@ import numpy as np
 from neardup.engine.observe import Observer
 from neardup.engine.space import Budget
 from neardup.inputs.names.ledger import Ledger
+from neardup.inputs.passed import PassedOver
 from neardup.inputs.reader import Reader
 from neardup.params import Spec
-from neardup.passed import PassedOver
 from neardup.stages.shingle import Hasher
 from neardup.tasks.plan.census import Census, documents_with_partner, find_crowds, take_census
 from neardup.tasks.plan.costs import (

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from neardup.inputs.passed import PassedOver
 from neardup.params import Spec
-from neardup.passed import PassedOver
 from neardup.tasks.plan.costs import Estimate, Range, Setting
 from neardup.tuning.rules import areas, knee
 

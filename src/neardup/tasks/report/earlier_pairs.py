@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from neardup.errors import FormatError, InputError
-from neardup.inputs.columnar.arrow import explained
+from neardup.inputs.columnar.source import explained
 from neardup.outputs.write import SPEC_SUFFIX, output_format
 from neardup.params import SPEC_VERSION, Spec
 

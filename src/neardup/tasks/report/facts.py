@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from neardup.inputs.passed import passed_words
 from neardup.params import CONTAINMENT
-from neardup.passed import passed_words
 from neardup.result import Summary
 from neardup.tasks.report.clusters import FAR, LONG, MOST_WHOLE, NEAR, RANDOM
 from neardup.tasks.report.curve import Count, Linked

@@ -11,8 +11,8 @@ import numpy as np
 from neardup.errors import InputError
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
+from neardup.inputs.formats import DOCUMENT
 from neardup.inputs.reader import Reader, files_of
-from neardup.inputs.resolve import DOCUMENT
 from neardup.inputs.source import Source
 from neardup.shown import shown_path
 from neardup.tasks.dedup.rewrite.files import check_annotatable

@@ -8,7 +8,8 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.inputs.columnar.arrow import IpcSource, ParquetSource
+from neardup.inputs.columnar.ipc import IpcSource
+from neardup.inputs.columnar.parquet import ParquetSource
 from neardup.inputs.source import Source
 from neardup.inputs.streams.streams import read_all, stored_codec
 from neardup.outputs.sink import Sink
@@ -73,9 +74,7 @@ def _count(job: Rewrite) -> Tally:
 
 def _reader(job: Rewrite) -> Source:
     """The reader of a columnar file."""
-    opener = None if stored_codec(job.path) is None else lambda: pa.BufferReader(_unpacked(job))
-    kind = IpcSource if job.format == "arrow" else ParquetSource
-    return kind(job.path, replace(job.options, on_bad="skip"), total_bytes=None, open_file=opener)
+    return (IpcSource if job.format == "arrow" else ParquetSource)(job.path, replace(job.options, on_bad="skip"))
 
 
 def _source(job: Rewrite) -> Any:

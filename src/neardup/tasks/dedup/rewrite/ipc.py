@@ -14,9 +14,8 @@ from typing import Any
 import pyarrow as pa
 
 from neardup.inputs.columnar import flatbuffers
-from neardup.inputs.columnar.arrow import explained
-from neardup.inputs.columnar.ipc_messages import check_messages, messages_of
-from neardup.inputs.columnar.mapped import map_file
+from neardup.inputs.columnar.ipc import check_messages, map_file, messages_of
+from neardup.inputs.columnar.source import explained
 from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.columnar import Editor, batch_slices
 from neardup.tasks.dedup.rewrite.model import Rewrite, Tally

@@ -91,7 +91,7 @@ class Known:
         if np.any(at == records.first.size) or np.any(records.first[at] != wanted):
             raise self._changed()
         if wanted.size:
-            reader = DelimitedSource(self._source, self._options, kind="csv", total_bytes=None)
+            reader = DelimitedSource(self._source, self._options)
             block = records.block
             batch = reader.parse(block.data, block.records[at], wanted, block.layout, 0, 0)
             self._check(batch.documents, part)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from neardup.errors import InputError
-from neardup.inputs.resolve import DOCUMENT, suffix_format
+from neardup.inputs.formats import DOCUMENT, suffix_format
 from neardup.inputs.source import ReadOptions
 from neardup.inputs.streams.streams import open_bytes, stored_codec
 from neardup.outputs.atomic import check_target, is_special, output_error

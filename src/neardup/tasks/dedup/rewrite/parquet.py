@@ -18,8 +18,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from neardup.inputs.columnar.arrow import explained
-from neardup.inputs.columnar.parquet_groups import Groups
+from neardup.inputs.columnar.parquet import Groups
+from neardup.inputs.columnar.source import explained
 from neardup.inputs.source import TooLarge, TooLargeRows
 from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.columnar import Editor, bytes_of

@@ -1,6 +1,6 @@
 """What a folder holds and a run does not read: counted by reason and suffix, with what to do about it, and in words.
 
-Finding it is in ``inputs.walk`` and ``inputs.resolve``. Everything in a folder is a document, a bad record, or here.
+Finding it is in ``walk`` and ``resolve``. Everything in a folder is a document, a bad record, or here.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from neardup.inputs.formats import COMPRESSIONS, FORMATS, suffix_format
 from neardup.shown import shown_path
 
 __all__ = [
@@ -72,13 +73,11 @@ _CURE_OF = {
             ".zip .tar .tgz .tbz2 .txz .7z .rar .tar.gz .tar.zst .tar.bz2 .tar.xz",
             "unpack them, and give the folder",
         ),
-        (".jsonl .ndjson .json .csv .tsv .tab .parquet .pq .arrow .feather .ipc", _READ),
+        (" ".join(suffix for name, format in FORMATS.items() for suffix in format.suffixes if name != "text"), _READ),
         (".text .markdown .rst .adoc .org .tex .log .srt .vtt .xml .sgml .sgm .yaml .yml", _TEXT),
     )
     for suffix in suffixes.split()
 }
-_READ_PACKED = {".txt", ".md", ".docx", ".odt", ".pdf", ".epub", ".html", ".htm", ".xhtml"}
-"""Suffixes that are read in a folder; compressed ones are asked for by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +162,9 @@ def _template(suffix: str) -> str | None:
         return _ANY
     if suffix in _CURE_OF:
         return _CURE_OF[suffix]
-    inner, packed = os.path.splitext(suffix)
-    if packed in (".gz", ".zst"):
-        return _READ if inner in _READ_PACKED or _CURE_OF.get(inner) == _READ else None
+    packed = os.path.splitext(suffix)[1]
+    if packed in COMPRESSIONS:  # compressed files are asked for by name
+        return _READ if suffix_format(f"x{suffix}") is not None else None
     return "unpack them, or compress them with gzip or zstd" if packed in _PACKED or suffix in _PACKED else None
 
 

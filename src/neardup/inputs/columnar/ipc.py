@@ -1,4 +1,4 @@
-"""Arrow files and streams message by message: what a batch unpacks to is known before it is unpacked.
+"""Arrow files (Feather too) and streams, message by message: what a batch unpacks to is known before it is unpacked.
 
 The buffers of a batch may be compressed, each with a number before it that says how much it unpacks to, which is what
 pyarrow allocates. A batch that is too large to be held is passed over, with its rows counted.
@@ -6,26 +6,121 @@ pyarrow allocates. A batch that is too large to be held is passed over, with its
 
 from __future__ import annotations
 
+import mmap
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.types as pat
 
+from neardup.errors import InputError
 from neardup.inputs.columnar import flatbuffers
-from neardup.inputs.source import RecordLimit, TooLarge
+from neardup.inputs.columnar.arrow_columns import Chosen, choose_columns
+from neardup.inputs.columnar.source import Batches, ColumnarFile, explained
+from neardup.inputs.source import RecordLimit, Task, TooLarge, TooLargeRows
 
-__all__ = ["Message", "check_messages", "messages_of", "without"]
+__all__ = ["IpcSource", "Message", "check_messages", "ipc_batches", "map_file", "messages_of"]
 
-_FILE_START = 8
+_FILE_MAGIC = b"ARROW1"
+_FEATHER_V1_MAGIC = b"FEA1"
 _DICTIONARY, _RECORDS = 2, 3
 _CONTINUED = 0xFFFFFFFF
 _WITH_THREE = (
     *(pat.is_string, pat.is_binary, pat.is_large_string, pat.is_large_binary),
     *(pat.is_list_view, pat.is_large_list_view),
 )
+
+
+class IpcSource(ColumnarFile):
+    """One Arrow IPC file (Feather too) or stream, mapped into memory."""
+
+    format = "arrow"
+
+    def tasks(self) -> Iterator[Task]:
+        """Yield tasks of about 4 MB of text, without a copy where the file is not compressed."""
+        with explained(self.name, "Arrow"):
+            unpacked, rest = self.unpacked(), None
+            if unpacked is None and self.total_bytes == 0:
+                raise InputError(f"{self.name} is empty (0 bytes), so it is no Arrow file. Write it again.")
+            if unpacked is None:
+                unpacked, rest = map_file(self.name)
+            with unpacked as file:
+                data = file.read_buffer()
+                schema, is_file = self._schema(data)
+                chosen = choose_columns(schema, self._options, self.name)
+                batches = ipc_batches(data, self.name, schema, chosen, self._options.limit, is_file=is_file)
+                yield from self.cut(batches, chosen.alone(), rest=rest)
+
+    def _schema(self, data: Any) -> tuple[Any, bool]:
+        magic = data[: len(_FILE_MAGIC)].to_pybytes()
+        if magic == _FILE_MAGIC:
+            return pa.ipc.open_file(data).schema, True
+        if magic.startswith(_FEATHER_V1_MAGIC):
+            raise InputError(
+                f"{self.name} is a Feather file of version 1, which current libraries no longer write. "
+                "Write it again as Feather version 2 or Parquet."
+            )
+        return pa.ipc.open_stream(data).schema, False
+
+
+def ipc_batches(data: Any, name: str, schema: Any, chosen: Chosen, limit: RecordLimit, *, is_file: bool) -> Batches:
+    """Yield the chosen columns of an Arrow file or stream, batch by batch, in the order of the schema.
+
+    Args:
+        data: pyarrow buffer of all of it.
+        name: what it is called in messages.
+        schema: its schema.
+        chosen: the columns.
+        limit: what may be held.
+        is_file: it is a file and no stream.
+
+    Raises:
+        ArrowException: it is damaged.
+        TooLarge: a dictionary cannot be held.
+    """
+    columns = sorted({chosen.text, *([] if chosen.id is None else [chosen.id])})
+    messages = messages_of(data, is_file=is_file, schema=schema, columns=columns)
+    check_messages([message for message in messages if not message.is_records], name, limit, limit.whole)
+    records = [message for message in messages if message.is_records]
+    doomed = [message for message in records if message.unpacked > limit.whole]
+    options = pa.ipc.IpcReadOptions(included_fields=columns)
+    file = pa.BufferReader(data) if is_file or not doomed else _without(data, doomed)
+    reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file, options=options)
+    told = 0
+    for i, message in enumerate(records):
+        if is_file:  # of one that is no stream the order is the footer's
+            size, n = len(data), len(records)
+            consumed = size * (i + 1) // n - size * i // n
+        else:
+            told, consumed = message.end, message.end - told
+        if message.unpacked > limit.whole:
+            yield TooLargeRows(message.rows, "the batch", message.unpacked), consumed
+        else:
+            yield reader.get_batch(i) if is_file else reader.read_next_batch(), consumed
+
+
+def map_file(path: str) -> tuple[pa.BufferReader, Callable[[], None]]:
+    """Map a file that is not empty, so that columns are read without a copy.
+
+    A page of a mapped file counts as memory of the process as long as it stays mapped, which would break a memory
+    limit.
+
+    Returns:
+        A pyarrow file over it, and a function that lets go of all pages; what is still looked at is read again.
+
+    Raises:
+        OSError: the file cannot be opened.
+    """
+    with open(path, "rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+    def rest() -> None:
+        if hasattr(mapped, "madvise"):
+            mapped.madvise(mmap.MADV_DONTNEED)
+
+    return pa.BufferReader(pa.py_buffer(mapped)), rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +155,7 @@ def messages_of(data: Any, *, is_file: bool, schema: Any, columns: Sequence[int]
         raise pa.ArrowInvalid(f"a message is damaged ({exc})") from exc
 
 
-def without(data: Any, messages: Sequence[Message]) -> Any:
+def _without(data: Any, messages: Sequence[Message]) -> Any:
     """A stream as a pyarrow file that lacks some of its messages."""
     pieces = []
     at = 0

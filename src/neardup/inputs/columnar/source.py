@@ -1,0 +1,122 @@
+"""What the readers of columns share: batches cut into tasks, a file unpacked in memory, errors in the user's words.
+
+What types a text, a set and an id may have, and how they become bytes, is in ``arrow_columns``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from neardup.errors import InputError
+from neardup.inputs.columnar.arrow_columns import Chosen, column_cuts, read_rows
+from neardup.inputs.formats import stored_codec
+from neardup.inputs.source import ReadOptions, Task, TooLargeRows, oversized, sized
+from neardup.inputs.streams.streams import ByteStream, read_all
+
+__all__ = ["Batches", "ColumnarFile", "ColumnarSource", "explained", "first_line"]
+
+REST_TASKS = 8
+"""Tasks after which the pages of a mapped file are let go."""
+
+Batches = Iterator[tuple[Any, int | None]]
+"""Record batches or TooLargeRows, each with the stored bytes that it stands for; None: as large as its texts."""
+
+
+class ColumnarSource:
+    """What the columnar sources share: batches to tasks."""
+
+    def __init__(self, name: str, options: ReadOptions, total_bytes: int | None) -> None:
+        self.name = name
+        self.total_bytes = total_bytes
+        self._options = options
+
+    def cut(
+        self, batches: Batches, chosen: Chosen, *, positions: bool = False, rest: Callable[[], None] | None = None
+    ) -> Iterator[Task]:
+        """Yield tasks of about 4 MB of text; one row at least.
+
+        Args:
+            batches: of the file or object.
+            chosen: its columns.
+            positions: they stand in for ids that are not there.
+            rest: called now and then, to let go of memory that was looked at.
+        """
+        first_row = 1
+        tasks = 0
+        for batch, consumed in batches:
+            if isinstance(batch, TooLargeRows):
+                last = first_row + batch.rows - 1
+                what = f"{batch.what} of the rows {first_row:,} to {last:,}"
+                yield self._passed(first_row, what, batch.size, consumed, rows=batch.rows)
+                first_row += batch.rows
+                continue
+            texts = batch.column(chosen.text)
+            ids = None if chosen.id is None else batch.column(chosen.id)
+            for start, stop, size in column_cuts(texts, ids, self._options.block):
+                if size > self._options.limit.largest:
+                    yield self._passed(first_row + start, "the row", size, consumed)
+                else:
+                    task = partial(
+                        read_rows,
+                        texts[start:stop],
+                        None if ids is None else ids[start:stop],
+                        first_row + start,
+                        self.name,
+                        self._options,
+                        consumed=consumed,
+                        positions=positions,
+                    )
+                    yield sized(task, size, self._options)
+                consumed = consumed and 0
+                tasks += 1
+                if rest is not None and tasks % REST_TASKS == 0:
+                    rest()
+            first_row += len(batch)
+
+    def _passed(self, row: int, what: str, size: int, consumed: int | None, *, rows: int = 1) -> Task:
+        return partial(oversized, self.name, row, what, size, self._options, consumed=consumed or 0, rows=rows)
+
+
+class ColumnarFile(ColumnarSource):
+    """One columnar file, or standard input."""
+
+    def __init__(
+        self, name: str, options: ReadOptions, *, total_bytes: int | None = None, stream: ByteStream | None = None
+    ) -> None:
+        super().__init__(name, options, total_bytes)
+        self._stream = stream
+
+    def unpacked(self) -> Any:
+        """The bytes as a pyarrow file in memory where they are not those of a plain file; None: ``name`` has them.
+
+        Raises:
+            InputError: they cannot be read. TooLarge: they cannot be held.
+        """
+        if self._stream is None and stored_codec(self.name) is None:
+            return None
+        return pa.BufferReader(read_all(self._stream or self.name, limit=self._options.limit, many=True))
+
+
+@contextmanager
+def explained(name: str, kind: str) -> Iterator[None]:
+    """Turn what pyarrow says about a file into InputError with the cure."""
+    try:
+        yield
+    except FileNotFoundError as exc:
+        raise InputError(f"{name} does not exist. Check the path.") from exc
+    except PermissionError as exc:
+        raise InputError(f"{name} may not be read by this user. Change its rights, or copy it.") from exc
+    except (pa.ArrowException, OSError) as exc:
+        raise InputError(
+            f"{name} cannot be read as {kind}: {first_line(exc)}. Fetch or write the file again, or name "
+            "its true format with --input-format."
+        ) from exc
+
+
+def first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -1,0 +1,88 @@
+"""The formats that are read, in one table: the suffixes of each, and the class that reads it.
+
+A new format is a line here and a module. Its class takes ``(name, options, *, total_bytes, stream)`` and is a
+``Source``: what has named columns extends ``columnar.source.ColumnarFile``, what has lines ``streams.LineSource``.
+A new kind of document of people's, each file one text, is a line in ``DOCUMENTS`` and a module with ``load(path)``.
+
+Nothing is imported for the table, so that the command line and the children that read documents can ask it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+__all__ = [
+    "COMPRESSIONS", "DATASET", "DEFAULT_SUFFIXES", "DOCUMENT", "DOCUMENTS", "FORMATS", "INPUT_FORMATS", "SUFFIXES",
+    "bare_suffix", "stored_codec", "suffix_format",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One format that ``input_format`` may name."""
+
+    source: str
+    """Module and class, below ``neardup.inputs``."""
+    suffixes: tuple[str, ...] = ()
+    """In small letters."""
+
+    def load(self) -> Any:
+        """The class of its sources."""
+        module, _, name = self.source.partition(":")
+        return getattr(import_module(f"neardup.inputs.{module}"), name)
+
+
+FORMATS = {
+    "jsonl": Format("text.jsonl:JsonlSource", (".jsonl", ".ndjson", ".json")),
+    "csv": Format("text.delimited:DelimitedSource", (".csv",)),
+    "tsv": Format("text.delimited:TsvSource", (".tsv", ".tab")),
+    "parquet": Format("columnar.parquet:ParquetSource", (".parquet", ".pq")),
+    "arrow": Format("columnar.ipc:IpcSource", (".arrow", ".feather", ".ipc")),
+    "text": Format("folder:FilesSource", (".txt", ".md")),
+    "lines": Format("text.lines:LinesSource"),
+}
+INPUT_FORMATS = tuple(FORMATS)
+
+DOCUMENT = "document"
+"""Format of people's documents, each kind by its suffix; not one of FORMATS, since it cannot be asked for."""
+DOCUMENTS = {
+    ".docx": "docx",
+    ".odt": "odt",
+    ".pdf": "pdf",
+    ".epub": "epub",
+    ".html": "webpage",
+    ".htm": "webpage",
+    ".xhtml": "webpage",
+}
+"""The module below ``inputs.documents`` for each suffix."""
+DATASET = "dataset"
+"""Format of a folder that the library ``datasets`` wrote; it cannot be asked for either."""
+DEFAULT_SUFFIXES = (*FORMATS["text"].suffixes, *DOCUMENTS)
+"""Suffixes of the files of a folder that are read when no pattern is given; each file is one document."""
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+"""Suffixes behind which the bytes of a file are compressed, and how."""
+
+SUFFIXES = {
+    **{suffix: name for name, format in FORMATS.items() for suffix in format.suffixes},
+    **dict.fromkeys(DOCUMENTS, DOCUMENT),
+}
+"""The format of each suffix that tells one."""
+
+
+def stored_codec(path: str | Path) -> Any:
+    """How the bytes of a file are compressed by its name: "gzip", "zstd" or None."""
+    return COMPRESSIONS.get(Path(path).suffix.lower())
+
+
+def bare_suffix(path: str) -> str:
+    """The suffix, in small letters, under that of a compression."""
+    bare = Path(path).with_suffix("") if stored_codec(path) else Path(path)
+    return bare.suffix.lower()
+
+
+def suffix_format(path: str) -> str | None:
+    """The format that the name of a file stands for: one of INPUT_FORMATS, DOCUMENT or None."""
+    return SUFFIXES.get(bare_suffix(path))

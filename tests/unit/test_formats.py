@@ -1,0 +1,35 @@
+"""The table of formats: every line of it can be read."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+
+import pytest
+
+from neardup.inputs.formats import DOCUMENTS, FORMATS, SUFFIXES, suffix_format
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_format_has_a_reader_of_its_name(name: str) -> None:
+    source = FORMATS[name].load()
+    assert source.format == name
+    assert callable(source.tasks)
+
+
+@pytest.mark.parametrize("module", sorted(set(DOCUMENTS.values())))
+def test_a_kind_of_document_has_a_module_that_loads_it(module: str) -> None:
+    assert find_spec(f"neardup.inputs.documents.{module}") is not None
+    assert callable(import_module(f"neardup.inputs.documents.{module}").load)
+
+
+def test_no_suffix_stands_for_two_formats() -> None:
+    listed = [suffix for format in FORMATS.values() for suffix in format.suffixes] + [*DOCUMENTS]
+    assert len(listed) == len(set(listed)) == len(SUFFIXES)
+    assert all(suffix == suffix.lower() for suffix in listed)
+
+
+def test_a_suffix_is_found_under_that_of_a_compression_in_capitals_too() -> None:
+    assert [suffix_format(name) for name in ("a.JSONL.GZ", "a.csv.zst", "a.gz", "a.pdf")] == [
+        "jsonl", "csv", None, "document",
+    ]  # fmt: skip
