@@ -8,6 +8,11 @@ from importlib.util import find_spec
 import pytest
 
 from neardup.inputs.formats import DOCUMENTS, FORMATS, SUFFIXES, suffix_format
+from neardup.params import INPUT_FORMATS
+
+
+def test_the_formats_that_can_be_asked_for_are_those_that_can_be_read() -> None:
+    assert tuple(FORMATS) == INPUT_FORMATS
 
 
 @pytest.mark.parametrize("name", FORMATS)

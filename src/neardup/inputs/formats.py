@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 __all__ = [
-    "COMPRESSIONS", "DATASET", "DEFAULT_SUFFIXES", "DOCUMENT", "DOCUMENTS", "FORMATS", "INPUT_FORMATS", "SUFFIXES",
+    "COMPRESSIONS", "DATASET", "DEFAULT_SUFFIXES", "DOCUMENT", "DOCUMENTS", "FORMATS", "SUFFIXES",
     "bare_suffix", "stored_codec", "suffix_format",
 ]  # fmt: skip
 
@@ -44,7 +44,6 @@ FORMATS = {
     "text": Format("folder:FilesSource", (".txt", ".md")),
     "lines": Format("text.lines:LinesSource"),
 }
-INPUT_FORMATS = tuple(FORMATS)
 
 DOCUMENT = "document"
 """Format of people's documents, each kind by its suffix; not one of FORMATS, since it cannot be asked for."""

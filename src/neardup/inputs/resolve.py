@@ -29,7 +29,6 @@ from neardup.inputs.formats import (
     DEFAULT_SUFFIXES,
     DOCUMENT,
     FORMATS,
-    INPUT_FORMATS,
     SUFFIXES,
     bare_suffix,
     suffix_format,
@@ -38,6 +37,7 @@ from neardup.inputs.passed import BESIDE, Passing, conversion
 from neardup.inputs.source import ReadOptions, Source
 from neardup.inputs.streams.streams import open_bytes
 from neardup.inputs.walk import InputFile, common_suffix, glob_files, look_at, walk_folder
+from neardup.params import INPUT_FORMATS
 from neardup.shown import shown_path
 
 __all__ = ["Resolver"]

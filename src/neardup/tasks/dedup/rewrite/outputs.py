@@ -42,7 +42,7 @@ class Target:
     source: str
     """The input file as it is opened."""
     format: str
-    """One of ``resolve.INPUT_FORMATS``, or "document"; that and "text": a document, kept or dropped as a whole."""
+    """One of ``params.INPUT_FORMATS``, or "document"; that and "text": a document, kept or dropped as a whole."""
     path: str | None
     """The copy; None: it goes to the stream. A string, since a folder of texts may have millions."""
 
