@@ -92,8 +92,8 @@ def test_which_shingles_are_kept_does_not_change_the_truth(pool, share, spare, m
     spec = tuning.make_spec(threshold=0.7, shingle="char:3")
     whole, sample = truth_of(documents, spec, drawn=50, seed=1)
     monkeypatch.setattr(partners, "POOL", pool)
-    monkeypatch.setattr(partners, "SHARE", share)
-    monkeypatch.setattr(partners, "SPARE", spare)
+    monkeypatch.setattr(partners, "FURTHER_SHARE", share)
+    monkeypatch.setattr(partners, "FURTHER", spare)
     monkeypatch.setattr(truth, "AT_MOST", 1)
     assert truth_of(documents, spec, drawn=50, seed=1) == (whole, sample)
     assert len(whole) > 100
