@@ -1,12 +1,12 @@
 """kill -9 of a writer at random moments while readers read, death at every step of a change, and flipped bytes.
 
-    python -m benchmarks.index_crash --work FOLDER [--kills 100] [--readers 2] [--longest 1.5] [--flips 200] [--seed 1]
+    python -m benchmarks.index_crash --work FOLDER [--kills 100] [--readers 2] [--most 60] [--flips 200] [--seed 1]
 
 From the root of the repository: what is done and what must hold is what ``tests/index`` does and holds, with larger
 numbers. Segments are made of a few documents (``tests.index.tiny``), so that kills fall into all that an index does.
 
 - kills: a writer adds, replaces, removes, admits and compacts, batch by batch, and says the number of each batch that
-  was acknowledged; it is killed after 0 to ``--longest`` seconds. Then the index is opened: it must hold exactly the
+  was acknowledged; it is killed after 0 to ``--most`` batches. Then the index is opened: it must hold exactly the
   acknowledged batches, or those and the one that was being written, whole; every query must answer so; ``verify`` must
   find nothing; no file may lie about. The next writer goes on from there. Meanwhile the readers ask all the time: each
   answer must be of one moment.
@@ -40,13 +40,13 @@ def fresh(folder: Path) -> Path:
     return folder
 
 
-def kills(work: Path, count: int, *, longest: float, seed: int, many_readers: int) -> None:
+def kills(work: Path, count: int, *, most: int, seed: int, many_readers: int) -> None:
     """Kill writers, and print what the kills left."""
     path = fresh(work / "kills") / "index"
     Index.create(path, **OPTIONS).close()
     done: list[Kill] = []
     with readers(path, many_readers) as asked:
-        for kill in kill_again_and_again(path, count, seed=seed, longest=longest):
+        for kill in kill_again_and_again(path, count, seed=seed, most=most):
             done.append(kill)
             if len(done) % 10 == 0:
                 print(f"{len(done)} kills", flush=True)
@@ -58,7 +58,7 @@ def kills(work: Path, count: int, *, longest: float, seed: int, many_readers: in
     )
     print("\n| | least | median | most |\n|---|---|---|---|")
     columns = {
-        "seconds before the kill": [kill.ran for kill in done],
+        "batches before the kill": [float(kill.ran) for kill in done],
         "seconds to open again": [kill.reopened for kill in done],
         "bytes of log left": [float(kill.wal) for kill in done],
         "segments": [float(kill.segments) for kill in done],
@@ -105,12 +105,12 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="folder for indexes; emptied")
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--readers", type=int, default=2)
-    parser.add_argument("--longest", type=float, default=1.5, help="seconds before a kill, at most")
+    parser.add_argument("--most", type=int, default=60, help="batches before a kill, at most")
     parser.add_argument("--flips", type=int, default=200, help="about a third of the flips in the database")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     if args.kills:
-        kills(args.work, args.kills, longest=args.longest, seed=args.seed, many_readers=args.readers)
+        kills(args.work, args.kills, most=args.most, seed=args.seed, many_readers=args.readers)
     steps(args.work)
     if args.flips:
         flips(args.work, args.flips, args.seed)

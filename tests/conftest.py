@@ -7,10 +7,13 @@ Collections of the project lie beside the checkout and are no part of it, so a t
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.warm import client as client  # here, so that it notes the environment before a test changes it
+from tests.warm.compiling import compile_once
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -20,6 +23,18 @@ settings.register_profile(
 )
 settings.register_profile("long", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    compile_once()
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # by a shell, for a job in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Workers for ``-n auto``: none for tests of one file, which are done before a worker has started."""
+    places = [Path(argument.partition("::")[0]) for argument in config.args]
+    return 0 if len(set(places)) == 1 and places[0].suffix == ".py" else None
 
 
 def shared_data_folder() -> Path:

@@ -25,17 +25,15 @@ from neardup.kernels import verify
 from neardup.params import Normalize, Shingle
 from neardup.stages.shingle import Hasher, build_rows
 from neardup.stages.text import normalize_documents
-from neardup.types import Documents
+from neardup.types import Documents, PaddedSets
 
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
 HASHER = Hasher(Shingle.parse("char:9"), 1)
 NORMALIZE = Normalize.parse("nfc")
-Sets = tuple[I64, I64, U64]
-"""Start and size of each set, and the hashes."""
 
 
-def sets_of(blobs: list[bytes]) -> Sets:
+def sets_of(blobs: list[bytes]) -> PaddedSets:
     """Sets of texts in UTF-8."""
     documents = normalize_documents(Documents.from_bytes(blobs), NORMALIZE)
     counts = np.diff(documents.offsets)
@@ -44,15 +42,15 @@ def sets_of(blobs: list[bytes]) -> Sets:
     sizes = np.zeros(len(blobs), dtype=np.int64)
     room = np.empty(int(starts[-1]), dtype=np.uint64)
     build_rows(documents, np.arange(len(blobs)), counts, HASHER, starts, sizes, room)
-    return starts[:-1], sizes, room
+    return PaddedSets(starts, sizes, room)
 
 
-def stored_sets(blobs: list[bytes]) -> Sets:
+def stored_sets(blobs: list[bytes]) -> PaddedSets:
     """Sets as they were stored."""
     sizes = np.array([len(blob) // 8 for blob in blobs], dtype=np.int64)
     starts = np.zeros(len(blobs), dtype=np.int64)
     np.cumsum(sizes[:-1], out=starts[1:])
-    return starts, sizes, np.frombuffer(b"".join(blobs), dtype=np.uint64)
+    return PaddedSets(starts, sizes, np.frombuffer(b"".join(blobs), dtype=np.uint64))
 
 
 def rice_bits(values: U64) -> int:
@@ -87,7 +85,7 @@ def make(source: Path, folder: Path, limit: int, notes: Notes) -> int:
 
 
 def time_checks(
-    link: sqlite3.Connection, table: str, to_sets: Callable[[list[bytes]], Sets], calls: list[list[int]]
+    link: sqlite3.Connection, table: str, to_sets: Callable[[list[bytes]], PaddedSets], calls: list[list[int]]
 ) -> tuple[float, float]:
     """Microseconds a call, all of it and its fetching alone, median."""
     whole, fetching = [], []
@@ -96,10 +94,10 @@ def time_checks(
         started = time.perf_counter()
         blobs = [body for (body,) in link.execute(query, candidates)]
         fetched = time.perf_counter()
-        starts, sizes, hashes = to_sets(blobs)
+        sets = to_sets(blobs)
         left = np.zeros(len(blobs), dtype=np.int64)
         similarity = np.empty(len(blobs))
-        verify.check_pairs(left, np.arange(len(blobs)), starts, sizes, hashes, 0.8, similarity)
+        verify.check_pairs(left, np.arange(len(blobs)), sets, sets, 0.8, similarity)
         whole.append(time.perf_counter() - started)
         fetching.append(fetched - started)
     return 1e6 * statistics.median(whole), 1e6 * statistics.median(fetching)

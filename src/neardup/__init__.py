@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         SpecMismatch,
         SpoolError,
     )
-    from neardup.index import Added, Admission, ContainedHit, Hit, Index, IndexInfo, Stored, Verified
+    from neardup.index import Added, Admission, ContainedHit, Hit, Index, IndexInfo, Stored, Streamed, Verified
     from neardup.params import Bands, Keep, Normalize, Shingle, Spec
     from neardup.passed import PassedOver
     from neardup.result import Cleaned, CleanSummary, Result, SourceShare, Summary
@@ -84,6 +84,7 @@ __all__ = [
     "SpecMismatch",
     "SpoolError",
     "Stored",
+    "Streamed",
     "Summary",
     "Verified",
     "__version__",
@@ -129,7 +130,7 @@ _HOME = {
         "SpoolError",
     ),
     "tasks.explain.explanation": ("Explanation",),
-    "index": ("Added", "Admission", "ContainedHit", "Hit", "Index", "IndexInfo", "Stored", "Verified"),
+    "index": ("Added", "Admission", "ContainedHit", "Hit", "Index", "IndexInfo", "Stored", "Streamed", "Verified"),
     "params": ("Bands", "Keep", "Normalize", "Shingle", "Spec"),
     "tuning": ("choose_bands", "s_curve"),
     "passed": ("PassedOver",),

@@ -1,8 +1,9 @@
 """How text from outside is shown to people: nothing in it acts upon a terminal, and every encoding can carry it.
 
 Names of files, ids, columns and values, and what other libraries say, may hold anything. The rule which characters
-are hidden, or would steer a terminal, is here, and is the same for messages, tables and texts that are compared. Data
-are no business of this module: they go out as they are, unless a terminal takes them (``outputs.stdout``).
+are hidden, or would steer a terminal, is here, and is the same for messages, tables and texts that are compared. So is
+the table of those that a page shows by name; scripts are given the same one (``pages.assets``). Data are no business
+of this module: they go out as they are, unless a terminal takes them (``outputs.stdout``).
 """
 
 from __future__ import annotations
@@ -11,15 +12,45 @@ import codecs
 import os
 import unicodedata
 
-__all__ = ["FITTED", "NARROW", "fitted", "is_hidden", "shown", "shown_path"]
+__all__ = [
+    "FITTED",
+    "NAMES",
+    "NARROW",
+    "UNSEEN",
+    "fitted",
+    "is_hidden",
+    "is_unseen",
+    "name_of",
+    "shown",
+    "shown_path",
+]
 
 FITTED = "neardup.fitted"
 """Name of an error handler of codecs: what an encoding has not is spelled in ASCII, signs of ours as people do."""
 NARROW = "neardup.narrow"
 """The same for columns: each character takes one place."""
 
-_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0")
 """Marks and letters, to Unicode, of which nothing is seen."""
+UNSEEN: tuple[tuple[int, int], ...] = (
+    (0x00, 0x08), (0x0B, 0x1F), (0x7F, 0x9F), (0xAD, 0xAD), (0x61C, 0x61C), (0x180E, 0x180E), (0x200B, 0x200F),
+    (0x2028, 0x202E), (0x2060, 0x206F), (0xD800, 0xDFFF), (0xFEFF, 0xFEFF), (0xFFF9, 0xFFFB), (0x1BCA0, 0x1BCA3),
+    (0x1D173, 0x1D17A), (0xE0000, 0xE007F), *((ord(char), ord(char)) for char in sorted(_BLANK)),
+)  # fmt: skip
+"""First and last code point of each range of characters that a page shows by name: nothing is seen of them, or they
+turn the direction of what follows. Tab and line feed are not among them, since texts are drawn with them, nor are signs
+such as U+06DD that Unicode calls format characters though they are seen. A terminal hides all of these and more."""
+_CONTROLS = (
+    "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US"
+)
+NAMES = {
+    **dict(enumerate(_CONTROLS.split())),
+    0x7F: "DEL", 0x85: "NEL", 0xAD: "SHY", 0x34F: "CGJ", 0x61C: "ALM", 0x200B: "ZWSP", 0x200C: "ZWNJ", 0x200D: "ZWJ",
+    0x200E: "LRM", 0x200F: "RLM", 0x2028: "LS", 0x2029: "PS", 0x202A: "LRE", 0x202B: "RLE", 0x202C: "PDF",
+    0x202D: "LRO", 0x202E: "RLO", 0x2060: "WJ", 0x2066: "LRI", 0x2067: "RLI", 0x2068: "FSI", 0x2069: "PDI",
+    0xFEFF: "BOM",
+}  # fmt: skip
+"""Short names that Unicode gives to some of them, by code point."""
 _SPELLED = {
     "…": "...", "×": "x", "≥": ">=", "≤": "<=", "±": "+-", "–": "-", "—": "-", "→": "->", "│": "|", "█": "#",
     "␣": "_", "␉": ">", "␍": "<", "◌": "o", "□": "?",
@@ -32,6 +63,21 @@ def is_hidden(char: str) -> bool:
     """Whether a character is a control, a format character (bidi, joiners), a line or paragraph break, or not seen."""
     category = unicodedata.category(char)
     return category[0] == "C" or category in ("Zl", "Zp") or char in _BLANK
+
+
+def is_unseen(char: str) -> bool:
+    """Whether a page shows a character by its name: it is one of ``UNSEEN``."""
+    point = ord(char)
+    return any(first <= point <= last for first, last in UNSEEN)
+
+
+def name_of(char: str) -> str:
+    """The short name of a character that is not seen, or its code.
+
+    >>> name_of("\u202e"), name_of("\u2065")
+    ('RLO', 'U+2065')
+    """
+    return NAMES.get(ord(char)) or f"U+{ord(char):04X}"
 
 
 def shown(value: object) -> str:

@@ -1,6 +1,6 @@
 """The arrays that travel between stages: frozen, checked once, no behaviour beyond their shape.
 
-Here: ``Documents``, ``Batch``, ``Fault``, ``ShingleSets``, ``Signatures``, ``Pairs``. Reading files
+Here: ``Documents``, ``Batch``, ``Fault``, sets of shingles, ``Signatures``, ``Pairs``. Reading files
 into batches is in ``inputs``; what turns one into the next is in ``stages``.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,9 @@ __all__ = [
     "Documents",
     "Fault",
     "NeedsRoom",
+    "PaddedSets",
     "Pairs",
-    "RoomSets",
+    "SetBlock",
     "ShingleSets",
     "Signatures",
 ]
@@ -197,14 +198,25 @@ class ShingleSets:
         return self.hashes[self.offsets[i] : self.offsets[i + 1]]
 
 
-@dataclass(frozen=True, slots=True)
-class RoomSets:
-    """Sets of 64-bit shingle hashes, each in a room that may be larger than it: built in one pass, used, dropped."""
+class PaddedSets(NamedTuple):
+    """Sets of 64-bit shingle hashes with padding between them; a tuple, which kernels take whole."""
 
     starts: I64
-    """int64[n + 1]: where the rooms begin in ``hashes``."""
+    """int64[n] or more: where each set begins in ``hashes``."""
     sizes: I64
-    """int64[n]: hashes of each set, strictly rising from the start of its room."""
+    """int64[n]: hashes of each set, strictly rising."""
+    hashes: U64
+
+
+class SetBlock(NamedTuple):
+    """Sets of a join, in rising order of size where they are indexed, and whose they are; as ``PaddedSets`` else."""
+
+    rows: I64
+    """int64[n]: the document of each."""
+    sides: U8
+    """1, 2 or 3; a pair needs both sides. 3 for all where any two may pair."""
+    starts: I64
+    sizes: I64
     hashes: U64
 
 

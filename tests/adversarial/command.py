@@ -1,4 +1,4 @@
-"""Running the command in a process of its own, and what must hold after every run."""
+"""Running the command outside this process, and what must hold after every run."""
 
 from __future__ import annotations
 
@@ -7,29 +7,22 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-PACKAGE = Path(str(import_module("neardup").__file__)).resolve().parent
-LIMIT = 120
-"""Seconds after which a run counts as hung."""
+from tests import warm
+from tests.warm import LIMIT, PACKAGE, environment
+
+__all__ = ["LIMIT", "PACKAGE", "check_clean_failure", "environment", "line", "neardup", "write_jsonl"]
 
 
 def neardup(*arguments: object, **options: Any) -> subprocess.CompletedProcess[bytes]:
     """Run ``neardup`` with these arguments; bytes in, bytes out."""
-    return subprocess.run(
-        line(*arguments), capture_output=True, timeout=LIMIT, check=False, env=environment(), **options
-    )
+    return warm.run(line(*arguments)[1:], **options)
 
 
 def line(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "neardup", *map(os.fspath, map(_plain, arguments))]
-
-
-def environment() -> dict[str, str]:
-    """Ours, with the neardup that the tests import found first, whatever the folder the command runs in."""
-    return {**os.environ, "PYTHONPATH": str(PACKAGE.parent), "PYTHONUTF8": "1", "COLUMNS": "100"}
 
 
 def _plain(value: object) -> str | os.PathLike[str]:

@@ -17,7 +17,7 @@ from tests.twins import hashing
 import neardup
 from neardup.engine.reading import copies
 from neardup.kernels._jit import kernel
-from neardup.kernels.hashing import CHUNK, STATE
+from neardup.kernels.hashing import CHUNK, new_cursor
 from neardup.kernels.verify import _fill_table
 from neardup.params import Shingle
 from neardup.stages import sketch as sketch_stage
@@ -129,7 +129,7 @@ def test_an_index_and_a_report_tell_a_forgery_from_its_victim(tmp_path: Path, pa
 @pytest.mark.parametrize("how", [{}, {"exact": True}, {"measure": "containment"}, {"verify": "text"}])
 def test_words_solved_to_share_public_hashes_are_no_pair(seed: int, how: dict):
     ones, others = solved_words(8, seed)
-    key = Hasher(Shingle("word", 1), seed).key
+    key = Hasher(Shingle("word", 1), seed).params.key
     assert [hashing.hash_bytes(w.encode(), key) for w in ones] == [hashing.hash_bytes(w.encode(), key) for w in others]
     assert not set(ones) & set(others)
     texts = [" ".join(ones), " ".join(others)]
@@ -153,11 +153,9 @@ def test_known_bad_check_by_the_public_hash_is_fooled_and_comparing_shingles_is_
 
 
 @kernel
-def _filled(kind, k, key, data, begin, stop, letters, bits):
+def _filled(params, data, begin, stop, bits):
     table = np.full((1 << bits) + (1 << (bits - 1)) + 64, np.uint64(0xFFFFFFFFFFFFFFFF))
-    hashes, words = np.empty(CHUNK, np.uint64), np.empty(CHUNK + k, np.uint64)
-    state = np.empty(STATE, np.int64)
-    return _fill_table(kind, k, key, data, begin, stop, letters, words, state, hashes, np.uint64(64 - bits), table)
+    return _fill_table(params, data, begin, stop, new_cursor(params, CHUNK), np.uint64(64 - bits), table)
 
 
 def test_items_that_crowd_a_table_are_given_up_there_and_sorted_instead():
@@ -168,7 +166,7 @@ def test_items_that_crowd_a_table_are_given_up_there_and_sorted_instead():
     public, private = Hasher(Shingle.parse("item"), 1), Hasher.private(Shingle.parse("item"))
 
     def distinct(hasher: Hasher) -> int:
-        return _filled(hasher.kind, hasher.k, hasher.key, documents.data, 0, len(blob), hasher.letters, 16)
+        return _filled(hasher.params, documents.data, 0, len(blob), 16)
 
     assert distinct(public) == -1
     assert distinct(private) == len(set(items))

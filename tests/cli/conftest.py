@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
+from tests import warm
 
 from neardup.cli import main
 from neardup.params import Bands, Normalize, Shingle, Spec
@@ -135,11 +134,9 @@ def neardup_find(search: FakeSearch, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.fixture
 def command(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run the real command in another process, in an empty folder."""
+    """Run the real command outside this process, in an empty folder."""
 
     def run(*args: str, **options: Any) -> subprocess.CompletedProcess[str]:
-        settings: dict[str, Any] = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 120}
-        settings["env"] = {**os.environ, "COLUMNS": "100"}
-        return subprocess.run([sys.executable, "-m", "neardup", *args], **{**settings, **options})
+        return warm.run(["-m", "neardup", *args], **{"cwd": tmp_path, "encoding": "utf-8", **options})
 
     return run

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests import warm
+
 MEGABYTE = 1_000_000
 
 
@@ -55,10 +57,9 @@ def start(folder: Path, *args: str) -> subprocess.Popen[str]:
 
 def finish(folder: Path, *args: str) -> str:
     """Run the command to its end, which must be a good one; what it said on stderr."""
-    process = start(folder, *args)
-    _, err = process.communicate(timeout=300)
-    assert process.returncode == 0, err
-    return err
+    done = warm.run(["-m", "neardup", *args], cwd=folder, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    return str(done.stderr)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -6,11 +6,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner, Result
+from tests import warm
 
 from neardup.cli import main
 
@@ -71,5 +72,4 @@ def start(folder: Path, *args: str, **options: Any) -> subprocess.Popen[bytes]:
 
 def ran(folder: Path, *args: str, input: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """``neardup index …`` run to its end in ``folder``."""
-    command: Sequence[str] = [sys.executable, "-m", "neardup", "index", *args]
-    return subprocess.run(command, cwd=folder, input=input, capture_output=True, timeout=120, check=False)
+    return warm.run(["-m", "neardup", "index", *args], cwd=folder, input=input)

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.warm import LIMIT, environment
 
-# The command with a search that keeps eight threads busy for a minute and does not hear Ctrl-C.
+# The command with a search that keeps eight threads busy for ever and does not hear Ctrl-C.
 BUSY = """
-import sys, time
+import sys, threading
 from concurrent.futures import ThreadPoolExecutor
 from neardup.session import Run
 def find(run, link):
     with ThreadPoolExecutor(8) as pool:
-        waiting = [pool.submit(time.sleep, 60) for _ in range(50)]
+        waiting = [pool.submit(threading.Event().wait) for _ in range(50)]
         print("searching", file=sys.stderr, flush=True)
         return [task.result() for task in waiting]
 Run.find = find
@@ -57,6 +55,10 @@ main(["find", "docs.jsonl", *sys.argv[1:]], prog_name="neardup")
 """
 
 
+MODULES, CALLS = 170, 55_000
+"""Loaded and called for help at most; a quarter to a third above what they were (139 and 38,865, Python 3.11)."""
+
+
 def _start(script: str, *args: str, folder: Path, repository: Path, **options: object) -> subprocess.Popen[str]:
     (folder / "docs.jsonl").write_text('{"text": "never read"}\n')
     path = os.pathsep.join([str(repository), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -74,10 +76,8 @@ def test_ctrl_c_ends_at_once_and_leaves_nothing(tmp_path: Path, repository: Path
     process = _start(BUSY, "-o", "pairs.csv", folder=tmp_path, repository=repository, stdout=subprocess.PIPE)
     assert process.stderr is not None
     assert process.stderr.readline() == "searching\n"
-    sent = time.monotonic()
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
-    assert time.monotonic() - sent < 5
+    out, err = process.communicate(timeout=LIMIT)  # the search would never end
     assert process.returncode == 130
     assert err == "interrupted, nothing written\n"
     assert out == ""
@@ -92,7 +92,7 @@ def test_ctrl_c_leaves_the_workdir_and_says_how_to_go_on(tmp_path: Path, reposit
     assert process.stderr is not None
     assert process.stderr.readline() == "searching\n"
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 130
     assert err == (
         "interrupted, nothing written\n"
@@ -111,7 +111,7 @@ def test_ctrl_c_takes_the_workdir_of_a_run_that_cannot_be_resumed_along(tmp_path
     assert process.stderr is not None
     assert process.stderr.readline() == "searching\n"
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 130
     assert err == "interrupted, nothing written\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["docs.jsonl", "typed.jsonl"]
@@ -125,7 +125,7 @@ def test_a_closed_pipe_is_a_quiet_end_with_the_files_complete(tmp_path: Path, re
     process.stdout.close()
     with process.stderr as stream:
         err = stream.read()
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=LIMIT) == 0
     assert "Broken pipe" not in err
     assert "Traceback" not in err
     assert err.splitlines()[-1].startswith("neardup: ")
@@ -137,7 +137,7 @@ def test_a_closed_pipe_is_a_quiet_end_with_the_files_complete(tmp_path: Path, re
 def test_a_full_stdout_is_an_error(tmp_path: Path, repository: Path, args: tuple[str, ...]) -> None:
     with open("/dev/full", "w") as full:
         process = _start(MANY, *args, folder=tmp_path, repository=repository, stdout=full)
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 1
     assert "Error: cannot write stdout: No space left on device. Free some space" in err
     assert "Traceback" not in err
@@ -145,7 +145,7 @@ def test_a_full_stdout_is_an_error(tmp_path: Path, repository: Path, args: tuple
 
 def test_a_stdout_that_is_closed_from_the_start_is_an_error(tmp_path: Path, repository: Path) -> None:
     process = _start(MANY, folder=tmp_path, repository=repository, stdout=None, preexec_fn=lambda: os.close(1))
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 1
     assert "Error: stdout is closed. Give a file for the output." in err
 
@@ -166,22 +166,26 @@ def test_a_quick_command_imports_nothing_heavy(start: str) -> None:
         "names = 'numpy numba pyarrow rich importlib.metadata concurrent.futures asyncio unittest'.split()\n"
         "sys.exit(', '.join(name for name in names if name in sys.modules) or 0)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=LIMIT)
     assert done.stderr.strip() == ""
     assert done.returncode == 0
 
 
 @pytest.mark.parametrize("args", [["--help"], ["find", "--help"], ["dedup", "--help"]])
-def test_help_takes_at_most_0_15_seconds_of_one_core(
-    command: Callable[..., subprocess.CompletedProcess[str]], args: list[str]
-) -> None:
-    def cpu_seconds() -> float:
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return used.ru_utime + used.ru_stime
-
-    best = float("inf")  # processor time, not the clock, and the best of seven: other tests run beside this one
-    for _ in range(7):
-        before = cpu_seconds()
-        assert command(*args).returncode == 0
-        best = min(best, cpu_seconds() - before)
-    assert best <= 0.15
+def test_help_does_little_work(args: list[str]) -> None:
+    """Modules and calls are counted, so no clock; what they were took 0.1 seconds of one core."""
+    script = (
+        "import sys\n"
+        "calls = [0]\n"
+        "def count(frame, event, argument): calls[0] += event == 'call'\n"
+        "sys.setprofile(count)\n"
+        "from neardup.cli import main\n"
+        "main(sys.argv[1:], standalone_mode=False)\n"
+        "sys.setprofile(None)\n"
+        "print(len(sys.modules), calls[0], file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, *args], env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    modules, calls = map(int, done.stderr.split())
+    assert modules <= MODULES, f"{modules} modules are loaded"
+    assert calls <= CALLS, f"{calls} functions are called"

@@ -10,10 +10,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from tests import warm
 from tests.cli.crashing import contents, finish, start, write_collection
 
 from neardup.spool.manifest import MANIFEST
@@ -35,20 +35,37 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def kill_after(folder: Path, seconds: float, *args: str) -> bool:
-    """Start the command and kill it; False when it had ended before."""
-    process = start(folder, *args)
-    try:
-        _, err = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        return True
-    assert process.returncode == 0, err
-    return False
+# The command, which kills itself at its n-th call that touches a file of the folder, or tells how many there were.
+DIES = """
+import atexit, os, signal, sys
+here, met, last = os.getcwd() + os.sep, [0], int(sys.argv[1])
+def count(event, args):
+    if event in ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.listdir"):
+        if isinstance(args[0], (str, os.PathLike)) and os.path.abspath(args[0]).startswith(here):
+            met[0] += 1
+            if met[0] == last:
+                os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(count)
+atexit.register(lambda: print(met[0], file=sys.stderr))
+from neardup.cli import main
+main(sys.argv[2:], prog_name="neardup")
+"""
 
 
-@pytest.mark.slow
+def calls_of(folder: Path, *args: str) -> int:
+    """Run the command to its end; how often it touched a file of the folder."""
+    done = warm.run(["-c", DIES, "0", *args], cwd=folder, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    return int(done.stderr.split()[-1])
+
+
+def killed_at(folder: Path, call: int, *args: str) -> bool:
+    """Run the command up to a call that touches a file; False when it came to its end before."""
+    done = warm.run(["-c", DIES, str(call), *args], cwd=folder, encoding="utf-8")
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    return done.returncode != 0
+
+
 @pytest.mark.parametrize("kills", KILLS)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_run_killed_at_random_moments_ends_in_the_same_bytes(collection: Path, name: str, kills: int) -> None:
@@ -59,21 +76,14 @@ def test_a_run_killed_at_random_moments_ends_in_the_same_bytes(collection: Path,
     expected = contents(plain)
     once = collection / f"{name}-{kills}-once"
     once.mkdir()
-    began = time.monotonic()
-    finish(once, *command, *HOW)
-    whole = time.monotonic() - began
+    calls = calls_of(once, *command, *HOW)
     assert contents(once) == expected
     rng = random.Random(20261121)
     resumed = 0
     for number in range(kills):
         folder = collection / f"{name}-{kills}-{number}"
         folder.mkdir()
-        moment = rng.uniform(0.4, whole)  # before that there is nothing to lose
-        while not kill_after(folder, moment, *command, *HOW):
-            assert contents(folder) == expected
-            shutil.rmtree(folder)
-            folder.mkdir()
-            moment *= 0.7  # the machine has become faster
+        assert killed_at(folder, rng.randint(1, calls * 9 // 10), *command, *HOW)
         has_work = (folder / "work" / MANIFEST).exists()
         finish(folder, *command, *HOW, *["--resume"] * has_work)
         resumed += has_work
@@ -82,21 +92,23 @@ def test_a_run_killed_at_random_moments_ends_in_the_same_bytes(collection: Path,
     assert resumed >= kills // 3
 
 
-@pytest.mark.slow
 def test_a_run_killed_again_and_again_comes_to_its_end(collection: Path) -> None:
     command = COMMANDS["dedup"]
     folder = collection / "often"
+    folder.mkdir()
+    step = calls_of(folder, *command, *HOW) // 8
+    assert step > 2
+    shutil.rmtree(folder)
     folder.mkdir()
     rng = random.Random(4)
     kills = 0
     while True:
         has_work = (folder / "work" / MANIFEST).exists()
-        # each time a little longer, so that the test ends on a slow machine too
-        moment = rng.uniform(0.6, 0.9) + 0.15 * kills
-        if not kill_after(folder, moment, *command, *HOW, *["--resume"] * has_work):
+        call = rng.randint(1, step) + step * kills // 2  # each time a little later, so that it comes to its end
+        if not killed_at(folder, call, *command, *HOW, *["--resume"] * has_work):
             break
         kills += 1
-    assert kills >= 1
+    assert kills >= 3
     plain = collection / "often-plain"
     plain.mkdir()
     finish(plain, *command, "-t", "0.7", "-q")
@@ -111,13 +123,7 @@ def limited(limit: int, folder: Path, *args: str) -> subprocess.CompletedProcess
         "from neardup.cli import main\n"
         "main(sys.argv[2:], prog_name='neardup')\n"
     )
-    return subprocess.run(
-        [sys.executable, "-c", script, str(limit), *args],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    return warm.run(["-c", script, str(limit), *args], cwd=folder, encoding="utf-8")
 
 
 @pytest.fixture
@@ -195,7 +201,7 @@ def test_a_full_disk_under_the_workdir_is_told_and_the_run_goes_on_after_room_wa
     try:
         args = (*COMMANDS["dedup"], "-t", "0.7", "--workdir", str(disk.folder / "work"), "--memory", "700MB", "-q")
         process = start(small, *args)
-        _, err = process.communicate(timeout=300)
+        _, err = process.communicate(timeout=warm.LIMIT)
         assert process.returncode == 1
         assert err.startswith("Error: ")
         assert str(disk.folder / "work") in err
@@ -223,7 +229,7 @@ def test_a_full_disk_under_the_output_is_told_and_the_run_goes_on_after_room_was
         outputs = {"clean": str(target / "clean"), "removed.csv": str(target / "removed.csv")}
         args = [*(outputs.get(arg, arg) for arg in COMMANDS["dedup"]), *HOW]
         process = start(small, *args)
-        _, err = process.communicate(timeout=300)
+        _, err = process.communicate(timeout=warm.LIMIT)
         assert process.returncode == 1
         assert f"cannot write {target / 'clean' / 'b.jsonl'}: No space left on device. Free some space" in err
         assert "The work so far is in work: go on with the same command and --resume" in err
@@ -244,7 +250,7 @@ def test_the_least_memory_gives_the_same_bytes_and_holds(collection: Path, name:
     tight.mkdir()
     finish(plain, *COMMANDS[name], "-t", "0.7", "-q")
     process = start(tight, *COMMANDS[name], "--memory", "1MB")
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=warm.LIMIT)
     assert process.returncode == 1
     least = re.search(r"Give at least ([0-9]+)MB", err)
     assert least is not None, err

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from tests import warm
 
 from neardup.cli import main
 from neardup.errors import OutputError
@@ -129,7 +130,7 @@ def killed_at_name(number: int, *args: str) -> None:
         "from neardup.cli import main\n"
         "main(sys.argv[2:], prog_name='neardup')\n"
     )
-    done = subprocess.run([sys.executable, "-c", script, str(number), *args], capture_output=True, timeout=120)
+    done = warm.run(["-c", script, str(number), *args])
     assert done.returncode == -9, done.stderr
 
 

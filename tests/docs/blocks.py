@@ -3,16 +3,20 @@
 ``console`` blocks hold shell commands after ``$``; the lines below a command are its stdout (with
 ``console all`` its stderr too), in which ``…`` stands for anything, and on a line of its own for any lines.
 ``python`` blocks run as they are, or as doctests when they begin with ``>>>``. Other kinds are not run.
+
+``console checkout`` blocks hold the commands of a developer in a checkout. They are not run: they set up environments,
+publish, or would run this very test again. ``test_development`` looks whether what they call is there.
 """
 
 from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests import warm
 
 _FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _SET_UP = re.compile(r"\bpip install [^&|;]*(&&\s*)?")
@@ -78,27 +82,34 @@ def matches(shown: str, printed: str) -> bool:
     return re.fullmatch(pattern, printed.rstrip("\n") + "\n") is not None
 
 
+def is_of_checkout(block: Block) -> bool:
+    """Whether the commands of a block are a developer's."""
+    return block.info == ("console", "checkout")
+
+
 def run_block(block: Block, folder: Path, env: Mapping[str, str]) -> None:
     """Run a block in ``folder``; fail with the transcript when it fails or prints something else."""
+    if is_of_checkout(block):
+        return
     if block.info[:1] == ("console",):
         for command in commands_of(block):
             _run_command(block, command, folder, env)
     elif block.info[:1] == ("python",):
         is_doctest = block.body.startswith(">>>")
         source = ["-c", _DOCTEST, str(block)] if is_doctest else ["-c", block.body]
-        done = _run([sys.executable, *source], folder, env, body=block.body if is_doctest else "")
+        body = block.body if is_doctest else ""
+        done = warm.run(source, cwd=folder, env=dict(env), input=body, encoding="utf-8")
         assert done.returncode == 0, f"{block}\n{done.stdout}{done.stderr}"
 
 
 def _run_command(block: Block, command: Command, folder: Path, env: Mapping[str, str]) -> None:
     if not command.text or command.text.split()[0] in NOT_RUN_HERE:
         return
-    done = _run(["bash", "-o", "pipefail", "-c", command.text], folder, env)
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command.text],
+        cwd=folder, env=dict(env), stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=warm.LIMIT,
+    )  # fmt: skip
     printed = done.stdout + done.stderr if "all" in block.info else done.stdout
     transcript = f"{block}\n$ {command.text}\n{done.stdout}{done.stderr}"
     assert done.returncode in (0, 141), transcript  # 141: a program before `head` in the pipe, told to stop
     assert not command.shown.strip() or matches(command.shown, printed), f"{transcript}\nshown:\n{command.shown}"
-
-
-def _run(args: list[str], folder: Path, env: Mapping[str, str], *, body: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(args, cwd=folder, env=dict(env), input=body, capture_output=True, text=True, timeout=300)

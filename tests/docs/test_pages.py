@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
+from tests import warm
 from tests.docs.blocks import Block, blocks_of, commands_of, matches, run_block
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,11 +27,8 @@ def folder(tmp_path: Path) -> Path:
 def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment with a ``neardup`` that is the one under test, and a terminal of known width."""
     tools = tmp_path_factory.mktemp("bin")
-    shim = tools / "neardup"
-    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m neardup "$@"\n')
-    shim.chmod(0o755)
-    (tools / "python").symlink_to(sys.executable)
-    return {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "100"}
+    warm.shell_commands(tools)
+    return {**warm.environment(), "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

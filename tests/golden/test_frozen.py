@@ -49,5 +49,5 @@ def test_signatures_are_frozen():
 def test_the_twin_computes_the_frozen_signatures():
     letters = np.zeros(1, dtype=np.uint8)
     for text, first in zip(TEXTS, FIRST_SLOTS, strict=True):
-        hashes = hashing.shingle_hashes(hashing.CHAR, 9, SEED_1, text.encode(), letters)
+        hashes = hashing.shingle_hashes((hashing.CHAR, 9, SEED_1, letters), text.encode())
         assert sketching.signature(set(hashes), 64, 2)[:4] == first

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-import selectors
 import subprocess
-import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests import warm
 from tests.adversarial.command import LIMIT, PACKAGE
 from tests.index.tiny import tiny
 from tests.index.workload import GROUPS, Plan, base, version_seen
@@ -27,8 +27,8 @@ class Kill:
     """What a kill left."""
 
     number: int
-    ran: float
-    """Seconds from the first sign of life to the kill."""
+    ran: int
+    """Batches that were waited for before the kill."""
     acknowledged: int
     """Batches since the last kill."""
     further: bool
@@ -42,16 +42,12 @@ class Kill:
     healed: int
 
 
-def start(module: str, *args: object) -> subprocess.Popen[str]:
+def start(module: str, *args: object) -> subprocess.Popen[str] | warm.Forked:
     """A process of ours that finds the neardup under test and the tests, with pipes to all ends."""
     places = os.pathsep.join([str(PACKAGE.parent), str(REPOSITORY)])
-    return subprocess.Popen(
-        [sys.executable, "-X", "faulthandler", "-W", "error", "-m", f"tests.index.{module}", *map(str, args)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": places},
+    return warm.start(
+        ["-X", "faulthandler", "-W", "error", "-m", f"tests.index.{module}", *map(str, args)],
+        env={**warm.environment(), "PYTHONPATH": places},
         cwd=REPOSITORY,
     )
 
@@ -73,8 +69,12 @@ def readers(path: Path, count: int) -> Iterator[list[int]]:
             process.communicate()
 
 
-def run_and_kill(path: Path, plan: Plan, seconds: float) -> int:
-    """Let a writer go on from ``plan`` for so long, and kill it; the number of the last acknowledged batch."""
+def run_and_kill(path: Path, plan: Plan, batches: int, seconds: float = 0.0) -> int:
+    """Let a writer go on from ``plan`` for so many batches and then for so long, and kill it.
+
+    Returns:
+        The number of the last acknowledged batch.
+    """
     process = start("writer", path, plan.seed, plan.done)
     try:
         assert process.stdout is not None
@@ -82,11 +82,12 @@ def run_and_kill(path: Path, plan: Plan, seconds: float) -> int:
         if first != "ready\n":
             _, err = process.communicate(timeout=LIMIT)
             raise AssertionError(f"the writer did not begin: {first!r} {err}")
+        begun = "".join(_line_within(process, LIMIT) for _ in range(batches))
         time.sleep(seconds)
         assert process.poll() is None, process.stderr.read() if process.stderr else ""
         process.kill()
         assert process.stderr is not None
-        out, err = process.stdout.read(), process.stderr.read()  # communicate would lose what was read ahead
+        out, err = begun + process.stdout.read(), process.stderr.read()  # communicate would lose what was read ahead
     finally:
         process.kill()
         process.communicate()
@@ -96,14 +97,15 @@ def run_and_kill(path: Path, plan: Plan, seconds: float) -> int:
     return told[-1] if told else plan.done
 
 
-def _line_within(process: subprocess.Popen[str], seconds: float) -> str:
-    with selectors.DefaultSelector() as waiting:
+def _line_within(process: subprocess.Popen[str] | warm.Forked, seconds: float) -> str:
+    """The next line; a writer that says nothing for so long is killed, and the line is cut."""
+    hung = threading.Timer(seconds, process.kill)
+    hung.start()
+    try:
         assert process.stdout is not None
-        waiting.register(process.stdout, selectors.EVENT_READ)
-        if not waiting.select(seconds):
-            process.kill()
-            raise AssertionError(f"nothing was said for {seconds} s")
-        return process.stdout.readline()
+        return str(process.stdout.readline())
+    finally:
+        hung.cancel()
 
 
 def matches(index: Index, plan: Plan) -> bool:
@@ -150,14 +152,14 @@ def check_files(path: Path, index: Index) -> None:
     assert len(segments) == index.info().segments, segments
 
 
-def kill_again_and_again(path: Path, kills: int, *, seed: int, longest: float) -> Iterator[Kill]:
+def kill_again_and_again(path: Path, kills: int, *, seed: int, most: int) -> Iterator[Kill]:
     """Kill a writer, look at what is left, let the next one go on from there; the index is there and empty."""
     rng = random.Random(seed)
     plan = Plan.begin(seed)
     for number in range(kills):
-        ran = rng.uniform(0.0, longest)
+        ran = rng.randrange(most)
         before = plan.done
-        acknowledged = run_and_kill(path, plan, ran)
+        acknowledged = run_and_kill(path, plan, ran, rng.uniform(0.0, 0.03))
         while plan.done < acknowledged:
             plan.step()
         wal = path / "index.sqlite-wal"

@@ -36,7 +36,7 @@ def main(path: str, seed: int) -> None:
                     versions = [version_seen(groups[i // 2], hits) for i, hits in enumerate(answers)]
                     assert versions[::2] == versions[1::2], f"one call, two states: {versions}"
                     asked += 1
-                    time.sleep(0.003)  # the writer is to get on, too
+                    time.sleep(0.02)  # the writer is to get on, too
                     seen += sum(version is not None for version in versions)
     print(asked, seen, opened)
 

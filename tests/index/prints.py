@@ -10,11 +10,11 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.index import incoming
+from neardup.index import prepared
 from neardup.types import Documents
 
 Prints = NDArray[np.uint64]
-honest = incoming._prints
+honest = prepared._prints
 """Those of the format."""
 _ALPHABET = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/"
 M1, M2, M3 = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xFF51AFD7ED558CCD
@@ -37,7 +37,7 @@ WORSE: dict[str, Callable[[Documents], Prints]] = {"constant": constant, "two bi
 @contextlib.contextmanager
 def crippled(prints: Callable[[Documents], Prints]) -> Iterator[None]:
     """Every print of an index is made by another function."""
-    with mock.patch.object(incoming, "_prints", prints):
+    with mock.patch.object(prepared, "_prints", prints):
         yield
 
 

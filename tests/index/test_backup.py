@@ -353,7 +353,7 @@ def test_backup_of_what_a_service_writes(tmp_path: Path) -> None:
     acknowledged, stop = [0], threading.Event()
 
     def post() -> None:
-        with httpx2.Client(base_url=service.url, timeout=20) as client:
+        with httpx2.Client(base_url=service.url, timeout=600) as client:
             while not stop.is_set():
                 number = acknowledged[0]
                 answer = client.post("/documents", json={"id": str(number), "text": f"the text of {number}"})

@@ -20,8 +20,8 @@ from tests.oracles.text import shingles
 
 from neardup import Index, InputError, SpecMismatch
 from neardup.cli import main
-from neardup.cli.index import lines
-from neardup.index import answers, checking, source
+from neardup.index import answers, as_input, checking
+from neardup.index.stream import lines as stream_lines
 from neardup.server.app import Service
 from neardup.stages import postings
 from neardup.types import Documents
@@ -106,7 +106,7 @@ def test_forged_text_is_no_copy() -> None:
     with Index.create(
         threshold=0.1, recall=0.9999999, shingle="byte:3", normalize="none", slots=128, bands="128x1"
     ) as index:
-        made = index._core.maker.named(both, ["victim", "fake"])
+        made = index._core.sketcher.prepare(both, ["victim", "fake"])
         added = index._store(made, "error", strict=True)
         assert added == ["added", "added"]
         hits = index.query(victim.decode(), top=None)
@@ -201,9 +201,9 @@ def test_prints_that_fall_into_one_cell_are_told_apart() -> None:
     table = run.fields.reshape(1, -1)
     found = postings.lookup([run], table, keys[:1, :1], np.ones(1, dtype=np.bool_), first_row=0)
     assert found.numbers.tolist() == list(range(410))
-    twins = prints[found.twins]
+    twins = prints[found.same_text]
     assert (twins == prints).all()
-    assert found.twins[:400].tolist() == list(range(400))
+    assert found.same_text[:400].tolist() == list(range(400))
 
 
 def test_ids_of_one_hash_are_not_taken_for_one_by_verify(empty: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,8 +218,8 @@ def test_specs_of_one_id_are_not_one_spec(tmp_path: Path, monkeypatch: pytest.Mo
     with Index.create(**OPTIONS) as one, Index.create(**{**OPTIONS, "seed": 7}) as other:
         monkeypatch.setattr(type(one.spec), "id", "0123456789ab")
         with pytest.raises(SpecMismatch, match="seed"):
-            source.check_same(one.spec, other.spec, "other")
-        source.check_same(one.spec, one.spec, "itself")
+            as_input.check_same(one.spec, other.spec, "other")
+        as_input.check_same(one.spec, one.spec, "itself")
 
 
 @pytest.mark.parametrize("worse", [None, *WORSE])
@@ -256,7 +256,7 @@ def test_stream_lets_every_new_text_through(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worse: str | None, named: bool
 ) -> None:
     """Also where it names texts itself, and the hashes that it names them by are one."""
-    monkeypatch.setattr(lines.hashlib, "blake2b", lambda data, digest_size: _Digest(digest_size))
+    monkeypatch.setattr(stream_lines.hashlib, "blake2b", lambda data, digest_size: _Digest(digest_size))
     texts = [text for pair in weak_pairs(6, seed=8) for text in pair] + ["", " ", "short"]
     rows = [{"id": f"id {i}", "text": text} if named else {"text": text} for i, text in enumerate(texts)]
     body = "".join(json.dumps(row) + "\n" for row in rows)

@@ -137,7 +137,7 @@ def test_readers_in_threads_and_a_long_read_do_not_stop_the_writer(path: Path) -
                     carry_out(index, plan.step())
             finally:
                 over.set()
-            assert all(future.result(30) >= 0 for future in looking)
+            assert all(future.result(LIMIT) >= 0 for future in looking)
         rest = list(slow)
         assert rest == [f"g0:{i}" for i in range(1, 12)] or len(rest) == len(set(rest))
         assert list(reader) == list(plan.documents)
@@ -154,7 +154,7 @@ def test_a_database_kept_by_another_program_for_a_while_is_waited_for(path: Path
             assert not adding.done()
             other.execute("ROLLBACK")
             other.close()
-            assert adding.result(30).added == 1
+            assert adding.result(LIMIT).added == 1
         assert "late" in index
 
 

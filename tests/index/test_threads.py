@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from tests.index.tiny import tiny
 from tests.index.workload import GROUPS, OPTIONS, Plan, base, carry_out, version_seen
+from tests.warm import LIMIT
 
 from neardup import Index, InputError
 
@@ -108,7 +109,7 @@ def test_near_copies_come_in_again_when_the_one_was_removed(path: Path | None) -
                     admitted[number] += index.add_if_new(f"{group}:{number}:{turn}", groups[group][number]).is_new
                     offering.release(2)
             for _ in range(0 if number % 2 else 80):
-                offering.acquire(timeout=30)
+                offering.acquire(timeout=LIMIT)
                 hits = index.query(groups[rng.randrange(len(groups))][number], top=None)
                 assert len(hits) <= 1, hits
                 removed[number] += index.remove([hit.id for hit in hits], missing="skip")
@@ -212,7 +213,7 @@ def test_closing_while_queries_run_gives_clean_errors(path: Path | None) -> None
                     started.acquire()
                 time.sleep(0.03 * turn)
                 index.close()
-                assert all(future.result(30) >= 0 for future in asking)
+                assert all(future.result(LIMIT) >= 0 for future in asking)
             index.close()  # twice is once
 
 
@@ -256,6 +257,6 @@ def test_an_index_taken_through_a_fork_is_refused_or_answers_right(tmp_path: Pat
     from tests.index.crashing import start
 
     process = start("forking", tmp_path / "index")
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 0, err
     assert out.splitlines() == ["child refused or right", "parent right"], out + err

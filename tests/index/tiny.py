@@ -10,7 +10,7 @@ SIZES = {
     "upkeep": {"FLUSH_DOCUMENTS": 8, "FLUSH_BATCHES": 5, "FAN": 2, "REWRITE_LEAST": 4},
     "answers": {"CHUNK": 3},
     "views": {"CHUNK": 5},
-    "build": {"SEGMENT_DOCUMENTS": 7},
+    "bulk": {"SEGMENT_DOCUMENTS": 7},
     "changes": {},
     "statements": {"_MANY": 3},
 }

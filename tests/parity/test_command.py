@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from tests.adversarial.command import environment
+from tests import warm
 from tests.oracles.results import groups, pair_map
 from tests.parity.test_inputs import as_jsonl, documents
 
@@ -18,11 +17,7 @@ import neardup
 
 
 def run(*arguments: object, **options) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "neardup", *map(str, arguments)],
-        capture_output=True, text=True, encoding="utf-8", timeout=120, check=False,
-        env=environment(), **options,
-    )  # fmt: skip
+    return warm.run(["-m", "neardup", *map(str, arguments)], encoding="utf-8", **options)
 
 
 @pytest.fixture(scope="module")

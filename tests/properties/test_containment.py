@@ -178,14 +178,14 @@ def test_small_parts_of_large_sets_are_found(threshold):
 def test_what_is_needed_one_too_high_is_caught(monkeypatch):
     rows = quoting(2)
     true = counted_contained(rows, 0.7)
-    plain = contain.containing.rarest
+    plain = contain.rarest.choose
 
     def greedy(*arguments):
         total = plain(*arguments)
         arguments[-1][:] += 1
         return total
 
-    monkeypatch.setattr(contain.containing, "rarest", greedy)
+    monkeypatch.setattr(contain.rarest, "choose", greedy)
     assert len(found_in_sets(rows, 0.7)) < len(true)
 
 

@@ -13,23 +13,24 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.properties import hostile
-from tests.twins import banding, classical, graph, hashing, normal, sketching, spelling, verify
+from tests.twins import banding, classical, copies, graph, hashing, normal, sketching, verify
 from tests.twins.blocks import POISONS, built, filled, hasher_of, needed, packed, sketched
 from tests.unit.starring import starred
 
 from neardup.kernels import banding as fast_banding
 from neardup.kernels import classical as fast_classical
+from neardup.kernels import copies as fast_copies
 from neardup.kernels import graph as fast_graph
 from neardup.kernels import hashing as fast_hashing
 from neardup.kernels import normal as fast_normal
 from neardup.kernels import sketching as fast_sketching
-from neardup.kernels import spelling as fast_spelling
 from neardup.kernels import utf8 as fast_utf8
 from neardup.kernels import verify as fast_verify
 from neardup.params import Bands
 from neardup.stages.bands import Leading, all_pairs, first_bands, in_part, nearest_leaders
-from neardup.stages.salt import SALT
+from neardup.stages.shingle import SALT
 from neardup.stages.text import INERT_RANGES
+from neardup.types import PaddedSets
 
 EXAMPLES = settings(max_examples=60)
 EMPTY = 0xFFFFFFFF
@@ -48,7 +49,7 @@ EMPTY = 0xFFFFFFFF
 def test_the_hashes_of_a_document_are_those_of_its_shingles_in_order(blobs, shingle, seed, poison):
     hasher, block = hasher_of(shingle, seed), packed(blobs, poison)
     for i, blob in enumerate(blobs):
-        expected = hashing.shingle_hashes(hasher.kind, hasher.k, hasher.key, blob, hasher.letters)
+        expected = hashing.shingle_hashes(hasher.params, blob)
         assert filled(hasher, block, i) == expected
 
 
@@ -57,7 +58,7 @@ def test_the_hashes_of_a_document_are_those_of_its_shingles_in_order(blobs, shin
 def test_the_hashes_of_a_set_are_those_of_its_items_in_order(blobs, seed, poison):
     hasher, block = hasher_of("item", seed), packed(blobs, poison)
     for i, blob in enumerate(blobs):
-        assert filled(hasher, block, i) == [hashing.hash_bytes(x, hasher.key) for x in blob.split(b"\xff") if x]
+        assert filled(hasher, block, i) == [hashing.hash_bytes(x, hasher.params.key) for x in blob.split(b"\xff") if x]
 
 
 @EXAMPLES
@@ -66,8 +67,8 @@ def test_damaged_utf8_ends_stays_inside_and_does_not_see_its_neighbours(blob, sh
     hasher = hasher_of(shingle)
     results = [filled(hasher, packed([b"x", blob], poison), 1) for poison in POISONS]
     assert all(result == results[0] for result in results)
-    if hasher.kind == hashing.BYTE:
-        assert results[0] == hashing.shingle_hashes(hasher.kind, hasher.k, hasher.key, blob, hasher.letters)
+    if hasher.params.kind == hashing.BYTE:
+        assert results[0] == hashing.shingle_hashes(hasher.params, blob)
 
 
 @EXAMPLES
@@ -149,7 +150,7 @@ def test_sets_are_the_sorted_distinct_hashes(blobs, shingle, random, poison):
 def test_sets_of_chosen_hashes_are_sorted_and_distinct_whatever_their_bits(values, repeats):
     """Items of eight bytes whose hashes are the numbers drawn; a few preimages hold the separator and are left out."""
     hasher = hasher_of("item")
-    made = [hashing.bytes_with_hash(value, hasher.key) for value in values * repeats]
+    made = [hashing.bytes_with_hash(value, hasher.params.key) for value in values * repeats]
     block = packed([b"\xff".join(item for item in made if b"\xff" not in item)])
     assert built(hasher, block, [0], fast_verify.build_sets) == built(hasher, block, [0], verify.build_sets)
 
@@ -190,8 +191,9 @@ def test_checked_pairs_have_the_similarity_of_the_twin(sets, threshold):
     flat = np.array([x * 0x123456789AB for one in sets for x in one], dtype=np.uint64)
     left, right = (np.array(side, dtype=np.int64) for side in np.indices((len(sets),) * 2).reshape(2, -1))
     fast, slow = np.empty(left.size), np.empty(left.size)
-    fast_verify.check_pairs(left, right, starts, sizes, flat, threshold, fast)
-    verify.check_pairs(left, right, starts, sizes, flat, threshold, slow)
+    padded = PaddedSets(starts, sizes, flat)
+    fast_verify.check_pairs(left, right, padded, padded, threshold, fast)
+    verify.check_pairs(left, right, padded, padded, threshold, slow)
     assert fast.tolist() == slow.tolist()
 
 
@@ -391,12 +393,12 @@ def test_copies_are_spelled_out_as_the_twin_spells_them(sizes, seed):
     edges = draw.permutation(list(itertools.combinations(range(len(sizes)), 2)))[:6].astype(np.int64)
     left, right = np.ascontiguousarray(edges[:, 0]), np.ascontiguousarray(edges[:, 1])
     similarity = draw.random(left.size)
-    fast = fast_spelling.cross_copies(left, right, similarity, starts, members)
-    slow = spelling.cross_copies(left, right, similarity, starts, members)
+    fast = fast_copies.cross_copies(left, right, similarity, starts, members)
+    slow = copies.cross_copies(left, right, similarity, starts, members)
     assert [column.tolist() for column in fast] == slow
     rows = draw.permutation(len(sizes))[:4].astype(np.int64)
-    inside = fast_spelling.pair_copies(rows, starts, members)
-    assert [column.tolist() for column in inside] == spelling.pair_copies(rows, starts, members)
+    inside = fast_copies.pair_copies(rows, starts, members)
+    assert [column.tolist() for column in inside] == copies.pair_copies(rows, starts, members)
 
 
 # Bytes of blocks

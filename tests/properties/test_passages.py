@@ -172,11 +172,11 @@ def test_the_kernel_writes_every_hash_in_order_and_no_more_than_there_is_room_fo
     for count in (0, 1, 2, 900, 2047, 2048, 2049, 4100):
         blob = glue.join(b"w%d" % (i * i % 97) for i in range(count))
         block = packed([blob], poison)
-        expected = twin.shingle_hashes(hasher.kind, hasher.k, hasher.key, blob, hasher.letters)
+        expected = twin.shingle_hashes(hasher.params, blob)
         for room in {len(expected), len(expected) // 2}:
             out = np.zeros(room + 1, dtype=np.uint64)
             where = (block.data, int(block.offsets[0]), int(block.offsets[1]))
-            got = hashes_in_order(hasher.kind, hasher.k, hasher.key, *where, hasher.letters, out[:room])
+            got = hashes_in_order(hasher.params, *where, out[:room])
             assert got == len(expected)
             assert out.tolist() == [*expected[:room], 0]
 

@@ -15,6 +15,8 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tests.warm import LIMIT
+
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 FLAGS = (
     "--headless",
@@ -49,7 +51,7 @@ class Browser:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self._base + path, data, {"Content-Type": "application/json"}, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=LIMIT) as answer:
                 return json.load(answer)["value"]
         except urllib.error.HTTPError as exc:
             with exc:
@@ -66,7 +68,7 @@ class Browser:
         """What a function body gives for ``arguments``."""
         return self._do("/execute/sync", script=script, args=list(values))
 
-    def wait(self, script: str, *values: Any, seconds: float = 15.0) -> Any:
+    def wait(self, script: str, *values: Any, seconds: float = LIMIT) -> Any:
         """The first true answer of a function body."""
         until = time.monotonic() + seconds
         while not (answer := self.run(script, *values)):

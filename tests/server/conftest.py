@@ -11,7 +11,7 @@ from tests.server.running import Running, run_service
 
 import neardup
 from neardup.server.app import Service
-from neardup.server.limits import Limits
+from neardup.server.limits import ServiceLimits
 
 ROSES = {
     "rose": "A rose is a rose is a rose, said the poet, and went home in the rain.",
@@ -44,7 +44,7 @@ def serving() -> Iterator[Serving]:
     """A function that serves an index in this process: index, limits, and options of ``Service``."""
     services = []
 
-    def serve(index: neardup.Index, limits: Limits | None = None, **options: object) -> TestClient:
+    def serve(index: neardup.Index, limits: ServiceLimits | None = None, **options: object) -> TestClient:
         service = Service(index, limits=limits, **options)
         services.append(service)
         return TestClient(service)

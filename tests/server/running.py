@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from tests.warm import LIMIT
+
 READY = re.compile(r"serving .* on http://127\.0\.0\.1:(\d+)\n")
 
 
@@ -30,8 +32,8 @@ class Running:
         return f"http://127.0.0.1:{self.port}"
 
     def connect(self) -> socket.socket:
-        """A raw connection; reading from it gives up after ten seconds."""
-        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        """A raw connection; reading from it gives up where it hangs."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=LIMIT)
 
     def terminate(self, number: int = signal.SIGTERM) -> None:
         """Tell it to stop."""
@@ -39,14 +41,14 @@ class Running:
 
     def wait(self) -> tuple[int, str]:
         """Its exit code and what it said on stderr after the line that it is ready."""
-        code = self.process.wait(timeout=20)
+        code = self.process.wait(timeout=LIMIT)
         return code, self.errors.read()
 
     def kill(self) -> None:
         """End it, if it has not ended."""
         if self.process.poll() is None:
             self.process.kill()
-            self.process.wait(timeout=10)
+            self.process.wait(timeout=LIMIT)
         self.errors.close()
 
 

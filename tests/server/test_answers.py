@@ -106,7 +106,7 @@ def test_near_duplicate_is_not_added_if_new_is_asked(client: TestClient, index: 
 
 
 @pytest.mark.parametrize(
-    "id", ["a/b", "ä€🌹", "a b", "a?b=c&d#e", "..", "/", "//", "100%", "%41", "\n", "a\x00b", "q\"'\\"]
+    "id", ["a/b", "ä€🌹", "a b", "a?b=c&d#e", "..", "/", "//", "100%", "%41", "\n", "a\nb", "a\x00b", "q\"'\\"]
 )
 def test_id_of_any_characters_is_reached(client: TestClient, index: neardup.Index, id: str) -> None:
     from urllib.parse import quote

@@ -197,6 +197,14 @@ def test_chunk_that_is_longer_than_it_says_ends_the_connection(service: Running)
     assert all(status >= 400 for status, _ in answers)
 
 
+@pytest.mark.parametrize("end", [b"XX", b"\r", b"\nX", b"\n\r"])
+def test_chunk_that_ends_with_other_bytes_than_a_line_end_is_refused(service: Running, end: bytes) -> None:
+    """h11 before 0.16 took any two bytes for the end of a chunk."""
+    answers = _ask(service, _post(TE, b"%x\r\n%s%s0\r\n\r\n" % (len(BODY), BODY, end)) + SMUGGLED)
+    assert len(answers) <= 1
+    assert all(status >= 400 for status, _ in answers)
+
+
 @pytest.mark.parametrize(
     ("target", "host", "status"),
     [

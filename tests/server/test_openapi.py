@@ -11,10 +11,9 @@ from tests.server.conftest import Serving
 import neardup
 from neardup.server.app import Service
 from neardup.server.handlers import Handlers
-from neardup.server.limits import Limits
+from neardup.server.limits import ServiceLimits
 from neardup.server.metrics import Metrics
-
-PAGE = {"/", "/page.js", "/page.css"}
+from neardup.server.security import PAGE
 
 
 def test_operations_are_the_routes(index: neardup.Index, client: TestClient) -> None:
@@ -24,18 +23,16 @@ def test_operations_are_the_routes(index: neardup.Index, client: TestClient) -> 
         for method in methods
         if method != "parameters"
     }
-    handlers = Handlers(index, Limits(), Metrics())
+    handlers = Handlers(index, ServiceLimits(), Metrics())
     try:
-        routes = {
-            (path.replace(":path", ""), method) for path, methods in handlers.routes().items() for method in methods
-        }
+        routes = {(path, method) for path, methods in handlers.routes().items() for method in methods}
     finally:
         handlers.close()
     assert described == {(path, method) for path, method in routes if path not in PAGE}
 
 
 def test_limits_of_the_service_are_told(index: neardup.Index, serving: Serving) -> None:
-    client = serving(index, Limits(characters=123, texts=7, query_bytes=4567))
+    client = serving(index, ServiceLimits(characters=123, texts=7, query_bytes=4567))
     told = client.get("/openapi.json").json()
     schemas = told["components"]["schemas"]
     assert schemas["QueryText"]["properties"]["text"]["maxLength"] == 123
@@ -65,7 +62,7 @@ def test_generated_requests_find_no_fault(index: neardup.Index) -> None:
     schemathesis = pytest.importorskip("schemathesis")
     from hypothesis import HealthCheck, Phase, assume, given, settings
 
-    service = Service(index, limits=Limits(characters=2000))
+    service = Service(index, limits=ServiceLimits(characters=2000))
     try:
         schema = schemathesis.openapi.from_asgi("/openapi.json", service)
         operations = [found.ok() for found in schema.get_all_operations()]

@@ -7,7 +7,6 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,11 @@ from tests.server.running import Running
 import neardup
 from neardup.engine.results.passages import shared_passages
 from neardup.params import Normalize, Shingle
-from neardup.server.security import PAGE_HEADERS
+from neardup.server.handlers import page_file
+from neardup.server.security import PAGE, PAGE_HEADERS
 
 pytestmark = pytest.mark.skipif(not (chrome.CHROMIUM and chrome.DRIVER), reason="needs chromium and chromedriver")
 
-KINDS = {"/": "text/html", "/page.js": "text/javascript", "/page.css": "text/css"}
 INFO = {"documents": 1234, "threshold": 0.6, "shingle": "char:9", "normalize": "nfc"}
 OPEN_HITS = 3
 
@@ -39,10 +38,8 @@ class Fake:
     asked: list[dict[str, Any]] = field(default_factory=list)
 
     def answer(self, path: str, body: bytes, authorization: str | None) -> tuple[int, str, bytes]:
-        if path in KINDS:
-            name = path.strip("/") or "index.html"
-            page = resources.files("neardup.server").joinpath("page", name)
-            return 200, KINDS[path] + "; charset=utf-8", page.read_bytes()
+        if path in PAGE:
+            return 200, PAGE[path].decode(), page_file(path)
         status: int = 200
         value: dict[str, Any] = {"error": "no such path."}
         if self.token is not None and authorization != f"Bearer {self.token}":
@@ -102,11 +99,11 @@ def page(window: Browser, fake: Fake) -> Iterator[Browser]:
     assert window.console() == []
 
 
-def hit(id: int | str, query: str, text: str, *, links: bool = True, shingle: str = "char:9") -> dict[str, Any]:
-    """A hit as the service gives it, with links or without."""
+def hit(id: int | str, query: str, text: str, *, shingle: str = "char:9") -> dict[str, Any]:
+    """A hit as the service gives it."""
     found = shared_passages(query, text, shingle=Shingle.parse(shingle), normalize=Normalize.parse("nfc"))
     made = {"id": id, "similarity": found.jaccard, "bands": 3, "text": text, "marks": found.b, "query_marks": found.a}
-    return made | ({"links": found.links, "back_links": found.back} if links else {})
+    return made | {"links": found.links, "back_links": found.back}
 
 
 def search(page: Browser, text: str) -> None:
@@ -159,9 +156,8 @@ QUERY = "😀😀 This passage is shared by both. 👩🏽 Not this one. And a s
 OTHER = "And a second passage is shared too, 🇩🇪 as it is 𝔘𝔫𝔦𝔠𝔬𝔡𝔢; e\u0301\u0323. Then: This passage is shared by both!"
 
 
-@pytest.mark.parametrize("links", [True, False])
-def test_marks_are_drawn_where_the_answer_says_behind_emoji_too(page, fake, links):
-    fake.hits = [hit("x", QUERY, OTHER, links=links)]
+def test_marks_are_drawn_where_the_answer_says_behind_emoji_too(page, fake):
+    fake.hits = [hit("x", QUERY, OTHER)]
     found = fake.hits[0]
     assert len(found["marks"]) == 2
     assert found["marks"][0][0] == 0

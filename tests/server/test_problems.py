@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-import time
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import Serving
+from tests.warm import LIMIT
 
 import neardup
 from neardup.errors import OutputError
-from neardup.server.limits import Limits
+from neardup.server.limits import ServiceLimits
 
 
 def _problem(answer: object, status: int, field: str | None = None) -> str:
@@ -142,7 +143,7 @@ def test_parameter_that_cannot_be_used_is_named(client: TestClient, parameters: 
 
 
 def test_limits_on_texts_and_characters(index: neardup.Index, serving: Serving) -> None:
-    client = serving(index, Limits(characters=5, texts=2))
+    client = serving(index, ServiceLimits(characters=5, texts=2))
     assert client.post("/query", json={"texts": ["aaaaa", "🌹🌹🌹🌹🌹"]}).status_code == 200
     _problem(client.post("/query", json={"texts": ["a", "b", "c"]}), 422, "texts")
     _problem(client.post("/query", json={"texts": ["a", "aaaaaa"]}), 422, "texts[1]")
@@ -151,7 +152,7 @@ def test_limits_on_texts_and_characters(index: neardup.Index, serving: Serving) 
 
 
 def test_body_that_is_too_large_is_413_also_in_chunks(index: neardup.Index, serving: Serving) -> None:
-    client = serving(index, Limits(query_bytes=1000, document_bytes=2000))
+    client = serving(index, ServiceLimits(query_bytes=1000, document_bytes=2000))
 
     def chunks(count: int) -> Iterator[bytes]:
         yield from (b" " * 100 for _ in range(count))
@@ -165,7 +166,7 @@ def test_body_that_is_too_large_is_413_also_in_chunks(index: neardup.Index, serv
 
 
 def test_bodies_of_all_requests_share_a_limit(index: neardup.Index, serving: Serving) -> None:
-    client = serving(index, Limits(buffered_bytes=1000))
+    client = serving(index, ServiceLimits(buffered_bytes=1000))
     answer = client.post("/query", json={"text": "a" * 2000})
     _problem(answer, 503)
     assert answer.headers["retry-after"] == "1"
@@ -215,6 +216,8 @@ def test_full_disk_is_507_and_ends_a_stream(
 def test_answer_that_takes_too_long_is_504(
     index: neardup.Index, serving: Serving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(type(index), "query", lambda *args, **options: time.sleep(0.3))
-    client = serving(index, Limits(answer_seconds=0.05))
+    told = threading.Event()
+    monkeypatch.setattr(type(index), "query", lambda *args, **options: told.wait(LIMIT))
+    client = serving(index, ServiceLimits(answer_seconds=0.05))
     assert "0.05 s" in _problem(client.post("/query", json={"text": "a"}), 504)
+    told.set()

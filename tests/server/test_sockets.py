@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import random
 import re
@@ -16,8 +15,10 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from tests.documents.living import until
 from tests.server.conftest import ROSES, make_roses
 from tests.server.running import Running, read_all, run_service
+from tests.warm import LIMIT
 
 import neardup
 
@@ -53,28 +54,27 @@ def _post(body: bytes, *, path: str = "/query", headers: str = "") -> bytes:
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
-def _drip(connection: socket.socket, data: bytes, pause: float, seconds: float) -> float:
-    """Send a byte at a time until the other side answers or closes; the seconds until then."""
-    started = time.perf_counter()
-    connection.settimeout(pause)
-    for place in range(len(data)):
+def _drip(connection: socket.socket, byte: bytes) -> None:
+    """Send a byte again and again until the other side answers or closes."""
+    connection.settimeout(0.1)
+    for _ in range(10 * LIMIT):
         try:
-            connection.sendall(data[place : place + 1])
+            connection.sendall(byte)
             connection.recv(1, socket.MSG_PEEK)
         except TimeoutError:
-            assert time.perf_counter() - started < seconds, "the service waits for ever"
             continue
         except OSError:
             pass
         break
-    connection.settimeout(10)
-    return time.perf_counter() - started
+    else:
+        raise AssertionError("the service waits for ever")
+    connection.settimeout(LIMIT)
 
 
 def test_head_that_drips_in_is_cut_off(strict: Running) -> None:
     with strict.connect() as connection:
-        took = _drip(connection, b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 200, 0.1, 3)
-        assert 0.4 < took < 2
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: ")
+        _drip(connection, b"x")
         assert read_all(connection).startswith(b"HTTP/1.1 408 ")
     with strict.connect() as silent:  # a connection that never says a word
         assert read_all(silent).startswith(b"HTTP/1.1 408 ")
@@ -82,14 +82,14 @@ def test_head_that_drips_in_is_cut_off(strict: Running) -> None:
         second.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
         while b'"ok"' not in second.recv(4096):
             pass
-        assert _drip(second, b"\r\n" * 100, 0.1, 3) < 2
+        _drip(second, b"\r\n")
     assert httpx2.get(f"{strict.url}/health").status_code == 200
 
 
 def test_body_that_drips_in_is_408(strict: Running) -> None:
     with strict.connect() as connection:
         connection.sendall(_post(b"")[:-4].replace(b"Content-Length: 0", b"Content-Length: 500") + b"\r\n\r\n")
-        assert _drip(connection, b" " * 200, 0.1, 3) < 2
+        _drip(connection, b" ")
         answer = read_all(connection)
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b"connection: close" in answer
@@ -98,32 +98,27 @@ def test_body_that_drips_in_is_408(strict: Running) -> None:
 
 def test_line_of_a_stream_that_drips_in_ends_the_stream(strict: Running) -> None:
     with strict.connect() as connection:
-        connection.sendall(_stream_head())
+        connection.sendall(_stream_head() + _chunk(b'{"id": "drip", "text": "a"}\n'))
         received = b""
-        for number in range(4):  # slower than the deadline all in all, but each line is in time
-            connection.sendall(_chunk(b'{"id": "drip-%d", "text": "a"}\n' % number))
-            time.sleep(0.25)
+        while b"added" not in received:
             received += connection.recv(4096)
-        assert b"stopped" not in received
-        _drip(connection, _chunk(b" ") * 40, 0.02, 6)
+        _drip(connection, _chunk(b" "))
         received += read_all(connection)
     told = [json.loads(line) for line in _unchunked(received).splitlines()]
-    assert [line["status"] for line in told] == ["added"] * 4 + ["stopped"]
-    assert told[-1]["line"] == 5
+    assert [line["status"] for line in told] == ["added", "stopped"]
+    assert told[-1]["line"] == 2
 
 
 def test_client_that_does_not_read_its_answers_is_cut_off(strict: Running) -> None:
     asked = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 200
-    with strict.connect() as connection:
-        started = time.perf_counter()
-        with pytest.raises((ConnectionResetError, BrokenPipeError)):
-            _send_for_ever(connection, asked)
-        assert time.perf_counter() - started < 8
+    with strict.connect() as connection, pytest.raises((ConnectionResetError, BrokenPipeError)):
+        _send_again_and_again(connection, asked)
     assert httpx2.get(f"{strict.url}/health").status_code == 200
 
 
-def _send_for_ever(connection: socket.socket, data: bytes) -> None:
-    while True:
+def _send_again_and_again(connection: socket.socket, data: bytes) -> None:
+    """As long as it is taken, up to hundreds of megabytes: the service takes 16 MB before it goes."""
+    for _ in range(20_000):
         connection.sendall(data)
 
 
@@ -140,11 +135,8 @@ def test_large_body_is_refused_and_the_client_sees_why(strict: Running) -> None:
     assert in_chunks.headers["connection"] == "close"
     with strict.connect() as connection:  # one that goes on for ever
         connection.sendall(_post(b"")[:-4].replace(b"Content-Length: 0", b"Transfer-Encoding: chunked") + b"\r\n\r\n")
-        started = time.perf_counter()
-        with contextlib.suppress(OSError):  # reset or broken pipe, as it happens
-            while time.perf_counter() - started < 20:
-                connection.sendall(_chunk(b" " * 50_000))
-        assert time.perf_counter() - started < 10
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):  # as it happens
+            _send_again_and_again(connection, _chunk(b" " * 50_000))
 
 
 def test_large_head_is_refused(strict: Running) -> None:
@@ -167,8 +159,7 @@ def test_connections_beyond_the_limit_are_told_to_try_later(folder: Path, runnin
             answer = read_all(third).lower()
             assert answer.startswith(b"http/1.1 503 ")
             assert b"retry-after: 1" in answer
-    time.sleep(0.1)
-    assert httpx2.get(f"{service.url}/health").status_code == 200
+    until(lambda: httpx2.get(f"{service.url}/health").status_code == 200)
 
 
 def test_full_queue_is_503_with_retry_after_and_nothing_else_fails(folder: Path, running: Start) -> None:
@@ -176,7 +167,7 @@ def test_full_queue_is_503_with_retry_after_and_nothing_else_fails(folder: Path,
     texts = ["x" + ROSES["rose"] * 300 + str(number) for number in range(30)]
 
     def ask(number: int) -> tuple[int, str | None]:
-        answer = httpx2.post(f"{service.url}/query", json={"texts": texts, "top": 1 + number}, timeout=60)
+        answer = httpx2.post(f"{service.url}/query", json={"texts": texts, "top": 1 + number}, timeout=LIMIT)
         return answer.status_code, answer.headers.get("retry-after")
 
     with ThreadPoolExecutor(16) as pool:
@@ -232,9 +223,7 @@ def test_streams_beyond_the_limit_are_told_to_try_later(strict: Running) -> None
         answer = httpx2.post(f"{strict.url}/documents", content=b"", headers={"content-type": "application/x-ndjson"})
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
         connection.sendall(b"0\r\n\r\n")
-        read_until = time.perf_counter() + 5
-        while "neardup_streams 0\n" not in httpx2.get(f"{strict.url}/metrics").text:
-            assert time.perf_counter() < read_until
+        until(lambda: "neardup_streams 0\n" in httpx2.get(f"{strict.url}/metrics").text)
     assert httpx2.post(f"{strict.url}/documents", json={"id": 5, "text": "x"}).status_code == 201
 
 
@@ -244,7 +233,7 @@ def test_signal_while_documents_come_loses_nothing_acknowledged(folder: Path, ru
     stopped = threading.Event()
 
     def post(worker: int) -> None:
-        with httpx2.Client(base_url=service.url, timeout=20) as client:
+        with httpx2.Client(base_url=service.url, timeout=LIMIT) as client:
             for count in range(100_000):
                 id = f"{worker}-{count}"
                 try:
@@ -259,7 +248,7 @@ def test_signal_while_documents_come_loses_nothing_acknowledged(folder: Path, ru
 
     def stream() -> None:
         with service.connect() as connection:
-            connection.settimeout(20)
+            connection.settimeout(LIMIT)
             connection.sendall(_stream_head())
             reader = threading.Thread(target=lambda: received.append(read_all(connection)))
             reader.start()
@@ -271,19 +260,20 @@ def test_signal_while_documents_come_loses_nothing_acknowledged(folder: Path, ru
                     break
                 count += 1
                 time.sleep(0.001)
-            reader.join(20)
+            reader.join(LIMIT)
 
     received: list[bytes] = []
     threads = [threading.Thread(target=post, args=(worker,)) for worker in range(6)]
     threads.append(threading.Thread(target=stream))
     for thread in threads:
         thread.start()
-    time.sleep(1.0)
+    until(lambda: len(acknowledged) > 5)
+    until(lambda: httpx2.get(f"{service.url}/documents/stream-30").status_code == 200)
     service.terminate()
     assert service.wait() == (0, "")
     stopped.set()
     for thread in threads:
-        thread.join(20)
+        thread.join(LIMIT)
         assert not thread.is_alive()
     lines = [json.loads(line) for line in _unchunked(received[0]).splitlines()]
     assert lines[-1]["status"] == "stopped"
@@ -301,7 +291,7 @@ def test_signal_while_documents_come_loses_nothing_acknowledged(folder: Path, ru
 def test_single_documents_that_arrive_together_share_commits(plain: Running) -> None:
 
     def post(worker: int) -> None:
-        with httpx2.Client(base_url=plain.url, timeout=20) as client:
+        with httpx2.Client(base_url=plain.url, timeout=LIMIT) as client:
             for count in range(25):
                 answer = client.post("/documents", json={"id": f"{worker}-{count}", "text": f"{worker} {count}"})
                 assert answer.status_code == 201
@@ -320,7 +310,7 @@ def test_clients_at_once_admit_exactly_one_of_each_group_of_near_copies(plain: R
 
     def post(worker: int) -> list[str]:
         statuses = []
-        with httpx2.Client(base_url=plain.url, timeout=20) as client:
+        with httpx2.Client(base_url=plain.url, timeout=LIMIT) as client:
             for group, text in enumerate(texts):
                 body = {"id": f"copy-{group}-{worker}", "text": text + "!" * (worker % 3)}
                 answer = client.post("/documents?if_new=true", json=body)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from starlette.testclient import TestClient
 from tests.server.conftest import ROSES, Serving
 
 import neardup
-from neardup.server.limits import Limits
+from neardup.server.limits import ServiceLimits
 from neardup.server.stream import _Lines
 
 STREAM = {"content-type": "application/x-ndjson"}
@@ -64,6 +65,38 @@ def test_stream_without_a_line_is_empty(client: TestClient) -> None:
     assert _post(client, b"") == []
 
 
+class Skipping(asyncio.SelectorEventLoop):
+    """A loop whose clock can be put forward."""
+
+    ahead = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.ahead
+
+
+@pytest.mark.parametrize(("end", "statuses"), [(b"\n", ["added"] * 5), (b" ", ["stopped"])])
+def test_each_line_of_a_stream_may_take_the_whole_time(
+    index: neardup.Index, serving: Serving, end: bytes, statuses: list[str]
+) -> None:
+    """Thirty seconds: five lines that take twenty each are in time, five parts of one line are not."""
+    service: Any = serving(index, ServiceLimits(receive_seconds=30)).app
+    loop, lines, sent = Skipping(), [_line(f"slow-{n}", "a").replace(b"\n", end) for n in range(5)], []
+
+    async def receive() -> dict[str, Any]:
+        await asyncio.sleep(0.01)  # a stream stores what it has when nothing comes for a moment
+        loop.ahead += 20
+        return {"type": "http.request", "body": lines.pop(0), "more_body": bool(lines)}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message.get("body", b""))
+
+    headers = [(b"content-type", STREAM["content-type"].encode()), (b"transfer-encoding", b"chunked")]
+    scope = {"type": "http", "method": "POST", "path": "/documents", "raw_path": b"/documents", "query_string": b""}
+    loop.run_until_complete(service({**scope, "http_version": "1.1", "headers": headers}, receive, send))
+    loop.close()
+    assert [json.loads(line)["status"] for line in b"".join(sent).splitlines()] == statuses
+
+
 @pytest.mark.parametrize(("option", "status"), [("skip", "skipped"), ("replace", "replaced")])
 def test_id_that_is_there_is_what_on_duplicate_says(client: TestClient, option: str, status: str) -> None:
     told = _post(client, _line("rose", "another") + _line("x", "x"), f"?on_duplicate={option}")
@@ -91,7 +124,7 @@ def test_batches_are_cut_by_count(index: neardup.Index, serving: Serving, monkey
         return plain(self, ids, texts, **options)
 
     monkeypatch.setattr(type(index), "add_each", noted)
-    client = serving(index, Limits(batch=10))
+    client = serving(index, ServiceLimits(batch=10))
     told = _post(client, b"".join(_line(f"d{n}", f"text number {n}") for n in range(25)))
     assert [line["line"] for line in told] == list(range(1, 26))
     assert {line["status"] for line in told} == {"added"}
@@ -107,7 +140,7 @@ def test_blank_lines_do_not_pile_up(index: neardup.Index, serving: Serving, monk
         return plain(self, most)
 
     monkeypatch.setattr(_Lines, "take", noted)
-    client = serving(index, Limits(batch=100))
+    client = serving(index, ServiceLimits(batch=100))
     told = _post(client, b"\n" * 1000 + _line("a", "the last of them"))
     assert [line["line"] for line in told] == list(range(1, 1002))
     assert [line["status"] for line in told] == ["bad"] * 1000 + ["added"]
@@ -115,7 +148,7 @@ def test_blank_lines_do_not_pile_up(index: neardup.Index, serving: Serving, monk
 
 
 def test_line_that_is_too_long_is_passed_over(index: neardup.Index, serving: Serving) -> None:
-    client = serving(index, Limits(document_bytes=100))
+    client = serving(index, ServiceLimits(document_bytes=100))
 
     def body() -> Iterator[bytes]:
         yield _line("a", "short")
@@ -132,7 +165,7 @@ def test_line_that_is_too_long_is_passed_over(index: neardup.Index, serving: Ser
 
 
 def test_lines_of_a_stream_are_held_within_the_limit(index: neardup.Index, serving: Serving) -> None:
-    client = serving(index, Limits(buffered_bytes=1000))
+    client = serving(index, ServiceLimits(buffered_bytes=1000))
     answer = client.post("/documents", content=_line("a", "a" * 2000), headers=STREAM)
     assert answer.status_code == 503
     assert "neardup_buffered_bytes 0\n" in client.get("/metrics").text

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.site import filler
+from tests.warm import LIMIT
 
 from neardup.pages.site.write import write_site
 
@@ -51,7 +52,7 @@ def look(browser: Browser) -> Iterator[Callable[..., Page]]:
     def open_page(path: Path, address: str = "", *, width: int = 1280, height: int = 900, **options: Any) -> Page:
         context = browser.new_context(viewport={"width": width, "height": height}, **options)
         page, seen = context.new_page(), Seen()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(1000 * LIMIT)
         page.on("console", lambda message: seen.console.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: seen.console.append(str(error)))
         page.on("request", lambda request: seen.requests.append(request.url))

@@ -6,11 +6,13 @@ import math
 import time
 from typing import TYPE_CHECKING, Any
 
+from tests.warm import LIMIT
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 
-def until(page: Page, script: str, *, seconds: float = 10.0) -> Any:
+def until(page: Page, script: str, *, seconds: float = LIMIT) -> Any:
     """The first true value of an expression. (Playwright's own waiting makes functions from strings, which our policy
     forbids.)"""
     end = time.monotonic() + seconds

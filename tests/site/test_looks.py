@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ import pytest
 from tests.site import filler
 from tests.site.pages import settled, until
 
+from neardup.pages.assets import styles
 from neardup.pages.site.write import write_pair
 
 if TYPE_CHECKING:
@@ -44,11 +44,13 @@ PAIRS = [
 
 
 def colours(scheme: str) -> dict[str, str]:
-    """The colours that the style sheet names for light, for dark or for print."""
-    sheet = resources.files("neardup.pages.site").joinpath("assets", "base.css").read_text("utf-8")
-    light, dark, printed = re.findall(r":root \{(.*?)\}", sheet, re.DOTALL)
-    told = {"light": light, "dark": light + dark, "print": light + dark + printed}[scheme]
-    return dict(re.findall(r"--([a-z0-9-]+): (#[0-9a-f]{3,6});", told))
+    """The colours that the style sheets name for light, for dark or for print."""
+    named: dict[str, str] = {}
+    for sheet in ("common", "base"):
+        light, dark, printed = re.findall(r":root \{(.*?)\}", styles((sheet,)), re.DOTALL)
+        told = {"light": light, "dark": light + dark, "print": light + dark + printed}[scheme]
+        named |= re.findall(r"--([a-z0-9-]+): (#[0-9a-f]{3,6});", told)
+    return named
 
 
 def luminance(colour: str) -> float:

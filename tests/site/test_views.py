@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.site import filler
 from tests.site.pages import cut, settled, until
+from tests.warm import LIMIT
 
 from neardup.pages.site.write import write_site
 
@@ -54,7 +55,7 @@ def test_a_single_file_shows_the_same_as_a_folder(look: Look, folder: Path, sing
         for page in pages:
             page.evaluate("address => { location.hash = address; }", address)
             settled(page, heading)
-        end = time.monotonic() + 10
+        end = time.monotonic() + LIMIT
         while pages[0].locator("main").inner_html() != (other := pages[1].locator("main").inner_html()):
             assert time.monotonic() < end, (address, other)
 

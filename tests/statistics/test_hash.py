@@ -141,9 +141,9 @@ def test_known_bad_public_multipliers_let_pairs_collide_for_many_seeds_and_priva
     shingle = Shingle.parse("item")
     rates, private = [], 0
     for one, other in differing_pairs():
-        public = [Hasher(shingle, seed).key for seed in range(2000)]
+        public = [Hasher(shingle, seed).params.key for seed in range(2000)]
         rates.append(np.mean([hashing.hash_bytes(one, key) == hashing.hash_bytes(other, key) for key in public]))
-        keys = [Hasher.private(shingle).key for _ in range(2000)]
+        keys = [Hasher.private(shingle).params.key for _ in range(2000)]
         private += sum(hashing.hash_bytes(one, key) == hashing.hash_bytes(other, key) for key in keys)
     assert max(rates) > 0.4
     assert private == 0

@@ -8,6 +8,6 @@ included, so a change of the hash must be made twice and on purpose. Whole answe
 ``sketching``  the default sketch                 ``classical``  the families of the literature
 ``banding``    keys, buckets, pairs, leaders      ``verify``     sets, overlap, exact check
 ``graph``      components, stars, runs of pairs   ``normal``     tests and maps over bytes
-``spelling``   pairs of copies               ``scanning``   partners of a sample
+``copies``     pairs of copies                ``scanning``   partners of a sample
 ``blocks``     blocks of documents laid out so that a read out of place shows
 """

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels._jit import kernel
-from neardup.kernels.hashing import CHUNK, STATE, fill
+from neardup.kernels.hashing import CHUNK, Cursor, fill, new_cursor, rewind
 from neardup.kernels.verify import overlap_needed
 from neardup.params import Shingle
 from neardup.stages.shingle import Hasher
@@ -33,24 +33,23 @@ def hasher_of(shingle: str, seed: int = 1) -> Hasher:
 
 
 @kernel
-def _drain(kind, k, key, data, begin, stop, letters, out):
+def _drain(params, data, begin, stop, out):
     """All hashes that ``fill`` writes for one document; -1 when more than ``out`` holds, -2 when out of its arrays."""
     guard = np.uint64(0xDEADBEEF)
     hash_room = np.full(CHUNK + 64, guard)
-    word_room = np.full(CHUNK + k + 64, guard)
-    hashes, words = hash_room[:CHUNK], word_room[: CHUNK + k]
-    state = np.zeros(STATE, np.int64)
-    state[0] = state[1] = begin
+    word_room = np.full(CHUNK + params.k + 64, guard)
+    cursor = Cursor(new_cursor(params, CHUNK).state, word_room[: CHUNK + params.k], hash_room[:CHUNK])
+    rewind(cursor, begin)
     n = 0
     while True:
-        count = fill(kind, k, key, data, stop, letters, words, state, hashes)
-        if np.any(hash_room[CHUNK:] != guard) or np.any(word_room[CHUNK + k :] != guard):
+        count = fill(params, data, stop, cursor)
+        if np.any(hash_room[CHUNK:] != guard) or np.any(word_room[CHUNK + params.k :] != guard):
             return -2
         if count == 0:
             return n
         if count < 0 or count > CHUNK or n + count > out.size:
             return -1
-        out[n : n + count] = hashes[:count]
+        out[n : n + count] = cursor.hashes[:count]
         n += count
 
 
@@ -64,8 +63,7 @@ def filled(hasher: Hasher, documents: Documents, i: int) -> list[int]:
     """Hashes of document i in the order in which ``fill`` writes them, with repeats."""
     begin, stop = int(documents.offsets[i]), int(documents.offsets[i + 1])
     out = np.empty(stop - begin + 1, dtype=np.uint64)  # no document has more shingles than bytes
-    data, letters = documents.data, hasher.letters
-    count = _drain(hasher.kind, hasher.k, hasher.key, data, begin, stop, letters, out)
+    count = _drain(hasher.params, documents.data, begin, stop, out)
     assert count != -1, f"fill wrote more than {stop - begin} hashes for {stop - begin} bytes"
     assert count != -2, "fill wrote behind the end of its arrays"
     return out[:count].tolist()
@@ -75,8 +73,7 @@ def sketched(hasher: Hasher, documents: Documents, slots: int, rounds: int, sket
     """Signatures and counts of a block by the kernel or its twin."""
     values = np.zeros((len(documents), slots), dtype=np.uint32)
     counts = np.full(len(documents), -7, dtype=np.int64)
-    block, offsets, letters = documents.data, documents.offsets, hasher.letters
-    sketch_block(hasher.kind, hasher.k, hasher.key, block, offsets, letters, rounds, values, counts)
+    sketch_block(hasher.params, documents.data, documents.offsets, rounds, values, counts)
     return values, counts
 
 
@@ -88,9 +85,8 @@ def built(hasher: Hasher, documents: Documents, docs: Sequence[int], build_sets)
     guard = np.uint64(0xDEADBEEF)
     out = np.full(int(starts[-1]) + 1, guard)
     sizes = np.full(len(docs), -7, dtype=np.int64)
-    chosen, letters = np.array(docs, dtype=np.int64), hasher.letters
-    block, offsets = documents.data, documents.offsets
-    build_sets(hasher.kind, hasher.k, hasher.key, block, offsets, letters, chosen, starts, sizes, out)
+    chosen = np.array(docs, dtype=np.int64)
+    build_sets(hasher.params, documents.data, documents.offsets, chosen, starts, sizes, out)
     for i in range(len(docs)):
         assert (out[starts[i] + sizes[i] : starts[i + 1]] == guard).all(), "a set was written past its size"
     assert out[-1] == guard

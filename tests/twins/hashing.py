@@ -93,13 +93,19 @@ def tokens_of(kind: int, blob: bytes, letters: np.ndarray) -> list[bytes]:
     return [item for item in blob.split(b"\xff") if item]
 
 
-def is_short(kind: int, k: int, blob: bytes, letters: np.ndarray) -> bool:
+Params = tuple[int, int, Key, np.ndarray]
+"""Kind and length of a shingle, the key of its hash, the bitmap of word characters."""
+
+
+def is_short(params: Params, blob: bytes) -> bool:
     """Whether a document has some text and fewer than k tokens; a set never is."""
+    kind, k, _, letters = params
     return kind != ITEM and len(blob) > 0 and len(tokens_of(kind, blob, letters)) < k
 
 
-def shingle_hashes(kind: int, k: int, key: Key, blob: bytes, letters: np.ndarray) -> list[int]:
+def shingle_hashes(params: Params, blob: bytes) -> list[int]:
     """Hash of each shingle of a document, in order, with repeats: all that ``fill`` writes, call after call."""
+    kind, k, key, letters = params
     tokens = tokens_of(kind, blob, letters)
     if kind == ITEM:
         return [hash_bytes(token, key) for token in tokens]

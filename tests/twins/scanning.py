@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from tests.twins.hashing import ALL, Key, shingle_hashes
+from tests.twins.hashing import ALL, Params, shingle_hashes
 
 
-def rarity(
-    kind: int, k: int, key: Key, texts: list[bytes], letters: np.ndarray, bound: int, cells: int
-) -> Counter[int]:
+def count(params: Params, texts: list[bytes], bound: int, cells: int) -> Counter[int]:
     """How many shingles of the texts, with repeats, fall into each cell."""
-    hashes = (h for text in texts for h in shingle_hashes(kind, k, key, text, letters))
+    hashes = (h for text in texts for h in shingle_hashes(params, text))
     return Counter(cell_of(h, cells) for h in hashes if h < bound)
 
 
@@ -45,11 +43,8 @@ def choose(
 
 
 def scan(
-    kind: int,
-    k: int,
-    key: Key,
+    params: Params,
     texts: list[bytes],
-    letters: np.ndarray,
     threshold: float,
     sizes: list[int],
     sets: list[tuple[list[int], int, int]],
@@ -62,7 +57,7 @@ def scan(
     pair."""
     found = set()
     for text, row, inside in zip(texts, rows, crowded, strict=True):
-        hashes = {min(h, ALL - 1) for h in shingle_hashes(kind, k, key, text, letters)}
+        hashes = {min(h, ALL - 1) for h in shingle_hashes(params, text)}
         for s, (kept, needed, least) in enumerate(sets):
             if own[s] == row or len(hashes) < least or (inside and s >= plain):
                 continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from tests.twins.hashing import ALL, M1, Key, is_short, mix, shingle_hashes
+from tests.twins.hashing import ALL, M1, Params, is_short, mix, shingle_hashes
 
 EMPTY = 0xFFFFFFFF
 LOW = 0xFFFFFFFF
@@ -53,12 +53,9 @@ def signature(hashes: set[int], slots: int, rounds: int) -> list[int]:
 
 
 def sketch_block(
-    kind: int,
-    k: int,
-    key: Key,
+    params: Params,
     data: np.ndarray,
     offsets: np.ndarray,
-    letters: np.ndarray,
     rounds: int,
     values: np.ndarray,
     tokens: np.ndarray,
@@ -66,6 +63,6 @@ def sketch_block(
     """Signatures into ``values``, numbers of shingles into ``tokens``: with repeats, -1 for a short document."""
     for d in range(offsets.size - 1):
         blob = data[offsets[d] : offsets[d + 1]].tobytes()
-        hashes = shingle_hashes(kind, k, key, blob, letters)
+        hashes = shingle_hashes(params, blob)
         values[d] = signature(set(hashes), values.shape[1], rounds)
-        tokens[d] = -1 if is_short(kind, k, blob, letters) else len(hashes)
+        tokens[d] = -1 if is_short(params, blob) else len(hashes)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from tests.twins.hashing import ALL, Key, shingle_hashes
+from tests.twins.hashing import ALL, Params, shingle_hashes
+
+from neardup.types import PaddedSets
 
 
 def build_sets(
-    kind: int,
-    k: int,
-    key: Key,
+    params: Params,
     data: np.ndarray,
     offsets: np.ndarray,
-    letters: np.ndarray,
     docs: np.ndarray,
     starts: np.ndarray,
     sizes: np.ndarray,
@@ -21,7 +20,7 @@ def build_sets(
     """Sorted unique shingle hashes of each of ``docs`` into its room; the largest hash is kept as the one below."""
     for i, doc in enumerate(docs.tolist()):
         blob = data[offsets[doc] : offsets[doc + 1]].tobytes()
-        hashes = sorted({min(h, ALL - 1) for h in shingle_hashes(kind, k, key, blob, letters)})
+        hashes = sorted({min(h, ALL - 1) for h in shingle_hashes(params, blob)})
         sizes[i] = len(hashes)
         out[starts[i] : starts[i] + len(hashes)] = hashes
 
@@ -32,19 +31,21 @@ def overlap_needed(size_a: int, size_b: int, threshold: float) -> int:
     return next((c for c in range(total) if c / (total - c) >= threshold), total)
 
 
+def _set(sets: PaddedSets, i: int) -> set[int]:
+    return set(sets.hashes[sets.starts[i] : sets.starts[i] + sets.sizes[i]].tolist())
+
+
 def check_pairs(
     left: np.ndarray,
     right: np.ndarray,
-    starts: np.ndarray,
-    sizes: np.ndarray,
-    sets: np.ndarray,
+    first: PaddedSets,
+    second: PaddedSets,
     threshold: float,
     similarity: np.ndarray,
 ) -> None:
     """|a & b| / |a | b| of each pair, or -1 below the threshold and for two empty sets."""
     for p, (a, b) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
-        first = set(sets[starts[a] : starts[a] + sizes[a]].tolist())
-        second = set(sets[starts[b] : starts[b] + sizes[b]].tolist())
-        union = len(first | second)
-        share = len(first & second) / union if union else -1.0
+        one, other = _set(first, a), _set(second, b)
+        union = len(one | other)
+        share = len(one & other) / union if union else -1.0
         similarity[p] = share if share >= threshold else -1.0

@@ -23,13 +23,12 @@ from neardup import tuning
 from neardup.engine.observe import Silent
 from neardup.engine.run import Search
 from neardup.engine.space import Budget
-from neardup.errors import InputError, NeardupError, OutputError
+from neardup.errors import InputError, OutputError
 from neardup.inputs.reader import open_inputs
 from neardup.session import Run
 from neardup.tasks.audit.audit import audit_search
 from neardup.tasks.figures import bands as band_data
-from neardup.tasks.figures import child, found, hashes, sheets, timing
-from neardup.tasks.figures.evenness import chi_squared
+from neardup.tasks.figures import found, sheets
 from neardup.tasks.figures.public import figures
 
 pytest.importorskip("matplotlib")
@@ -89,7 +88,7 @@ def test_a_sample_of_candidates_is_of_the_share_it_says(monkeypatch: pytest.Monk
 
 def test_figures_are_the_same_from_a_workdir_and_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     documents = texts()
-    names = ["recall", "bands", "similarities", "clusters", "hashes"]
+    names = ["recall", "bands", "similarities", "clusters"]
     options = {"threshold": 0.6, "shingle": "char:4", "bands": "16x4", "crowd": 4, "formats": "svg", "only": names}
     figures(documents, output=tmp_path / "memory", threads=2, **options)
     monkeypatch.setattr(band_data, "PIECE", 7)
@@ -123,93 +122,6 @@ def test_clusters_are_counted_by_size(sizes: list[int]) -> None:
     batches = pa.table({"cluster": pa.array(labels, pa.int64())}).to_batches(max_chunksize=5)
     counted = found.cluster_sizes(batches)
     assert dict(zip(counted.sizes.tolist(), counted.clusters.tolist(), strict=True)) == Counter(sizes)
-
-
-def test_djb2a_has_its_golden_value() -> None:
-    assert hashes.djb2a([b"he"]).tolist() == [5861128]
-    state = 5381
-    for byte in b"a longer one":
-        state = (33 * state ^ byte) % 2**32
-    assert hashes.djb2a([b"a longer one", b""]).tolist() == [state, 5381]
-
-
-@pytest.mark.parametrize("shingle", ["char:4", "word:2", "byte:5", "item"])
-def test_all_hashes_are_of_the_same_shingles(shingle: str) -> None:
-    documents: Any = [text.split() for text in texts()] if shingle == "item" else [*texts(), "\u00e9t\u00e9", ""]
-    spec = tuning.make_spec(shingle=shingle)
-    with Run(open_inputs(documents, item=shingle == "item"), spec, 1) as run:
-        search = run.search()
-        bins = hashes.hash_bins(search.collection, search.weight)
-    distinct = {each for text in documents for each in (text if shingle == "item" else shingles(text, shingle))}
-    assert {int(each.counts.sum()) for each in bins} == {len(distinct)}
-    assert [each.is_ours for each in bins] == [True, True, False, False, False, False]
-
-
-def test_the_hash_of_the_search_is_even_and_a_multiplication_is_not() -> None:
-    with searched(texts(2000)) as (_, search):
-        bins = hashes.hash_bins(search.collection, search.weight)
-    chances = [chi_squared(each.counts)[1] for each in bins]
-    assert min(chances[:2]) > 1e-4
-    assert chances[-1] < 1e-6
-
-
-def test_parts_are_nested_and_hold_the_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    documents = texts(1000)
-    with searched(documents) as (_, search):
-        parts, is_capped = timing.cut_parts(search.collection, tmp_path)
-        held = [pa.ipc.open_file(part.path).read_all().column("text").to_pylist() for part in parts]
-        assert [part.documents for part in parts] == [62, 125, 250, 500, 1000] == [len(each) for each in held]
-        assert not is_capped
-        assert held[-1] == documents
-        for less, more in itertools.pairwise(held):
-            assert not Counter(less) - Counter(more)
-        monkeypatch.setattr(timing, "MOST_BYTES", 20_000)
-        parts, is_capped = timing.cut_parts(search.collection, tmp_path)
-        assert is_capped
-        assert parts[-1].path.stat().st_size < 30_000
-        assert parts[-1].documents > 100
-
-
-def test_every_pair_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child, "TILE", 16)
-    documents = texts(90)
-    sets = [set(shingles(text, "char:4")) for text in documents]
-    near = sum(jaccard(one, other) >= Fraction(6, 10) for one, other in itertools.combinations(sets, 2))
-    assert child.compare_all(open_inputs(documents), SPEC, 1) == near > 5
-
-
-@pytest.mark.parametrize("method", ["exact", "naive"])
-def test_a_run_in_a_process_of_its_own_answers(method: str, tmp_path: Path) -> None:
-    with searched(texts()) as (_, search):
-        part = timing.cut_parts(search.collection, tmp_path)[0][-1]
-        answer = timing._run(method, part, search.collection, 1)
-    assert answer["seconds"] > 0
-    assert answer["memory"] >= answer["program"] > 50e6
-
-
-def test_runs_end_where_their_time_is_up_and_every_pair_follows_as_n_squared(monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = [timing.Part(Path("x"), n) for n in (100, 200, 400, 800, 1600)]
-    took = {100: 0.5, 200: 2.0, 400: 8.0}
-
-    def run(method: str, part: timing.Part, *_: Any) -> dict[str, float]:
-        return {"seconds": took[part.documents], "spent": took[part.documents], "memory": 1e8, "program": 9e7}
-
-    monkeypatch.setattr(timing, "_run", run)
-    naive = timing._measure("naive", parts, None, 1, Silent())  # type: ignore[arg-type]
-    assert naive.measured.tolist() == [True, True, True, False, False]
-    assert naive.seconds.tolist() == [0.5, 2.0, 8.0, 32.0, 128.0]
-    assert naive.memory.tolist() == [1e8, 1e8, 1e8, 0, 0]
-    lsh = timing._measure("lsh", parts, None, 1, Silent())  # type: ignore[arg-type]
-    assert lsh.documents.tolist() == [100, 200, 400]
-    assert lsh.measured.all()
-
-
-def test_a_failed_run_is_told(tmp_path: Path) -> None:
-    with (
-        searched(texts()) as (_, search),
-        pytest.raises(NeardupError, match=r"timing lsh over 9 documents failed: .*nothing\.arrow does not exist"),
-    ):
-        timing._run("lsh", timing.Part(tmp_path / "nothing.arrow", 9), search.collection, 1)
 
 
 def test_wrong_names_and_formats_are_told(tmp_path: Path) -> None:

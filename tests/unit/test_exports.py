@@ -15,7 +15,7 @@ HEAVY = ("numpy", "numba", "llvmlite", "pyarrow", "click", "rich", "pandas", "po
 
 
 def in_a_new_process(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout.strip()
 

@@ -11,8 +11,8 @@ from tests.twins import banding as twin
 
 from neardup.kernels import banding
 from neardup.params import Bands
-from neardup.stages.bands import PIECE, band_buckets, nearest_leaders, pair_up
-from neardup.stages.salt import SALT
+from neardup.stages.bands import PAIRS_AT_A_TIME, band_buckets, nearest_leaders, pair_up
+from neardup.stages.shingle import SALT
 
 TOP = 2**64 - 1
 
@@ -62,7 +62,7 @@ def random_signatures(seed: int, n: int, slots: int, values: int) -> np.ndarray:
 def paired_up(*args: Any, **options: Any) -> tuple[np.ndarray, np.ndarray, int]:
     """All pieces of ``pair_up`` as one."""
     pieces = list(pair_up(*args, **options))
-    assert max(left.size for left, _, _ in pieces) <= PIECE
+    assert max(left.size for left, _, _ in pieces) <= PAIRS_AT_A_TIME
     left, right = (np.concatenate([piece[side] for piece in pieces]) for side in (0, 1))
     return left, right, sum(met for _, _, met in pieces)
 

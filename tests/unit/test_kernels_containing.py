@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.oracles.jaccard import reaches
 
-from neardup.kernels import containing
+from neardup.kernels import rarest
+from neardup.stages.shingle import SALT
+from neardup.types import SetBlock
 
 SETS = st.lists(st.frozensets(st.integers(0, 60), min_size=1, max_size=20), min_size=1, max_size=8)
 BITS = 6
@@ -28,9 +30,8 @@ def kept_of(rows: list[frozenset[int]], classes: np.ndarray, threshold: float, s
         np.empty(len(rows), np.int32),
     )
     often = np.maximum(np.arange(256.0), 1.0)
-    total = containing.rarest(
-        *(hashes, starts, sizes, classes, BITS, often, 100, threshold, share, 1.0, slack, tokens, held, needed)
-    )
+    block = SetBlock(np.arange(len(rows)), np.full(len(rows), 3, dtype=np.uint8), starts, sizes, hashes)
+    total = rarest.choose(block, classes, BITS, often, 100, threshold, share, 1.0, slack, tokens, held, needed)
     assert held.sum() == total
     kept = np.split(tokens[:total] >> np.uint64(64 - BITS), np.cumsum(held)[:-1])
     return [frozenset(some.tolist()) for some in kept], needed.tolist()
@@ -64,9 +65,7 @@ def test_the_rarest_are_kept_and_no_container_is_asked_for_more_than_it_has(rows
 def test_the_table_has_each_shingle_and_who_keeps_it(rows, spread):
     tokens = np.array([(s * spread) for row in rows for s in sorted(row)], dtype=np.uint64)
     held = np.array([len(row) for row in rows])
-    slots, words = np.full((tokens.size + 1, 2), VACANT), np.zeros(2, dtype=np.uint64)
-    posts = np.empty(containing.enter(tokens, slots, words), dtype=np.int32)
-    containing.post(tokens, held, slots, posts)
+    _, slots, posts, _ = rarest.table_of(tokens, held, SALT, 64)
     found = {}
     for shingle, what in slots.tolist():
         if shingle == int(VACANT):

@@ -14,9 +14,10 @@ from tests.twins import hashing
 from tests.twins.blocks import POISONS, hasher_of, packed
 from tests.twins.verify import overlap_needed
 
-from neardup.kernels import joining
+from neardup.kernels import joining, verify
 from neardup.stages import join as join_stage
-from neardup.stages.join import Index, Occurrences, Prefixes, Rarity, SetBlock
+from neardup.stages.join import Index, Occurrences, Prefixes, Rarity
+from neardup.types import SetBlock
 
 EXAMPLES = settings(max_examples=100)
 THRESHOLDS = st.one_of(st.floats(1e-6, 1.0), st.sampled_from([0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1 / 3, 2 / 3]))
@@ -24,7 +25,7 @@ BLOBS = [b"abcabcabcabc", b"", b"zz", b"the cat sat on the mat", ("Ã©" * 9 + "æ—
 
 
 def hashes_of(hasher, blob):
-    return hashing.shingle_hashes(hasher.kind, hasher.k, hasher.key, blob, hasher.letters)
+    return hashing.shingle_hashes(hasher.params, blob)
 
 
 @pytest.mark.parametrize("bits", [1, 12, 20, 24, 32])
@@ -52,8 +53,8 @@ def test_occurrences_are_counted_until_the_table_is_full_and_classes_rise_with_t
     starts = np.searchsorted(values, np.arange(table.parts + 1) << (bits - int(math.log2(table.parts))))
     table.count([join_stage.Cells(values, starts, 3)], 0, table.parts)
     classes = table.rarity().classes[: len(times)].tolist()
-    assert classes[0] == joining.OWN
-    assert min(classes[1:]) > joining.OWN
+    assert classes[0] == verify.UNIQUE
+    assert min(classes[1:]) > verify.UNIQUE
     assert classes == sorted(classes)
     assert len(set(classes)) >= 8
     if bits <= join_stage.SMALL_BITS:
@@ -67,7 +68,7 @@ def test_across_two_sides_a_shingle_of_one_side_is_as_good_as_its_owners():
     for side, some in ((1, values[:4]), (2, values[4:6]), (3, values[6:])):
         table.count([join_stage.Cells(some, np.array([0, some.size]), side)], 0, 1)
     classes = table.rarity().classes
-    assert [int(c) > joining.OWN for c in classes[:4]] == [False, True, False, False]
+    assert [int(c) > verify.UNIQUE for c in classes[:4]] == [False, True, False, False]
     assert starts[-1] == 7
 
 
@@ -75,12 +76,14 @@ def test_across_two_sides_a_shingle_of_one_side_is_as_good_as_its_owners():
 @given(st.integers(1, 400), THRESHOLDS)
 def test_prefixes_are_as_long_as_the_least_overlap_with_any_partner_asks(size, threshold):
     """By trying every partner: a smaller or equal one for a probe, an equal or larger one for the index."""
-    lengths, indexed = np.empty(1, np.int64), np.empty(1, np.int64)
-    joining.prefix_lengths(np.array([size]), threshold, lengths, indexed)
+    sides, hashes = np.full(1, 3, np.uint8), np.arange(size, dtype=np.uint64)
+    block = SetBlock(np.zeros(1, np.int64), sides, np.zeros(1, np.int64), np.array([size]), hashes)
+    prefixes = joining.prefixes_of(block, np.full(2, 9, np.uint8), 1, threshold)
+    assert (prefixes.held[0], prefixes.held_indexed[0]) == (prefixes.probing[0], prefixes.indexed[0])
     possible = [other for other in range(1, size + 1) if other / size >= threshold]
-    assert lengths[0] == size - min(overlap_needed(other, size, threshold) for other in possible) + 1
+    assert prefixes.probing[0] == size - min(overlap_needed(other, size, threshold) for other in possible) + 1
     larger = [other for other in range(size, min(4 * size, 800) + 1) if size / other >= threshold]
-    assert indexed[0] == size - min(overlap_needed(size, other, threshold) for other in larger) + 1
+    assert prefixes.indexed[0] == size - min(overlap_needed(size, other, threshold) for other in larger) + 1
 
 
 def prefixes_of(rows, counts, threshold):
@@ -90,7 +93,7 @@ def prefixes_of(rows, counts, threshold):
     starts = np.concatenate(([0], np.cumsum(sizes)))[:-1].astype(np.int64)
     classes = np.array([min(counts.get(value, 0), 255) for value in range(256)], dtype=np.uint8)
     sets = np.array([value for row in spread for value in row], dtype=np.uint64)
-    block = SetBlock(sets, starts, sizes, np.full(sizes.size, 3, dtype=np.uint8))
+    block = SetBlock(np.arange(sizes.size), np.full(sizes.size, 3, dtype=np.uint8), starts, sizes, sets)
     return Prefixes(block, Rarity(classes, 8), threshold)
 
 
@@ -104,7 +107,7 @@ def pairs_of(own, first, stop, probing=None):
         for some in found
         for a, b, s in zip(some.left, some.right, some.similarity, strict=True)
     ]
-    return sorted(listed), sum(some.met for some in found), sum(some.counted for some in found)
+    return sorted(listed), sum(some.candidates_met for some in found), sum(some.overlaps_counted for some in found)
 
 
 def true_pairs(rows, threshold, wanted):
@@ -170,7 +173,7 @@ def test_only_a_document_with_too_many_shingles_of_its_own_is_dropped(threshold)
     spare = 10 - math.ceil(10 * Fraction(str(threshold)))
     for own in range(11):
         classes = np.full(1 << 24, 9, dtype=np.uint8)
-        classes[cells[:own]] = joining.OWN
+        classes[cells[:own]] = verify.UNIQUE
         alive = join_stage.survivors(
             documents, np.array([0]), np.array([10]), hasher, Rarity(classes, 24), threshold
         ).tolist()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,11 +12,11 @@ from hypothesis import strategies as st
 from tests.twins import scanning as twin
 from tests.twins.blocks import hasher_of, packed
 
-from neardup.kernels import scanning
+from neardup.kernels import rarest, scanning
+from neardup.kernels.verify import VACANT
 from neardup.stages import partners
-from neardup.stages.partners import Block, Rarity, Scratch
-from neardup.stages.salt import SALT
-from neardup.stages.shingle import build_sets
+from neardup.stages.partners import Block, Commonness, find_candidates, new_scratch
+from neardup.stages.shingle import SALT, build_sets
 from neardup.types import Documents
 
 words = st.lists(st.sampled_from(["ab", "abc", "c", "dd", "é", "日本", "x" * 20]), min_size=1, max_size=30)
@@ -29,10 +32,10 @@ def index_of(documents: Documents, hasher, drawn: list[int], *, threshold: float
     """The index of some documents of a block, whose rows are their places, and their sets."""
     rows = np.array(drawn, dtype=np.int64)
     sets = sets_of(documents, hasher, drawn)
-    rarity = Rarity.of(threshold, sets.hashes.size)
-    rarity.see(documents, rows, hasher)
+    commonness = Commonness.of(threshold, sets.hashes.size)
+    commonness.see(documents, rows, hasher)
     plain = len(drawn) if plain is None else plain
-    return partners.build_index(sets, rows, plain, rarity=rarity, threshold=threshold), sets, rarity
+    return partners.build_index(sets, rows, plain, commonness=commonness, threshold=threshold), sets, commonness
 
 
 def sets_of(documents: Documents, hasher, drawn: list[int]):
@@ -48,18 +51,17 @@ def test_the_shingles_kept_are_those_of_the_twin(shingle, blobs, threshold, spar
     docs = np.arange(len(blobs), dtype=np.int64)
     bound = data.draw(st.sampled_from([0, 2**62, 2**63, 2**64 - 1]))
     common = np.zeros(64, dtype=np.uint32)
-    args = hasher.kind, hasher.k, hasher.key, documents.data, documents.offsets, hasher.letters
-    scanning.rarity(*args, docs, np.uint64(bound), common)
-    counted = twin.rarity(hasher.kind, hasher.k, hasher.key, blobs, hasher.letters, bound, 64)
+    scanning.count(hasher.params, documents.data, documents.offsets, docs, np.uint64(bound), common)
+    counted = twin.count(hasher.params, blobs, bound, 64)
     assert common.tolist() == [counted[cell] for cell in range(64)]
     sets = sets_of(documents, hasher, docs.tolist())
     kept = np.empty(sets.hashes.size, dtype=np.uint64)
-    out = [np.empty(docs.size, dtype=np.int64) for _ in range(3)]
+    out = [np.empty(docs.size, dtype=np.int64) for _ in range(2)]
     numbers = docs.size, threshold, 0.1, spare
     total = scanning.choose(sets.offsets, sets.hashes, np.uint64(bound), common, *numbers, kept, *out)
     expected = twin.choose(sets.offsets, sets.hashes, bound, common.tolist(), *numbers)
     assert kept[:total].tolist() == [h for row, _, _ in expected for h in row]
-    assert [(len(row), needed, least) for row, needed, least in expected] == list(
+    assert [(len(row), needed) for row, needed, _ in expected] == list(
         zip(*(column.tolist() for column in out), strict=True)
     )
 
@@ -73,17 +75,15 @@ def test_the_pass_gives_what_counting_gives(shingle, blobs, threshold, data):
     plain = data.draw(st.integers(0, len(drawn)))
     crowded = data.draw(st.lists(st.booleans(), min_size=n, max_size=n))
     rows = np.arange(n, dtype=np.int64)
-    index, sets, rarity = index_of(documents, hasher, drawn, threshold=threshold, plain=plain)
+    index, sets, commonness = index_of(documents, hasher, drawn, threshold=threshold, plain=plain)
     # with the numbers of distinct shingles the test of size is sharp on both sides
     counts = np.diff(sets_of(documents, hasher, rows.tolist()).offsets)
-    left, right = partners.find_candidates(
-        Block(documents, rows, rows, counts, np.array(crowded)), index, Scratch.of(index), hasher
-    )
-    numbers = rarity.seen, threshold, partners.SHARE, partners.SPARE
-    kept = twin.choose(sets.offsets, sets.hashes, int(rarity.bound), rarity.common.tolist(), *numbers)
-    args = hasher.kind, hasher.k, hasher.key, blobs, hasher.letters
+    block = Block(rows, rows, counts, np.array(crowded))
+    left, right = find_candidates(documents, block, index, new_scratch(index), hasher)
+    numbers = commonness.seen, threshold, partners.FURTHER_SHARE, partners.FURTHER
+    kept = twin.choose(sets.offsets, sets.hashes, int(commonness.bound), commonness.times.tolist(), *numbers)
     sizes = np.diff(sets.offsets).tolist()
-    found = twin.scan(*args, threshold, sizes, kept, plain, rows.tolist(), drawn, crowded)
+    found = twin.scan(hasher.params, blobs, threshold, sizes, kept, plain, rows.tolist(), drawn, crowded)
     got = set(zip(left.tolist(), np.searchsorted(drawn, right).tolist(), strict=True))
     assert len(got) == left.size, "a candidate came twice"
     assert found <= got
@@ -101,8 +101,8 @@ def test_a_document_much_larger_than_what_it_can_share_is_no_candidate():
     hasher = hasher_of("char:5")
     index, _, _ = index_of(documents, hasher, [0], threshold=0.8)
     rows = np.arange(3, dtype=np.int64)
-    block = Block(documents, rows, rows, counts_of(documents), np.zeros(3, dtype=np.bool_))
-    left, right = partners.find_candidates(block, index, Scratch.of(index), hasher)
+    block = Block(rows, rows, counts_of(documents), np.zeros(3, dtype=np.bool_))
+    left, right = find_candidates(documents, block, index, new_scratch(index), hasher)
     assert (left.tolist(), right.tolist()) == ([2], [0])
 
 
@@ -111,13 +111,13 @@ def test_a_set_with_too_few_shingles_of_small_hash_is_kept_whole(bound):
     blobs = [b"one two three four five six", b"one two three four five seven"]
     hasher, documents = hasher_of("char:3"), packed(blobs)
     sets = sets_of(documents, hasher, [0, 1])
-    rarity = Rarity(np.uint64(bound), np.zeros(64, dtype=np.uint32))
+    commonness = Commonness(np.uint64(bound), np.zeros(64, dtype=np.uint32))
     rows = np.arange(2, dtype=np.int64)
-    rarity.see(documents, rows, hasher)
-    index = partners.build_index(sets, rows, 2, rarity=rarity, threshold=0.7)
-    assert int(index.needed[0]) == int(index.least[0])
-    block = Block(documents, rows, rows, counts_of(documents), np.zeros(2, dtype=np.bool_))
-    left, right = partners.find_candidates(block, index, Scratch.of(index), hasher)
+    commonness.see(documents, rows, hasher)
+    index = partners.build_index(sets, rows, 2, commonness=commonness, threshold=0.7)
+    assert int(index.needed[0]) == math.ceil(Fraction("0.7") * int(index.sizes[0]))
+    block = Block(rows, rows, counts_of(documents), np.zeros(2, dtype=np.bool_))
+    left, right = find_candidates(documents, block, index, new_scratch(index), hasher)
     assert sorted(zip(left.tolist(), right.tolist(), strict=True)) == [(0, 1), (1, 0)]
 
 
@@ -127,10 +127,10 @@ def test_the_pass_goes_on_where_the_room_for_candidates_was_full(monkeypatch):
     hasher, documents = hasher_of("char:5"), packed(blobs)
     rows = np.arange(50, dtype=np.int64)
     index, _, _ = index_of(documents, hasher, rows.tolist(), threshold=0.9)
-    block = Block(documents, rows, rows, counts_of(documents), np.zeros(50, dtype=np.bool_))
-    scratch = Scratch.of(index)
+    block = Block(rows, rows, counts_of(documents), np.zeros(50, dtype=np.bool_))
+    scratch = new_scratch(index)
     assert scratch.left.size == 50
-    left, right = partners.find_candidates(block, index, scratch, hasher)
+    left, right = find_candidates(documents, block, index, scratch, hasher)
     assert left.size == 50 * 49
     assert len(set(zip(left.tolist(), right.tolist(), strict=True))) == 50 * 49
     assert not scratch.hits.any()
@@ -139,15 +139,10 @@ def test_the_pass_goes_on_where_the_room_for_candidates_was_full(monkeypatch):
 def test_equally_rare_shingles_of_small_hash_do_not_crowd_the_table():
     """Known bad: places by the highest bits, of which those kept have the lowest values, made long runs."""
     hashes = np.sort(np.random.Generator(np.random.PCG64(1)).integers(0, 2**62, 50_000, dtype=np.uint64))
-    owners = np.zeros(hashes.size, dtype=np.int32)
-    slots = np.full((1 << 17, 2), scanning.VACANT)
-    coarse, bits = np.zeros(1 << scanning.COARSE, dtype=np.uint8), np.zeros(1 << 13, dtype=np.uint64)
-    starts, middles = np.zeros(25_002, np.int64), np.zeros(25_000, np.int64)
-    posts = np.empty(hashes.size, np.int32)
-    assert scanning.index(hashes, owners, 1, 1, SALT, coarse, bits, slots, starts, middles, posts) == 0
-    used = np.flatnonzero(slots[:, 0] != scanning.VACANT)
+    bitmap, slots, posts, _ = rarest.table_of(hashes, np.array([hashes.size]), SALT, 1 << 19)
+    used = np.flatnonzero(slots[:, 0] != VACANT)
+    assert posts.size == 0
     assert np.array_equal(np.sort(slots[used, 0]), hashes)
     runs = np.diff(np.flatnonzero(np.diff(np.concatenate(([-2], used))) > 1))
-    assert runs.max() < 64
-    assert (bits != 0).mean() > 0.9
-    assert coarse.mean() == 0.25
+    assert runs.max() < 100
+    assert (bitmap != 0).mean() > 0.9

@@ -60,7 +60,7 @@ def test_a_long_document_skips_only_hashes_that_change_nothing():
 @pytest.mark.parametrize("below", [0, 1])
 def test_a_hash_one_below_the_largest_slot_still_lowers_it_in_a_later_chunk(below):
     """Items made for their hashes, two slots: a first chunk that leaves a large value, then one more item."""
-    key = hasher_of("item").key
+    key = hasher_of("item").params.key
 
     def item(slot: int, value: int) -> bytes:
         return hashing.bytes_with_hash(slot << 63 | value, key)

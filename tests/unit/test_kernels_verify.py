@@ -12,6 +12,7 @@ from tests.twins.blocks import built, hasher_of, needed, packed
 
 from neardup.kernels._jit import kernel
 from neardup.kernels.verify import build_sets, check_pairs
+from neardup.types import PaddedSets
 
 NUMBERS = np.arange(1000, dtype=np.uint64)
 ALL = 2**64 - 1
@@ -27,8 +28,8 @@ def shares(cells: list[tuple[int, int]], threshold: float) -> list[float]:
     count = len(starts) // 2
     left, right = np.arange(count) * 2, np.arange(count) * 2 + 1
     similarity = np.full(count, math.nan)
-    places = np.array(starts, dtype=np.int64)
-    check_pairs(left, right, places, np.array(sizes, dtype=np.int64), NUMBERS, threshold, similarity)
+    sets = PaddedSets(np.array(starts, dtype=np.int64), np.array(sizes, dtype=np.int64), NUMBERS)
+    check_pairs(left, right, sets, sets, threshold, similarity)
     return similarity.tolist()
 
 
@@ -60,12 +61,12 @@ def test_similarity_is_the_quotient_of_intersection_and_union():
 
 
 def test_two_empty_sets_are_no_pair_and_a_threshold_of_zero_lets_the_rest_through():
-    places, sizes = np.zeros(3, dtype=np.int64), np.array([0, 0, 5], dtype=np.int64)
+    sets = PaddedSets(np.zeros(3, dtype=np.int64), np.array([0, 0, 5], dtype=np.int64), NUMBERS)
     similarity = np.full(3, math.nan)
     left, right = np.array([0, 0, 2]), np.array([1, 2, 2])
-    check_pairs(left, right, places, sizes, NUMBERS, 0.5, similarity)
+    check_pairs(left, right, sets, sets, 0.5, similarity)
     assert similarity.tolist() == [-1.0, -1.0, 1.0]
-    check_pairs(left, right, places, sizes, NUMBERS, 0.0, similarity)
+    check_pairs(left, right, sets, sets, 0.0, similarity)
     assert similarity.tolist() == [-1.0, 0.0, 1.0]
 
 
@@ -77,12 +78,11 @@ def test_early_stops_never_lose_a_pair_whatever_the_order_of_misses(shift):
         b = a.copy()
         misses = np.arange(shift) if from_front else np.arange(1000 - shift, 1000)
         b[misses] += np.uint64(1)
-        sets = np.concatenate((a, b))
+        sets = PaddedSets(np.array([0, 1000]), np.array([1000, 1000]), np.concatenate((a, b)))
         exact = (1000 - shift) / (1000 + shift)
-        places, sizes = np.array([0, 1000]), np.array([1000, 1000])
         for threshold in (exact, math.nextafter(exact, 2), exact / 2):
             similarity = np.full(2, math.nan)
-            check_pairs(np.array([0, 1]), np.array([1, 0]), places, sizes, sets, threshold, similarity)
+            check_pairs(np.array([0, 1]), np.array([1, 0]), sets, sets, threshold, similarity)
             expected = exact if exact >= threshold else -1.0
             assert similarity.tolist() == [expected, expected]
 
@@ -112,7 +112,7 @@ def item_sets(*sets: list[int]) -> list[list[int]]:
     hasher = hasher_of("item")
     blobs = []
     for one in sets:
-        items = [hashing.bytes_with_hash(value, hasher.key) for value in one]
+        items = [hashing.bytes_with_hash(value, hasher.params.key) for value in one]
         blobs.append(b"\xff".join(item for item in items if b"\xff" not in item))
     block = packed(blobs)
     docs = [*range(len(sets)), 0, 0]
@@ -143,7 +143,7 @@ def test_repeats_cost_no_room_and_change_nothing():
 
 def test_the_hash_that_marks_a_vacant_cell_is_kept_as_the_one_below():
     hasher = hasher_of("byte:8")
-    blobs = [hashing.bytes_with_hash(value, hasher.key) for value in (ALL, ALL - 1, ALL - 2)]
+    blobs = [hashing.bytes_with_hash(value, hasher.params.key) for value in (ALL, ALL - 1, ALL - 2)]
     sets = built(hasher, packed([b"", *blobs]), [0, 1, 2, 3], build_sets)
     assert sets == [[], [ALL - 1], [ALL - 1], [ALL - 2]]
 

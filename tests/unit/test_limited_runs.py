@@ -15,11 +15,11 @@ import pytest
 from tests.unit.reading import zstd
 
 import neardup
-from neardup.cli.index.lines import Records, chunks
 from neardup.engine import space
 from neardup.engine.space import Budget
 from neardup.engine.threads import in_order
 from neardup.errors import InputError
+from neardup.index.stream.lines import LineReader, chunks
 from neardup.inputs.reader import open_inputs
 from neardup.inputs.source import BATCH_BYTES, ReadOptions, RecordLimit
 from neardup.session import Run
@@ -119,14 +119,14 @@ def test_a_stream_passes_over_a_line_that_is_too_long(tmp_path: Path, pack: Any,
     path = tmp_path / ("x.txt" + {bytes: "", gzip.compress: ".gz"}.get(pack, ".zst"))
     path.write_bytes(pack(b"\n".join(lines)))
     options = ReadOptions(on_bad=on_bad, limit=RecordLimit(5_000_000))
-    records = Records(str(path), "lines", options)
+    reader = LineReader(str(path), options, "lines")
     passed: list[bytes] = []
     rows: list[int] = []
     bad: list[str] = []
 
     def read_all() -> None:
-        for chunk in chunks([str(path)], options):
-            batch, its_lines = records.read(chunk)
+        for chunk in chunks([reader], options):
+            batch, its_lines = reader.read(chunk)
             passed.extend(its_lines)
             rows.extend(batch.rows.tolist())
             bad.extend(f"{fault.row} {fault.reason[:12]}" for fault in batch.faults)

@@ -46,7 +46,7 @@ def asked(
     found = lookup(runs, np.stack([run.fields for run in runs]), keys, wanted, first_row=first_row)
     assert found.damaged == -1
     ends = [0, *found.ends.tolist()]
-    numbers, bands, twins = found.numbers.tolist(), found.bands.tolist(), found.twins.tolist()
+    numbers, bands, twins = found.numbers.tolist(), found.bands.tolist(), found.same_text.tolist()
     answer = []
     for begin, end in pairwise(ends):
         assert len(set(numbers[begin:end])) == end - begin

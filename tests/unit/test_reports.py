@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,11 +17,9 @@ from hypothesis import strategies as st
 from neardup import tuning
 from neardup.errors import InputError, MissingDependency, OutputError
 from neardup.params import Bands
-from neardup.tasks.figures import curves, evenness, histograms, scaling, style
+from neardup.tasks.figures import curves, histograms, style
 from neardup.tasks.figures.curves import BandCounts, RecallBins
-from neardup.tasks.figures.evenness import HashBins
 from neardup.tasks.figures.histograms import ClusterSizes, SimilarityBins
-from neardup.tasks.figures.scaling import Timings
 from neardup.tasks.figures.style import About, save
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -48,17 +44,6 @@ RECALL = RecallBins(
     upper=np.array([0.999, 1.0, 1.0, 1.0]),
     overall=(0.93, 0.998),
 )
-HASHES = [
-    HashBins("ours", "leading 3 bits", np.array([100, 99, 101, 100, 98, 102, 100, 100]), True),
-    HashBins("ours", "trailing 3 bits", np.array([100, 99, 101, 100, 98, 102, 100, 100]), True),
-    HashBins("poor", "leading 3 bits", np.array([800, 0, 0, 0, 0, 0, 0, 0]), False),
-    HashBins("poor", "trailing 3 bits", np.array([200, 0, 200, 0, 200, 0, 200, 0]), False),
-]
-NUMBERS = np.array([100, 200, 400, 800])
-TIMINGS = [
-    Timings("lsh", NUMBERS, np.array([0.01, 0.02, 0.04, 0.08]), np.full(4, 3e8), np.ones(4, bool), 2.5e8),
-    Timings("naive", NUMBERS, np.array([0.1, 0.4, 1.6, 6.4]), np.array([3e8, 4e8, 0, 0]), NUMBERS < 300, 2.5e8),
-]
 
 FIGURES: dict[str, Callable[[], Any]] = {
     "s-curves": lambda: curves.draw_s_curves(ABOUT, {"few rows": Bands(64, 2), "many": Bands(8, 16)}),
@@ -67,8 +52,6 @@ FIGURES: dict[str, Callable[[], Any]] = {
     "similarities": lambda: histograms.draw_similarities(WITH_DROPPED, ABOUT),
     "clusters": lambda: histograms.draw_clusters(SIZES, ABOUT),
     "found": lambda: histograms.draw_found(SIMILARITIES, SIZES, ABOUT),
-    "hashes": lambda: evenness.draw_evenness(HASHES, ABOUT),
-    "scaling": lambda: scaling.draw_scaling(TIMINGS, ABOUT),
 }
 NOTHING: dict[str, Callable[[], Any]] = {
     "recall": lambda: curves.draw_recall(RecallBins(*(np.empty(0),) * 6, overall=(0.0, 1.0)), ABOUT),
@@ -76,8 +59,6 @@ NOTHING: dict[str, Callable[[], Any]] = {
     "found": lambda: histograms.draw_found(
         SimilarityBins(EDGES, np.zeros(6, np.int64), 0), ClusterSizes(*(np.empty(0, np.int64),) * 2), ABOUT
     ),
-    "hashes": lambda: evenness.draw_evenness([replace(each, counts=np.zeros(8, np.int64)) for each in HASHES], ABOUT),
-    "scaling": lambda: scaling.draw_scaling([], ABOUT),
 }
 
 
@@ -277,50 +258,6 @@ def test_cluster_sizes_are_points_on_logarithmic_axes() -> None:
     assert points.get_xdata().tolist() == [2, 3, 40]
     assert points.get_ydata().tolist() == [120, 11, 1]
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
-
-
-def test_uneven_hashes_are_called_so() -> None:
-    figure = made("hashes")
-    verdicts = [next(t.get_text() for t in axes.texts) for axes in figure.axes]
-    assert [verdict.rpartition(" ")[2] for verdict in verdicts] == ["even", "even", "uneven", "uneven"]
-    assert "as evenly as chance" in figure._suptitle.get_text()
-    for axes, bins in zip(figure.axes, HASHES, strict=True):
-        points = next(line for line in axes.get_lines() if line.get_linestyle() == "None")
-        np.testing.assert_allclose(points.get_ydata(), bins.counts / 100)
-    ours_bad = [replace(HASHES[2], is_ours=True), *HASHES[1:]]
-    assert "less evenly" in evenness.draw_evenness(ours_bad, ABOUT)._suptitle.get_text()
-
-
-@pytest.mark.parametrize(
-    ("statistic", "chance"), [(293.2478, 0.05), (310.4574, 0.01), (254.3346, 0.5), (330.5197, 0.001)]
-)
-def test_chi_squared_has_the_chances_of_the_tables(statistic: float, chance: float) -> None:
-    """255 degrees of freedom; values of the tables to seven digits."""
-    counts = np.full(256, 1000.0)
-    shift = math.sqrt(statistic * 1000 / 2)
-    counts[0] += shift
-    counts[1] -= shift
-    ratio, found = evenness.chi_squared(counts)  # type: ignore[arg-type]
-    assert ratio == pytest.approx(statistic / 255)
-    assert found == pytest.approx(chance, rel=0.01)
-
-
-def test_slopes_are_exponents() -> None:
-    n = np.array([10, 20, 40, 80, 160])
-    assert scaling.fitted_slope(n, 3e-2 * n**1.7) == pytest.approx(1.7)
-    assert scaling.fitted_slope(n[:2], n[:2] * 1.0) is None
-
-
-def test_runs_that_were_not_made_look_otherwise() -> None:
-    upper, lower = made("scaling").axes
-    drawn = {line.get_label(): line for line in upper.get_lines()}
-    assert drawn["LSH, ~ n^1.00"].get_ydata().tolist() == TIMINGS[0].seconds.tolist()
-    assert drawn["every pair"].get_xdata().tolist() == [100, 200]
-    assert drawn["not run: ~ n²"].get_ydata().tolist() == [0.4, 1.6, 6.4]
-    assert drawn["not run: ~ n²"].get_markerfacecolor() == "white"
-    memory = [line.get_ydata() for line in lower.get_lines() if len(line.get_xdata()) and line.get_marker() != "None"]
-    np.testing.assert_allclose(memory[0], 300.0)
-    np.testing.assert_allclose(memory[1], [300.0, 400.0])
 
 
 @given(st.floats(0, 1))

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests import warm
 
 from neardup.errors import SpoolError
-from neardup.spool import FileColumn, Sorter, Workdir, free_bytes
+from neardup.spool import FileColumn, Sorter, Workdir, free_bytes, manifest
 from neardup.spool import files as spool_files
 from neardup.types import Documents
 
@@ -75,7 +76,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_what_a_killed_process_wrote_after_its_checkpoint_is_cut_off(path):
-    done = subprocess.run([sys.executable, "-c", KILLED, path], check=False)
+    done = warm.run(["-c", KILLED, str(path)])
     assert done.returncode == -signal.SIGKILL
     assert (path / "c.spool").stat().st_size == 4096 + 8 * 300_000
     with pytest.raises(SpoolError, match=r"interrupted run\. Go on with --resume \(resume=True\), or delete it\."):
@@ -354,6 +355,30 @@ def test_a_checkpoint_syncs_what_changed_then_the_manifest_then_the_folder(path,
         workdir.checkpoint()
     assert synced == ["numbers.spool", "neardup.manifest.part", "work"]
     workdir.remove()
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.ENOTSUP])
+def test_a_file_system_that_syncs_no_folder_is_passed_over_and_a_disk_that_fails_is_told(path, monkeypatch, number):
+    def failing(code):
+        def fsync(fd):
+            raise OSError(code, "made up")
+
+        return fsync
+
+    path.mkdir()
+    monkeypatch.setattr(manifest.os, "fsync", failing(number))
+    manifest.sync_folder(path)
+    monkeypatch.setattr(manifest.os, "fsync", failing(errno.EIO))
+    with pytest.raises(OSError, match="made up"):
+        manifest.sync_folder(path)
+
+
+def test_a_process_of_another_birth_is_not_the_one_that_was_told():
+    pid, born = manifest.this_process()
+    assert manifest.is_running(pid, born)
+    assert manifest.is_running(int(pid))
+    assert not manifest.is_running(pid, "1") or not born  # where the system does not tell, any will do
+    assert not manifest.is_running(2**22 + 1, "")
 
 
 # Files of a workdir

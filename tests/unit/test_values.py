@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests import warm
 from tests.unit.reading import zstd
 
 from neardup.errors import InputError
@@ -441,7 +442,7 @@ def test_standard_input_cannot_be_read_again() -> None:
     """
     for name in ("jsonl", "csv", "parquet", "arrow"):
         lines = "\n".join(line.strip() for line in code.splitlines()).format(name)
-        run = subprocess.run([sys.executable, "-c", lines], input="{}", capture_output=True, text=True, check=False)
+        run = warm.run(["-c", lines], input="{}", encoding="utf-8")
         assert "standard input can be read only once" in run.stderr
 
 

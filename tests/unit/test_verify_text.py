@@ -41,9 +41,7 @@ def found_collisions(hasher: Hasher, blobs: list[bytes], pairs: list[tuple[int, 
     documents = Documents.from_bytes(blobs)
     left, right = (np.array(side, dtype=np.int64) for side in zip(*pairs, strict=True))
     found = np.empty(left.size, dtype=np.bool_)
-    equal.colliding(
-        *(hasher.kind, hasher.k, hasher.key, documents.data, documents.offsets, hasher.letters, left, right, found)
-    )
+    equal.colliding(hasher.params, documents.data, documents.offsets, left, right, found)
     return found.tolist()
 
 
@@ -65,7 +63,7 @@ def test_a_hash_that_says_nothing_is_found_out_wherever_two_shingles_differ(kind
     """With all multipliers zero every shingle of a length and every run of words has one hash: the known-bad hash."""
     shingle = Shingle.parse(kind)
     hasher = Hasher.private(shingle)
-    object.__setattr__(hasher, "key", (np.uint64(0),) * 4)
+    object.__setattr__(hasher, "params", hasher.params._replace(key=(np.uint64(0),) * 4))
     blobs = [b"\xff".join(t.encode().split()) if kind == "item" else t.encode() for t in texts]
     pairs = [(a, b) for a in range(len(blobs)) for b in range(len(blobs))]
     expected = []
@@ -81,8 +79,8 @@ def colliding_words(count: int, seed: int) -> tuple[list[str], list[str]]:
     The hash of 16 bytes is mix(g(first eight) + last eight * M3): for a chosen first half the last is solved for.
     """
     hasher = Hasher(Shingle.parse("word:1"), seed)
-    start, by, _, last_by = (int(number) for number in hasher.key)
-    start ^= 16 * int(hasher.key[2]) & MASK
+    start, by, _, last_by = (int(number) for number in hasher.params.key)
+    start ^= 16 * int(hasher.params.key[2]) & MASK
     inverse = pow(last_by, -1, 1 << 64)
     draw = np.random.default_rng(seed)
 
@@ -108,7 +106,7 @@ def colliding_words(count: int, seed: int) -> tuple[list[str], list[str]]:
 def test_solved_shingles_are_one_by_their_public_hashes_and_apart_by_themselves(seed: int):
     ones, others = colliding_words(40, seed)
     for one, other in zip(ones, others, strict=True):
-        key = Hasher(Shingle.parse("item"), seed).key
+        key = Hasher(Shingle.parse("item"), seed).params.key
         assert hashing.hash_bytes(one, key) == hashing.hash_bytes(other, key)
     shared = [b"%d" % i for i in range(60)]
     blobs = [b"\xff".join(shared + ones), b"\xff".join(others + shared)]
@@ -139,6 +137,6 @@ def test_pairs_around_one_that_collides_are_judged_by_themselves():
     expected = []
     for a, b in pairs:
         both = shingle_sets(blobs[a], "item", 1) | shingle_sets(blobs[b], "item", 1)
-        expected.append(len({hashing.hash_bytes(item, hasher.key) for (item,) in both}) < len(both))
+        expected.append(len({hashing.hash_bytes(item, hasher.params.key) for (item,) in both}) < len(both))
     assert found_collisions(hasher, blobs, pairs) == expected
     assert found_collisions(hasher, blobs, pairs[::-1]) == expected[::-1]

@@ -8,8 +8,6 @@ import io
 import json
 import os
 import resource
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests import warm
 
 from neardup.errors import InputError, OutputError, SpoolError
 from neardup.outputs import write
@@ -257,12 +256,7 @@ def test_a_pipe_takes_every_format(tmp_path: Path) -> None:
         "import sys, pyarrow as pa; from neardup.outputs.write import write_table;"
         "write_table(pa.table({'x': ['a', 'b']}), '-', format=sys.argv[1], spec={'id': 'x'})"
     )
-    out = {
-        format: subprocess.run(
-            [sys.executable, "-c", script, format], stdout=subprocess.PIPE, check=True, timeout=120
-        ).stdout
-        for format in ("jsonl", "csv", "parquet")
-    }
+    out = {format: warm.run(["-c", script, format]).stdout for format in ("jsonl", "csv", "parquet")}
     assert out["jsonl"] == b'{"x": "a"}\n{"x": "b"}\n'
     assert out["csv"] == b"x\r\na\r\nb\r\n"
     assert pq.read_table(io.BytesIO(out["parquet"])).to_pydict() == {"x": ["a", "b"]}
@@ -355,7 +349,7 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_n
         "    files.open('p.csv').write(b'half'); files.open('p.csv.spec.json'); files.open('other.csv')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)"
     )
-    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=False, timeout=60)
+    warm.run(["-c", script], cwd=tmp_path)
     assert len(leftovers(tmp_path)) == 3
     with AtomicFiles() as files:
         files.open(tmp_path / "p.csv").write(b"whole")

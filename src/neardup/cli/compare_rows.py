@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from neardup.shown import is_hidden
+from neardup.shown import is_hidden, name_of
 
-__all__ = ["Mark", "Piece", "Row", "rows_of", "shown_name"]
+__all__ = ["Mark", "Piece", "Row", "rows_of"]
 
 Span = tuple[int, int]
 
@@ -25,16 +25,6 @@ BARE = "◌"
 
 _TOKEN = re.compile(r"[!-~]+| +|\n|([^\n -~])\1*")
 _PICTURES = {"\t": "␉", "\r": "␍"}
-_C0 = (
-    "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US"
-)
-_NAMES = {
-    **{chr(point): name for point, name in enumerate(_C0.split())},
-    "\x7f": "DEL", "\x85": "NEL", "\xad": "SHY", "\u034f": "CGJ", "\u061c": "ALM", "\u200b": "ZWSP", "\u200c": "ZWNJ",
-    "\u200d": "ZWJ", "\u200e": "LRM", "\u200f": "RLM", "\u2028": "LS", "\u2029": "PS", "\u202a": "LRE",
-    "\u202b": "RLE", "\u202c": "PDF", "\u202d": "LRO", "\u202e": "RLO", "\u2060": "WJ", "\u2066": "LRI",
-    "\u2067": "RLI", "\u2068": "FSI", "\u2069": "PDI", "\ufeff": "BOM",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +66,6 @@ class Row:
     def cells(self) -> int:
         """Columns of the terminal that it takes."""
         return sum(piece.cells for piece in self.pieces)
-
-
-def shown_name(char: str, times: int = 1) -> str:
-    """A character that is not seen, or that a terminal acts upon, by its name or code."""
-    name = _NAMES.get(char) or f"U+{ord(char):04X}"
-    return f"<{name}>" if times == 1 else f"<{name} ×{times}>"
 
 
 def rows_of(text: str, windows: Iterable[Span], marks: Sequence[Mark], *, width: int, is_plain: bool) -> list[Row]:
@@ -234,7 +218,8 @@ class _Filler:
         self._base = word[-1]
 
     def _name(self, char: str, times: int, mark: Mark | None) -> None:
-        name = shown_name(char, times)
+        """A character that is not seen, or that a terminal acts upon, by its name or code."""
+        name = f"<{name_of(char)}>" if times == 1 else f"<{name_of(char)} ×{times}>"
         self._add(Piece(name, len(name), "hidden", mark))
         self._base = ""
 

@@ -17,7 +17,7 @@ from neardup.cli.voice import print_names, say
 
 __all__ = ["FIGURE_FORMATS", "FIGURE_NAMES", "command"]
 
-FIGURE_NAMES = ("s-curves", "recall", "bands", "similarities", "clusters", "hashes", "scaling")
+FIGURE_NAMES = ("s-curves", "recall", "bands", "similarities", "clusters")
 FIGURE_FORMATS = ("png", "svg", "pdf")
 
 
@@ -72,12 +72,10 @@ def command(
     verbose: bool,
     **search: Any,
 ) -> None:
-    """Draw what the method does on a collection: seven figures, each in a file of its own.
+    """Draw what the method does on a collection: five figures, each in a file of its own.
 
     s-curves (which pairs the bands make candidates), recall (found against true pairs), bands (what each further band
-    brings), similarities (of the pairs found), clusters (their sizes), hashes (how evenly shingles are spread) and
-    scaling (time and memory against the number of documents, LSH beside the exact join and comparing every pair;
-    this one runs parts of the collection again and takes about a minute).
+    brings), similarities (of the pairs found) and clusters (their sizes).
 
     INPUT and the options of the search are those of `neardup find`. The names of the files written go to stdout.
     Needs matplotlib: pip install 'neardup[plot]'.

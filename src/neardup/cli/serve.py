@@ -145,7 +145,7 @@ def command(
 
     check_installed()
     from neardup.cli.checks import check_voices
-    from neardup.server.limits import Limits
+    from neardup.server.limits import ServiceLimits
     from neardup.server.run import serve
     from neardup.server.security import is_loopback
 
@@ -168,7 +168,7 @@ def command(
     from neardup.index import Index
 
     with Index.open(index, read_only=read_only) as opened:
-        serve(opened, host=host, port=port, token=token, limits=Limits(**limits), ready=ready)
+        serve(opened, host=host, port=port, token=token, limits=ServiceLimits(**limits), ready=ready)
 
 
 def _token(file: Path) -> str:

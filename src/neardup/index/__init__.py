@@ -1,20 +1,22 @@
 """A living index: documents come and go, and each new one is asked "have I seen this?".
 
-    store      Index: one class before all of it; ``asking`` has the half that only asks, ``opening`` makes and opens
-    truth      the database: what is stored, durably; ``statements`` has the SQL
+    store      Index: one class before all of it; ``readable`` has what can be asked of an index that is only read
+    database   what is stored, durably; ``statements`` has the SQL
     segments   files of postings, derived from it; ``stages.postings`` makes and searches runs of them
-    incoming   documents → keys, hashes, checksums
+    prepared   documents → keys, hashes, checksums
     views      what a process knows at one moment
-    core       one transaction, on a view, mended if need be
+    core       the parts of an open index; one transaction, on a view that is repaired if need be
     answers    keys → candidates → verified hits
-    containing texts that are part of stored ones, or hold them: a pass over all of them
+    contained  texts that are part of stored ones, or hold them: a pass over all of them
     changes    documents stored, removed, admitted if new
-    build      a whole collection at once
+    bulk       a whole collection at once
     upkeep     the tail becomes segments, segments are merged
     backup     a copy of it as of one moment, while it is in use
     checking   all of it read and verified
     folders    the folder, and who may write to it
-    source     the documents as an input of the batch pipeline
+    stream     the lines of a stream that are new, let through as they come
+    as_input   the documents as an input of the batch pipeline
+    outcomes   what all of this gives back
 
 A document is stored in the database and gets a number. Its band keys, and the hash of its id, become postings: in
 memory and in the table ``tail`` at first, later in a segment. A query finds candidates by postings and reads their
@@ -27,10 +29,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from neardup.index.model import Added, Admission, ContainedHit, Hit, IndexInfo, Stored, Verified
+    from neardup.index.outcomes import Added, Admission, ContainedHit, Hit, IndexInfo, Stored, Streamed, Verified
     from neardup.index.store import Index
 
-__all__ = ["Added", "Admission", "ContainedHit", "Hit", "Index", "IndexInfo", "Stored", "Verified"]
+__all__ = ["Added", "Admission", "ContainedHit", "Hit", "Index", "IndexInfo", "Stored", "Streamed", "Verified"]
 
 
 def __getattr__(name: str) -> Any:
@@ -38,4 +40,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.{'store' if name == 'Index' else 'model'}"), name)
+    return getattr(import_module(f"{__name__}.{'store' if name == 'Index' else 'outcomes'}"), name)

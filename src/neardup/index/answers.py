@@ -13,68 +13,68 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.index.incoming import Incoming, Maker, id_keys, named
-from neardup.index.model import Hit
+from neardup.index.outcomes import Hit
+from neardup.index.prepared import PreparedDocuments, Sketcher, id_keys, original_id
 from neardup.index.statements import Reading
 from neardup.index.views import View, documents_of, names_of
 from neardup.stages.verify import check_across
 from neardup.types import F64, I32, I64
 
-__all__ = ["Candidates", "candidates_of", "check", "find_ids", "hits", "unverified"]
+__all__ = ["QueryCandidates", "candidates_of", "check", "find_ids", "hits", "unverified"]
 
 CHUNK = 500
 """Texts that are fetched and checked at a time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class QueryCandidates:
     """Pairs of a query and a document that share a key."""
 
     query: I64
     """Rising."""
     number: I64
     bands: I32
-    twins: I64
+    same_text: I64
     """Place of the first of the query's documents whose text has the same hash, itself included."""
 
     def __len__(self) -> int:
         return self.query.size
 
 
-def candidates_of(view: View, incoming: Incoming) -> Candidates:
+def candidates_of(view: View, prepared: PreparedDocuments) -> QueryCandidates:
     """Documents that share a band with each query; empty queries have none.
 
     Raises:
         DamagedError: a segment is not as it was written.
     """
-    found = view.lookup(incoming.keys[:-1], incoming.has_shingles, first_row=0)
-    if len(incoming) == 1:
+    found = view.lookup(prepared.keys[:-1], prepared.has_shingles, first_row=0)
+    if len(prepared) == 1:
         query = np.zeros(found.numbers.size, dtype=np.int64)
     else:
-        query = np.repeat(np.arange(len(incoming)), np.diff(found.ends, prepend=0))
-    return Candidates(query, found.numbers, found.bands, found.twins)
+        query = np.repeat(np.arange(len(prepared)), np.diff(found.ends, prepend=0))
+    return QueryCandidates(query, found.numbers, found.bands, found.same_text)
 
 
 def check(
-    reading: Reading, maker: Maker, incoming: Incoming, candidates: Candidates, threshold: float
+    reading: Reading, sketcher: Sketcher, prepared: PreparedDocuments, candidates: QueryCandidates, threshold: float
 ) -> tuple[F64, dict[int, tuple[str, int]]]:
     """Exact similarity of each candidate to its query, -1 below the threshold, and the names met on the way.
 
     Copies of one text are checked once. Equal hashes only say where there may be copies: the texts are compared.
     A copy may have been removed all the same: that shows when it is to be named.
     """
-    texts = _Texts(reading, maker, incoming, candidates, threshold)
-    number, twins = candidates.number, candidates.twins
-    places = np.flatnonzero(twins == np.arange(twins.size))
+    texts = _Texts(reading, sketcher, prepared, candidates, threshold)
+    number, same_text = candidates.number, candidates.same_text
+    places = np.flatnonzero(same_text == np.arange(same_text.size))
     while places.size:  # once, but for texts whose first copy is no more
-        twins, places = _next_twins(twins, texts.check(places))
-    places = np.flatnonzero(twins != np.arange(twins.size))
+        same_text, places = _next_copies(same_text, texts.check(places))
+    places = np.flatnonzero(same_text != np.arange(same_text.size))
     if places.size:
-        others = places[~_are_copies(reading, number[places], number[twins[places]], len(incoming))]
+        others = places[~_are_copies(reading, number[places], number[same_text[places]], len(prepared))]
         texts.check(others)
-        twins = twins.copy()
-        twins[others] = others
-    return texts.similarity[twins], texts.names
+        same_text = same_text.copy()
+        same_text[others] = others
+    return texts.similarity[same_text], texts.names
 
 
 def _are_copies(reading: Reading, numbers: I64, originals: I64, queries: int) -> NDArray[np.bool_]:
@@ -94,13 +94,18 @@ class _Texts:
     """The texts of candidates, held against those of their queries."""
 
     def __init__(
-        self, reading: Reading, maker: Maker, incoming: Incoming, candidates: Candidates, threshold: float
+        self,
+        reading: Reading,
+        sketcher: Sketcher,
+        prepared: PreparedDocuments,
+        candidates: QueryCandidates,
+        threshold: float,
     ) -> None:
-        self._reading, self._maker, self._threshold = reading, maker, threshold
+        self._reading, self._sketcher, self._threshold = reading, sketcher, threshold
         self._query, self._number = candidates.query, candidates.number
-        self._is_one = len(incoming) == 1
+        self._is_one = len(prepared) == 1
         self._asked = np.zeros(1, dtype=np.int64) if self._is_one else np.unique(candidates.query)
-        self._sets = maker.sets(incoming.at(self._asked).normal)
+        self._sets = sketcher.sets(prepared.at(self._asked).normal)
         self.similarity: F64 = np.full(candidates.query.size, -1.0)
         """float64[candidates]: exact, -1 below the threshold and where it was not checked."""
         self.names: dict[int, tuple[str, int]] = {}
@@ -128,7 +133,7 @@ class _Texts:
                 self.names[row[0]] = (row[1], row[2])
             left = np.searchsorted(self._asked, query[some])
             right = np.searchsorted(there, number[some])
-            others = self._maker.sets(self._maker.normalized(documents))
+            others = self._sketcher.sets(self._sketcher.normalized(documents))
             self.similarity[some] = check_across(left, right, self._sets, others, threshold=self._threshold)
         return np.concatenate(gone)
 
@@ -144,14 +149,14 @@ def _parts(numbers: I64) -> Iterator[slice]:
         start = stop
 
 
-def _next_twins(twins: I64, gone: I64) -> tuple[I64, I64]:
+def _next_copies(same_text: I64, gone: I64) -> tuple[I64, I64]:
     """Twins in which the next copy stands for the texts whose first is ``gone``, and the places of those copies."""
     if gone.size == 0:
-        return twins, gone
-    after = twins.copy()
+        return same_text, gone
+    after = same_text.copy()
     places = []
     for place in gone.tolist():
-        copies = np.flatnonzero(twins == place)
+        copies = np.flatnonzero(same_text == place)
         rest = copies[copies > place]
         if rest.size:
             after[rest] = rest[0]
@@ -162,7 +167,7 @@ def _next_twins(twins: I64, gone: I64) -> tuple[I64, I64]:
 def hits(
     reading: Reading,
     queries: int,
-    candidates: Candidates,
+    candidates: QueryCandidates,
     similarity: F64,
     names: dict[int, tuple[str, int]],
     top: int | None,
@@ -171,19 +176,19 @@ def hits(
     near = np.flatnonzero(similarity >= 0)
     if near.size > 1:
         near = near[np.lexsort((candidates.number[near], -similarity[near], candidates.query[near]))]
-    return _named(reading, queries, candidates, near, similarity, names, top)
+    return _as_hits(reading, queries, candidates, near, similarity, names, top)
 
 
-def unverified(reading: Reading, queries: int, candidates: Candidates, top: int | None) -> list[list[Hit]]:
+def unverified(reading: Reading, queries: int, candidates: QueryCandidates, top: int | None) -> list[list[Hit]]:
     """Candidates as they are: those that share most bands first, of equals the one added first."""
     order = np.lexsort((candidates.number, -candidates.bands, candidates.query))
-    return _named(reading, queries, candidates, order, None, {}, top)
+    return _as_hits(reading, queries, candidates, order, None, {}, top)
 
 
-def _named(
+def _as_hits(
     reading: Reading,
     queries: int,
-    candidates: Candidates,
+    candidates: QueryCandidates,
     order: I64,
     similarity: F64 | None,
     names: dict[int, tuple[str, int]],
@@ -210,7 +215,7 @@ def _named(
             for place in range(begin, stop):
                 name = names.get(numbers[place])
                 if name is not None:
-                    hits.append(Hit(named(*name), values[place], bands[place]))
+                    hits.append(Hit(original_id(*name), values[place], bands[place]))
             begin = stop
     return found
 

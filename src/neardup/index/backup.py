@@ -22,11 +22,12 @@ from neardup.engine.observe import Observer
 from neardup.errors import FormatError, InputError, OutputError
 from neardup.index import checking, folders
 from neardup.index.core import LOOKS, Core
-from neardup.index.segments import bad_pages, fresh_name, open_segment, sync_folder, write_new
+from neardup.index.database import DATABASE
+from neardup.index.segments import bad_pages, fresh_name, open_segment, write_new
 from neardup.index.statements import Reading, Writing
-from neardup.index.truth import DATABASE
 from neardup.index.views import keys_of
 from neardup.outputs.atomic import output_error
+from neardup.spool.manifest import sync_folder
 
 __all__ = ["backed_up"]
 
@@ -54,7 +55,7 @@ def backed_up(core: Core, target: Path, *, replace: bool, observer: Observer) ->
         raise OutputError(f"{target} is there already. Give another name, or replace=True (--replace) for an index.")
     with folders.appearing(target, replace=replace) as place:
         for look in range(1, LOOKS + 1):
-            with core.truth.reading() as reading, ExitStack() as stack:
+            with core.database.reading() as reading, ExitStack() as stack:
                 opened = _opened(core, reading, stack)
                 if look < LOOKS and any(file is None for _, file in opened):
                     continue  # merged away since the transaction began: another one knows the new ones
@@ -115,7 +116,7 @@ def _copy_segment(core: Core, reading: Reading, segment: Segment, file: BinaryIO
         with contextlib.suppress(FormatError):
             if not bad_pages(open_segment(path, first, span, core.views.rows, core.spec.id)):
                 return
-    write_new(path, keys_of(reading, core.maker, first, span, threads=core.threads), core.spec.id)
+    write_new(path, keys_of(reading, core.sketcher, first, span, threads=core.threads), core.spec.id)
 
 
 def _copy_database(reading: Reading, path: Path, observer: Observer) -> None:
@@ -142,7 +143,7 @@ def _add_postings(core: Core, reading: Reading, place: Path) -> None:
     with closing(sqlite3.connect(place / _PART, isolation_level=None)) as copy:
         if end:
             name = fresh_name(0, end)
-            keys = keys_of(reading, core.maker, 0, end, threads=core.threads)
+            keys = keys_of(reading, core.sketcher, 0, end, threads=core.threads)
             write_new(place / folders.SEGMENTS / name, keys, core.spec.id)
             copy.execute("BEGIN")
             Writing(copy, place / _PART).put_segment(0, end, name, reading.removed())

@@ -10,8 +10,8 @@ import numpy as np
 from neardup.errors import InputError
 from neardup.index.answers import candidates_of, check, find_ids, hits
 from neardup.index.core import Core
-from neardup.index.incoming import EMPTY, Incoming, named, tail_row
-from neardup.index.model import Admission, Hit
+from neardup.index.outcomes import Admission, Hit
+from neardup.index.prepared import EMPTY, PreparedDocuments, original_id, tail_row
 from neardup.index.statements import State, Writing
 from neardup.index.views import View, with_run
 from neardup.stages import postings as stage
@@ -25,7 +25,7 @@ ADMIT_AT_ONCE = 1024
 
 
 @dataclass(slots=True)
-class _Plan:
+class _BlockPlan:
     """What is to become of each document of a block."""
 
     status: list[str]
@@ -48,7 +48,7 @@ class _Plan:
         self.kept[id] = position
 
 
-def store(core: Core, incoming: Incoming, on_duplicate: str, *, strict: bool) -> list[str]:
+def store(core: Core, prepared: PreparedDocuments, on_duplicate: str, *, strict: bool) -> list[str]:
     """Store documents; returns added, replaced, skipped or duplicate for each.
 
     Raises:
@@ -56,22 +56,22 @@ def store(core: Core, incoming: Incoming, on_duplicate: str, *, strict: bool) ->
     """
 
     def work(writing: Writing, view: View) -> tuple[list[str], View | None]:
-        there = find_ids(writing, view, core.id_row, incoming.ids)
-        if not there and len(set(incoming.ids)) == len(incoming):
-            return ["added"] * len(incoming), _put(core, writing, view, incoming, None, {})
-        plan = _Plan(["skipped"] * len(incoming))
-        for position, id in enumerate(incoming.ids):
+        there = find_ids(writing, view, core.id_row, prepared.ids)
+        if not there and len(set(prepared.ids)) == len(prepared):
+            return ["added"] * len(prepared), _put(core, writing, view, prepared, None, {})
+        plan = _BlockPlan(["skipped"] * len(prepared))
+        for position, id in enumerate(prepared.ids):
             plan.decide(position, id, there, on_duplicate)
             if strict and plan.status[position] == "duplicate":
-                raise _taken(core, incoming, position)
+                raise _taken(core, prepared, position)
         places = np.array(sorted(plan.kept.values()), dtype=np.int64)
-        return plan.status, _put(core, writing, view, incoming, places, plan.gone)
+        return plan.status, _put(core, writing, view, prepared, places, plan.gone)
 
     return core.change(work)
 
 
-def _taken(core: Core, incoming: Incoming, position: int) -> InputError:
-    id = named(incoming.ids[position], int(incoming.kinds[position]))
+def _taken(core: Core, prepared: PreparedDocuments, position: int) -> InputError:
+    id = original_id(prepared.ids[position], int(prepared.kinds[position]))
     return InputError(
         f"the id {id!r} is there already, in {core.name} or earlier in the same input. Give another id, or "
         "on_duplicate='skip' or 'replace' (--on-duplicate)."
@@ -82,12 +82,12 @@ def _put(
     core: Core,
     writing: Writing,
     view: View,
-    incoming: Incoming,
+    prepared: PreparedDocuments,
     places: I64 | None,
     gone: dict[str, tuple[int, int]],
 ) -> View | None:
     """Write documents (all, or those at ``places``) in place of ``gone``; the view after it."""
-    chosen = incoming if places is None else incoming.at(places)
+    chosen = prepared if places is None else prepared.at(places)
     n = len(chosen)
     if n == 0 and not gone:
         return None
@@ -137,7 +137,7 @@ def remove(core: Core, ids: Sequence[str], missing: str) -> int:
     return core.change(work)
 
 
-def admit(core: Core, incoming: Incoming, threshold: float, on_duplicate: str) -> list[Admission]:
+def admit(core: Core, prepared: PreparedDocuments, threshold: float, on_duplicate: str) -> list[Admission]:
     """Add each document, in order, unless one that is there or was added before it is as similar as the threshold.
 
     One transaction for every ADMIT_AT_ONCE documents; a document that replaces another has its own.
@@ -146,26 +146,26 @@ def admit(core: Core, incoming: Incoming, threshold: float, on_duplicate: str) -
         InputError: the id of a new document is there, and that was to be an error; what came before it stays.
     """
     found: list[Admission] = []
-    while len(found) < len(incoming):
+    while len(found) < len(prepared):
         begin = len(found)
-        found += _admit(core, incoming.slice(begin, min(begin + ADMIT_AT_ONCE, len(incoming))), threshold, on_duplicate)
+        found += _admit(core, prepared.slice(begin, min(begin + ADMIT_AT_ONCE, len(prepared))), threshold, on_duplicate)
     return found
 
 
-def _admit(core: Core, incoming: Incoming, threshold: float, on_duplicate: str) -> list[Admission]:
+def _admit(core: Core, prepared: PreparedDocuments, threshold: float, on_duplicate: str) -> list[Admission]:
     """Admit the first documents of a block: all, or those before one that replaces another, or that one."""
-    groups = _Groups(core, incoming, threshold)
+    groups = _Groups(core, prepared, threshold)
 
     def work(writing: Writing, view: View) -> tuple[list[Admission], View | None]:
-        there = find_ids(writing, view, core.id_row, incoming.ids)
-        same = _empty_again(writing, incoming, there)
+        there = find_ids(writing, view, core.id_row, prepared.ids)
+        same = _empty_again(writing, prepared, there)
         best = groups.in_index(writing, view)
-        plan = _Plan(["skipped"] * len(incoming))
+        plan = _BlockPlan(["skipped"] * len(prepared))
         admitted: dict[int, int] = {}  # group -> position of its document that was added
         found: list[Admission] = []
-        for position, id in enumerate(incoming.ids):
+        for position, id in enumerate(prepared.ids):
             if position in same:
-                found.append(Admission(named(id, int(incoming.kinds[position])), False, None))
+                found.append(Admission(original_id(id, int(prepared.kinds[position])), False, None))
                 continue
             match = groups.match(position, best, admitted)
             replaces = match is None and on_duplicate == "replace" and (id in there or id in plan.kept)
@@ -174,43 +174,43 @@ def _admit(core: Core, incoming: Incoming, threshold: float, on_duplicate: str) 
             if match is None:
                 plan.decide(position, id, there, on_duplicate)
                 if plan.status[position] == "duplicate":
-                    raise _taken(core, incoming, position)
+                    raise _taken(core, prepared, position)
             is_new = match is None and plan.status[position] != "skipped"
             if is_new:
                 admitted.setdefault(groups.of[position], position)
-            found.append(Admission(named(id, int(incoming.kinds[position])), is_new, match))
+            found.append(Admission(original_id(id, int(prepared.kinds[position])), is_new, match))
             if replaces:
                 break
         places = np.array(sorted(plan.kept.values()), dtype=np.int64)
-        return found, _put(core, writing, view, incoming, places, plan.gone)
+        return found, _put(core, writing, view, prepared, places, plan.gone)
 
     return core.change(work)
 
 
-def _empty_again(writing: Writing, incoming: Incoming, there: dict[str, tuple[int, int]]) -> set[int]:
+def _empty_again(writing: Writing, prepared: PreparedDocuments, there: dict[str, tuple[int, int]]) -> set[int]:
     """Positions of empty documents that are stored already, under the same id and with the same text."""
     asked = {
-        there[incoming.ids[at]][0]: at
-        for at in np.flatnonzero(~incoming.has_shingles).tolist()
-        if incoming.ids[at] in there
+        there[prepared.ids[at]][0]: at
+        for at in np.flatnonzero(~prepared.has_shingles).tolist()
+        if prepared.ids[at] in there
     }
     rows = writing.rows(sorted(asked)) if asked else []
-    return {asked[row[0]] for row in rows if row[4] == incoming.documents.blob(asked[row[0]])}
+    return {asked[row[0]] for row in rows if row[4] == prepared.documents.blob(asked[row[0]])}
 
 
 class _Groups:
     """Documents of a block by their texts, and which texts are alike."""
 
-    def __init__(self, core: Core, incoming: Incoming, threshold: float) -> None:
-        self._core, self._incoming, self._threshold = core, incoming, threshold
+    def __init__(self, core: Core, prepared: PreparedDocuments, threshold: float) -> None:
+        self._core, self._prepared, self._threshold = core, prepared, threshold
         firsts: dict[bytes, int] = {}
         self.of = [
-            firsts.setdefault(incoming.normal.blob(at), at) if has_shingles else at
-            for at, has_shingles in enumerate(incoming.has_shingles.tolist())
+            firsts.setdefault(prepared.normal.blob(at), at) if has_shingles else at
+            for at, has_shingles in enumerate(prepared.has_shingles.tolist())
         ]
         """For each document the first one with the same text; an empty one is only like itself."""
         self._firsts = np.unique(np.array(self.of, dtype=np.int64))
-        self._distinct = incoming.at(self._firsts)
+        self._distinct = prepared.at(self._firsts)
         self._near: dict[int, list[tuple[int, float, int]]] = {}
         if self._firsts.size > 1:
             self._compare()
@@ -228,7 +228,7 @@ class _Groups:
             return
         used, inside = np.unique(np.concatenate((left, right)), return_inverse=True)
         compared = distinct.at(used)
-        sets = self._core.maker.sets(compared.normal)
+        sets = self._core.sketcher.sets(compared.normal)
         ends = inside[: left.size], inside[left.size :]
         similarity = check_across(*ends, sets, sets, threshold=self._threshold)
         for i in np.flatnonzero(similarity >= 0).tolist():
@@ -242,19 +242,19 @@ class _Groups:
         candidates = candidates_of(view, distinct)
         if len(candidates) == 0:
             return {}
-        similarity, names = check(writing, core.maker, distinct, candidates, self._threshold)
+        similarity, names = check(writing, core.sketcher, distinct, candidates, self._threshold)
         best = hits(writing, len(distinct), candidates, similarity, names, 1)
         return {int(first): found[0] for first, found in zip(self._firsts, best, strict=True) if found}
 
     def match(self, position: int, best: dict[int, Hit], admitted: dict[int, int]) -> Hit | None:
         """The document that is most like this one: of the index, or of the block and admitted."""
-        incoming, group = self._incoming, self.of[position]
+        prepared, group = self._prepared, self.of[position]
         match = best.get(group)
         near = self._near.get(group, [])
-        if incoming.counts[position] > 0:
+        if prepared.counts[position] > 0:
             near = [*near, (group, 1.0, self._core.spec.bands.bands)]
         there = sorted((admitted[other], similarity, bands) for other, similarity, bands in near if other in admitted)
         for place, similarity, bands in there:  # of equals the first
             if match is None or similarity > (match.similarity or 0.0):
-                match = Hit(named(incoming.ids[place], int(incoming.kinds[place])), similarity, bands)
+                match = Hit(original_id(prepared.ids[place], int(prepared.kinds[place])), similarity, bands)
         return match

@@ -9,14 +9,14 @@ import numpy as np
 
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import FormatError
+from neardup.index.as_input import stored_blocks
 from neardup.index.core import Core
+from neardup.index.database import DATABASE
 from neardup.index.folders import LOCK, acknowledged
-from neardup.index.incoming import EMPTY, is_tail_whole
-from neardup.index.model import Verified
+from neardup.index.outcomes import Verified
+from neardup.index.prepared import EMPTY, is_tail_whole
 from neardup.index.segments import bad_pages, open_segment
-from neardup.index.source import stored_blocks
 from neardup.index.statements import Reading, Row
-from neardup.index.truth import DATABASE
 from neardup.index.views import documents_of, is_whole
 from neardup.types import I64
 
@@ -26,7 +26,7 @@ __all__ = ["database_faults", "verify"]
 def verify(core: Core, *, repair: bool) -> Verified:
     """Check all files; make damaged segments again where that is asked for and allowed."""
     with core.upkeep:
-        with core.truth.reading() as reading:
+        with core.database.reading() as reading:
             faults = database_faults(core, reading)
             if core.folder is not None and acknowledged(core.folder) is None:
                 faults.append(f"{LOCK}: it is damaged; the next change writes it anew")
@@ -34,8 +34,8 @@ def verify(core: Core, *, repair: bool) -> Verified:
             faults += [fault for *_, fault in damaged]
         healed = []
         for first, span, name, _ in damaged:
-            if repair and not core.truth.read_only:
-                core.mend(first, span, name)
+            if repair and not core.database.read_only:
+                core.repair(first, span, name)
                 healed.append(f"segments/{name}")
         return Verified(not faults, tuple(faults), tuple(healed))
 

@@ -1,6 +1,6 @@
-"""The parts of an open index together, and how work is done on them: in one transaction, on a view, mended if need be.
+"""The parts of an open index together. Work on them is done in one transaction, on a view that is repaired if need be.
 
-Locks are taken in this order: ``upkeep`` (segments are written), ``truth.lock`` (the database is changed), then
+Locks are taken in this order: ``upkeep`` (segments are written), ``database.lock`` (the database is changed), then
 ``views.lock`` (a view is replaced).
 """
 
@@ -13,12 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from neardup._version import __version__
 from neardup.errors import FormatError
-from neardup.index.folders import SEGMENTS, Hold
-from neardup.index.incoming import Maker
-from neardup.index.segments import Keys, fresh_name, write_new
+from neardup.index.as_input import read_spec
+from neardup.index.database import Database, log_size
+from neardup.index.folders import SEGMENTS, FolderLock, acknowledged, check_log, check_there
+from neardup.index.prepared import Sketcher
+from neardup.index.segments import PART, SUFFIX, Keys, fresh_name, write_new
 from neardup.index.statements import Reading, Writing
-from neardup.index.truth import Truth
 from neardup.index.views import DamagedError, MissingError, StaleError, View, Views, keys_of
 from neardup.params import Spec
 from neardup.types import I64
@@ -27,7 +29,7 @@ __all__ = ["Core"]
 
 LOOKS = 5
 """Times that a segment that cannot be opened is looked for again: a writer may have merged it away meanwhile."""
-MENDS = 20
+REPAIRS = 20
 """Times that one piece of work has segments made again before it gives up."""
 
 Outcome = TypeVar("Outcome")
@@ -40,26 +42,85 @@ class Core:
         self,
         folder: Path | None,
         spec: Spec,
-        truth: Truth,
+        database: Database,
         *,
         threads: int,
         created_by: str,
-        hold: Hold | None = None,
+        lock: FolderLock | None = None,
     ) -> None:
         self.folder = folder
         self.spec = spec
-        self.truth = truth
+        self.database = database
         self.threads = threads
         self.created_by = created_by
         """Version of neardup that made it."""
-        self.hold = hold
+        self.lock = lock
         """The lock of the folder, where it is open for writing."""
-        self.maker = Maker(spec)
+        self.sketcher = Sketcher(spec)
         self.views = Views(folder, spec)
         self.upkeep = threading.RLock()
         """Held by whoever writes segments."""
-        self.healed = 0
+        self.repaired = 0
         """Segments that were made again."""
+
+    @classmethod
+    def in_memory(cls, spec: Spec, *, threads: int) -> Core:
+        """An empty index in memory."""
+        database = Database.create(None, spec.as_dict(), __version__)
+        return cls(None, spec, database, threads=threads, created_by=__version__)
+
+    @classmethod
+    def open(cls, folder: Path, *, read_only: bool, threads: int) -> Core:
+        """Open an index that is there.
+
+        Raises:
+            IndexNotFound, IndexLocked, FormatError: see ``Index.open``.
+        """
+        check_there(folder)
+        if read_only:
+            return cls._opened(folder, None, threads)
+        lock = FolderLock(folder)
+        try:
+            core = cls._opened(folder, lock, threads)
+            try:
+                if log_size(folder) > 0:
+                    core._overwrite_log()
+                core._clean_folder()
+            except BaseException:
+                core.close()
+                raise
+        except BaseException:
+            lock.release()
+            raise
+        return core
+
+    @classmethod
+    def _opened(cls, folder: Path, lock: FolderLock | None, threads: int) -> Core:
+        last = acknowledged(folder) or 0
+        database = Database.open(folder, read_only=True)
+        try:
+            with database.reading() as reading:
+                check_log(folder, last, reading.generation())  # before anything is written over
+                meta = reading.meta()
+            if lock is not None:
+                database.close()
+                database = Database.open(folder, read_only=False)
+            spec = read_spec(meta, database.path)
+            core = cls(folder, spec, database, threads=threads, created_by=meta.get("created_by", ""), lock=lock)
+            core.ask(lambda reading, view: None)
+        except BaseException:
+            database.close()
+            raise
+        return core
+
+    def _clean_folder(self) -> None:
+        """Remove files that a process which was killed has left: written, and never made to count."""
+        assert self.folder is not None
+        with self.database.reading() as reading:
+            known = {name for _, _, name in reading.segments()}
+        for path in (self.folder / SEGMENTS).glob("*"):
+            if path.name not in known and (path.suffix == SUFFIX or path.name.endswith(PART)):
+                self.unlink(path.name)
 
     @property
     def id_row(self) -> int:
@@ -78,47 +139,47 @@ class Core:
 
     def close(self) -> None:
         """Close the database, and let go of the files that are mapped, once nothing uses them any more."""
-        self.truth.close()
+        self.database.close()
         with self.views.lock:
             self.views.current = View(-1, -1, (), ())
-            self.views.mended.clear()
-        if self.hold is not None:
-            self.hold.release()
+            self.views.repaired.clear()
+        if self.lock is not None:
+            self.lock.release()
 
     def ask(self, work: Callable[[Reading, View], Outcome]) -> Outcome:
-        """Do ``work`` in one read transaction; when it meets a damaged segment, mend that and do it again."""
-        missing = mended = 0
+        """Do ``work`` in one read transaction; when it meets a damaged segment, repair that and do it again."""
+        missing = repaired = 0
         while True:
             try:
-                with self.truth.reading() as reading:
+                with self.database.reading() as reading:
                     return work(reading, self.views.of(reading))
             except StaleError:
                 continue
             except DamagedError as exc:
-                mended += 1
-                self._mend(exc, mended)
+                repaired += 1
+                self._repair(exc, repaired)
             except MissingError as exc:
                 missing += 1
                 if missing >= LOOKS:
-                    mended += 1
-                    self._mend(exc, mended)
+                    repaired += 1
+                    self._repair(exc, repaired)
 
     def change(self, work: Callable[[Writing, View], tuple[Outcome, View | None]]) -> Outcome:
         """Do ``work`` in one transaction that changes the index; it returns its outcome and the view after it."""
-        mended = 0
+        repaired = 0
         while True:
             try:
-                with self.truth.lock, self.views.lock:
-                    with self.truth.writing() as writing:
+                with self.database.lock, self.views.lock:
+                    with self.database.writing() as writing:
                         outcome, view = work(writing, self.views.of(writing))
                     if view is not None:
                         self._publish(view)
                     return outcome
             except (DamagedError, MissingError) as exc:
-                mended += 1
-                self._mend(exc, mended)
+                repaired += 1
+                self._repair(exc, repaired)
 
-    def overwrite_log(self) -> None:
+    def _overwrite_log(self) -> None:
         """Settle what a writer that was killed had begun to commit: an empty change, in its place in the log.
 
         While a reader is connected SQLite does not read such a log again, and takes the commit for undone; when all
@@ -130,44 +191,44 @@ class Core:
 
         self.change(work)
 
-    def _mend(self, found: DamagedError | MissingError, times: int) -> None:
-        """Mend what was found; whatever that comes to, it ends."""
+    def _repair(self, found: DamagedError | MissingError, times: int) -> None:
+        """Repair what was found; whatever that comes to, it ends."""
         if isinstance(found, DamagedError):
             reason, place = "a segment is damaged", (found.run.base, found.run.span, found.run.name or "")
         else:
             reason, place = found.reason, (found.first, found.span, found.name)
-        if times > MENDS:
-            raise FormatError(f"{self.truth.path}: {reason}, again and again. Is the disk failing? Restore a copy.")
+        if times > REPAIRS:
+            raise FormatError(f"{self.database.path}: {reason}, again and again. Is the disk failing? Restore a copy.")
         try:
             if place[2]:
-                self.mend(*place)
+                self.repair(*place)
                 return
         except MissingError as exc:
             reason = exc.reason
-        if self.truth.read_only:
-            raise FormatError(f"{self.truth.path}: {reason}. Run `neardup index verify`, which makes them again.")
+        if self.database.read_only:
+            raise FormatError(f"{self.database.path}: {reason}. Run `neardup index verify`, which makes them again.")
         try:
-            self.mend_all()
+            self.repair_all()
         except MissingError as exc:
-            raise FormatError(f"{self.truth.path} is damaged: {exc.reason}. Restore the file from a copy.") from exc
+            raise FormatError(f"{self.database.path} is damaged: {exc.reason}. Restore the file from a copy.") from exc
 
-    def mend(self, first: int, span: int, name: str) -> None:
+    def repair(self, first: int, span: int, name: str) -> None:
         """Make a segment again from the documents, and any others that cannot be opened; who only reads keeps them
         in memory."""
         with self.upkeep:
             keys: dict[str, Keys] = {}
-            with self.truth.reading() as reading:
-                listed = reading.segments()
-                if (first, span, name) not in listed or name in self.views.mended:
+            with self.database.reading() as reading:
+                segments = reading.segments()
+                if (first, span, name) not in segments or name in self.views.repaired:
                     return  # somebody was faster
-                for begin, extent, each in listed:
+                for begin, extent, each in segments:
                     if each == name or not self._opens(begin, extent, each):
                         keys[each] = self._keys(reading, begin, extent)
                 removed = reading.removed()
-            self.healed += len(keys)
-            if self.truth.read_only:
+            self.repaired += len(keys)
+            if self.database.read_only:
                 with self.views.lock:
-                    self.views.mended.update({each: made.run() for each, made in keys.items()})
+                    self.views.repaired.update({each: made.run() for each, made in keys.items()})
                     self.views.current = View(-1, -1, (), ())  # made anew by the next transaction
                 return
             self.put([self._written(made) for made in keys.values()], removed)
@@ -175,7 +236,7 @@ class Core:
                 self.unlink(old)
 
     def _keys(self, reading: Reading, first: int, span: int) -> Keys:
-        return keys_of(reading, self.maker, first, span, threads=self.threads)
+        return keys_of(reading, self.sketcher, first, span, threads=self.threads)
 
     def _written(self, keys: Keys) -> tuple[int, int, str]:
         """First document, end and name of a segment that is written from keys."""
@@ -185,7 +246,7 @@ class Core:
         return keys.first, end, name
 
     def _opens(self, first: int, span: int, name: str) -> bool:
-        if any(run.name == name for run in self.views.current.segments) or name in self.views.mended:
+        if any(run.name == name for run in self.views.current.segments) or name in self.views.repaired:
             return True
         try:
             self.views.opened(first, span, name)
@@ -193,24 +254,24 @@ class Core:
             return False
         return True
 
-    def mend_all(self) -> None:
+    def repair_all(self) -> None:
         """Make all postings again from the documents, where it is not known any more who has them."""
         with self.upkeep:
             if self.folder is None:
-                self._mend_memory()
+                self._repair_memory()
                 return
-            with self.truth.reading() as reading:
+            with self.database.reading() as reading:
                 old = [name for _, _, name in reading.segments()]
                 keys = self._keys(reading, 0, reading.state().next)
                 removed = reading.removed()
-            self.healed += 1
+            self.repaired += 1
             self.put([self._written(keys)], removed, alone=True)
             for name in old:
                 self.unlink(name)
 
-    def _mend_memory(self) -> None:
+    def _repair_memory(self) -> None:
         """In memory nothing is damaged, but Ctrl-C may come between a commit and its view."""
-        with self.truth.lock, self.views.lock, self.truth.reading() as reading:
+        with self.database.lock, self.views.lock, self.database.reading() as reading:
             state = reading.state()
             run = self._keys(reading, 0, state.next).run()
             self.views.current = View(state.generation, state.generation, (), (run,) if state.next else ())
@@ -223,8 +284,8 @@ class Core:
             removed: numbers of documents that they have no postings of.
             alone: they stand for everything: whatever else is listed is forgotten.
         """
-        with self.truth.lock, self.views.lock:
-            with self.truth.writing() as writing:
+        with self.database.lock, self.views.lock:
+            with self.database.writing() as writing:
                 if alone:
                     writing.forget_keys()
                 for first, end, name in segments:
@@ -234,8 +295,8 @@ class Core:
 
     def _publish(self, view: View) -> None:
         """Let a change be seen that is durable by now."""
-        if self.hold is not None:
-            self.hold.acknowledge(view.generation)
+        if self.lock is not None:
+            self.lock.acknowledge(view.generation)
         self.views.current = view
 
     def unlink(self, name: str) -> None:

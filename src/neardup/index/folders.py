@@ -11,19 +11,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from neardup._version import __version__
 from neardup.errors import FormatError, IndexLocked, IndexNotFound, OutputError
-from neardup.index.segments import sync_folder
-from neardup.index.truth import DATABASE
+from neardup.index.database import DATABASE, Database
 from neardup.outputs.atomic import left_behind, remove_parts, temporary_name
+from neardup.params import Spec
+from neardup.spool.manifest import sync_folder
 
 __all__ = [
     "LOCK",
     "SEGMENTS",
-    "Hold",
+    "FolderLock",
     "acknowledged",
     "appearing",
     "check_log",
     "check_there",
+    "create_folder",
     "sizes",
     "write_acknowledged",
 ]
@@ -85,7 +88,7 @@ def _check_replaceable(folder: Path) -> None:
     names = set(os.listdir(folder)) if folder.is_dir() else {""}
     if DATABASE not in names or not names <= _FILES:
         raise OutputError(f"{folder} is no index, or has other files too, and is not replaced. Give another name.")
-    Hold(folder).release()
+    FolderLock(folder).release()
 
 
 def _exchange(place: Path, final: Path) -> None:
@@ -117,7 +120,17 @@ def check_there(folder: Path) -> None:
         raise IndexNotFound(f"there is no index at {folder}. Make one with `neardup index create` (Index.create).")
 
 
-class Hold:
+def create_folder(folder: Path, spec: Spec) -> None:
+    """Make an empty index.
+
+    Raises:
+        OutputError: there is something of the name, or it cannot be made.
+    """
+    with appearing(folder) as place:
+        Database.create(place, spec.as_dict(), __version__).close()
+
+
+class FolderLock:
     """The lock of the one process that writes; it is released when the process ends, however it does.
 
     The file also says which change was acknowledged last. SQLite drops what it cannot read at the end of its log, as if

@@ -6,7 +6,7 @@
 All numbers are little-endian. A file is written under a temporary name, synced and renamed. Opening reads the header
 alone; every other page is held against its checksum when a lookup first touches it (``kernels.postings``), so opening
 takes no longer for a large file and no damage goes unseen. A segment is derived: what is damaged or missing is made
-again from the documents (``maintenance``).
+again from the documents (``core``).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from neardup.errors import FormatError, OutputError
 from neardup.kernels.postings import page_sums
+from neardup.spool.manifest import sync_folder
 from neardup.stages.postings import PAGE, Run, directory_bits, fill_directory, make_run, merged_row, sorted_row, without
 from neardup.types import I64, U32, U64
 
@@ -145,16 +146,6 @@ def _write(path: Path, base: int, prints: U64, rows: int, row: Callable[[int], U
 def _write_zeros(file: BinaryIO, size: int) -> None:
     for start in range(0, size, 1 << 20):
         file.write(bytes(min(1 << 20, size - start)))
-
-
-def sync_folder(folder: Path) -> None:
-    """Make renames in a folder last; where folders cannot be synced (Windows) the system does it."""
-    with contextlib.suppress(OSError, AttributeError):
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
 
 
 def _sums(path: Path, header_pages: int, data_pages: int) -> U64:

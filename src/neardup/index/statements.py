@@ -8,7 +8,7 @@
     removed   numbers of documents that are no more and whose postings a segment or the tail still has
 
 Values are checked when they are read: a damaged page can give a text where a number was stored. What a change means is
-in ``changes``; connections and transactions are in ``truth``.
+in ``changes``; connections and transactions are in ``database``.
 """
 
 from __future__ import annotations

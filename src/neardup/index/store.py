@@ -6,20 +6,31 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO, overload
 
 import numpy as np
 
 from neardup import tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
-from neardup.index import changes, opening
-from neardup.index.asking import Asking
-from neardup.index.incoming import EMPTY, SHORT, Incoming, checked_ids, given_id, listed, named, of_batches
-from neardup.index.model import Added
-from neardup.index.source import check_same
+from neardup.index import changes
+from neardup.index.as_input import check_same
+from neardup.index.bulk import build_folder
+from neardup.index.core import Core
+from neardup.index.folders import create_folder
+from neardup.index.outcomes import Added, Admission, Streamed
+from neardup.index.prepared import (
+    PreparedDocuments,
+    as_iterable,
+    id_text,
+    of_batches,
+    original_id,
+)
+from neardup.index.readable import ReadableIndex
+from neardup.index.stream.run import DedupStream, as_sources
 from neardup.index.views import documents_of
-from neardup.inputs.reader import Reader, open_inputs
+from neardup.inputs.reader import ON_BAD, open_inputs
+from neardup.inputs.source import ReadOptions
 from neardup.params import (
     DEFAULT_NORMALIZE,
     DEFAULT_RECALL,
@@ -37,7 +48,7 @@ from neardup.session import check_threads
 __all__ = ["Index"]
 
 
-class Index(Asking):
+class Index(ReadableIndex):
     """A persistent collection of documents that can be asked which of them are like a text.
 
     Every hit is verified: its similarity is the exact Jaccard similarity of the shingle sets, at least the threshold.
@@ -95,8 +106,8 @@ class Index(Asking):
         )
         workers = check_threads(threads)
         if path is None:
-            return cls(opening.in_memory(spec, threads=workers))
-        opening.create_folder(Path(path), spec)
+            return cls(Core.in_memory(spec, threads=workers))
+        create_folder(Path(path), spec)
         return cls.open(path, threads=threads)
 
     @classmethod
@@ -113,7 +124,7 @@ class Index(Asking):
             IndexLocked: another process writes to it.
             FormatError: it is damaged, or of a later version.
         """
-        return cls(opening.open_folder(Path(path), read_only=read_only, threads=check_threads(threads)))
+        return cls(Core.open(Path(path), read_only=read_only, threads=check_threads(threads)))
 
     @classmethod
     def build(
@@ -177,7 +188,7 @@ class Index(Asking):
             input_format=input_format,
             item=spec.shingle.kind == "item",
         )
-        added = opening.build_folder(
+        added = build_folder(
             Path(path), reader, spec, on_duplicate, threads=check_threads(threads), observer=observer or Silent()
         )
         index = cls.open(path, threads=threads)
@@ -221,11 +232,14 @@ class Index(Asking):
     ) -> Added:
         """Add documents; they are durable when this returns.
 
+        Called in two ways: ``add(ids, texts)`` adds documents that are at hand, in one transaction; ``add(inputs)``
+        reads files, frames and so on, and adds them in one transaction for every some thousand documents.
+
         Args:
-            documents: ids, when ``texts`` are given, as many; or one id. Else inputs as of ``find``: a path, a frame,
-                pairs (id, text) and so on, with ``text``, ``id``, ``glob``, ``encoding``, ``boilerplate``, ``on_bad``,
-                ``input_format``.
-            texts: of the ids: one transaction. Inputs are added in one transaction for every some thousand documents.
+            documents: with ``texts``, their ids, as many, or one id. Without, inputs as of ``find``: a path, a frame,
+                pairs (id, text) and so on.
+            texts: a text for each id, or one; None where ``documents`` are inputs.
+            text, id, glob, encoding, boilerplate, on_bad, input_format: how inputs are read, as of ``find``.
             on_duplicate: what a document does whose id is there: ``error``, ``skip`` (the first stays) or ``replace``.
             observer: told about progress.
 
@@ -235,22 +249,32 @@ class Index(Asking):
         """
         _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
         self._need_writing()
-        reading = {"text": text, "id": id, "glob": glob, "input_format": input_format}
         if texts is not None:
+            reading = {"text": text, "id": id, "glob": glob, "input_format": input_format}
             for name, value in reading.items():
                 if value is not None:
                     raise InputError(
                         f"{name} is {value!r}, which is for inputs; ids and texts were given. Leave it out."
                     )
-            incoming = self._named(documents, texts)
-            return _counted(incoming, self._store(incoming, on_duplicate, strict=True))
-        reader = self._reader(documents, encoding=encoding, boilerplate=boilerplate, on_bad=on_bad, **reading)
+            prepared = self._core.sketcher.from_given(documents, texts)
+            return prepared.counted(self._store(prepared, on_duplicate, strict=True))
+        reader = open_inputs(
+            documents,
+            text=text,
+            id=id,
+            glob=glob,
+            encoding=encoding,
+            boilerplate=boilerplate,
+            on_bad=on_bad,
+            input_format=input_format,
+            item=self._core.sketcher.is_item,
+        )
         watching = observer or Silent()
         watching.stage("add", reader.total_bytes, "bytes")
         total = Added(passed_over=reader.passed_over)
-        for batch, incoming in of_batches(self._core.maker, reader.tasks(), self._core.threads):
-            status = self._store(incoming, on_duplicate, strict=True)
-            total += _counted(incoming, status) + Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
+        for batch, prepared in of_batches(self._core.sketcher, reader.tasks(), self._core.threads):
+            status = self._store(prepared, on_duplicate, strict=True)
+            total += prepared.counted(status) + Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
             watching.advance(batch.consumed)
         return total
 
@@ -262,12 +286,12 @@ class Index(Asking):
         """
         _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
         self._need_writing()
-        return self._store(self._named(ids, texts), on_duplicate, strict=False)
+        return self._store(self._core.sketcher.from_given(ids, texts), on_duplicate, strict=False)
 
-    def _store(self, incoming: Incoming, on_duplicate: str, *, strict: bool) -> list[str]:
-        if len(incoming) == 0:
+    def _store(self, prepared: PreparedDocuments, on_duplicate: str, *, strict: bool) -> list[str]:
+        if len(prepared) == 0:
             return []
-        status = changes.store(self._core, incoming, on_duplicate, strict=strict)
+        status = changes.store(self._core, prepared, on_duplicate, strict=strict)
         self._upkeep.note_change()
         return status
 
@@ -284,13 +308,19 @@ class Index(Asking):
         _check_choice(missing, ON_MISSING, "missing")
         self._need_writing()
         is_one = isinstance(ids, (str, int, np.integer))
-        names = [given_id(id) for id in ([ids] if is_one else listed(ids, "ids"))]
+        names = [id_text(id) for id in ([ids] if is_one else as_iterable(ids, "ids"))]
         if not names:
             return 0
         removed = changes.remove(self._core, names, missing)
         self._upkeep.note_change()
         return removed
 
+    @overload
+    def add_if_new(
+        self, ids: int | str, texts: Any, *, threshold: float | None = ..., on_duplicate: str = ...
+    ) -> Admission: ...
+    @overload
+    def add_if_new(self, ids: Any, texts: Any, *, threshold: float | None = ..., on_duplicate: str = ...) -> Any: ...
     def add_if_new(self, ids: Any, texts: Any, *, threshold: float | None = None, on_duplicate: str = "error") -> Any:
         """Add each document unless one that is there is like it: the check and the addition are one step.
 
@@ -304,7 +334,7 @@ class Index(Asking):
             on_duplicate: what a new document does whose id is there: ``error``, ``skip`` or ``replace``.
 
         Returns:
-            list[Admission], or one Admission for one document.
+            A list of one Admission for each document; for one id that is not in a list, the Admission itself.
 
         Raises:
             InputError: a document cannot be used, or its id is there; those before it may have been added.
@@ -313,9 +343,85 @@ class Index(Asking):
         self._need_writing()
         least = self._threshold(threshold)
         is_one = isinstance(ids, (str, int, np.integer))
-        admissions = changes.admit(self._core, self._named(ids, texts), least, on_duplicate)
+        admissions = changes.admit(self._core, self._core.sketcher.from_given(ids, texts), least, on_duplicate)
         self._upkeep.note_change()
         return admissions[0] if is_one else admissions
+
+    def dedup_stream(
+        self,
+        inputs: Any,
+        output: str | os.PathLike[str] | BinaryIO,
+        *,
+        removed: str | os.PathLike[str] | None = None,
+        threshold: float | None = None,
+        text: str | None = None,
+        id: str | None = None,
+        on_bad: str = "fail",
+        input_format: str | None = None,
+        on_duplicate: str = "error",
+    ) -> Streamed:
+        """Let the lines of a stream through whose documents are new, byte for byte and as they come.
+
+        A line goes to the output, and its document into the index, when it is near to none of the index and to none
+        before it in the stream. What has come is worked on after 0.2 seconds at most, in transactions of up to 1,000
+        documents, and a line is written when its document is on disk.
+
+        The call may end at any moment, also by an exception or with the process, and be made again with the same
+        stream or its rest. No line is written twice: a document that is in the index is near to itself. What the first
+        call had in the index and not yet written, of one transaction at most, the next one writes first where the
+        output is a file. So that is exactly once; what was on its way to a stream is lost.
+
+        For records that are no lines there is ``add_if_new``.
+
+        Args:
+            inputs: JSON Lines or, as ``input_format`` says, a text a line: names of files, also compressed, ``-`` for
+                stdin, or what gives bytes (an open binary file, a generator); a thread of its own reads them.
+            output: a file, to the end of which lines are added, ``-`` for stdout, or an open binary stream. While a
+                step is worked on, a note is beside the file (``.neardup-pending``), from which the next call completes
+                it.
+            removed: a .jsonl or .csv file that a row is added to for each document that is not let through: id, match,
+                similarity.
+            threshold, on_duplicate: see ``add_if_new``.
+            text, id: fields of the text and of the id. Documents without an id get a hash of their text as theirs.
+            on_bad: what a record does that cannot be used: ``fail``, or ``skip``.
+            input_format: ``jsonl`` or ``lines``. When None, as the name of a file tells; without a name ``jsonl``, or
+                ``lines`` where the index holds sets.
+
+        Returns:
+            Counts of what became of the documents.
+
+        Raises:
+            InputError: an argument, a file or a record cannot be used, or an id is there; what came before it stays.
+            OutputError: the output takes no more. The documents of the step are out of the index again where it is a
+                stream; where it is a file the next call completes it.
+            FormatError: the note beside the file is damaged, or of another index.
+
+        >>> import io
+        >>> index, output = Index.create(threshold=0.5, shingle="word:2"), io.BytesIO()
+        >>> lines = [b"one line of a log\\n", b"and another one\\n", b"one line of a log\\n"]
+        >>> index.dedup_stream(iter(lines), output, input_format="lines").new
+        2
+        >>> output.getvalue()
+        b'one line of a log\\nand another one\\n'
+        """
+        _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
+        _check_choice(on_bad, ON_BAD, "on_bad")
+        self._need_writing()
+        self._threshold(threshold)
+        with DedupStream(
+            self,
+            as_sources(inputs),
+            os.fspath(output) if isinstance(output, os.PathLike) else output,
+            removed=None if removed is None else os.fspath(removed),
+            reading=ReadOptions(text, id, on_bad=on_bad, item=self._core.sketcher.is_item),
+            input_format=input_format,
+            threshold=threshold,
+            on_duplicate=on_duplicate,
+        ) as stream:
+            for chunk in stream.chunks():
+                for _ in stream.take(chunk):
+                    pass
+            return stream.done
 
     def merge(self, other: Index | str | os.PathLike[str], *, on_duplicate: str = "error") -> Added:
         """Add all documents of another index, which must have the same spec, and stays as it is.
@@ -335,11 +441,11 @@ class Index(Asking):
         total = Added()
         for rows in other._blocks():
             documents, _, _ = documents_of(rows, other._core.name)
-            incoming = self._core.maker.named(documents, [named(row[1], row[2]) for row in rows])
-            total += _counted(incoming, self._store(incoming, on_duplicate, strict=True))
+            prepared = self._core.sketcher.prepare(documents, [original_id(row[1], row[2]) for row in rows])
+            total += prepared.counted(self._store(prepared, on_duplicate, strict=True))
         return total
 
-    # keeping it; ``backup`` is in ``asking``, for it changes nothing
+    # keeping it; ``backup`` and ``verify`` are in ``readable``, for they change nothing that is asked
 
     def compact(self) -> None:
         """Merge all postings into one segment, without those of removed documents, and give free room back."""
@@ -347,21 +453,6 @@ class Index(Asking):
         self._upkeep.compact()
 
     # parts
-
-    def _named(self, ids: Any, texts: Any) -> Incoming:
-        maker = self._core.maker
-        if isinstance(ids, (str, int, np.integer)):
-            ids, texts = [ids], [texts]
-        elif isinstance(texts, str):
-            raise InputError("several ids and one text were given. Give as many texts as ids.")
-        names = checked_ids(ids)
-        documents = maker.from_values(texts)
-        if len(names) != len(documents):
-            raise InputError(f"{len(names)} ids and {len(documents)} texts were given. Give as many of both.")
-        return maker.named(documents, names)
-
-    def _reader(self, inputs: Any, **reading: Any) -> Reader:
-        return open_inputs(inputs, item=self._core.maker.is_item, **reading)
 
     def _need_writing(self) -> None:
         self._need_process()
@@ -372,16 +463,3 @@ class Index(Asking):
 def _check_choice(value: str, known: tuple[str, ...], name: str) -> None:
     if value not in known:
         raise InputError(f"{name} is {value!r}; known are {', '.join(known)}.")
-
-
-def _counted(incoming: Incoming, status: list[str]) -> Added:
-    """Counts of what became of documents."""
-    stored = np.array([word in ("added", "replaced") for word in status], dtype=np.bool_)
-    kinds = incoming.kinds[stored]
-    return Added(
-        added=status.count("added"),
-        replaced=status.count("replaced"),
-        skipped=status.count("skipped"),
-        empty=int(np.count_nonzero(kinds & EMPTY)),
-        short=int(np.count_nonzero(kinds & SHORT)),
-    )

@@ -1,11 +1,10 @@
-"""What an index does for itself: the tail becomes a segment, segments of like size become one, damage is mended.
+"""What an index does for itself: the tail becomes a segment, segments of like size become one, damage is repaired.
 
 All of it is done beside readers and writers: files are written first, then one small transaction makes them count.
 """
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from queue import SimpleQueue
@@ -13,12 +12,11 @@ from queue import SimpleQueue
 import numpy as np
 
 from neardup.index.core import Core
-from neardup.index.folders import SEGMENTS
-from neardup.index.segments import SUFFIX, bad_pages, fresh_name, write_merged
+from neardup.index.segments import bad_pages, fresh_name, write_merged
 from neardup.index.views import View
 from neardup.stages.postings import Run, compacted
 
-__all__ = ["FAN", "FLUSH_BATCHES", "FLUSH_DOCUMENTS", "Upkeep", "clean_folder"]
+__all__ = ["FAN", "FLUSH_BATCHES", "FLUSH_DOCUMENTS", "Upkeep"]
 
 FLUSH_DOCUMENTS = 1 << 16
 """Documents of the tail from which it becomes a segment."""
@@ -114,7 +112,7 @@ class Upkeep:
         core = self.core
         for run in group:
             if bad_pages(run):
-                core.mend(run.base, run.span, run.name or "")
+                core.repair(run.base, run.span, run.name or "")
                 return  # the next turn finds the new one
         self._replace(group, removed)
         for run in group:
@@ -140,12 +138,12 @@ class Upkeep:
                 if len(view.segments) < 2 and not (removed.size and view.segments):
                     break
                 self._merge(view.segments, removed)
-            core.truth.shrink()
-            core.truth.settle()
+            core.database.shrink()
+            core.database.settle()
 
     def _compact_memory(self) -> None:
         core = self.core
-        with core.truth.lock, core.views.lock, core.truth.writing() as writing:
+        with core.database.lock, core.views.lock, core.database.writing() as writing:
             view, removed = core.views.of(writing), writing.removed()
             if view.tail:
                 run = compacted(view.tail, removed)
@@ -181,14 +179,3 @@ def _level(run: Run) -> int:
         size //= FAN
         level += 1
     return level
-
-
-def clean_folder(core: Core) -> None:
-    """Remove files that a process which was killed has left: written, and never made to count."""
-    assert core.folder is not None
-    with core.truth.reading() as reading:
-        known = {name for _, _, name in reading.segments()}
-    for path in (core.folder / SEGMENTS).glob("*"):
-        if path.name not in known and (path.suffix == SUFFIX or path.name.endswith(".part")):
-            with contextlib.suppress(OSError):
-                path.unlink()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from neardup.engine.threads import in_order
 from neardup.errors import FormatError
 from neardup.index.folders import SEGMENTS
-from neardup.index.incoming import EMPTY, Maker, are_named_so, is_tail_whole, whole_documents
+from neardup.index.prepared import EMPTY, Sketcher, are_names_whole, is_tail_whole, whole_documents
 from neardup.index.segments import Keys, open_segment
 from neardup.index.statements import Name, Reading, Row, TailRow
 from neardup.kernels.postings import RUN_FIELDS
@@ -123,7 +123,7 @@ class Views:
         self.lock = threading.RLock()
         """Held from a commit until its view is there."""
         self.current = View(-1, -1, (), ())
-        self.mended: dict[str, Run] = {}
+        self.repaired: dict[str, Run] = {}
         """Stand-ins for segments that are damaged and that this process may not write."""
 
     @property
@@ -154,7 +154,7 @@ class Views:
         known = {run.name: run for run in self.current.segments}
         segments = []
         for first, span, name in reading.segments():
-            run = self.mended.get(name) or known.get(name)
+            run = self.repaired.get(name) or known.get(name)
             if run is None:
                 run = self.opened(first, span, name)
             segments.append(run)
@@ -239,7 +239,7 @@ def names_of(rows: list[Name], path: object) -> list[tuple[int, str, int]]:
     """
     if rows:
         numbers, ids, kinds, sums = _columns(rows, path)
-        if not are_named_so(numbers, ids, kinds, sums):
+        if not are_names_whole(numbers, ids, kinds, sums):
             raise FormatError(f"{path} is damaged: the id of a document is not what was added. Restore it from a copy.")
     return [row[:3] for row in rows]
 
@@ -265,18 +265,18 @@ def is_whole(row: Row, path: object) -> bool:
     return whole_documents(*_columns([row], path)) is not None
 
 
-def keys_of(reading: Reading, maker: Maker, first: int, span: int, *, threads: int) -> Keys:
+def keys_of(reading: Reading, sketcher: Sketcher, first: int, span: int, *, threads: int) -> Keys:
     """Keys of documents ``first`` to ``first + span``, made again from their texts. O(bytes of text)."""
 
     def make(rows: list[Row]) -> tuple[U32, U64, I64, I64]:
         documents, at, kinds = documents_of(rows, reading.path)
-        made = maker.named(documents, [row[1] for row in rows])
+        made = sketcher.prepare(documents, [row[1] for row in rows])
         return made.keys, made.prints, at - first, kinds
 
     starts = range(first, first + span, CHUNK)
     scanned = (list(reading.scan(start, min(start + CHUNK, first + span))) for start in starts)
     prints: U64 = np.zeros(span, dtype=np.uint64)
-    blocks = [np.empty((maker.spec.bands.bands + 1, 0), dtype=np.uint32)]
+    blocks = [np.empty((sketcher.spec.bands.bands + 1, 0), dtype=np.uint32)]
     numbers, kinds = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for keys, its_prints, at, its_kinds in in_order(make, filter(None, scanned), threads=threads):
         blocks.append(keys)

@@ -2,11 +2,19 @@
 
 Numba's cache asks only whether the file of the *called* kernel changed. A kernel inlines others from other files, and
 ``pip`` leaves the cache files of an older release where they are, so machine code of two versions could mix. Here the
-cache lives in a folder named after the sources of all kernels together: any change makes a new one.
+cache lives in a folder named after the sources of all kernels together: any change makes a new one. It is made when
+this module is imported, which is when the first kernel is needed: numba itself makes its cache folder, and tries to
+write there, as a decorator runs.
+
+With ``NUMBA_DISABLE_JIT=1`` every kernel is the function of Python that it is written as, so that a debugger steps
+through it and an index out of bounds is an IndexError. It takes some hundred times as long. Code for this says
+``np.int64(x)`` where it counts on with a small integer from an array: NumPy keeps the eight bits of a uint8, where
+numba goes on with 64.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import tempfile
@@ -15,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
 
 __all__ = ["cache_folder", "compiling_note", "inlined", "is_compiled", "kernel", "part"]
 
@@ -50,12 +59,17 @@ def _choose_folder() -> Path | None:
     return None
 
 
-cache_folder = _choose_folder()
-"""Where this version's machine code is kept; None where no folder can be written."""
+cache_folder = None if numba.config.DISABLE_JIT else _choose_folder()
+"""Where this version's machine code is kept; None where no folder can be written, or nothing is compiled."""
 
 
 def is_compiled() -> bool:
-    """Whether the cache folder holds machine code already; if not, the next run compiles, about ten seconds."""
+    """Whether the next run compiles nothing; if it does, it takes about ten seconds.
+
+    It need not where the cache folder holds machine code already, and where numba is told not to compile.
+    """
+    if numba.config.DISABLE_JIT:
+        return True
     return cache_folder is not None and any(cache_folder.rglob("*.nbi"))
 
 
@@ -71,6 +85,8 @@ def compiling_note() -> str:
 
 def kernel(function: Callable[..., Any]) -> Any:
     """A function that Python calls: compiled on first call, without the GIL, cached in ``cache_folder``."""
+    if numba.config.DISABLE_JIT:
+        return _in_python(function)
     if cache_folder is None:
         return numba.njit(function, nogil=True)
     before = numba.config.CACHE_DIR
@@ -79,6 +95,17 @@ def kernel(function: Callable[..., Any]) -> Any:
         return numba.njit(function, nogil=True, cache=True)
     finally:
         numba.config.CACHE_DIR = before
+
+
+def _in_python(function: Callable[..., Any]) -> Any:
+    """The function itself. Hashes count modulo 2**64 on purpose, of which NumPy would warn."""
+
+    @functools.wraps(function)
+    def call(*args: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return function(*args)
+
+    return call
 
 
 def part(function: Callable[..., Any]) -> Any:

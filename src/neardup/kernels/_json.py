@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import uint64
+from numpy import uint64
 
 from neardup.kernels._bits import cttz64, load32, load64, store64
 from neardup.kernels._jit import part

@@ -124,22 +124,16 @@ def _agreeing(row_a, row_b):
 
 
 @part
-def _matches(values, a, b):
-    """Slots in which the signatures of two rows agree."""
-    return _agreeing(values[a], values[b])
-
-
-@part
-def _agree_before(values, a, b, band, width):
-    """Whether two signatures agree in all rows of some band before ``band``."""
-    for j in range(band):
-        s = j * width
+def _first_band(values, a, b, bands, width):
+    """First band before ``bands`` in which the signatures of two rows agree in all their rows, else ``bands``."""
+    for band in range(bands):
+        s = band * width
         end = s + width
         while s < end and values[a, s] == values[b, s]:
             s += 1
         if s == end:
-            return True
-    return False
+            return band
+    return bands
 
 
 @part
@@ -184,10 +178,10 @@ def bucket_pairs(members, starts, values, band, width, min_matches, crowd, by_cr
                 j += 1
                 if crowd[a] >= 0 and crowd[a] == crowd[b]:
                     continue
-                if band > 0 and _agree_before(values, a, b, band, width):
+                if band > 0 and _first_band(values, a, b, band, width) < band:
                     continue
                 candidates += 1
-                if _matches(values, a, b) >= min_matches:
+                if _agreeing(values[a], values[b]) >= min_matches:
                     left[n] = min(a, b)
                     right[n] = max(a, b)
                     n += 1
@@ -203,16 +197,8 @@ def first_bands(values, left, right, bands, width, first, same):
     """First band in which the signatures of each pair agree (``bands`` when none), and the slots that agree at all."""
     for p in range(left.size):
         a, b = left[p], right[p]
-        same[p] = _matches(values, a, b)
-        first[p] = bands
-        for band in range(bands):
-            s = band * width
-            end = s + width
-            while s < end and values[a, s] == values[b, s]:
-                s += 1
-            if s == end:
-                first[p] = band
-                break
+        same[p] = _agreeing(values[a], values[b])
+        first[p] = _first_band(values, a, b, bands, width)
 
 
 @kernel

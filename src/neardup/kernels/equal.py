@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from neardup.kernels._bits import peek64
 from neardup.kernels._jit import kernel, part
-from neardup.kernels.hashing import BYTE, CHAR, CHUNK, ITEM, SEPARATOR, STATE, WORD, _in_word, _next, fill
+from neardup.kernels.hashing import BYTE, CHAR, CHUNK, ITEM, SEPARATOR, WORD, _in_word, _next, fill, new_cursor, rewind
 from neardup.kernels.stored import ALL
 
 __all__ = ["colliding", "equal_bytes"]
@@ -35,8 +37,9 @@ def equal_bytes(first, second, lengths, equal):
 
 
 @part
-def _tokens(kind, data, begin, stop, letters, begins, ends, n):
+def _tokens(params, data, begin, stop, begins, ends, n):
     """Where each token begins and ends, from place ``n`` of the arrays on; a text of no word is one. How many."""
+    kind, letters = params.kind, params.letters
     first = n
     at = begin
     while at < stop:
@@ -85,36 +88,56 @@ def _same_shingle(kind, data, begins, ends, a, run_a, b, run_b):
     return True
 
 
+class Table(NamedTuple):
+    """The first shingle of each hash, of two documents; a shingle is named by the place of its first token."""
+
+    names: Any
+    """int64, a power of two of cells: the name of a shingle, or -1."""
+    values: Any
+    """uint64: the hash of each."""
+    cells: Any
+    """int64: the cells in use."""
+    begins: Any
+    """int64: where each token begins."""
+    ends: Any
+    """int64: where each token ends."""
+
+
 @part
-def _enter(kind, k, key, data, begin, stop, letters, words, state, hashes, shift, table, values, begins, ends,
-           first, run, middle, run_before, cells, used):  # fmt: skip
-    """Put the shingles of a document, the first one named ``first``, into the table; names below ``middle`` are of the
-    other document. Returns the cells in use, or -1 when two shingles that differ share a hash."""
-    mask = table.size - 1
-    state[0], state[1], state[2], state[3] = begin, begin, 0, 0
+def _enter(params, data, begin, stop, cursor, table, bits, first, run, middle, run_before, used):
+    """Put the shingles of a document, the first one named ``first``, into ``2**bits`` cells of the table.
+
+    Names below ``middle`` are of the other document, whose shingles are runs of ``run_before`` tokens, these of
+    ``run``. Returns the cells in use, or -1 when two shingles that differ share a hash.
+    """
+    kind, hashes = params.kind, cursor.hashes
+    names, values, cells, begins, ends = table
+    mask, shift = (1 << bits) - 1, np.uint64(64 - bits)
+    rewind(cursor, begin)
     name = first
     while True:
-        count = fill(kind, k, key, data, stop, letters, words, state, hashes)
+        count = fill(params, data, stop, cursor)
         if count == 0:
-            return used
+            break
         for j in range(count):
             value = hashes[j]
             at = np.int64(value >> shift)
-            while table[at] >= 0 and values[table[at]] != value:
+            while names[at] >= 0 and values[names[at]] != value:
                 at = (at + 1) & mask
-            other = table[at]
+            other = names[at]
             if other < 0:
-                table[at] = name
+                names[at] = name
                 values[name] = value
                 cells[used] = at
                 used += 1
             elif not _same_shingle(kind, data, begins, ends, name, run, other, run_before if other < middle else run):
                 return -1
             name += 1
+    return used
 
 
 @kernel
-def colliding(kind, k, key, data, offsets, letters, left, right, found):
+def colliding(params, data, offsets, left, right, found):
     """Whether two shingles that differ share a hash in the documents of each pair, into ``found`` (bool).
 
     Where none do, what their sets have in common is exactly what the sets of their hashes have. One table a pair, in
@@ -128,40 +151,34 @@ def colliding(kind, k, key, data, offsets, letters, left, right, found):
     most_bits = 4
     while (1 << most_bits) < 2 * longest:
         most_bits += 1
-    table = np.full(1 << most_bits, -1, np.int64)
-    values = np.empty(longest, np.uint64)
+    names, values = np.full(1 << most_bits, -1, np.int64), np.empty(longest, np.uint64)
     begins, ends, cells = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
-    hashes = np.empty(CHUNK, np.uint64)
-    words = np.empty(CHUNK + k, np.uint64)
-    state = np.empty(STATE, np.int64)
+    table = Table(names, values, cells, begins, ends)
+    cursor = new_cursor(params, CHUNK)
+    kind, k = params.kind, params.k
     bits, last, used_a, n_a, run_a = 0, -1, 0, 0, 0
     for p in range(left.size):
         a, b = left[p], right[p]
         if a != last:
-            n_a = _tokens(kind, data, offsets[a], offsets[a + 1], letters, begins, ends, 0)
+            n_a = _tokens(params, data, offsets[a], offsets[a + 1], begins, ends, 0)
             run_a = 1 if kind == ITEM else min(k, n_a)
-        n_b = _tokens(kind, data, offsets[b], offsets[b + 1], letters, begins, ends, n_a)
+        n_b = _tokens(params, data, offsets[b], offsets[b + 1], begins, ends, n_a)
         run_b = 1 if kind == ITEM else min(k, n_b)
         wanted = 4
         while (1 << wanted) < 2 * (n_a + n_b):
             wanted += 1
         if a != last or wanted > bits:
             for i in range(used_a):
-                table[cells[i]] = -1
+                names[cells[i]] = -1
             bits, last = wanted, a
-            used_a = _enter(
-                kind, k, key, data, offsets[a], offsets[a + 1], letters, words, state, hashes, np.uint64(64 - bits),
-                table[: 1 << bits], values, begins, ends, 0, run_a, 0, 0, cells, 0,
-            )  # fmt: skip
+            used_a = _enter(params, data, offsets[a], offsets[a + 1], cursor, table, bits, 0, run_a, 0, 0, 0)
         used = used_a
         if used_a >= 0:
-            used = _enter(
-                kind, k, key, data, offsets[b], offsets[b + 1], letters, words, state, hashes, np.uint64(64 - bits),
-                table[: 1 << bits], values, begins, ends, n_a, run_b, n_a, run_a, cells, used_a,
-            )  # fmt: skip
+            begin, stop = offsets[b], offsets[b + 1]
+            used = _enter(params, data, begin, stop, cursor, table, bits, n_a, run_b, n_a, run_a, used_a)
         found[p] = used < 0
         if used < 0:  # how far it came is not known
-            table[:] = -1
+            names[:] = -1
             used_a, last = 0, -1
         for i in range(used_a, used):
-            table[cells[i]] = -1
+            names[cells[i]] = -1

@@ -10,12 +10,24 @@ hash, and there are pairs that do for half of all seeds. The exact check has no 
 by each run, multipliers too, after the texts were written (``stages.shingle.Hasher.private``).
 
 ``fill`` is the one entry: it writes the next chunk of hashes of a document and remembers where it stands, so that a
-document of any size needs one chunk of scratch. Its twin in plain Python is in ``tests/twins``.
+document of any size needs one chunk of scratch. Whoever passes over documents does it like this::
+
+    cursor = new_cursor(params, CHUNK)
+    rewind(cursor, begin)
+    while True:  # numba cannot type an assignment in the condition
+        count = fill(params, data, stop, cursor)
+        if count == 0:
+            break
+        ...  # the first ``count`` of ``cursor.hashes``
+
+The same in plain Python, slow and obvious, is in ``tests/twins``.
 
 Not here: what becomes of the hashes (``sketching``, ``verify``).
 """
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,18 +35,53 @@ from neardup.kernels._bits import load64
 from neardup.kernels._jit import inlined, kernel, part
 from neardup.kernels.stored import ALL, M2, S29, S32, lanes, mix
 
-__all__ = ["BYTE", "CHAR", "CHUNK", "ITEM", "SHORT", "STATE", "WORD", "fill", "fingerprint"]
+__all__ = [
+    "BYTE",
+    "CHAR",
+    "CHUNK",
+    "ITEM",
+    "WORD",
+    "Cursor",
+    "HashParams",
+    "fill",
+    "fingerprint",
+    "is_short",
+    "new_cursor",
+    "rewind",
+]
 
 BYTE, CHAR, WORD, ITEM = 0, 1, 2, 3
 CHUNK = 2048
 """Hashes a chunk: 16 KB, half of L1."""
-STATE = 4
-"""int64 cells of state: position, end of the window, words carried over (SHORT: the text is its one shingle), stage."""
 SHORT = -1
 
 ONE, S63 = np.uint64(1), np.uint64(63)
 HIGH = np.uint64(0x8080808080808080)
 SEPARATOR = 0xFF
+
+
+class HashParams(NamedTuple):
+    """What shingles are and how they are hashed."""
+
+    kind: int
+    """BYTE, CHAR, WORD or ITEM."""
+    k: int
+    """Tokens in a shingle."""
+    key: tuple[np.uint64, np.uint64, np.uint64, np.uint64]
+    """Start and three odd multipliers."""
+    letters: Any
+    """uint8: a bit for each code point that words are made of; any array where the kind is another one."""
+
+
+class Cursor(NamedTuple):
+    """Where in a document ``fill`` stands, and the chunk of hashes that it has written."""
+
+    state: Any
+    """int64[4]: position, end of the window, words carried over (SHORT: the text is its one shingle), stage."""
+    words: Any
+    """uint64: hashes of single words."""
+    hashes: Any
+    """uint64: those of shingles."""
 
 
 @inlined
@@ -294,12 +341,26 @@ def _fill_items(data, stop, key, state, out):
 
 
 @part
-def fill(kind, k, key, data, stop, letters, words, state, out):
-    """Write the next shingle hashes of a document to ``out`` and return how many; 0 when there are no more.
+def new_cursor(params, chunk):
+    """A cursor with room for ``chunk`` hashes at a time."""
+    return Cursor(np.empty(4, np.int64), np.empty(chunk + params.k, np.uint64), np.empty(chunk, np.uint64))
 
-    Before the first call ``state`` is (begin, begin, 0, 0). ``letters`` is the bitmap of word characters, ``words``
-    scratch of CHUNK + k uint64; both are used for words only. Repeated shingles are repeated in the output.
+
+@part
+def rewind(cursor, begin):
+    """Put the cursor before the document that begins at ``begin``."""
+    state = cursor.state
+    state[0], state[1], state[2], state[3] = begin, begin, 0, 0
+
+
+@part
+def fill(params, data, stop, cursor):
+    """Write the next shingle hashes of a document, which ends at ``stop``, to the cursor; return how many.
+
+    0 when there are no more. Repeated shingles are repeated.
     """
+    kind, k, key, letters = params
+    state, words, out = cursor
     if kind == BYTE:
         return _fill_bytes(data, stop, k, key, state, out)
     if kind == CHAR:
@@ -307,6 +368,12 @@ def fill(kind, k, key, data, stop, letters, words, state, out):
     if kind == WORD:
         return _fill_words(data, stop, k, key, letters, words, state, out)
     return _fill_items(data, stop, key, state, out)
+
+
+@part
+def is_short(params, cursor):
+    """Whether a document that was read to its end is its one shingle, for it has fewer than k tokens."""
+    return cursor.state[2] == SHORT and params.kind != ITEM
 
 
 @kernel

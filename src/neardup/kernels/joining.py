@@ -1,58 +1,59 @@
 """The exact join: how rare each shingle is, which documents have a partner at all, and the prefix-filter join.
 
 Shingles are ordered by (class, hash). The class is one byte a cell of a table that is indexed by the leading bits of
-the hash: at most OWN where no other document can share the shingle, else higher the more often the cell was met. It is
-a function of the shingle, so any two documents order their common shingles alike: all that a prefix filter asks.
+the hash: at most UNIQUE where no other document can share the shingle, else higher the more often the cell was met. It
+is a function of the shingle, so any two documents order their common shingles alike: all that a prefix filter asks.
 
     hashes ── cells_of ──► cells, by part of the table ── count_cells ──► occurrences ── (stage) ──► classes
-    documents ── survivors ──► those that could have a partner ── verify.build_sets ──► sets ── prefixes ──► rarest
-    prefixes ── index_keys, index_rows ──► postings ── probe ──► pairs with their exact similarity
+    documents ── survivors ──► those that could have a partner ── verify.build_sets ──► sets ── prefixes_of ──► prefixes
+    prefixes ── postings_of ──► postings ── probe ──► pairs with their exact similarity
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from neardup.kernels._jit import kernel, part
-from neardup.kernels.hashing import CHUNK, STATE, fill
-from neardup.kernels.verify import VACANT, intersection, overlap_needed
+from neardup.kernels.hashing import CHUNK, fill, new_cursor, rewind
+from neardup.kernels.verify import UNIQUE, VACANT, intersection, overlap_needed
 
 __all__ = [
+    "Postings",
+    "Prefixes",
     "cells_of",
     "count_cells",
-    "index_keys",
-    "index_rows",
     "pack",
-    "prefix_lengths",
-    "prefixes",
+    "postings_of",
+    "prefixes_of",
     "probe",
     "survivors",
 ]
 
 ONE = np.uint64(1)
-OWN = 1
-"""Largest class of a shingle that one document has to itself."""
+FEW = 256
+"""Hashes at a time where a document is left as soon as it is decided."""
 
 
 @kernel
-def cells_of(kind, k, key, data, offsets, letters, docs, bits, part_bits, raw, starts, out):
+def cells_of(params, data, offsets, docs, bits, part_bits, raw, starts, out):
     """Cells of all shingles of ``docs``, sorted by part of the table.
 
     ``raw`` (uint32) and ``out`` (uint32) have room for all shingles with repeats. Part p, which is named by the leading
     ``part_bits`` bits of a cell, is ``out[starts[p] : starts[p + 1]]``. About 3 ns a shingle.
     """
-    hashes = np.empty(CHUNK, np.uint64)
-    words = np.empty(CHUNK + k, np.uint64)
-    state = np.empty(STATE, np.int64)
+    cursor = new_cursor(params, CHUNK)
+    hashes = cursor.hashes
     shift = np.uint64(64 - bits)
     low = bits - part_bits
     held = np.zeros((1 << part_bits) + 1, np.int64)
     n = 0
     for i in range(docs.size):
         begin, stop = offsets[docs[i]], offsets[docs[i] + 1]
-        state[0], state[1], state[2], state[3] = begin, begin, 0, 0
+        rewind(cursor, begin)
         while True:
-            count = fill(kind, k, key, data, stop, letters, words, state, hashes)
+            count = fill(params, data, stop, cursor)
             if count == 0:
                 break
             for j in range(count):
@@ -92,48 +93,29 @@ def _least_partner(size, threshold):
 
 
 @kernel
-def prefix_lengths(sizes, threshold, probing, indexed):
-    """How many of its rarest shingles a set must be probed with, and indexed with, so that no partner is missed.
-
-    A probe meets sets of at most its own size. ``probing``: size - overlap with the smallest possible partner + 1.
-    ``indexed``: size - overlap with a set of the same size + 1. (Xiao, Wang, Lin, Yu: Efficient Similarity Joins for
-    Near Duplicate Detection, 2008, section 4.)
-    """
-    for i in range(sizes.size):
-        size = sizes[i]
-        if size == 0:
-            probing[i] = 0
-            indexed[i] = 0
-            continue
-        probing[i] = size - overlap_needed(_least_partner(size, threshold), size, threshold) + 1
-        indexed[i] = size - overlap_needed(size, size, threshold) + 1
-
-
-@kernel
-def survivors(kind, k, key, data, offsets, letters, docs, counts, classes, bits, threshold, alive):
+def survivors(params, data, offsets, docs, counts, classes, bits, threshold, alive):
     """Write whether each document could have a partner.
 
-    It has none when more of its shingles are its own than a partner may lack. Those were met once, so they are
+    It has none when more of its shingles are unique to it than a partner may lack. Those were met once, so they are
     distinct, and repeats of others only make the allowance larger: never a false no. A document is left as soon as it
     is decided.
     """
-    hashes = np.empty(256, np.uint64)
-    words = np.empty(256 + k, np.uint64)
-    state = np.empty(STATE, np.int64)
+    cursor = new_cursor(params, FEW)
+    hashes = cursor.hashes
     shift = np.uint64(64 - bits)
     for i in range(docs.size):
         size = counts[i]
         spare = size - overlap_needed(_least_partner(size, threshold), size, threshold)
         begin, stop = offsets[docs[i]], offsets[docs[i] + 1]
-        state[0], state[1], state[2], state[3] = begin, begin, 0, 0
-        own = 0
-        while own <= spare:
-            count = fill(kind, k, key, data, stop, letters, words, state, hashes)
+        rewind(cursor, begin)
+        unique = 0
+        while unique <= spare:
+            count = fill(params, data, stop, cursor)
             if count == 0:
                 break
             for j in range(count):
-                own += classes[min(hashes[j], VACANT - ONE) >> shift] <= OWN
-        alive[i] = own <= spare
+                unique += classes[min(hashes[j], VACANT - ONE) >> shift] <= UNIQUE
+        alive[i] = unique <= spare
 
 
 @kernel
@@ -148,13 +130,13 @@ def pack(sets, starts, sizes, classes, bits, threshold, out):
     for i in range(sizes.size):
         size, begin = sizes[i], starts[i]
         spare = size - overlap_needed(_least_partner(size, threshold), size, threshold)
-        own = 0
+        unique = 0
         for j in range(begin, begin + size):
-            own += classes[sets[j] >> shift] <= OWN
-            if own > spare:
+            unique += classes[sets[j] >> shift] <= UNIQUE
+            if unique > spare:
                 break
         starts[i] = n
-        if own > spare:
+        if unique > spare:
             sizes[i] = 0
             continue
         if out.size > 0:
@@ -163,51 +145,96 @@ def pack(sets, starts, sizes, classes, bits, threshold, out):
     return n
 
 
-@kernel
-def prefixes(sets, starts, sizes, lengths, indexed, classes, bits, rooms, tokens, held, held_indexed, ends, kinds):
-    """The rarest shingles of each set, by (class, hash), without its own, which nobody shares.
+class Prefixes(NamedTuple):
+    """The rarest shingles of n sets, by (class, hash), without the unique ones, which nobody shares."""
 
-    Set i is ``sets[starts[i] : starts[i] + sizes[i]]``; ``lengths[i]`` of its shingles are looked for, ``indexed[i]``
-    of them for the index. What is left without its own goes to ``tokens[rooms[i]:]``, ``held[i]`` of them,
-    ``held_indexed[i]`` from the front for the index. ``ends[i]`` and ``kinds[i]`` are the last one probed with and the
-    last one indexed, and their classes. One counting sort a set.
+    tokens: Any
+    """uint64: those of set i from ``starts[i]`` on."""
+    starts: Any
+    """int64[n + 1]."""
+    held: Any
+    """int64[n]: how many each set has ..."""
+    held_indexed: Any
+    """... and how many of these, the first ones, are indexed."""
+    probing: Any
+    """int64[n]: how many a set is probed with, unique ones counted ..."""
+    indexed: Any
+    """... and how many it is indexed with."""
+    ends: Any
+    """uint64[n, 2]: the last one that is probed with and the last one that is indexed; 0 where it is unique ..."""
+    kinds: Any
+    """... and uint8[n, 2], their classes."""
+
+
+class Postings(NamedTuple):
+    """Which sets have a shingle among those that are indexed: an open-addressing table."""
+
+    keys: Any
+    """uint64, a power of two of cells: a shingle, or VACANT."""
+    starts: Any
+    """int64[cells + 1]: where the sets of each are in ``places``."""
+    places: Any
+    """int32: places of the sets in their block, rising for each shingle."""
+
+
+@part
+def _set_lengths(sizes, threshold, starts, probing, indexed):
+    """How many of its rarest shingles a set must be probed with, and indexed with, so that no partner is missed.
+
+    A probe meets sets of at most its own size. ``probing``: size - overlap with the smallest possible partner + 1.
+    ``indexed``: size - overlap with a set of the same size + 1. (Xiao, Wang, Lin, Yu: Efficient Similarity Joins for
+    Near Duplicate Detection, 2008, section 4.)
     """
+    for i in range(sizes.size):
+        size = sizes[i]
+        if size > 0:
+            probing[i] = size - overlap_needed(_least_partner(size, threshold), size, threshold) + 1
+            indexed[i] = size - overlap_needed(size, size, threshold) + 1
+        starts[i + 1] = starts[i] + probing[i]
+
+
+@kernel
+def prefixes_of(block, classes, bits, threshold):
+    """The prefixes of the sets of a ``SetBlock``. One counting sort a set."""
+    n = block.sizes.size
+    starts, probing, indexed = np.zeros(n + 1, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    _set_lengths(block.sizes, threshold, starts, probing, indexed)
+    tokens = np.empty(starts[n], np.uint64)
+    held, held_indexed = np.empty(n, np.int64), np.empty(n, np.int64)
+    ends, kinds = np.zeros((n, 2), np.uint64), np.zeros((n, 2), np.uint8)
     shift = np.uint64(64 - bits)
     most = 1
-    for i in range(sizes.size):
-        most = max(most, sizes[i])
+    for i in range(n):
+        most = max(most, block.sizes[i])
     kind_of = np.empty(most, np.uint8)
     place = np.empty(257, np.int64)
-    for i in range(sizes.size):
-        n, begin = sizes[i], starts[i]
+    for i in range(n):
+        size, begin = block.sizes[i], block.starts[i]
+        sets = block.hashes[begin : begin + size]
         place[:] = 0
-        for j in range(n):
-            kind = classes[sets[begin + j] >> shift]
+        for j in range(size):
+            kind = np.int64(classes[sets[j] >> shift])
             kind_of[j] = kind
             place[kind + 1] += 1
-        own = place[1] + place[2]
+        unique = place[1] + place[2]
         for c in range(256):
             place[c + 1] += place[c]
-        wanted, room = lengths[i], rooms[i]
-        held[i] = max(0, wanted - own)
-        held_indexed[i] = max(0, indexed[i] - own)
-        ends[i, :] = 0
-        kinds[i, :] = 0
+        held[i] = max(0, probing[i] - unique)
+        held_indexed[i] = max(0, indexed[i] - unique)
         if held[i] == 0:
             continue
-        for j in range(n):
+        for j in range(size):
             kind = kind_of[j]
-            if kind > OWN:
+            if kind > UNIQUE:
                 at = place[kind]
                 place[kind] += 1
-                if at < wanted:
-                    tokens[room + at - own] = sets[begin + j]
-                    if at == wanted - 1:
-                        ends[i, 0] = sets[begin + j]
-                        kinds[i, 0] = kind
+                if at < probing[i]:
+                    tokens[starts[i] + at - unique] = sets[j]
+                    if at == probing[i] - 1:
+                        ends[i, 0], kinds[i, 0] = sets[j], kind
                     if at == indexed[i] - 1:
-                        ends[i, 1] = sets[begin + j]
-                        kinds[i, 1] = kind
+                        ends[i, 1], kinds[i, 1] = sets[j], kind
+    return Prefixes(tokens, starts, held, held_indexed, probing, indexed, ends, kinds)
 
 
 @part
@@ -221,29 +248,30 @@ def _slot(token, keys):
 
 
 @kernel
-def index_keys(tokens, rooms, held, keys, starts):
-    """Enter the indexed shingles: ``keys`` (all VACANT before; a power of two) and posting counts, then ``starts``."""
-    starts[:] = 0
+def postings_of(prefixes):
+    """The postings of all shingles that are to be indexed. Linear: count, then place."""
+    tokens, begins, held = prefixes.tokens, prefixes.starts, prefixes.held_indexed
+    total = held.sum()
+    cells = 16
+    while cells <= 3 * total // 2:
+        cells *= 2
+    keys, starts, places = np.full(cells, VACANT), np.zeros(cells + 1, np.int64), np.empty(total, np.int32)
     for i in range(held.size):
-        for j in range(rooms[i], rooms[i] + held[i]):
+        for j in range(begins[i], begins[i] + held[i]):
             at = _slot(tokens[j], keys)
             keys[at] = tokens[j]
             starts[at + 1] += 1
-    for at in range(keys.size):
+    for at in range(cells):
         starts[at + 1] += starts[at]
-
-
-@kernel
-def index_rows(tokens, rooms, held, keys, starts, postings):
-    """Write the postings: places of the sets that have each key, rising. Moves ``starts`` back by one cell."""
     for i in range(held.size):
-        for j in range(rooms[i], rooms[i] + held[i]):
+        for j in range(begins[i], begins[i] + held[i]):
             at = _slot(tokens[j], keys)
-            postings[starts[at]] = i
+            places[starts[at]] = i
             starts[at] += 1
-    for at in range(keys.size, 0, -1):
+    for at in range(cells, 0, -1):
         starts[at] = starts[at - 1]
     starts[0] = 0
+    return Postings(keys, starts, places)
 
 
 @part
@@ -260,11 +288,11 @@ def _first_of_size(sizes, least, high):
 
 
 @part
-def _first_at_least(postings, begin, end, place):
-    """First of ``postings[begin:end]`` that is at least ``place``."""
+def _first_at_least(places, begin, end, place):
+    """First of ``places[begin:end]`` that is at least ``place``."""
     while begin < end:
         middle = (begin + end) >> 1
-        if postings[middle] < place:
+        if places[middle] < place:
             begin = middle + 1
         else:
             end = middle
@@ -272,24 +300,23 @@ def _first_at_least(postings, begin, end, place):
 
 
 @part
-def _rest(end, kind, tail, own_end, own_kind, own_tail):
+def _rest(end, kind, tail, other_end, other_kind, other_tail):
     """Most shingles that two sets can share behind their prefixes.
 
     What they share up to the earlier end of the two prefixes was counted; behind it, one of them has its tail left.
     """
-    if end == own_end:
-        return min(tail, own_tail)
-    is_after = kind > own_kind or (kind == own_kind and end > own_end)
-    return own_tail if is_after else tail
+    if end == other_end:
+        return min(tail, other_tail)
+    is_after = kind > other_kind or (kind == other_kind and end > other_end)
+    return other_tail if is_after else tail
 
 
 @kernel
 def probe(
-    sets, starts, sizes, sides, tokens, rooms, held, lengths, ends, kinds,
-    own_sets, own_starts, own_sizes, own_sides, own_indexed, own_ends, own_kinds,
-    keys, posting_starts, postings, same, first, stop, threshold, overlap, touched, state, left, right, similarity,
+    block, prefixes, indexed, indexed_prefixes, postings, same, stop, threshold, overlap, touched, state, left, right,
+    similarity,
 ):  # fmt: skip
-    """Pairs of the sets ``first`` to ``stop`` with indexed ones (``own_*``) that come before them in order of size.
+    """Pairs of the sets ``state[0]`` to ``stop`` of a block with indexed ones that come before them in order of size.
 
     With ``same`` the probing sets are the indexed ones; else all indexed ones come before all probing ones. Loop:
     probing sets, their prefixes, postings; then each set that was met is counted in full, unless what was counted in
@@ -299,24 +326,26 @@ def probe(
     where the pairs of the next set might not fit: ``state[0]`` is the set to go on with, ``state[3]`` the room that it
     needs. ``state[1]`` counts pairs met, ``state[2]`` those counted in full.
     """
+    sizes, begins, held = indexed.sizes, prefixes.starts, prefixes.held
+    keys, starts, places = postings
     n = 0
-    x = first
+    x = state[0]
     state[3] = 0
     while x < stop:
         if held[x] == 0:
             x += 1
             continue
-        size = sizes[x]
-        high = x if same else own_sizes.size
-        low = _first_of_size(own_sizes, _least_partner(size, threshold), high)
+        size = block.sizes[x]
+        high = x if same else sizes.size
+        low = _first_of_size(sizes, _least_partner(size, threshold), high)
         met = 0
-        for j in range(rooms[x], rooms[x] + held[x]):
-            at = _slot(tokens[j], keys)
-            begin, end = posting_starts[at], posting_starts[at + 1]
-            if begin < end and postings[begin] < low:
-                begin = _first_at_least(postings, begin, end, low)
-            for i in range(begin, end):
-                y = postings[i]
+        for j in range(begins[x], begins[x] + held[x]):
+            at = _slot(prefixes.tokens[j], keys)
+            begin, behind = starts[at], starts[at + 1]
+            if begin < behind and places[begin] < low:
+                begin = _first_at_least(places, begin, behind, low)
+            for i in range(begin, behind):
+                y = places[i]
                 if y >= high:
                     break
                 if overlap[y] == 0:
@@ -333,20 +362,20 @@ def probe(
             y = touched[m]
             common = np.int64(overlap[y])
             overlap[y] = 0
-            if sides[x] | own_sides[y] != 3:
+            if block.sides[x] | indexed.sides[y] != 3:
                 continue
             state[1] += 1
-            if own_sizes[y] != known_size:
-                known_size = own_sizes[y]
+            if sizes[y] != known_size:
+                known_size = sizes[y]
                 needed = overlap_needed(known_size, size, threshold)
-            rest = _rest(
-                ends[x, 0], kinds[x, 0], size - lengths[x], own_ends[y, 1], own_kinds[y, 1], known_size - own_indexed[y]
-            )
-            if common + rest < needed:
+            tail, other_tail = size - prefixes.probing[x], known_size - indexed_prefixes.indexed[y]
+            end, kind = prefixes.ends[x, 0], prefixes.kinds[x, 0]
+            other_end, other_kind = indexed_prefixes.ends[y, 1], indexed_prefixes.kinds[y, 1]
+            if common + _rest(end, kind, tail, other_end, other_kind, other_tail) < needed:
                 continue
             state[2] += 1
-            a, b = starts[x], own_starts[y]
-            shared = intersection(a, a + size, sets, b, b + known_size, own_sets, needed)
+            a, b = block.starts[x], indexed.starts[y]
+            shared = intersection(a, a + size, block.hashes, b, b + known_size, indexed.hashes, needed)
             if shared >= needed:
                 share = shared / (size + known_size - shared)
                 if share >= threshold:

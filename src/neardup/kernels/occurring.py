@@ -9,30 +9,30 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels._jit import kernel, part
-from neardup.kernels.hashing import CHUNK, STATE, fill
+from neardup.kernels.hashing import CHUNK, fill, new_cursor, rewind
 
 __all__ = ["hashes_in_order", "match", "runs"]
 
 
 @kernel
-def hashes_in_order(kind, k, key, data, begin, stop, letters, out):
+def hashes_in_order(params, data, begin, stop, out):
     """Write the hashes of the document ``data[begin:stop]`` to ``out`` and return how many it has.
 
     What does not fit is counted and not written. The hash 2**64 - 1 is given as 2**64 - 2, as in the sets.
     """
     most = np.uint64(0xFFFFFFFFFFFFFFFE)
-    hashes = np.empty(CHUNK, np.uint64)
-    words = np.empty(CHUNK + k, np.uint64)
-    state = np.empty(STATE, np.int64)
-    state[0], state[1], state[2], state[3] = begin, begin, 0, 0
+    cursor = new_cursor(params, CHUNK)
+    hashes = cursor.hashes
+    rewind(cursor, begin)
     n = 0
     while True:
-        count = fill(kind, k, key, data, stop, letters, words, state, hashes)
+        count = fill(params, data, stop, cursor)
         if count == 0:
-            return n
+            break
         for j in range(min(count, out.size - n)):
             out[n + j] = min(hashes[j], most)
         n += count
+    return n
 
 
 @part

@@ -16,13 +16,16 @@ Not here: the file format (``neardup.index.segments``), which arrays make up a r
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from neardup.kernels._bits import peek8, peek32, peek64, poke8
 from neardup.kernels._jit import kernel, part
 from neardup.kernels.stored import M1, mix
+from neardup.types import I32, I64
 
-__all__ = ["PAGE", "RUN_FIELDS", "directory", "lookup", "merge", "page_sums"]
+__all__ = ["PAGE", "RUN_FIELDS", "Found", "directory", "lookup", "merge", "page_sums"]
 
 PAGE = 4096
 RUN_FIELDS = 9
@@ -33,8 +36,23 @@ LOW = np.uint64(0xFFFFFFFF)
 S32 = np.uint64(32)
 VACANT = np.int64(-1)
 PROBES = 64
-"""Cells that are looked at for a document of the same hash. Hashes can be chosen so that all fall into one cell; a twin
+"""Cells that are looked at for a document of the same hash. Hashes can be chosen so that all fall into one cell; one
 that is not found for that is checked like any other text."""
+
+
+class Found(NamedTuple):
+    """Documents that share a key with queries, as met; those of a query are distinct."""
+
+    ends: I64
+    """int64[queries]: those of query q are ``ends[q - 1]`` to ``ends[q]``."""
+    numbers: I64
+    bands: I32
+    """Keys that agree."""
+    same_text: I64
+    """Place of the first document of the same query whose text has the same hash, itself included: perhaps a copy.
+    PROBES bounds the search for it."""
+    damaged: int
+    """The run whose file is damaged, or -1; then nothing else is told."""
 
 
 @part
@@ -124,12 +142,6 @@ def lookup(runs, keys, wanted, first_row):
         wanted: bool[queries]; the others get nothing.
         first_row: row of the runs that ``keys[0]`` belongs to.
 
-    Returns:
-        ends int64[queries], numbers int64[m], bands int32[m] (keys that agree), twins int64[m] (place of the first
-        document of the same query whose text has the same hash, itself included; PROBES bounds the search for it), and
-        the run whose file is damaged, or -1.
-        Order: as met. A query's documents are distinct.
-
     Loop: queries, runs, rows; first all ranges are found, which is where the memory is waited for, then copied.
     """
     rows, queries = keys.shape
@@ -137,7 +149,7 @@ def lookup(runs, keys, wanted, first_row):
     numbers = np.empty(64, np.int64)
     bands = np.empty(64, np.int32)
     prints = np.empty(64, np.uint64)
-    twins = np.empty(64, np.int64)
+    same_text = np.empty(64, np.int64)
     spans = np.empty((runs.shape[0] * rows, 2), np.int64)
     table = np.full(64, VACANT, np.int64)
     cells = np.empty(64, np.int64)
@@ -151,7 +163,7 @@ def lookup(runs, keys, wanted, first_row):
             for row in range(rows):
                 span = spans[r * rows + row]
                 if not _find(runs[r], first_row + row, keys[row, q], span):
-                    return ends, numbers[:0], bands[:0], twins[:0], r
+                    return Found(ends, numbers[:0], bands[:0], same_text[:0], r)
                 total += (span[1] - span[0]) // 8
         if total == 0:
             continue
@@ -160,7 +172,7 @@ def lookup(runs, keys, wanted, first_row):
             numbers = _grown(numbers, n, room)
             bands = _grown(bands, n, room)
             prints = _grown(prints, n, room)
-            twins = _grown(twins, n, room)
+            same_text = _grown(same_text, n, room)
         size = 64
         while size < 2 * total:
             size *= 2
@@ -185,7 +197,7 @@ def lookup(runs, keys, wanted, first_row):
                         continue
                     place = run[PRINTS] + 8 * local
                     if not _is_good(run, place):
-                        return ends, numbers[:0], bands[:0], twins[:0], r
+                        return Found(ends, numbers[:0], bands[:0], same_text[:0], r)
                     table[cell] = n
                     cells[n - begin] = cell
                     numbers[n] = number
@@ -203,11 +215,11 @@ def lookup(runs, keys, wanted, first_row):
             if table[cell] == VACANT:
                 table[cell] = i
             cells[i - begin] = cell
-            twins[i] = table[cell] if prints[table[cell]] == prints[i] else i
+            same_text[i] = table[cell] if prints[table[cell]] == prints[i] else i
         for i in range(n - begin):
             table[cells[i]] = VACANT
         ends[q] = n
-    return ends, numbers[:n], bands[:n], twins[:n], -1
+    return Found(ends, numbers[:n], bands[:n], same_text[:n], -1)
 
 
 @kernel

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels._jit import inlined, kernel, part
-from neardup.kernels.hashing import CHUNK, ITEM, SHORT, STATE, fill
+from neardup.kernels.hashing import CHUNK, fill, is_short, new_cursor, rewind
 from neardup.kernels.stored import M1, mix
 
 __all__ = ["EMPTY", "sketch_block"]
@@ -75,7 +75,7 @@ def _fill_empty(hashes, count, rounds, slots, row, empty, n_empty):
 
 
 @kernel
-def sketch_block(kind, k, key, data, offsets, letters, rounds, values, tokens):
+def sketch_block(params, data, offsets, rounds, values, tokens):
     """Signatures of documents into ``values[n, slots]`` (uint32) and the number of shingles into ``tokens[n]``.
 
     The number counts repeats, is 0 for an empty document and -1 for one of fewer than k tokens, whose text is its one
@@ -85,10 +85,9 @@ def sketch_block(kind, k, key, data, offsets, letters, rounds, values, tokens):
     several chunks cost a second pass over it, which is rare: with n shingles a slot stays empty with exp(-n/slots).
     """
     slots = values.shape[1]
-    hashes = np.empty(CHUNK, np.uint64)
+    cursor = new_cursor(params, CHUNK)
+    hashes = cursor.hashes
     kept = np.empty(CHUNK + 1, np.uint64)
-    words = np.empty(CHUNK + k, np.uint64)
-    state = np.empty(STATE, np.int64)
     empty = np.empty(slots, np.int64)
     for d in range(offsets.size - 1):
         row = values[d]
@@ -96,9 +95,9 @@ def sketch_block(kind, k, key, data, offsets, letters, rounds, values, tokens):
         begin, stop = offsets[d], offsets[d + 1]
         total = 0
         limit = EMPTY
-        state[0], state[1], state[2], state[3] = begin, begin, 0, 0
+        rewind(cursor, begin)
         while True:
-            count = fill(kind, k, key, data, stop, letters, words, state, hashes)
+            count = fill(params, data, stop, cursor)
             if count == 0:
                 break
             if total == 0:
@@ -109,7 +108,7 @@ def sketch_block(kind, k, key, data, offsets, letters, rounds, values, tokens):
             total += count
             if count == CHUNK:
                 limit = row.max()
-        tokens[d] = -1 if total == 1 and state[2] == SHORT and kind != ITEM else total
+        tokens[d] = -1 if total == 1 and is_short(params, cursor) else total
         if total == 0:
             continue
         for turn in range(1, rounds + 1):
@@ -125,9 +124,9 @@ def sketch_block(kind, k, key, data, offsets, letters, rounds, values, tokens):
                 else:
                     _fill_empty(hashes, first, rounds, slots, row, empty, n_empty)
                 continue
-            state[0], state[1], state[2], state[3] = begin, begin, 0, 0
+            rewind(cursor, begin)
             while True:
-                count = fill(kind, k, key, data, stop, letters, words, state, hashes)
+                count = fill(params, data, stop, cursor)
                 if count == 0:
                     break
                 if turn < rounds:

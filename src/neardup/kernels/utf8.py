@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import uint64
+from numpy import uint64
 
 from neardup.kernels._bits import cttz64, load32, load64
 from neardup.kernels._jit import kernel, part

@@ -10,11 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels._jit import kernel, part
-from neardup.kernels.hashing import CHUNK, STATE, fill
+from neardup.kernels.hashing import CHUNK, fill, new_cursor, rewind
 
-__all__ = ["build_sets", "check_across", "check_contained", "check_pairs"]
+__all__ = ["build_sets", "check_contained", "check_pairs"]
 
 VACANT = np.uint64(0xFFFFFFFFFFFFFFFF)
+UNIQUE = 1
+"""Largest class of a shingle that only one document has, in the tables of how rare shingles are."""
 TAIL = 64
 STEPS = 8
 """Steps an insertion, on average, up to which a table is filled; at half its cells chance makes about 1.5 of them."""
@@ -42,14 +44,15 @@ def _insert(table, home, value):
 
 
 @part
-def _fill_table(kind, k, key, data, begin, stop, letters, words, state, hashes, shift, table):
+def _fill_table(params, data, begin, stop, cursor, shift, table):
     """Insert the shingles of one document; returns how many are distinct, or -1 when they take too many steps."""
-    state[0], state[1], state[2], state[3] = begin, begin, 0, 0
+    hashes = cursor.hashes
+    rewind(cursor, begin)
     n, total, steps = 0, 0, 0
     while True:
-        count = fill(kind, k, key, data, stop, letters, words, state, hashes)
+        count = fill(params, data, stop, cursor)
         if count == 0:
-            return n
+            break
         for j in range(count):
             value = min(hashes[j], VACANT - np.uint64(1))
             fresh, more = _insert(table, np.int64(value >> shift), value)
@@ -58,6 +61,7 @@ def _fill_table(kind, k, key, data, begin, stop, letters, words, state, hashes, 
         total += count
         if steps > STEPS * total + SPARE_STEPS:
             return -1
+    return n
 
 
 @part
@@ -79,12 +83,13 @@ def _sort(values, n, room):
 
 
 @part
-def _sort_all(kind, k, key, data, begin, stop, letters, words, state, hashes, room, table, out):
+def _sort_all(params, data, begin, stop, cursor, room, table, out):
     """Write the shingles of one document, at most ``room``, to ``out``, sorted, each once; returns how many."""
-    state[0], state[1], state[2], state[3] = begin, begin, 0, 0
+    hashes = cursor.hashes
+    rewind(cursor, begin)
     total = 0
     while True:
-        count = fill(kind, k, key, data, stop, letters, words, state, hashes)
+        count = fill(params, data, stop, cursor)
         if count == 0:
             break
         for j in range(count):
@@ -100,7 +105,7 @@ def _sort_all(kind, k, key, data, begin, stop, letters, words, state, hashes, ro
 
 
 @kernel
-def build_sets(kind, k, key, data, offsets, letters, docs, starts, sizes, out):
+def build_sets(params, data, offsets, docs, starts, sizes, out):
     """Sorted unique shingle hashes of ``docs`` (indices into ``offsets``).
 
     Set i goes to ``out[starts[i] : starts[i] + sizes[i]]``; the room to ``starts[i + 1]`` must hold all its shingles
@@ -114,9 +119,7 @@ def build_sets(kind, k, key, data, offsets, letters, docs, starts, sizes, out):
     while (1 << bits) < 2 * most:
         bits += 1
     table = np.empty((1 << bits) + most + TAIL, np.uint64)
-    hashes = np.empty(CHUNK, np.uint64)
-    words = np.empty(CHUNK + k, np.uint64)
-    state = np.empty(STATE, np.int64)
+    cursor = new_cursor(params, CHUNK)
     for i in range(docs.size):
         room = starts[i + 1] - starts[i]
         bits = 4
@@ -126,10 +129,10 @@ def build_sets(kind, k, key, data, offsets, letters, docs, starts, sizes, out):
         end = (1 << bits) + room + TAIL
         table[:end] = VACANT
         begin, stop = offsets[docs[i]], offsets[docs[i] + 1]
-        n = _fill_table(kind, k, key, data, begin, stop, letters, words, state, hashes, shift, table)
+        n = _fill_table(params, data, begin, stop, cursor, shift, table)
         at = starts[i]
         if n < 0:
-            sizes[i] = _sort_all(kind, k, key, data, begin, stop, letters, words, state, hashes, room, table, out[at:])
+            sizes[i] = _sort_all(params, data, begin, stop, cursor, room, table, out[at:])
             continue
         sizes[i] = n
         limit = at + n
@@ -188,45 +191,35 @@ def intersection(a, a_end, sets_a, b, b_end, sets_b, needed):
 
 
 @part
-def _share(a, size_a, sets_a, b, size_b, sets_b, threshold):
-    """Jaccard similarity of the sets that begin at ``a`` and ``b``, or -1 where it is below ``threshold``."""
-    needed = overlap_needed(size_a, size_b, threshold)
-    common = intersection(a, a + size_a, sets_a, b, b + size_b, sets_b, needed)
-    if common >= needed and size_a + size_b > 0:
-        share = common / (size_a + size_b - common)
-        if share >= threshold:
-            return share
-    return -1.0
+def _common(first, a, second, b, needed):
+    """Size of the intersection of set a of ``first`` and set b of ``second``, or -1 as ``intersection`` has it."""
+    a_end, b_end = first.starts[a] + first.sizes[a], second.starts[b] + second.sizes[b]
+    return intersection(first.starts[a], a_end, first.hashes, second.starts[b], b_end, second.hashes, needed)
 
 
 @kernel
-def check_pairs(left, right, starts, sizes, sets, threshold, similarity):
-    """Exact Jaccard similarity of each pair of sets into ``similarity``, or -1 where it is below ``threshold``.
+def check_pairs(left, right, first, second, threshold, similarity):
+    """Exact Jaccard similarity of a set of ``first`` and one of ``second`` each, or -1 where it is below the threshold.
 
-    Steps of the merge have no branch; every 64 of them the misses so far are held against what the threshold allows.
+    Both are ``PaddedSets``, and may be the same. Steps of the merge have no branch; every 64 of them the misses so far
+    are held against what the threshold allows.
     """
     for p in range(left.size):
-        a, b = left[p], right[p]
-        similarity[p] = _share(starts[a], sizes[a], sets, starts[b], sizes[b], sets, threshold)
+        total = first.sizes[left[p]] + second.sizes[right[p]]
+        needed = overlap_needed(first.sizes[left[p]], second.sizes[right[p]], threshold)
+        common = _common(first, left[p], second, right[p], needed)
+        similarity[p] = -1.0
+        if total > 0 and common >= needed and common / (total - common) >= threshold:
+            similarity[p] = common / (total - common)
 
 
 @kernel
-def check_across(left, right, starts_a, sizes_a, sets_a, starts_b, sizes_b, sets_b, threshold, similarity):
-    """As ``check_pairs``, of one set of a first collection and one of a second each."""
-    for p in range(left.size):
-        a, b = left[p], right[p]
-        similarity[p] = _share(starts_a[a], sizes_a[a], sets_a, starts_b[b], sizes_b[b], sets_b, threshold)
-
-
-@kernel
-def check_contained(left, right, starts, sizes, sets, threshold, similarity):
+def check_contained(left, right, first, second, threshold, similarity):
     """As ``check_pairs``, the share of the smaller set that the larger one holds: their containment."""
     for p in range(left.size):
-        a, b = left[p], right[p]
-        size = min(sizes[a], sizes[b])
+        size = min(first.sizes[left[p]], second.sizes[right[p]])
         needed = least_held(size, threshold)
-        a_end, b_end = starts[a] + sizes[a], starts[b] + sizes[b]
-        common = intersection(starts[a], a_end, sets, starts[b], b_end, sets, needed)
+        common = _common(first, left[p], second, right[p], needed)
         similarity[p] = -1.0
         if size > 0 and common >= needed and common / size >= threshold:
             similarity[p] = common / size

@@ -93,7 +93,7 @@ def left_behind(target: str | Path, suffix: str = ".part") -> list[Path]:
         found = [(pattern.fullmatch(name), final.parent / name) for name in os.listdir(final.parent)]
     except OSError:
         return []
-    return [path for match, path in found if match and not is_running(str(int(match[1], 16)), match[2] or "")]
+    return [path for match, path in found if match and not is_running(int(match[1], 16), match[2] or "")]
 
 
 def temporary_name(final: Path) -> Path:

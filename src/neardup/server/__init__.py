@@ -1,19 +1,20 @@
 """The HTTP service of an index: ``neardup serve``.
 
-                 GuardedProtocol          no clear HTTP, heads that do not arrive   protocol, framing, transport
+                 GuardedProtocol          refuses unclear HTTP, slow clients, too many of them   protocol, framing
                        │
-                    Service               token, host, routes, errors as JSON problems         app
+                    Service               token, host, routes, errors as JSON problems           app
                        │
-                    Exchange              one request: body with limits, answer                exchange
+                    Exchange              one request: its body with limits, its answer          exchange
             ┌──────────┴──────────┐
-         Handlers              stream     one answer, or a line out for a line in              handlers, stream
+         Handlers              Streams    one answer, or one line out for each line in           handlers, stream
             └──────────┬──────────┘
-                     Crew                 bounded queue, threads, alike jobs as one group      work
+                  WorkerPool              a bounded queue and threads; alike jobs form a group   work
             ┌──────────┴──────────┐
-         reading               writing    the calls of ``neardup.Index``                       jobs
+       IndexReader           IndexWriter  the calls of ``neardup.Index``                         jobs
 
-Here: nothing but the check that the optional libraries are there. The event loop only moves bytes; whatever touches
-the index runs in the threads of a crew. The page of a person is in ``page``, its files are sent as they are.
+Here: only the check that the optional libraries are installed. The event loop only moves bytes; whatever touches the
+index runs in the threads of a pool. The page for people is in ``page``; scripts and styles that it shares with the
+pages of reports are in ``neardup.pages.site``.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from neardup.errors import MissingDependency
 
 __all__ = ["check_installed"]
 
-_NEEDED = ("starlette", "uvicorn", "msgspec")
+_NEEDED = ("uvicorn", "msgspec")
 
 
 def check_installed() -> None:

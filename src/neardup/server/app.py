@@ -10,12 +10,9 @@ import contextlib
 import time
 from typing import TYPE_CHECKING
 
-from starlette.routing import Route, Router
-from starlette.types import Receive, Scope, Send
-
-from neardup.server.exchange import Exchange
-from neardup.server.handlers import Handler, Handlers
-from neardup.server.limits import Buffered, Limits
+from neardup.server.exchange import Exchange, Receive, Scope, Send
+from neardup.server.handlers import DOCUMENT, DOCUMENTS, Handler, Handlers
+from neardup.server.limits import Buffered, ServiceLimits
 from neardup.server.metrics import Metrics
 from neardup.server.problems import Disconnected, Problem, problem_of
 from neardup.server.security import Gate
@@ -25,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Service"]
 
-_EXCHANGE = "neardup.exchange"
 _GONE = 499
 """Counted for a client that went before its answer, as other servers do; nobody is sent it."""
 
@@ -44,18 +40,17 @@ class Service:
         self,
         index: Index,
         *,
-        limits: Limits | None = None,
+        limits: ServiceLimits | None = None,
         token: str | None = None,
         hosts: frozenset[str] | None = None,
     ) -> None:
-        self.limits = limits or Limits()
+        self.limits = limits or ServiceLimits()
         self.metrics = Metrics()
         self._buffered = Buffered(self.limits.buffered_bytes)
         self._gate = Gate(token, hosts)
         self._is_stopping = False
         self._handlers = Handlers(index, self.limits, self.metrics)
-        routes = [Route(path, _Endpoint(path, methods)) for path, methods in self._handlers.routes().items()]
-        self._router = Router(routes, redirect_slashes=False, default=_nowhere)
+        self._routes = self._handlers.routes()
 
     def stop(self) -> None:
         """Have streams end after the lines that have arrived, and connections after their answer; on the event loop."""
@@ -72,11 +67,10 @@ class Service:
             raise NotImplementedError(f"no {scope['type']} here")
         exchange = Exchange(scope, receive, send, limits=self.limits, metrics=self.metrics, buffered=self._buffered)
         exchange.is_last = self._is_stopping
-        scope[_EXCHANGE] = exchange
         self.metrics.in_flight += 1
         try:
             self._gate.check(exchange)
-            await self._router(scope, receive, send)
+            await self._handler(exchange)(exchange)
         except Disconnected:
             exchange.status = exchange.status or _GONE
         except Exception as exc:
@@ -87,6 +81,25 @@ class Service:
             seconds = time.perf_counter() - exchange.started
             self.metrics.observe(exchange.route, _method(exchange.method), exchange.status or _GONE, seconds)
 
+    def _handler(self, exchange: Exchange) -> Handler:
+        """The function for the path and the method of a request. The route is noted for the metrics.
+
+        Raises:
+            Problem: 404 when there is no such path, 405 when it has not this method.
+        """
+        route = DOCUMENT if exchange.path.startswith(DOCUMENTS) else exchange.path
+        methods = self._routes.get(route)
+        if methods is None:
+            raise Problem(404, "there is nothing here. /openapi.json lists what there is.")
+        exchange.route = route
+        # The protocol sends no body in answer to HEAD.
+        handler = methods.get("GET" if exchange.method == "HEAD" else exchange.method)
+        if handler is None:
+            allowed = ", ".join(sorted({*methods, *(("HEAD",) if "GET" in methods else ())}))
+            fault = f"{exchange.method} is not for {route}, where there is {allowed}."
+            raise Problem(405, fault, headers=((b"allow", allowed.encode()),))
+        return handler
+
     async def _refuse(self, exchange: Exchange, problem: Problem) -> None:
         if problem.refused is not None:
             self.metrics.refused[problem.refused] += 1
@@ -94,29 +107,6 @@ class Service:
             return  # the answer has begun: all that is left is to break it off
         with contextlib.suppress(Disconnected):
             await exchange.reply(problem.status, problem.body(), headers=problem.headers)
-
-
-class _Endpoint:
-    """One path: the handler of the method, or 405 with those that there are."""
-
-    def __init__(self, path: str, methods: dict[str, Handler]) -> None:
-        self._path = path.replace(":path}", "}")
-        self._methods = methods
-        self._allowed = ", ".join(sorted({*methods, *(("HEAD",) if "GET" in methods else ())}))
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        exchange: Exchange = scope[_EXCHANGE]
-        exchange.route = self._path
-        # The protocol sends no body in answer to HEAD.
-        handler = self._methods.get("GET" if exchange.method == "HEAD" else exchange.method)
-        if handler is None:
-            fault = f"{exchange.method} is not for {self._path}, where there is {self._allowed}."
-            raise Problem(405, fault, headers=((b"allow", self._allowed.encode()),))
-        await handler(exchange)
-
-
-async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
-    raise Problem(404, "there is nothing here. /openapi.json lists what there is.")
 
 
 def _method(method: str) -> str:

@@ -1,7 +1,8 @@
 """One request and its answer: the body with its limits, the headers that every answer has.
 
-Here: reading a body, whole or in chunks, and answering at once or in parts, over plain ASGI. What is in a body is
-read in ``wire``; which limit holds is the route's to say.
+Here: reading a body, whole or in chunks, and answering at once or in parts, over plain ASGI. Requests of a framework
+would not do: a body is counted against three limits while it arrives, and an answer that comes before the end of the
+body takes in the rest. What a body says is read in ``wire``; which limit holds is decided by the route.
 """
 
 from __future__ import annotations
@@ -9,16 +10,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any
 
-from starlette.types import Receive, Scope, Send
-
-from neardup.server.limits import Buffered, Limits
+from neardup.server.limits import Buffered, ServiceLimits
 from neardup.server.metrics import Metrics
 from neardup.server.problems import Disconnected, Problem
 
-__all__ = ["JSON", "Exchange", "Headers"]
+__all__ = ["JSON", "Exchange", "Headers", "Receive", "Scope", "Send"]
 
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers = tuple[tuple[bytes, bytes], ...]
 JSON = b"application/json"
 
@@ -41,7 +44,7 @@ class Exchange:
     """
 
     def __init__(
-        self, scope: Scope, receive: Receive, send: Send, *, limits: Limits, metrics: Metrics, buffered: Buffered
+        self, scope: Scope, receive: Receive, send: Send, *, limits: ServiceLimits, metrics: Metrics, buffered: Buffered
     ) -> None:
         self._receive, self._send = receive, send
         self.limits, self.metrics, self.buffered = limits, metrics, buffered
@@ -156,7 +159,7 @@ class Exchange:
     async def _write(self, body: bytes, *, more: bool) -> None:
         await self._pass({"type": "http.response.body", "body": body, "more_body": more})
 
-    async def _pass(self, message: dict[str, object]) -> None:
+    async def _pass(self, message: dict[str, Any]) -> None:
         try:
             await self._send(message)
         except Exception as exc:  # the protocol gave the connection up between two of our messages

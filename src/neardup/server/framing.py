@@ -1,9 +1,10 @@
-"""Requests whose end, or whose addressee, can be read in two ways: refused before anybody hears of them.
+"""Requests whose end, or whose host, can be read in two ways: refused before the application sees them.
 
 A service behind a proxy shares each connection between people. Where the two disagree about the end of a request, what
 one person sends becomes the beginning of the next one's request (request smuggling). h11 already refuses lengths that
-are no number or that differ, transfer codings other than ``chunked``, malformed chunks, white space before a colon, NUL
-and lone carriage returns in the head, and more than one Host. Here is the rest, by RFC 9112, sections 3.2, 6.1 and 6.3.
+are no number or that differ, transfer codings other than ``chunked``, malformed chunks (since its version 0.16), white
+space before a colon, NUL and lone carriage returns in the head, and more than one Host. Here is the rest, by RFC 9112,
+sections 3.2, 6.1 and 6.3.
 What a Host may say is in ``security``.
 """
 

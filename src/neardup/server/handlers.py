@@ -13,14 +13,15 @@ from urllib.parse import parse_qsl, unquote_to_bytes
 
 import msgspec
 
+from neardup.pages.assets import scripts, styles
 from neardup.params import ON_DUPLICATE
 from neardup.server import openapi
-from neardup.server.exchange import JSON, Exchange, Headers
-from neardup.server.jobs import Adding, Reading, Removing, Writing, lookup_of
-from neardup.server.limits import Limits
+from neardup.server.exchange import JSON, Exchange
+from neardup.server.jobs import AddOptions, IndexReader, IndexWriter, Removal, options_of
+from neardup.server.limits import ServiceLimits
 from neardup.server.metrics import Metrics
 from neardup.server.problems import Problem
-from neardup.server.security import PAGE_HEADERS
+from neardup.server.security import PAGE, PAGE_HEADERS
 from neardup.server.stream import NDJSON, Streams
 from neardup.server.wire import (
     Document,
@@ -30,35 +31,31 @@ from neardup.server.wire import (
     Query,
     Status,
     StoredDocument,
-    check_document,
     check_query,
+    check_text,
     read,
 )
-from neardup.server.work import Crew
+from neardup.server.work import WorkerPool
 
 if TYPE_CHECKING:
     from neardup.index import Index
 
-__all__ = ["DOCUMENTS", "Handler", "Handlers"]
+__all__ = ["DOCUMENT", "DOCUMENTS", "Handler", "Handlers", "page_file"]
 
 Handler = Callable[[Exchange], Awaitable[None]]
 T = TypeVar("T", Query, Document)
 
 DOCUMENTS = "/documents/"
+DOCUMENT = "/documents/{id}"
 _LARGE = 1 << 16
 """Bytes of JSON that are read in a thread: on the event loop they would take a millisecond that others wait."""
 _TEXT = b"text/plain; version=0.0.4; charset=utf-8"
-_PAGE = (
-    ("/", "index.html", b"text/html; charset=utf-8"),
-    ("/page.js", "page.js", b"text/javascript; charset=utf-8"),
-    ("/page.css", "page.css", b"text/css; charset=utf-8"),
-)
 _MANY_QUERIES, _MANY_QUERY_BYTES = 32, 1 << 16
 _MANY_DOCUMENT_BYTES = 1 << 24
 
 
 class Handlers:
-    """The functions of the routes, and the threads behind them.
+    """The functions of the routes, with the pools of threads that do their work.
 
     Args:
         index: open; it stays the caller's to close, after ``close`` here.
@@ -66,11 +63,11 @@ class Handlers:
         metrics: what ``/metrics`` tells.
     """
 
-    def __init__(self, index: Index, limits: Limits, metrics: Metrics) -> None:
+    def __init__(self, index: Index, limits: ServiceLimits, metrics: Metrics) -> None:
         self._index, self._limits, self._metrics = index, limits, metrics
-        self._reading = Reading(index, limits)
+        self._reading = IndexReader(index, limits)
         self.streams = Streams(limits.streams)
-        self._readers = Crew(
+        self._readers = WorkerPool(
             "read",
             self._reading,
             threads=limits.threads,
@@ -78,11 +75,11 @@ class Handlers:
             most=_MANY_QUERIES,
             most_bytes=_MANY_QUERY_BYTES,
         )
-        self._writers: Crew | None = None
+        self._writers: WorkerPool | None = None
         if not index.read_only:
-            self._writers = Crew(
+            self._writers = WorkerPool(
                 "write",
-                Writing(index, limits),
+                IndexWriter(index, limits),
                 threads=1,  # the index has one writer, and documents are added in the order in which they came
                 waiting=limits.waiting,
                 most=limits.batch,
@@ -95,26 +92,26 @@ class Handlers:
         return {
             "/query": {"POST": self.query},
             "/documents": {"POST": self.add},
-            "/documents/{id:path}": {"GET": self.get, "DELETE": self.remove},
+            DOCUMENT: {"GET": self.get, "DELETE": self.remove},
             "/info": {"GET": self.info},
             "/health": {"GET": self.health},
             "/metrics": {"GET": self.metrics},
             "/openapi.json": {"GET": self.openapi},
-            **{path: {"GET": _file(name, kind)} for path, name, kind in _PAGE},
+            **{path: {"GET": _sender(page_file(path), kind)} for path, kind in PAGE.items()},
         }
 
     def close(self) -> None:
         """Do what waits and end the threads."""
-        for crew in (self._writers, self._readers):
-            if crew is not None:
-                crew.close()
+        for pool in (self._writers, self._readers):
+            if pool is not None:
+                pool.close()
 
     async def query(self, exchange: Exchange) -> None:
         """``POST /query``."""
         body = await self._json(exchange, self._limits.query_bytes)
         query = await self._parse(Query, body)
         check_query(query, self._limits, self._index.spec.threshold)
-        key = lookup_of(query)
+        key = options_of(query)
         value: Any = query.text if key is not None else lambda: self._reading.query(query)
         seconds = self._limits.answer_seconds
         await exchange.reply(200, await self._readers.do(key, value, seconds=seconds, size=len(body)))
@@ -122,14 +119,14 @@ class Handlers:
     async def add(self, exchange: Exchange) -> None:
         """``POST /documents``: one, or a stream."""
         writers = self._writing()
-        adding = _adding(exchange)
+        adding = _add_options(exchange)
         kind = _kind(exchange)
         if kind == NDJSON:
             await self.streams.run(exchange, writers, adding)
             return
         body = await self._json(exchange, self._limits.document_bytes, also=NDJSON)
         document = await self._parse(Document, body)
-        check_document(document, self._limits)
+        check_text(document.text, self._limits)
         status, match = await writers.do(adding, document, seconds=self._limits.answer_seconds, size=len(body))
         if status == "duplicate":
             fault = f"the id {document.id} is there already. Choose another, or what to do with on_duplicate."
@@ -148,7 +145,7 @@ class Handlers:
         """``DELETE /documents/{id}``."""
         writers = self._writing()
         id = _id(exchange)
-        if not await writers.do(Removing(), id, seconds=self._limits.answer_seconds):
+        if not await writers.do(Removal(), id, seconds=self._limits.answer_seconds):
             raise _unknown(id)
         await exchange.reply(204, b"")
 
@@ -172,9 +169,10 @@ class Handlers:
             "neardup_reads_waiting": ("Requests that wait for a thread.", len(self._readers)),
             "neardup_writes_waiting": ("Changes that wait for the writer.", len(self._writers or ())),
         }
+        written = 0 if self._writers is None else self._writers.groups
         counters = {
             "neardup_read_groups_total": ("Calls of the index that read.", self._readers.groups),
-            "neardup_write_groups_total": ("Transactions, as they were asked for.", _groups(self._writers)),
+            "neardup_write_groups_total": ("Transactions, as they were asked for.", written),
         }
         await exchange.reply(200, self._metrics.text(gauges=gauges, counters=counters).encode(), _TEXT)
 
@@ -182,7 +180,7 @@ class Handlers:
         """``GET /openapi.json``."""
         await exchange.reply(200, self._openapi)
 
-    def _writing(self) -> Crew:
+    def _writing(self) -> WorkerPool:
         if self._writers is None:
             raise Problem(403, "the index is open for reading only.", refused="read-only")
         return self._writers
@@ -207,16 +205,12 @@ class Handlers:
         return value
 
 
-def _groups(crew: Crew | None) -> int:
-    return 0 if crew is None else crew.groups
-
-
 def _kind(exchange: Exchange) -> bytes:
     """The media type of the body, without its parameters."""
     return (exchange.header(b"content-type") or b"").partition(b";")[0].strip().lower()
 
 
-def _adding(exchange: Exchange) -> Adding:
+def _add_options(exchange: Exchange) -> AddOptions:
     """The parameters of ``POST /documents``."""
     known = {"on_duplicate": ON_DUPLICATE, "if_new": ("false", "true")}
     given: dict[str, str] = {}
@@ -230,7 +224,7 @@ def _adding(exchange: Exchange) -> Adding:
                 422, f"{name} is {value!r}. Give {', '.join(known[name][:-1])} or {known[name][-1]}.", field=name
             )
         given[name] = value
-    return Adding(given.get("on_duplicate", "error"), given.get("if_new") == "true")
+    return AddOptions(given.get("on_duplicate", "error"), given.get("if_new") == "true")
 
 
 def _id(exchange: Exchange) -> str:
@@ -255,12 +249,21 @@ def _status(id: int | str, status: Any, match: Match | None) -> bytes:
     return msgspec.json.encode(told)
 
 
-def _file(name: str, kind: bytes) -> Handler:
+def page_file(path: str) -> bytes:
+    """What a path of the page gives. Its script and style stand with those that the pages of a report have too."""
+    name = path.removeprefix("/") or "index.html"
+    own = importlib.resources.files(__package__).joinpath("page", name).read_text("utf-8")
+    if name == "page.js":
+        own = scripts(("dom", "text")) + own
+    elif name == "page.css":
+        own += styles(("common",))
+    return own.encode("utf-8")
+
+
+def _sender(body: bytes, kind: bytes) -> Handler:
     """Send a file of the page. It is read once: it does not change while the service runs."""
-    body = importlib.resources.files("neardup.server").joinpath("page", name).read_bytes()
-    headers: Headers = PAGE_HEADERS
 
     async def handler(exchange: Exchange) -> None:
-        await exchange.reply(200, body, kind, headers)
+        await exchange.reply(200, body, kind, PAGE_HEADERS)
 
     return handler

@@ -1,7 +1,7 @@
 """What the threads do: the calls of ``neardup.Index``, for one job or for a group of them.
 
-Here: ``Reading`` and ``Writing``, each the ``work`` of a crew, with the keys of their groups. A group of a key is one
-call of the index, so single documents that arrive together are one transaction.
+Here: ``IndexReader`` and ``IndexWriter``, each the ``work`` of a pool of threads, with the keys of their groups. A
+group of one key is one call of the index, so single documents that arrive together are one transaction.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from msgspec import UNSET
 
 from neardup.engine.results.passages import shared_passages
 from neardup.errors import InputError
-from neardup.server.limits import Limits
+from neardup.server.limits import ServiceLimits
 from neardup.server.problems import Problem
-from neardup.server.wire import Answer, Answers, Document, Found, LineStatus, Match, Query, check_document, read
+from neardup.server.wire import Answer, Answers, Document, Found, LineStatus, Match, Query, check_text, read
 
 if TYPE_CHECKING:
     from neardup.index import Admission, Hit, Index
 
-__all__ = ["Adding", "Batch", "Lookup", "Reading", "Removing", "Writing", "lookup_of", "warm_up"]
+__all__ = ["AddOptions", "IndexReader", "IndexWriter", "LineBatch", "QueryOptions", "Removal", "options_of", "warm_up"]
 
 encode = msgspec.json.Encoder().encode
 
 
 @dataclass(frozen=True, slots=True)
-class Lookup:
-    """Key of plain queries that may be one call: their options."""
+class QueryOptions:
+    """What queries have in common that may be one call; the key of their group."""
 
     top: int
     threshold: float | None
@@ -38,46 +38,46 @@ class Lookup:
 
 
 @dataclass(frozen=True, slots=True)
-class Adding:
-    """Key of documents that may be one transaction, and the options of a stream."""
+class AddOptions:
+    """How documents are added; the key of a group of them, which is one transaction."""
 
     on_duplicate: str
     if_new: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Removing:
-    """Key of ids that may be removed in one transaction."""
+class Removal:
+    """The key of a group of ids that are removed in one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """Lines of a stream: one transaction."""
+class LineBatch:
+    """Lines of a stream, which are added in one transaction."""
 
-    adding: Adding
+    adding: AddOptions
     first: int
     """Number of its first line, from 1."""
     lines: list[bytes | None]
     """None for a line that was too long to be held."""
 
 
-def lookup_of(query: Query) -> Lookup | None:
+def options_of(query: Query) -> QueryOptions | None:
     """The key under which a query may share a call; None when it wants more than hits of one text."""
     if query.text is UNSET or query.with_text or query.passages:
         return None
-    return Lookup(query.top, query.threshold, query.exact)
+    return QueryOptions(query.top, query.threshold, query.exact)
 
 
-class Reading:
-    """Queries and other calls that change nothing."""
+class IndexReader:
+    """Makes queries and other calls that change nothing."""
 
-    def __init__(self, index: Index, limits: Limits) -> None:
+    def __init__(self, index: Index, limits: ServiceLimits) -> None:
         self._index = index
         self._seconds = limits.answer_seconds
 
     def __call__(self, key: Hashable, values: list[Any]) -> Sequence[Any]:
-        """Do a group: texts under a ``Lookup``, else one value that is called."""
-        if not isinstance(key, Lookup):
+        """Do a group: texts under a ``QueryOptions``, else one value that is called."""
+        if not isinstance(key, QueryOptions):
             return [values[0]()]
         options: dict[str, Any] = {"top": key.top, "threshold": key.threshold, "exact": key.exact}
         if len(values) == 1:
@@ -123,22 +123,22 @@ class Reading:
         return answer
 
 
-class Writing:
-    """Documents that come and go; a crew of one thread calls it."""
+class IndexWriter:
+    """Adds and removes documents; a pool of one thread calls it."""
 
-    def __init__(self, index: Index, limits: Limits) -> None:
+    def __init__(self, index: Index, limits: ServiceLimits) -> None:
         self._index = index
         self._limits = limits
 
     def __call__(self, key: Hashable, values: list[Any]) -> Sequence[Any]:
-        """Do a group: documents under an ``Adding``, ids under a ``Removing``, or one ``Batch``."""
-        if isinstance(key, Adding):
+        """Do a group: documents under an ``AddOptions``, ids under a ``Removal``, or one ``LineBatch``."""
+        if isinstance(key, AddOptions):
             return self._add(key, values)
-        if isinstance(key, Removing):
+        if isinstance(key, Removal):
             return self._remove(values)
         return [self._batch(values[0])]
 
-    def _add(self, adding: Adding, documents: list[Document]) -> list[tuple[str, Match | None]]:
+    def _add(self, adding: AddOptions, documents: list[Document]) -> list[tuple[str, Match | None]]:
         """What became of each document."""
         ids, texts = [document.id for document in documents], [document.text for document in documents]
         if not adding.if_new:
@@ -176,7 +176,7 @@ class Writing:
             present.discard(id)  # asked for twice at once: the second finds it gone
         return there
 
-    def _batch(self, batch: Batch) -> bytes:
+    def _batch(self, batch: LineBatch) -> bytes:
         """Add the documents of a batch and return the status lines."""
         statuses: list[LineStatus] = []
         documents: list[Document] = []
@@ -204,7 +204,7 @@ class Writing:
             return "the line is blank."
         try:
             document = read(Document, line)
-            check_document(document, self._limits)
+            check_text(document.text, self._limits)
         except Problem as problem:
             return problem.error
         return document

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-__all__ = ["Buffered", "Limits"]
+__all__ = ["Buffered", "ServiceLimits"]
 
 MIB = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ServiceLimits:
     """Every limit of the service; all are options of ``neardup serve``."""
 
     query_bytes: int = MIB

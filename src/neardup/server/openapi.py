@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from neardup._version import __version__
-from neardup.server.limits import Limits
+from neardup.server.limits import ServiceLimits
 from neardup.server.wire import (
     Answer,
     Answers,
@@ -52,7 +52,7 @@ _ABOUT = {
 _WITH_BODY = (400, 408, 413, 415, 422)
 
 
-def document(limits: Limits, threshold: float) -> dict[str, Any]:
+def document(limits: ServiceLimits, threshold: float) -> dict[str, Any]:
     """The description of a service with these limits, of an index of this threshold, as plain JSON values."""
     return {
         "openapi": "3.1.0",
@@ -70,7 +70,7 @@ def document(limits: Limits, threshold: float) -> dict[str, Any]:
     }
 
 
-def _schemas(limits: Limits, threshold: float) -> dict[str, Any]:
+def _schemas(limits: ServiceLimits, threshold: float) -> dict[str, Any]:
     """The types, and a query as its two forms: of one text, and of several."""
     _, schemas = msgspec.json.schema_components(_TYPES, ref_template=_REF)
     query = schemas.pop("Query")
@@ -99,15 +99,16 @@ def _schemas(limits: Limits, threshold: float) -> dict[str, Any]:
     return dict(sorted(schemas.items()))
 
 
-def _paths(limits: Limits) -> dict[str, Any]:
-    one, many = _ref("QueryText"), _ref("QueryTexts")
+def _paths(limits: ServiceLimits) -> dict[str, Any]:
+    forms = {"anyOf": [_ref("QueryText"), _ref("QueryTexts")]}
+    lines = {"type": "string"}
     return {
         "/query": {
             "post": _operation(
                 "query",
                 f"Find what is like a text, or each of several. The body has {limits.query_bytes} bytes at most.",
-                body={_JSON: {"anyOf": [one, many]}},
-                answers={200: ("Best first.", {_JSON: {"anyOf": [_ref("Answer"), _ref("Answers")]}})},
+                {200: ("Best first.", {_JSON: {"anyOf": [_ref("Answer"), _ref("Answers")]}})},
+                body={_JSON: forms},
                 problems=(*_WITH_BODY, 504),
             )
         },
@@ -116,54 +117,43 @@ def _paths(limits: Limits) -> dict[str, Any]:
                 "addDocuments",
                 "Add a document, or a stream of them, one JSON object a line. What is acknowledged is on the disk."
                 f" A document, and a line, has {limits.document_bytes} bytes at most; a stream has no end but its own.",
-                parameters=_ADDING,
-                body={_JSON: _ref("Document"), _NDJSON: {"type": "string"}},
-                answers={
+                {
                     200: (
                         "It was replaced, skipped or is a near-duplicate; of a stream, a LineStatus for each line.",
-                        {_JSON: _ref("Status"), _NDJSON: {"type": "string"}},
+                        {_JSON: _ref("Status"), _NDJSON: lines},
                     ),
                     201: ("It was added.", {_JSON: _ref("Status")}),
                 },
+                parameters=_ADDING,
+                body={_JSON: _ref("Document"), _NDJSON: lines},
                 problems=(*_WITH_BODY, 403, 409, 504, 507),
             )
         },
         "/documents/{id}": {
-            "parameters": [
-                {
-                    "name": "id",
-                    "in": "path",
-                    "required": True,
-                    "description": "Any text, percent-encoded. A number and its digits are one id.",
-                    "schema": {"type": "string", "minLength": 1},
-                }
-            ],
+            "parameters": [_ID],
             "get": _operation(
                 "getDocument",
                 "The document as it was added.",
-                answers={200: ("It is there.", {_JSON: _ref("StoredDocument")})},
+                {200: ("It is there.", {_JSON: _ref("StoredDocument")})},
                 problems=(404, 504),
             ),
             "delete": _operation(
                 "removeDocument",
                 "Remove a document; the answer comes when that is on the disk.",
-                answers={204: ("It was there and is not any more.", {})},
+                {204: ("It was there and is not any more.", {})},
                 problems=(403, 404, 504, 507),
             ),
         },
         "/info": {
             "get": _operation(
-                "info",
-                "What the index is and holds.",
-                answers={200: ("The index.", {_JSON: _ref("Info")})},
-                problems=(504,),
+                "info", "What the index is and holds.", {200: ("The index.", {_JSON: _ref("Info")})}, problems=(504,)
             )
         },
         "/metrics": {
             "get": _operation(
                 "metrics",
                 "Counts of the service, for Prometheus.",
-                answers={200: ("The counts.", {"text/plain": {"type": "string"}})},
+                {200: ("The counts.", {"text/plain": {"type": "string"}})},
                 problems=(504,),
             )
         },
@@ -171,20 +161,23 @@ def _paths(limits: Limits) -> dict[str, Any]:
             "get": _operation(
                 "health",
                 "Whether the service answers. No token is needed.",
-                answers={200: ("It does.", {_JSON: _ref("Health")})},
+                {200: ("It does.", {_JSON: _ref("Health")})},
                 is_open=True,
             )
         },
         "/openapi.json": {
-            "get": _operation(
-                "openapi",
-                "This description.",
-                answers={200: ("OpenAPI 3.1.", {_JSON: {"type": "object"}})},
-            )
+            "get": _operation("openapi", "This description.", {200: ("OpenAPI 3.1.", {_JSON: {"type": "object"}})})
         },
     }
 
 
+_ID = {
+    "name": "id",
+    "in": "path",
+    "required": True,
+    "description": "Any text, percent-encoded. A number and its digits are one id.",
+    "schema": {"type": "string", "minLength": 1},
+}
 _ADDING = [
     {
         "name": "on_duplicate",
@@ -204,8 +197,8 @@ _ADDING = [
 def _operation(
     name: str,
     about: str,
-    *,
     answers: dict[int, tuple[str, dict[str, Any]]],
+    *,
     parameters: list[dict[str, Any]] | None = None,
     body: dict[str, Any] | None = None,
     problems: tuple[int, ...] = (),

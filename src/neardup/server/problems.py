@@ -44,12 +44,9 @@ class Problem(Exception):
         refused: str | None = None,
     ) -> None:
         super().__init__(error)
-        self.status = status
-        self.error = error
-        self.field = field
-        self.incident = incident
-        self.headers = headers
-        self.refused = refused
+        self.status, self.error = status, error
+        self.field, self.incident = field, incident
+        self.headers, self.refused = headers, refused
 
     def body(self) -> bytes:
         """The JSON of the answer."""

@@ -1,49 +1,52 @@
-"""The connection: what uvicorn leaves to others, a client that is slow on purpose.
+"""One connection: uvicorn's protocol with five more rules, so that the service may be exposed without a proxy.
 
-Here: uvicorn's protocol with five more rules. What can be read in two ways is refused (``framing``). The head of a
-request must be whole within its time, counted from its first byte and not from its last; a client must take what it
-was sent; what it goes on sending after its answer is thrown away for a while and then cut off; and there are only so
-many connections. The deadline of a body is in ``exchange`` and ``stream``, where its size is counted as well.
+A request that can be read in two ways is refused (``framing``). The head of a request must arrive within its time,
+counted from its first byte. A client must take what it was sent. What it goes on sending after its answer is thrown
+away for a while, and then the connection is cut off. There is a limit of connections. The time and the size of a body
+are limited in ``exchange`` and ``stream``.
+
+uvicorn has no settings for these, and its ``H11Protocol`` is no documented interface. Used of it are ``conn``,
+``transport``, ``connections`` and the callbacks that are overridden here; pyproject.toml names the versions that
+have them, and tests/server/test_sockets.py and test_framing.py fail where a rule no longer holds.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from neardup.server.framing import StrictConnection
-from neardup.server.limits import Limits
-from neardup.server.metrics import Metrics
 from neardup.server.problems import RETRY_SECONDS, Problem
-from neardup.server.transport import JoiningTransport
 
-__all__ = ["HEAD_BYTES", "GuardedProtocol", "guarded"]
+if TYPE_CHECKING:
+    from neardup.server.app import Service
+
+__all__ = ["HEAD_BYTES", "GuardedProtocol"]
 
 HEAD_BYTES = 1 << 14
-"""Of the head of a request, at most: the line and all headers."""
+"""Most bytes of the head of a request: its first line and all headers."""
 _THROWN_AWAY_SECONDS = 1.0
 
 
 class GuardedProtocol(H11Protocol):
-    """One connection. ``guarded`` makes the class that a server uses."""
+    """One connection to the ``Service`` that is the application of uvicorn's configuration."""
 
-    limits: Limits
-    metrics: Metrics
     conn: StrictConnection
-    _head_timer: asyncio.TimerHandle | None = None
-    _rest_timer: asyncio.TimerHandle | None = None
-    _take_timer: asyncio.TimerHandle | None = None
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        service = cast("Service", self.config.app)
+        self.limits, self.metrics = service.limits, service.metrics
         self.conn = StrictConnection(h11.SERVER, HEAD_BYTES)
+        self._clocks: dict[str, asyncio.TimerHandle] = {}
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a connection on, or refuse it when there are too many."""
-        super().connection_made(JoiningTransport(transport, self.loop))
+        """Accept a connection, or refuse it when there are too many."""
+        super().connection_made(transport)
         if len(self.connections) > self.limits.connections:
             self.metrics.refused["connections"] += 1
             problem = Problem.busy("there are too many connections. Try again later.", "connections")
@@ -52,12 +55,12 @@ class GuardedProtocol(H11Protocol):
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes in; uvicorn stops its own clock at each one."""
+        """Read what has arrived. uvicorn stops its own clock whenever something does."""
         super().data_received(data)
         self._watch()
 
     def on_response_complete(self) -> None:
-        """An answer has gone out; uvicorn's clock runs until the next request begins."""
+        """Note that an answer was sent. uvicorn's clock runs until the next request begins."""
         super().on_response_complete()
         if self.conn.their_state is not h11.IDLE:
             self._watch()
@@ -65,22 +68,21 @@ class GuardedProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clocks."""
         super().connection_lost(exc)
-        _stop(self._head_timer, self._rest_timer, self._take_timer)
+        for name in list(self._clocks):
+            self._stop(name)
 
     def pause_writing(self) -> None:
-        """The client does not take what it was sent: it has a while to do so."""
+        """Give a client that does not take what it was sent some time to do so."""
         super().pause_writing()
-        if self._take_timer is None:
-            self._take_timer = self.loop.call_later(self.limits.receive_seconds, self._cut_off)
+        self._start("take", self.limits.receive_seconds, self._cut_off)
 
     def resume_writing(self) -> None:
-        """It has taken most of it."""
+        """Note that the client has taken most of it."""
         super().resume_writing()
-        _stop(self._take_timer)
-        self._take_timer = None
+        self._stop("take")
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP, or can be read in two ways."""
+        """Answer what is not HTTP, or can be read in two ways."""
         self.metrics.refused["http"] += 1
         fault = f"the request is no HTTP that can be read, or its head is over {HEAD_BYTES} bytes."
         self._answer(Problem(400, self.conn.fault or fault))
@@ -90,16 +92,23 @@ class GuardedProtocol(H11Protocol):
         if self.transport.is_closing():
             return
         theirs, ours = self.conn.their_state, self.conn.our_state
-        if theirs is not h11.IDLE:
-            _stop(self._head_timer)
-            self._head_timer = None
-        elif self._head_timer is None:
-            self._head_timer = self.loop.call_later(self.limits.head_seconds, self._head_is_late)
-        if theirs is not h11.SEND_BODY or ours not in (h11.DONE, h11.MUST_CLOSE):
-            _stop(self._rest_timer)
-            self._rest_timer = None
-        elif self._rest_timer is None:
-            self._rest_timer = self.loop.call_later(_THROWN_AWAY_SECONDS, self._cut_off)
+        if theirs is h11.IDLE:
+            self._start("head", self.limits.head_seconds, self._head_is_late)
+        else:
+            self._stop("head")
+        if theirs is h11.SEND_BODY and ours in (h11.DONE, h11.MUST_CLOSE):
+            self._start("rest", _THROWN_AWAY_SECONDS, self._cut_off)
+        else:
+            self._stop("rest")
+
+    def _start(self, clock: str, seconds: float, alarm: Callable[[], None]) -> None:
+        """Start a clock, unless it runs or has rung."""
+        if clock not in self._clocks:
+            self._clocks[clock] = self.loop.call_later(seconds, alarm)
+
+    def _stop(self, clock: str) -> None:
+        if clock in self._clocks:
+            self._clocks.pop(clock).cancel()
 
     def _head_is_late(self) -> None:
         self.metrics.refused["slow"] += 1
@@ -120,14 +129,3 @@ class GuardedProtocol(H11Protocol):
     def _cut_off(self) -> None:
         self.metrics.refused["slow"] += 1
         self.transport.abort()
-
-
-def guarded(limits: Limits, metrics: Metrics) -> type[GuardedProtocol]:
-    """The protocol with the limits of a service."""
-    return type("GuardedProtocol", (GuardedProtocol,), {"limits": limits, "metrics": metrics})
-
-
-def _stop(*timers: asyncio.TimerHandle | None) -> None:
-    for timer in timers:
-        if timer is not None:
-            timer.cancel()

@@ -23,8 +23,8 @@ import uvicorn
 from neardup.errors import InputError
 from neardup.server.app import Service
 from neardup.server.jobs import warm_up
-from neardup.server.limits import Limits
-from neardup.server.protocol import guarded
+from neardup.server.limits import ServiceLimits
+from neardup.server.protocol import GuardedProtocol
 from neardup.server.security import is_loopback
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def serve(
     host: str,
     port: int,
     token: str | None,
-    limits: Limits,
+    limits: ServiceLimits,
     ready: Callable[[str], None],
 ) -> None:
     """Serve an index until a signal tells to stop; the index stays open.
@@ -68,7 +68,7 @@ def serve(
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
     config = uvicorn.Config(
         service,
-        http=guarded(limits, service.metrics),
+        http=GuardedProtocol,
         ws="none",
         lifespan="off",
         log_config=None,

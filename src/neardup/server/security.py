@@ -18,8 +18,14 @@ from neardup.errors import InputError
 from neardup.server.exchange import Exchange, Headers
 from neardup.server.problems import Problem
 
-__all__ = ["PAGE_HEADERS", "Gate", "is_loopback", "read_token"]
+__all__ = ["PAGE", "PAGE_HEADERS", "Gate", "is_loopback", "read_token"]
 
+PAGE = {
+    "/": b"text/html; charset=utf-8",
+    "/page.js": b"text/javascript; charset=utf-8",
+    "/page.css": b"text/css; charset=utf-8",
+}
+"""Paths of the page for people, and the types of what they give."""
 PAGE_HEADERS: Headers = (
     (
         b"content-security-policy",
@@ -29,8 +35,8 @@ PAGE_HEADERS: Headers = (
     (b"referrer-policy", b"no-referrer"),
 )
 
-_OPEN = frozenset({"/", "/page.js", "/page.css", "/health"})
-"""Asked for without a token: they tell nothing of the index."""
+_OPEN = frozenset({*PAGE, "/health"})
+"""Paths that need no token: they tell nothing of the index."""
 _HOST = re.compile(rb"(\[[^\[\]]*\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::([0-9]{0,5}))?")
 """A name or an address, and a port (RFC 9110, section 7.2). Names of users have no place in it."""
 _MOST_PORT = 65535

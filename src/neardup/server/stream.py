@@ -1,6 +1,6 @@
 """A stream of documents: JSON lines in, one status line out for each, in their order.
 
-Here: cutting the body into lines and the lines into batches. A batch is one transaction, written by the crew, and its
+Here: cutting the body into lines and the lines into batches. A batch is one transaction, written by the pool, and its
 status lines are sent only when it is durable. It ends when it is full, or when no more has arrived: a client that
 sends a line and waits gets its status at once, one that sends many gets few transactions.
 """
@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 import msgspec
 
 from neardup.server.exchange import Exchange
-from neardup.server.jobs import Adding, Batch
+from neardup.server.jobs import AddOptions, LineBatch
 from neardup.server.problems import Problem, problem_of
 from neardup.server.wire import LineStatus
-from neardup.server.work import Crew
+from neardup.server.work import WorkerPool
 
 __all__ = ["NDJSON", "Streams"]
 
@@ -37,13 +37,13 @@ class Streams:
     def __init__(self, most: int) -> None:
         self._most = most
         self.open = 0
-        self._stopping: asyncio.Event | None = None
+        self._stopping = asyncio.Event()
 
     def stop(self) -> None:
         """Have every stream end after the lines that have arrived. Called on the event loop."""
-        self._event().set()
+        self._stopping.set()
 
-    async def run(self, exchange: Exchange, writers: Crew, adding: Adding) -> None:
+    async def run(self, exchange: Exchange, writers: WorkerPool, adding: AddOptions) -> None:
         """Work off the stream that is the body of a request.
 
         Raises:
@@ -54,14 +54,9 @@ class Streams:
             raise Problem.busy(f"{self.open} streams are open already. Try again later.", "streams")
         self.open += 1
         try:
-            await _Stream(exchange, writers, adding, self._event()).run()
+            await _Stream(exchange, writers, adding, self._stopping).run()
         finally:
             self.open -= 1
-
-    def _event(self) -> asyncio.Event:
-        if self._stopping is None:
-            self._stopping = asyncio.Event()
-        return self._stopping
 
 
 @dataclass(slots=True)
@@ -109,7 +104,7 @@ class _Lines:
 class _Stream:
     """One stream, from its first byte to its last status."""
 
-    def __init__(self, exchange: Exchange, writers: Crew, adding: Adding, stopping: asyncio.Event) -> None:
+    def __init__(self, exchange: Exchange, writers: WorkerPool, adding: AddOptions, stopping: asyncio.Event) -> None:
         self._exchange, self._writers, self._adding, self._stopping = exchange, writers, adding, stopping
         self._limits = exchange.limits
         self._lines = _Lines(self._limits.document_bytes)
@@ -196,7 +191,7 @@ class _Stream:
         first = self._next
         lines = self._lines.take(self._limits.batch)
         try:
-            told = await self._writers.do(None, Batch(self._adding, first, lines), seconds=None, must=True)
+            told = await self._writers.do(None, LineBatch(self._adding, first, lines), seconds=None, must=True)
         except Exception as exc:
             raise _Failed(problem_of(exc).error) from exc
         self._next += len(lines)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from neardup.server.limits import Limits
+from neardup.server.limits import ServiceLimits
 from neardup.server.problems import Problem
 
 __all__ = [
@@ -28,8 +28,8 @@ __all__ = [
     "Query",
     "Status",
     "StoredDocument",
-    "check_document",
     "check_query",
+    "check_text",
     "read",
 ]
 
@@ -195,7 +195,7 @@ def _unusable(exc: msgspec.ValidationError) -> Problem:
     return Problem(422, f"{field}: {fault}." if field else f"{fault}.", field=field or None)
 
 
-def check_query(query: Query, limits: Limits, threshold: float) -> None:
+def check_query(query: Query, limits: ServiceLimits, threshold: float) -> None:
     """See that the fields of a query go together and keep to the limits.
 
     Raises:
@@ -209,7 +209,7 @@ def check_query(query: Query, limits: Limits, threshold: float) -> None:
     if query.threshold is not None and not query.exact:
         raise Problem(422, "a threshold needs similarities, which exact=false leaves out.", field="threshold")
     if isinstance(query.text, str):
-        _check_text(query.text, limits, "text")
+        check_text(query.text, limits)
         return
     assert isinstance(query.texts, list)
     if query.passages:
@@ -217,18 +217,14 @@ def check_query(query: Query, limits: Limits, threshold: float) -> None:
     if len(query.texts) > limits.texts:
         raise Problem(422, f"there are {len(query.texts)} texts; {limits.texts} are allowed.", field="texts")
     for place, text in enumerate(query.texts):
-        _check_text(text, limits, f"texts[{place}]")
+        check_text(text, limits, f"texts[{place}]")
 
 
-def check_document(document: Document, limits: Limits) -> None:
-    """See that a document keeps to the limits.
+def check_text(text: str, limits: ServiceLimits, field: str = "text") -> None:
+    """See that a text keeps to the limits.
 
     Raises:
         Problem: 422, naming the field.
     """
-    _check_text(document.text, limits, "text")
-
-
-def _check_text(text: str, limits: Limits, field: str) -> None:
     if len(text) > limits.characters:
         raise Problem(422, f"{field} has {len(text)} characters; {limits.characters} are allowed.", field=field)

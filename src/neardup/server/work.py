@@ -1,6 +1,6 @@
 """Threads behind the event loop: a bounded queue, from which jobs that are alike are taken as one group.
 
-Here: ``Crew``. A group makes one transaction of documents that arrive together (a durable commit costs
+Here: ``WorkerPool``. A group makes one transaction of documents that arrive together (a durable commit costs
 milliseconds, whatever it holds), and one call of queries that wait together. What a group does is in ``jobs``.
 """
 
@@ -17,11 +17,11 @@ from typing import Any
 from neardup.errors import NeardupError
 from neardup.server.problems import Problem
 
-__all__ = ["Crew", "Group"]
+__all__ = ["Group", "WorkerPool"]
 
 Group = Callable[[Hashable, list[Any]], Sequence[Any]]
-"""What a crew does: the key that the jobs share and their values, to their results in the same order. A result that
-is an exception is raised to whoever waits for it."""
+"""What a pool does to a group: it takes the key that the jobs share and their values, and returns their results in the
+same order. A result that is an exception is raised to whoever waits for it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -34,16 +34,16 @@ class _Job:
     is_taken: bool = False
 
 
-class Crew:
+class WorkerPool:
     """Threads that work off one queue in its order.
 
     Args:
-        name: of the threads.
+        name: name of the threads.
         work: what is done to a group.
-        threads: how many; with one, jobs are done strictly in order.
-        waiting: jobs that may wait; one more is refused with 503.
-        most: jobs of a group.
-        most_bytes: sizes of the jobs of a group, together; a larger job is alone.
+        threads: number of threads; with one, jobs are done strictly in order.
+        waiting: number of jobs that may wait; one more is refused with 503.
+        most: most jobs of a group.
+        most_bytes: most bytes of the jobs of a group, together; a larger job is alone.
     """
 
     def __init__(self, name: str, work: Group, *, threads: int, waiting: int, most: int, most_bytes: int) -> None:
@@ -71,12 +71,12 @@ class Crew:
         Args:
             key: jobs with equal keys may be done as one group; None is alike to nothing.
             value: what ``work`` is given.
-            seconds: how long to wait for it; None as long as it takes.
-            size: bytes that it works on.
-            must: do not refuse it however many wait: its maker is counted elsewhere.
+            seconds: how long to wait for it; None for as long as it takes.
+            size: number of bytes that it works on.
+            must: never refuse it, however many wait: streams are limited by their number.
 
         Raises:
-            Problem: 503 too many wait, or the crew is closing; 504 it was not done in time.
+            Problem: 503 too many wait, or the pool is closing; 504 it was not done in time.
         """
         loop = asyncio.get_running_loop()
         job = _Job(key, value, size, loop, loop.create_future())
@@ -121,7 +121,7 @@ class Crew:
                 group[0].loop.call_soon_threadsafe(_deliver, group, outcomes)
 
     def _take(self) -> list[_Job]:
-        """The first job that waits and those right behind it that are alike; none when the crew has closed."""
+        """The first job that waits and those right behind it that are alike; none when the pool has closed."""
         with self._ready:
             while not self._jobs:
                 if self._closing:

@@ -24,13 +24,9 @@ GAP = 4096
 class Column(Protocol):
     """Values of each row: ``width`` 1: one value a row, arrays are [m]; else arrays are [m, width]."""
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Of the values."""
-
-    @property
-    def width(self) -> int:
-        """Values in a row."""
+    dtype: np.dtype[Any]
+    width: int
+    """Values in a row."""
 
     @property
     def nbytes(self) -> int:
@@ -50,9 +46,11 @@ class Column(Protocol):
 
     def scan(self, rows: int) -> Iterator[tuple[int, NDArray[Any]]]:
         """All rows, that many at a time, each block with the number of its first row; as ``slice`` gives them."""
+        for start in range(0, len(self), rows):
+            yield start, self.slice(start, start + rows)
 
 
-class MemoryColumn:
+class MemoryColumn(Column):
     """A column in memory.
 
     Example:
@@ -64,7 +62,7 @@ class MemoryColumn:
 
     def __init__(self, dtype: DTypeLike, width: int = 1, *, room: int = 0) -> None:
         """An empty one; ``room`` rows come without growing. Room that is not touched costs no memory."""
-        self.dtype: np.dtype[Any] = np.dtype(dtype)
+        self.dtype = np.dtype(dtype)
         self.width = width
         self._values: NDArray[Any] = np.empty(room if width == 1 else (room, width), dtype=self.dtype)
         self._used = 0
@@ -107,19 +105,14 @@ class MemoryColumn:
         """Rows ``start`` to ``stop``, a view."""
         return self.array[start:stop]
 
-    def scan(self, rows: int) -> Iterator[tuple[int, NDArray[Any]]]:
-        """All rows, that many at a time, with the number of the first."""
-        for start in range(0, self._used, rows):
-            yield start, self.slice(start, start + rows)
 
-
-class FileColumn:
+class FileColumn(Column):
     """A column in a spool file, made by ``Workdir.column``. Appends and reads as ``SpoolFile`` allows them."""
 
     def __init__(self, file: SpoolFile) -> None:
         """Read and append the records of ``file``."""
         self.file = file
-        self.dtype: np.dtype[Any] = np.dtype(file.label.dtype)
+        self.dtype = np.dtype(file.label.dtype)
         self.width = file.label.width
 
     def __len__(self) -> int:
@@ -159,11 +152,6 @@ class FileColumn:
         if out.size:
             self.file.read(start * self.file.label.record, _raw(out))
         return out
-
-    def scan(self, rows: int) -> Iterator[tuple[int, NDArray[Any]]]:
-        """All rows, that many at a time, with the number of the first."""
-        for start in range(0, len(self), rows):
-            yield start, self.slice(start, start + rows)
 
     def _room(self, rows: int) -> NDArray[Any]:
         return np.empty(rows if self.width == 1 else (rows, self.width), dtype=self.dtype)

@@ -7,6 +7,7 @@ Here: ``Manifest`` with its file, ``differences`` of two identities, ``Lock``. T
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import secrets
@@ -98,14 +99,28 @@ class Manifest:
         return cls(**json.loads(body))
 
 
-def sync_folder(folder: Path) -> None:
-    """Make the names of a folder's files last; where a folder cannot be opened (Windows) they do so by themselves."""
-    with contextlib.suppress(PermissionError):
+_NO_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EBADF}
+"""What file systems say that cannot sync a folder."""
+
+
+def sync_folder(folder: str | Path) -> None:
+    """Make the names of a folder's files last, so that a loss of power does not undo a rename.
+
+    Where a folder cannot be opened (Windows) or synced (some file systems over a network) the system sees to it by
+    itself. A disk that fails raises OSError: who cannot do anything about it, since the files themselves are whole and
+    synced, passes over it.
+    """
+    try:
         fd = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+    except PermissionError:
+        return
+    try:
+        os.fsync(fd)
+    except OSError as exc:
+        if exc.errno not in _NO_SYNC:
+            raise
+    finally:
+        os.close(fd)
 
 
 def differences(then: Any, now: Any, key: str = "") -> Iterator[str]:
@@ -208,19 +223,19 @@ def this_process() -> tuple[str, str]:
     return str(os.getpid()), _born(os.getpid())
 
 
-def is_running(pid: str, born: str) -> bool:
-    """Whether a process, as ``this_process`` told it, is still there."""
-    return _is_alive(int(pid)) and born in ("", _born(int(pid)))
-
-
-def _is_alive(pid: int) -> bool:
+def is_running(pid: int | str, born: str = "") -> bool:
+    """Whether a process, as ``this_process`` told it, is still there; without ``born``, one of its number."""
+    number = int(pid)
     try:
-        os.kill(pid, 0)
+        os.kill(number, 0)
     except (ProcessLookupError, OverflowError):
         return False
     except OSError:
-        return True  # it is another user's
-    return _stat(pid)[:1] not in (["Z"], ["X"])  # killed, and nobody has asked for its exit status
+        pass  # it is another user's
+    else:
+        if _stat(number)[:1] in (["Z"], ["X"]):
+            return False  # killed, and nobody has asked for its exit status
+    return born in ("", _born(number))
 
 
 def _born(pid: int) -> str:

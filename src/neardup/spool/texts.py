@@ -19,7 +19,7 @@ __all__ = ["FileTexts", "MemoryTexts", "Texts"]
 
 GAP = 16 << 10
 """Bytes between two texts that are cheaper to read than to jump over."""
-PIECE = 1 << 18
+PAIRS_AT_A_TIME = 1 << 18
 """Pairs compared at a time."""
 _PAIR = 64
 """Bytes of memory that a document takes beside its text while it is compared."""
@@ -107,8 +107,8 @@ class MemoryTexts:
     def same(self, left: I64, right: I64, room: int) -> Mask:
         """Whether pairs of documents are equal, byte for byte. Nothing is copied."""
         equal = np.empty(left.size, dtype=np.bool_)
-        for start in range(0, left.size, PIECE):
-            part = slice(start, start + PIECE)
+        for start in range(0, left.size, PAIRS_AT_A_TIME):
+            part = slice(start, start + PAIRS_AT_A_TIME)
             lengths = self._lengths.take(left[part])
             alike = lengths == self._lengths.take(right[part])
             a, b = left[part][alike], right[part][alike]
@@ -177,8 +177,8 @@ class FileTexts:
         documents that do not fit are read piece by piece, side by side.
         """
         equal = np.empty(left.size, dtype=np.bool_)
-        for start in range(0, left.size, PIECE):
-            part = slice(start, start + PIECE)
+        for start in range(0, left.size, PAIRS_AT_A_TIME):
+            part = slice(start, start + PAIRS_AT_A_TIME)
             lengths = self.lengths_of(left[part])
             alike = lengths == self.lengths_of(right[part])
             at = np.flatnonzero(alike)

@@ -14,7 +14,7 @@ import numpy as np
 
 from neardup.kernels import banding
 from neardup.params import Bands
-from neardup.stages.salt import SALT
+from neardup.stages.shingle import SALT
 from neardup.types import I32, I64, U32, U64
 
 __all__ = [
@@ -34,7 +34,7 @@ __all__ = [
 
 PARTS = banding.PARTS
 """Largest number of parts that ``in_part`` can make."""
-PIECE = 1 << 16
+PAIRS_AT_A_TIME = 1 << 16
 """Pairs that are handed out at a time, about: one bucket may have millions."""
 
 
@@ -103,12 +103,12 @@ def band_buckets(values: U32, rows: I64, weight: I32, band: int, bands: Bands, *
 
 
 def all_pairs(members: I64, starts: I64) -> Iterator[tuple[I64, I64]]:
-    """Every pair of every bucket, smaller row first, in pieces of at most about PIECE, or of one bucket."""
+    """Every pair of every bucket, smaller row first, in pieces of at most about PAIRS_AT_A_TIME, or of one bucket."""
     sizes = np.diff(starts)
     for size in np.unique(sizes[sizes > 1]).tolist():
         first, second = np.triu_indices(size, 1)
         of_size = starts[:-1][sizes == size]
-        step = max(1, PIECE // first.size)
+        step = max(1, PAIRS_AT_A_TIME // first.size)
         for begin in range(0, of_size.size, step):
             at = of_size[begin : begin + step, None]
             a, b = members[at + first].ravel(), members[at + second].ravel()
@@ -125,7 +125,7 @@ def first_bands(values: U32, left: I64, right: I64, bands: Bands) -> tuple[I64, 
 def pair_up(
     buckets: BandBuckets, values: U32, crowd: I32, *, band: int, rows: int, min_matches: int, by_crowd: bool = False
 ) -> Iterator[tuple[I64, I64, int]]:
-    """Candidate pairs of the buckets of one band that pass the estimate filter, at most PIECE at a time.
+    """Candidate pairs of the buckets of one band that pass the estimate filter, at most PAIRS_AT_A_TIME at a time.
 
     Args:
         buckets: of band ``band``.
@@ -149,7 +149,7 @@ def pair_up(
             *(crowd, by_crowd, state, left, right),
         )
         yield left[:n], right[:n], int(state[3])
-        room = min(4 * room, PIECE)
+        room = min(4 * room, PAIRS_AT_A_TIME)
 
 
 class Leading:

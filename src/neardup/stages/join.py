@@ -3,7 +3,7 @@
 Prefix filter over rare-first shingles, size filter, the positional filter at the end of both prefixes, early-stopping
 merge: AllPairs (Bayardo, Ma, Srikant 2007) and PPJoin (Xiao, Wang, Lin, Yu 2008), of whose filters these are the ones
 that pay (Mann, Augsten, Bouros: An Empirical Evaluation of Set Similarity Join Techniques, 2016, section 5). Before
-the join, a document is dropped when more of its shingles are its own than a partner may lack.
+the join, a document is dropped when more of its shingles are unique to it than a partner may lack.
 
 Here: counting how often shingles are met, dropping documents, one join of sets that are in memory. Who fetches texts,
 and how a collection larger than memory is cut into blocks, is in ``engine.joins.exact``.
@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels import joining, verify
+from neardup.kernels import joining
 from neardup.stages.shingle import Hasher
-from neardup.types import F64, I64, U8, U32, U64, Documents
+from neardup.types import F64, I64, U8, U32, U64, Documents, SetBlock
 
-__all__ = ["Cells", "Index", "Joined", "Occurrences", "Prefixes", "Rarity", "SetBlock", "cells", "pack", "survivors"]
+__all__ = ["Cells", "Index", "Joined", "Occurrences", "Prefixes", "Rarity", "cells", "pack", "survivors"]
 
 PART_CELLS = 18
 """Binary logarithm of the cells that are counted at a time: 512 kB of the table, which a processor's cache holds."""
@@ -72,7 +72,8 @@ def cells(documents: Documents, docs: I64, hasher: Hasher, *, bits: int, side: i
     ``raw`` and ``values`` are room for all of them; the result is in ``values``.
     """
     starts = np.empty((1 << _part_bits(bits)) + 1, dtype=np.int64)
-    joining.cells_of(*_hashing(hasher, documents), docs, bits, _part_bits(bits), raw, starts, values)
+    text = documents.data, documents.offsets
+    joining.cells_of(hasher.params, *text, docs, bits, _part_bits(bits), raw, starts, values)
     return Cells(values[: starts[-1]], starts, side)
 
 
@@ -130,7 +131,8 @@ _CLASS_OF = _class_of()
 def survivors(documents: Documents, docs: I64, counts: I64, hasher: Hasher, rarity: Rarity, threshold: float) -> Any:
     """bool[m]: which of ``docs`` could have a partner of at least ``threshold``; never a false no."""
     alive = np.empty(docs.size, dtype=np.bool_)
-    joining.survivors(*_hashing(hasher, documents), docs, counts, rarity.classes, rarity.bits, threshold, alive)
+    text = documents.data, documents.offsets
+    joining.survivors(hasher.params, *text, docs, counts, rarity.classes, rarity.bits, threshold, alive)
     return alive
 
 
@@ -142,25 +144,6 @@ def pack(sets: U64, starts: I64, sizes: I64, rarity: Rarity, threshold: float, o
     return int(joining.pack(sets, starts, sizes, rarity.classes, rarity.bits, threshold, out))
 
 
-def _hashing(hasher: Hasher, documents: Documents) -> tuple[Any, ...]:
-    return hasher.kind, hasher.k, hasher.key, documents.data, documents.offsets, hasher.letters
-
-
-@dataclass(frozen=True, slots=True)
-class SetBlock:
-    """Shingle sets in memory, in rising order of size."""
-
-    sets: U64
-    starts: I64
-    """int64[n]: where each begins in ``sets``."""
-    sizes: I64
-    sides: U8
-    """1, 2 or 3; a pair needs both sides. 3 for all where any two may pair."""
-
-    def __len__(self) -> int:
-        return self.sizes.size
-
-
 @dataclass(frozen=True, slots=True)
 class Joined:
     """Pairs of places, the indexed set ``left``, the probing one ``right``."""
@@ -168,9 +151,9 @@ class Joined:
     left: I64
     right: I64
     similarity: F64
-    met: int
+    candidates_met: int
     """Pairs that shared a shingle of their prefixes."""
-    counted: int
+    overlaps_counted: int
     """Of these, pairs that were counted in full."""
 
 
@@ -179,55 +162,34 @@ class Prefixes:
 
     def __init__(self, block: SetBlock, rarity: Rarity, threshold: float) -> None:
         """Choose them. O(shingles); the sets are only read."""
-        n = len(block)
         self.block, self.threshold = block, threshold
-        self.lengths, self.indexed = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-        joining.prefix_lengths(block.sizes, threshold, self.lengths, self.indexed)
-        self.rooms = np.zeros(n + 1, dtype=np.int64)
-        np.cumsum(self.lengths, out=self.rooms[1:])
-        self.tokens = np.empty(int(self.rooms[-1]), dtype=np.uint64)
-        self.held, self.held_indexed = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-        self.ends, self.kinds = np.empty((n, 2), dtype=np.uint64), np.empty((n, 2), dtype=np.uint8)
-        joining.prefixes(
-            *(block.sets, block.starts, block.sizes, self.lengths, self.indexed, rarity.classes, rarity.bits),
-            *(self.rooms, self.tokens, self.held, self.held_indexed, self.ends, self.kinds),
-        )
+        self.kept: joining.Prefixes = joining.prefixes_of(block, rarity.classes, rarity.bits, threshold)
 
 
 class Index:
     """The sets of a block, ready to be probed with sets of its own or of larger ones."""
 
-    def __init__(self, own: Prefixes) -> None:
+    def __init__(self, prefixes: Prefixes) -> None:
         """Build the posting lists. O(shingles of the prefixes)."""
-        self._own = own
-        total = int(own.held_indexed.sum())
-        self._keys = np.full(1 << max(4, (3 * total // 2).bit_length()), verify.VACANT, dtype=np.uint64)
-        self._starts = np.empty(self._keys.size + 1, dtype=np.int64)
-        self._postings = np.empty(total, dtype=np.int32)
-        joining.index_keys(own.tokens, own.rooms, own.held_indexed, self._keys, self._starts)
-        joining.index_rows(own.tokens, own.rooms, own.held_indexed, self._keys, self._starts, self._postings)
+        self._indexed = prefixes
+        self._postings = joining.postings_of(prefixes.kept)
 
     def probe(self, probing: Prefixes, first: int, stop: int) -> Iterator[Joined]:
         """Pairs of the sets ``first`` to ``stop`` with indexed ones before them in the order of size, some at a time.
 
         ``probing`` are the prefixes that were indexed, or those of sets that all come behind the indexed ones.
         """
-        block, own = probing.block, self._own
-        overlap = np.zeros(len(own.block), dtype=np.int32)
-        touched = np.empty(len(own.block), dtype=np.int32)
+        indexed = self._indexed
+        overlap = np.zeros(indexed.block.sizes.size, dtype=np.int32)
+        touched = np.empty(indexed.block.sizes.size, dtype=np.int32)
         state = np.array([first, 0, 0, 0], dtype=np.int64)
         room = ROOM
         while state[0] < stop:
             state[1] = state[2] = 0
-            left, right = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
-            similarity = np.empty(room, dtype=np.float64)
+            left, right, similarity = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.float64)
             n = joining.probe(
-                *(block.sets, block.starts, block.sizes, block.sides, probing.tokens, probing.rooms),
-                *(probing.held, probing.lengths, probing.ends, probing.kinds),
-                *(own.block.sets, own.block.starts, own.block.sizes, own.block.sides),
-                *(own.indexed, own.ends, own.kinds, self._keys, self._starts, self._postings),
-                *(probing is own, int(state[0]), stop, own.threshold),
-                *(overlap, touched, state, left, right, similarity),
+                *(probing.block, probing.kept, indexed.block, indexed.kept, self._postings, probing is indexed),
+                *(stop, indexed.threshold, overlap, touched, state, left, right, similarity),
             )
             room = max(room, int(state[3]))
             yield Joined(left[:n], right[:n], similarity[:n], int(state[1]), int(state[2]))

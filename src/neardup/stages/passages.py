@@ -67,33 +67,35 @@ def find_occurrences(text: str, starts: I64, ends: I64, hasher: Hasher) -> Occur
         starts, ends: int64[len(text)], where each character came from.
         hasher: shingle and seed.
     """
+    kind, k, _, _ = hasher.params
     data = text.encode("utf-8", "replace")
     firsts, lasts = _tokens(data.decode("utf-8"), hasher)
-    if firsts.size == 0 and text and hasher.kind != hashing.ITEM:
+    if firsts.size == 0 and text and kind != hashing.ITEM:
         firsts, lasts = np.array([0]), np.array([len(text) - 1])  # no token at all: the text as it is
-    if hasher.kind == hashing.ITEM:
+    if kind == hashing.ITEM:
         data = b"\xff".join(item.encode("utf-8", "replace") for item in text.split())
-    count = max(firsts.size - hasher.k + 1, min(firsts.size, 1))
+    count = max(firsts.size - k + 1, min(firsts.size, 1))
     hashes = np.empty(count, dtype=np.uint64)
     buffer = np.frombuffer(data + bytes(SLACK), dtype=np.uint8)
-    found = occurring.hashes_in_order(hasher.kind, hasher.k, hasher.key, buffer, 0, len(data), hasher.letters, hashes)
+    found = occurring.hashes_in_order(hasher.params, buffer, 0, len(data), hashes)
     assert found == count, f"{found} shingles hashed and {count} placed"
     return Occurrences(hashes, starts[firsts[:count]], ends[lasts[-count:]] if count else ends[:0])
 
 
 def _tokens(text: str, hasher: Hasher) -> tuple[I64, I64]:
     """First and last character of each token of a text that is valid UTF-8."""
-    if hasher.kind == hashing.ITEM:
+    kind, letters = hasher.params.kind, hasher.params.letters
+    if kind == hashing.ITEM:
         spans = np.array([found.span() for found in re.finditer(r"\S+", text)], dtype=np.int64).reshape(-1, 2)
         return spans[:, 0], spans[:, 1] - 1
     places = np.arange(len(text), dtype=np.int64)
-    if hasher.kind == hashing.CHAR:
+    if kind == hashing.CHAR:
         return places, places
     codes = np.frombuffer(text.encode("utf-32-le"), dtype="<u4").astype(np.int64)
-    if hasher.kind == hashing.BYTE:
+    if kind == hashing.BYTE:
         places = np.repeat(places, 1 + (codes >= 0x80) + (codes >= 0x800) + (codes >= 0x10000))
         return places, places
-    in_word = (hasher.letters[codes >> 3] >> (codes & 7).astype(np.uint8) & 1).astype(np.int8)
+    in_word = (letters[codes >> 3] >> (codes & 7).astype(np.uint8) & 1).astype(np.int8)
     edges = np.flatnonzero(np.diff(in_word, prepend=0, append=0))
     return edges[::2], edges[1::2] - 1
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from neardup.kernels import postings as kernels
-from neardup.kernels.postings import PAGE, RUN_FIELDS
-from neardup.types import I32, I64, U8, U32, U64, Mask
+from neardup.kernels.postings import PAGE, RUN_FIELDS, Found
+from neardup.types import I64, U8, U32, U64, Mask
 
 __all__ = [
     "PAGE",
@@ -81,21 +81,6 @@ class Run:
     def row(self, row: int) -> U64:
         """The postings of one row."""
         return self.postings[self.starts[row] : self.starts[row + 1]]
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """Documents that share a key with queries."""
-
-    ends: I64
-    """int64[queries]: those of query q are ``ends[q - 1]`` to ``ends[q]``."""
-    numbers: I64
-    bands: I32
-    """Keys that agree."""
-    twins: I64
-    """Place of the first document of the same query whose text has the same hash, itself included: perhaps a copy."""
-    damaged: int
-    """The run whose file is damaged, or -1; then nothing else is told."""
 
 
 def directory_bits(documents: int) -> int:
@@ -207,7 +192,6 @@ def lookup(runs: Sequence[Run], table: I64, keys: U32, wanted: Mask, *, first_ro
         wanted: bool[queries]; the others find nothing.
         first_row: row that ``keys[0]`` belongs to.
     """
-    found = kernels.lookup(table, np.ascontiguousarray(keys), wanted, first_row)
-    ends, numbers, bands, twins, damaged = found
+    found: Found = kernels.lookup(table, np.ascontiguousarray(keys), wanted, first_row)
     del runs
-    return Found(ends, numbers, bands, twins, int(damaged))
+    return found

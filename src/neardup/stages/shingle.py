@@ -1,7 +1,7 @@
 """Shingles: the readable ones for people, their hashes in sets for the exact check.
 
-Here: ``shingles`` of one text as strings, ``Hasher`` (the parameters that every hashing kernel takes) and
-``build_sets``. Sketching, which hashes on the fly, is in ``sketch``.
+Here: ``shingles`` of one text as strings, ``Hasher`` (the parameters that every hashing kernel takes),
+``build_sets``, and ``SALT``. Sketching, which hashes on the fly, is in ``sketch``.
 """
 
 from __future__ import annotations
@@ -10,18 +10,26 @@ import os
 import unicodedata
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TypeAlias
 
 import numpy as np
 
 from neardup.kernels import hashing, stored, verify
+from neardup.kernels.hashing import HashParams
 from neardup.params import Shingle
-from neardup.types import I64, U8, U64, Documents, RoomSets, ShingleSets
+from neardup.types import I64, U8, U64, Documents, PaddedSets, ShingleSets
 
-__all__ = ["Hasher", "build_rooms", "build_rows", "build_sets", "shingle_set", "shingles", "tokens"]
+__all__ = ["SALT", "Hasher", "build_padded", "build_rows", "build_sets", "shingle_set", "shingles", "tokens"]
 
-Key: TypeAlias = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
-"""Start and three odd multipliers of the hash of a shingle."""
+SALT = np.uint64(int.from_bytes(os.urandom(8)) | 1)
+"""A random odd number of this process, by which keys are multiplied before they are given a place in a hash table.
+
+Where things lie in a table decides how long a search takes, never what it finds. Keys of texts can be chosen by who
+writes them, so that all want one place, and each insertion then passes all those before it. Who does not know the
+number cannot (M. Dietzfelbinger and others, "A Reliable Randomized Algorithm for the Closest-Pair Problem", 1997,
+section 2: two different keys share the leading b bits of the product with probability at most 2 / 2**b).
+"""
+
+_Key = tuple[np.uint64, np.uint64, np.uint64, np.uint64]
 
 _KINDS = {"byte": hashing.BYTE, "char": hashing.CHAR, "word": hashing.WORD, "item": hashing.ITEM}
 
@@ -36,12 +44,12 @@ def _letters() -> U8:
     return np.packbits(inside, bitorder="little")
 
 
-def _public_key(seed: int) -> Key:
+def _public_key(seed: int) -> _Key:
     start = (seed * 0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019) & 0xFFFFFFFFFFFFFFFF
     return np.uint64(start), stored.M1, stored.M2, stored.M3
 
 
-def _private_key() -> Key:
+def _private_key() -> _Key:
     start, *multipliers = np.frombuffer(os.urandom(32), dtype=np.uint64)
     first, second, third = (number | np.uint64(1) for number in multipliers)
     return start, first, second, third
@@ -49,16 +57,14 @@ def _private_key() -> Key:
 
 @dataclass(frozen=True, slots=True)
 class Hasher:
-    """What the hashing kernels need to know: kind and length of a shingle, key of the hash, word characters."""
+    """A shingle and the key of its hash."""
 
     shingle: Shingle
     seed: int | None
     """None: the key is drawn at random and belongs to this object alone."""
-    kind: int = field(init=False)
-    k: int = field(init=False)
-    key: Key = field(init=False)
-    """The seed, spread over 64 bits, with the public multipliers; or four random numbers."""
-    letters: U8 = field(init=False)
+    params: HashParams = field(init=False)
+    """What the kernels need to know. The key is the seed, spread over 64 bits, with the public multipliers; or four
+    random numbers."""
 
     @classmethod
     def private(cls, shingle: Shingle) -> Hasher:
@@ -66,12 +72,9 @@ class Hasher:
         return cls(shingle, None)
 
     def __post_init__(self) -> None:
-        set_field = object.__setattr__
-        set_field(self, "kind", _KINDS[self.shingle.kind])
-        set_field(self, "k", self.shingle.k)
-        set_field(self, "key", _public_key(self.seed) if self.seed is not None else _private_key())
+        key = _public_key(self.seed) if self.seed is not None else _private_key()
         letters = _letters() if self.shingle.kind == "word" else np.zeros(1, dtype=np.uint8)
-        set_field(self, "letters", letters)
+        object.__setattr__(self, "params", HashParams(_KINDS[self.shingle.kind], self.shingle.k, key, letters))
 
 
 def tokens(text: str, shingle: Shingle) -> list[str]:
@@ -119,43 +122,29 @@ def shingle_set(blob: bytes, shingle: Shingle) -> set[bytes] | set[str]:
 
 
 def build_rows(documents: Documents, docs: I64, counts: I64, hasher: Hasher, starts: I64, sizes: I64, out: U64) -> None:
-    """Write the sorted set of each of ``docs`` into its room in ``out``.
+    """Write the sorted set of each of ``docs`` into its part of ``out``.
 
     Args:
         documents: normalised block.
         docs: int64[m], indices into the block.
         counts: int64[m], shingles of each with repeats, as sketching counted them.
         hasher: shingle and seed.
-        starts: int64[m + 1] into ``out``; room i must hold ``counts[i]``.
+        starts: int64[m + 1] into ``out``; part i must hold ``counts[i]``.
         sizes: int64[m], written: distinct shingles.
         out: uint64, written.
     """
     if np.any(starts[1:] - starts[:-1] < counts):
-        raise ValueError("a room is smaller than its document's shingle count")
-    verify.build_sets(
-        hasher.kind,
-        hasher.k,
-        hasher.key,
-        documents.data,
-        documents.offsets,
-        hasher.letters,
-        docs,
-        starts,
-        sizes,
-        out,
-    )
+        raise ValueError("a part is smaller than its document's shingle count")
+    verify.build_sets(hasher.params, documents.data, documents.offsets, docs, starts, sizes, out)
 
 
-def build_rooms(documents: Documents, hasher: Hasher) -> RoomSets:
+def build_padded(documents: Documents, hasher: Hasher) -> PaddedSets:
     """Sets of a block whose shingles nobody has counted: a document has at most as many as bytes. O(bytes)."""
-    n = len(documents)
+    sizes = np.diff(documents.offsets)
     starts = documents.offsets - documents.offsets[0]
-    room, sizes = np.empty(int(starts[-1]), dtype=np.uint64), np.empty(n, dtype=np.int64)
-    verify.build_sets(
-        *(hasher.kind, hasher.k, hasher.key, documents.data, documents.offsets, hasher.letters),
-        *(np.arange(n), starts, sizes, room),
-    )
-    return RoomSets(starts, sizes, room)
+    hashes = np.empty(int(starts[-1]), dtype=np.uint64)
+    build_rows(documents, np.arange(sizes.size), sizes, hasher, starts, sizes, hashes)
+    return PaddedSets(starts, sizes, hashes)
 
 
 def build_sets(documents: Documents, hasher: Hasher, counts: I64) -> ShingleSets:
@@ -163,10 +152,10 @@ def build_sets(documents: Documents, hasher: Hasher, counts: I64) -> ShingleSets
     n = len(documents)
     starts = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(counts, out=starts[1:])
-    room = np.empty(int(starts[-1]), dtype=np.uint64)
+    padded = np.empty(int(starts[-1]), dtype=np.uint64)
     sizes = np.zeros(n, dtype=np.int64)
-    build_rows(documents, np.arange(n), counts, hasher, starts, sizes, room)
+    build_rows(documents, np.arange(n), counts, hasher, starts, sizes, padded)
     offsets = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(sizes, out=offsets[1:])
-    inside = np.arange(room.size) - np.repeat(starts[:-1], counts) < np.repeat(sizes, counts)
-    return ShingleSets(offsets, room[inside])
+    inside = np.arange(padded.size) - np.repeat(starts[:-1], counts) < np.repeat(sizes, counts)
+    return ShingleSets(offsets, padded[inside])

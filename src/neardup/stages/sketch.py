@@ -36,10 +36,8 @@ def count_and_sketch(documents: Documents, hasher: Hasher, *, values: U32, count
     One pass over the bytes; O(bytes + n * slots). The share of slots in which two signatures agree is an unbiased
     estimate of the Jaccard similarity, with variance at most J (1 - J) / slots.
     """
-    sketching.sketch_block(
-        *(hasher.kind, hasher.k, hasher.key, documents.data, documents.offsets, hasher.letters),
-        *(rounds_of(values.shape[1]), values, counts),
-    )
+    rounds = rounds_of(values.shape[1])
+    sketching.sketch_block(hasher.params, documents.data, documents.offsets, rounds, values, counts)
 
 
 def fingerprints(documents: Documents) -> U64:

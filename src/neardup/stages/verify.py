@@ -14,7 +14,7 @@ import numpy as np
 from neardup.kernels import equal, graph
 from neardup.kernels import verify as kernels
 from neardup.stages.shingle import Hasher, shingle_set
-from neardup.types import F64, I64, U64, Documents, RoomSets
+from neardup.types import F64, I64, U64, Documents, PaddedSets
 
 __all__ = ["Chunk", "check_across", "check_pairs", "chunks", "compare_shingles"]
 
@@ -76,18 +76,16 @@ def check_pairs(
     threshold is out of reach early.
     """
     similarity = np.empty(chunk.pairs.size, dtype=np.float64)
+    padded = PaddedSets(starts, sizes, sets)
     check = kernels.check_contained if is_containment else kernels.check_pairs
-    check(chunk.left, chunk.right, starts, sizes, sets, threshold, similarity)
+    check(chunk.left, chunk.right, padded, padded, threshold, similarity)
     return similarity
 
 
-def check_across(left: I64, right: I64, first: RoomSets, second: RoomSets, *, threshold: float) -> F64:
+def check_across(left: I64, right: I64, first: PaddedSets, second: PaddedSets, *, threshold: float) -> F64:
     """Exact similarity of a set of ``first`` and one of ``second`` each, or -1 where it is below the threshold."""
     similarity = np.empty(left.size, dtype=np.float64)
-    kernels.check_across(
-        *(left, right, first.starts, first.sizes, first.hashes, second.starts, second.sizes, second.hashes),
-        *(threshold, similarity),
-    )
+    kernels.check_pairs(left, right, first, second, threshold, similarity)
     return similarity
 
 
@@ -115,10 +113,7 @@ def compare_shingles(
         is_containment: similarity is the share of the smaller set, not of the union.
     """
     colliding = np.empty(left.size, dtype=np.bool_)
-    equal.colliding(
-        *(hasher.kind, hasher.k, hasher.key, documents.data, documents.offsets, hasher.letters),
-        *(left, right, colliding),
-    )
+    equal.colliding(hasher.params, documents.data, documents.offsets, left, right, colliding)
     for p in np.flatnonzero(colliding).tolist():
         a, b = (shingle_set(documents.blob(int(side[p])), hasher.shingle) for side in (left, right))
         whole = min(len(a), len(b)) if is_containment else len(a | b)

@@ -1,8 +1,7 @@
 """``neardup index``: the commands of a collection that grows, one a file, each imported when it is called.
 
-Here: their names. What several of them share is in ``shared`` (options, telling), ``tables`` (outputs), ``reading``
-(inputs as ids and texts) and ``admitting`` (adding what is new); the lines that ``dedup-stream`` reads and writes are
-in ``lines`` and ``passing``.
+Here: their names. What several of them share is in ``shared`` (options, telling), ``tables`` (outputs) and ``reading``
+(inputs as ids and texts). What they do is in ``neardup.index``; the stream of ``dedup-stream`` in its ``stream``.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,9 @@ from neardup.cli import options
 from neardup.cli.index import shared, tables
 
 if TYPE_CHECKING:
+    from neardup import Index
     from neardup.cli.index.reading import Counts
     from neardup.cli.working import Stoppable
-    from neardup.inputs.reader import Reader
 
 __all__ = ["command"]
 
@@ -47,6 +48,7 @@ __all__ = ["command"]
 @options.threads
 @options.voices
 @click.pass_context
+@shared.voiced
 def command(
     ctx: click.Context,
     /,
@@ -58,10 +60,8 @@ def command(
     threshold: float | None,
     output: str | None,
     format: str | None,
-    json: bool,
     threads: int | None,
-    quiet: bool,
-    verbose: bool,
+    voice: shared.Voice,
     **reading: Any,
 ) -> None:
     """Add documents to an index.
@@ -72,145 +72,101 @@ def command(
 
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
-    from neardup.cli.checks import check_voices
+    from neardup import Index
 
-    check_voices(quiet=quiet, verbose=verbose)
-    if not if_new:
+    target = None
+    if if_new:
+        (target, _) = tables.choose_targets(index, inputs, output, format, json=voice.json, glob=reading["glob"])
+    else:
         for value, name in ((output, "-o"), (format, "--format"), (threshold, "--threshold")):
             if value is not None:
                 raise click.UsageError(f"{name} is for the list of --if-new. Give that too, or leave {name} out.")
-        _add(ctx, index, inputs, reading, on_duplicate, threads, json=json, quiet=quiet, verbose=verbose)
-        return
-    (target, _) = tables.choose_targets(index, inputs, output, format, json=json, glob=reading["glob"])
-    how = {"threshold": threshold, "on_duplicate": on_duplicate}
-    _admit(ctx, index, inputs, reading, how, target, threads, json=json, quiet=quiet, verbose=verbose)
-
-
-def _add(
-    ctx: click.Context,
-    index: Path,
-    inputs: tuple[Path, ...],
-    reading: dict[str, Any],
-    on_duplicate: str,
-    threads: int | None,
-    *,
-    json: bool,
-    quiet: bool,
-    verbose: bool,
-) -> None:
-    """Add everything."""
-    from neardup import Index
-    from neardup.cli import working
-    from neardup.cli.progress import observer
-
     begin = time.perf_counter()
     with Index.open(index, read_only=False, threads=threads) as held:
-        with observer(quiet=quiet) as watching:
-            stoppable = shared.Counting(watching, ctx, held)
-            added = working.in_background(
+        if target is not None:
+            how = {"threshold": threshold, "on_duplicate": on_duplicate}
+            table, counts = _add_new(ctx, held, inputs, reading, how, quiet=voice.quiet)
+        else:
+            added = shared.watched(
                 ctx,
-                lambda: held.add(list(inputs), on_duplicate=on_duplicate, observer=stoppable, **reading),
-                stoppable,
+                lambda watching: held.add(list(inputs), on_duplicate=on_duplicate, observer=watching, **reading),
+                quiet=voice.quiet,
+                adding_to=held,
             )
-        documents, spec = len(held), held.spec
-    seconds = time.perf_counter() - begin
-    shared.tell(
-        {**added.as_dict(), "documents": documents, "seconds": round(seconds, 4), "spec_id": spec.id},
-        [*shared.added_rows(added, documents=documents, seconds=seconds), *shared.id_and_spec(spec, verbose=verbose)],
-        shared.added_words(added, documents=documents, seconds=seconds, spec_id=spec.id),
-        json=json,
-        quiet=quiet,
-        faults=added.faults,
-    )
+        done = shared.Done(len(held), held.spec, begin)
+    if target is not None:
+        _tell_new(ctx, voice, done, table, counts, target, threshold)
+    else:
+        words = shared.added_words(added)
+        done.tell(voice, added.as_dict(), shared.added_rows(added), words, faults=added.faults)
 
 
-def _admit(
+def _add_new(
     ctx: click.Context,
-    index: Path,
+    held: Index,
     inputs: tuple[Path, ...],
     reading: dict[str, Any],
     how: dict[str, Any],
-    target: tables.Target,
-    threads: int | None,
     *,
-    json: bool,
     quiet: bool,
-    verbose: bool,
+) -> tuple[Any, Counts]:
+    """Add what is new; id, is_new, match, similarity of every document, in order, and what was read."""
+    import pyarrow as pa
+
+    from neardup.cli.index.reading import Counts, asked, open_reader
+    from neardup.index.stream.admitting import admit, steps
+
+    counts = Counts()
+    reader = open_reader(inputs, reading, item=held.spec.shingle.kind == "item")
+
+    def rows(watching: Stoppable) -> Iterator[dict[str, list[Any]]]:
+        watching.stage("add", reader.total_bytes, "bytes")
+        for batch in asked(reader, counts):
+            for _, step in steps(held, batch.ids, batch.texts):
+                told = admit(held, step, how)
+                yield {
+                    "id": [each.id for each in told],
+                    "is_new": [each.is_new for each in told],
+                    "match": [each.match and each.match.id for each in told],
+                    "similarity": [each.match and each.match.similarity for each in told],
+                }
+                watching.advance(0)
+            watching.advance(batch.consumed)
+
+    kinds = {"id": tables.IDS, "is_new": pa.bool_(), "match": tables.IDS, "similarity": pa.float64()}
+    return shared.watched(ctx, lambda w: tables.gathered(kinds, rows(w)), quiet=quiet, adding_to=held), counts
+
+
+def _tell_new(
+    ctx: click.Context,
+    voice: shared.Voice,
+    done: shared.Done,
+    table: Any,
+    counts: Counts,
+    target: tables.Target,
+    threshold: float | None,
 ) -> None:
-    """Add what is new, and list what became of each document."""
+    """Write the list of what became of each document, and say how many were added."""
     import pyarrow.compute as pc
 
-    from neardup import Index
-    from neardup.cli import working
-    from neardup.cli.index.reading import Counts, open_reader
-    from neardup.cli.progress import observer
-    from neardup.cli.summary import counted, duration
+    from neardup.cli.summary import counted
 
-    begin = time.perf_counter()
-    counts = Counts()
-    with Index.open(index, read_only=False, threads=threads) as held:
-        reader = open_reader(inputs, reading, item=held.spec.shingle.kind == "item")
-        with observer(quiet=quiet) as watching:
-            stoppable = shared.Counting(watching, ctx, held)
-            stoppable.stage("add", reader.total_bytes, "bytes")
-            table = working.in_background(ctx, lambda: _admitted(held, reader, counts, how, stoppable), stoppable)
-        documents, spec = len(held), held.spec
-    least = how["threshold"] if how["threshold"] is not None else spec.threshold
-    files = tables.write(ctx, [(table, target)], spec=spec.as_dict(), threshold=least)
-    seconds = time.perf_counter() - begin
+    least = threshold if threshold is not None else done.spec.threshold
+    files = tables.write(ctx, [(table, target)], spec=done.spec.as_dict(), threshold=least)
     new = pc.sum(table["is_new"]).as_py() or 0
     near = table.num_rows - table["similarity"].null_count
     skipped = table.num_rows - new - near
-    rows = [
-        ("added", f"{new:,} of {counted(counts.documents, 'document')}"),
-        ("not added", f"{near:,} near to another, {skipped:,} with an id that was there"),
-        *shared.left_out(counts.bad, counts.blank, counts.passed_over),
-        ("in the index", counted(documents, "document")),
-        ("time", duration(seconds)),
-        *([("written", ", ".join(files))] if files else []),
-        *shared.id_and_spec(spec, verbose=verbose),
-    ]
-    summary = {
-        "read": counts.documents, "added": new, "near": near, "skipped": skipped, **counts.left_out,
-        "threshold": least, "documents": documents, "seconds": round(seconds, 4), "spec_id": spec.id,
-    }  # fmt: skip
-    closing = [
-        counted(counts.documents, "document"),
-        f"{new:,} added",
-        f"{documents:,} in the index",
-        duration(seconds),
-        f"spec {spec.id}",
-    ]
-    shared.tell(summary, rows, closing, json=json, quiet=quiet, faults=counts.faults)
-
-
-def _admitted(held: Any, reader: Reader, counts: Counts, how: dict[str, Any], stoppable: Stoppable) -> Any:
-    """id, is_new, match, similarity of every document, in order."""
-    import pyarrow as pa
-
-    from neardup.cli.index.admitting import admit, steps
-    from neardup.cli.index.reading import asked, id_column, joined
-
-    columns: list[tuple[Any, ...]] = []
-    for batch in asked(reader, counts):
-        for _, step in steps(held, batch.ids, batch.texts):
-            outcomes = admit(held, step, how)
-            columns.append(
-                (
-                    id_column([each.id for each in outcomes]),
-                    pa.array([each.is_new for each in outcomes], pa.bool_()),
-                    id_column([each.match for each in outcomes]),
-                    pa.array([each.similarity for each in outcomes], pa.float64()),
-                )
-            )
-            stoppable.advance(0)
-        stoppable.advance(batch.consumed)
-    ids, is_new, matches, similarities = zip(*columns, strict=True) if columns else ((), (), (), ())
-    return pa.table(
-        {
-            "id": joined(ids),
-            "is_new": pa.chunked_array(list(is_new), pa.bool_()),
-            "match": joined(matches),
-            "similarity": pa.chunked_array(list(similarities), pa.float64()),
-        }
+    read = counted(counts.documents, "document")
+    numbers = {"read": counts.documents, "added": new, "near": near, "skipped": skipped}
+    done.tell(
+        voice,
+        {**numbers, **counts.left_out, "threshold": least},
+        [
+            ("added", f"{new:,} of {read}"),
+            ("not added", f"{near:,} near to another, {skipped:,} with an id that was there"),
+            *shared.left_out(counts.bad, counts.blank, counts.passed_over),
+        ],
+        [read, f"{new:,} added"],
+        files=files,
+        faults=counts.faults,
     )

@@ -29,9 +29,8 @@ __all__ = ["command"]
 @shared.json_answer
 @options.voices
 @click.pass_context
-def command(
-    ctx: click.Context, /, *, index: Path, target: Path, replace: bool, json: bool, quiet: bool, verbose: bool
-) -> None:
+@shared.voiced
+def command(ctx: click.Context, /, *, index: Path, target: Path, replace: bool, voice: shared.Voice) -> None:
     """Copy an index to the folder TARGET, as of one moment.
 
     The index may be in use meanwhile: others add to it, remove, compact, serve it, and need not wait. The copy holds
@@ -42,16 +41,13 @@ def command(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
     from neardup import Index
-    from neardup.cli import working
-    from neardup.cli.checks import check_voices
-    from neardup.cli.progress import observer
     from neardup.cli.summary import counted, duration, megabytes
 
-    check_voices(quiet=quiet, verbose=verbose)
     begin = time.perf_counter()
-    with Index.open(index, read_only=True) as held, observer(quiet=quiet) as watching:
-        stoppable = working.Stoppable(watching)
-        info = working.in_background(ctx, lambda: held.backup(target, replace=replace, observer=stoppable), stoppable)
+    with Index.open(index, read_only=True) as held:
+        info = shared.watched(
+            ctx, lambda watching: held.backup(target, replace=replace, observer=watching), quiet=voice.quiet
+        )
     seconds = time.perf_counter() - begin
     shown = click.format_filename(target)
     rows = [
@@ -59,12 +55,11 @@ def command(
         ("to", shown),
         ("size", megabytes(info.total_bytes)),
         ("time", duration(seconds)),
-        *(shared.spec_rows(info, verbose=True) if verbose else []),
+        *(shared.spec_rows(info, verbose=True) if voice.verbose else []),
     ]
     shared.tell(
+        voice,
         {**info.as_dict(), "seconds": round(seconds, 4)},
         rows,
         [f"{shown} made", counted(info.documents, "document"), duration(seconds), f"spec {info.spec_id}"],
-        json=json,
-        quiet=quiet,
     )

@@ -29,17 +29,8 @@ __all__ = ["command"]
 @shared.json_answer
 @options.voices
 @click.pass_context
-def command(
-    ctx: click.Context,
-    /,
-    *,
-    index: Path,
-    inputs: tuple[Path, ...],
-    json: bool,
-    quiet: bool,
-    verbose: bool,
-    **build: Any,
-) -> None:
+@shared.voiced
+def command(ctx: click.Context, /, *, index: Path, inputs: tuple[Path, ...], voice: shared.Voice, **build: Any) -> None:
     """Make an index of a whole collection.
 
     INPUT is what `neardup find` reads: folders, JSONL, CSV, TSV, Parquet and Arrow files, text files, also compressed,
@@ -49,31 +40,21 @@ def command(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
     from neardup import Index
-    from neardup.cli import working
-    from neardup.cli.checks import check_banding, check_voices
-    from neardup.cli.progress import observer
+    from neardup.cli.checks import check_banding
 
-    check_voices(quiet=quiet, verbose=verbose)
     check_banding(build["slots"], build["bands"])
     begin = time.perf_counter()
-    with observer(quiet=quiet) as watching:
-        stoppable = working.Stoppable(watching)
-        held = working.in_background(
-            ctx, lambda: Index.build(index, list(inputs), observer=stoppable, **build), stoppable
-        )
-    with held:
-        info, added = held.info(), held.built
+    made = shared.watched(
+        ctx, lambda watching: Index.build(index, list(inputs), observer=watching, **build), quiet=voice.quiet
+    )
+    with made:
+        info, added, spec = made.info(), made.built, made.spec
     assert added is not None
-    seconds = time.perf_counter() - begin
-    rows = [
-        *shared.added_rows(added, documents=info.documents, seconds=seconds),
-        *shared.spec_rows(info, verbose=verbose),
-    ]
-    shared.tell(
-        {**added.as_dict(), **info.as_dict(), "seconds": round(seconds, 4)},
-        rows,
-        shared.added_words(added, documents=info.documents, seconds=seconds, spec_id=info.spec_id),
-        json=json,
-        quiet=quiet,
+    shared.Done(info.documents, spec, begin).tell(
+        voice,
+        {**added.as_dict(), **info.as_dict()},
+        shared.added_rows(added),
+        shared.added_words(added),
+        details=shared.spec_rows(info, verbose=voice.verbose),
         faults=added.faults,
     )

@@ -23,7 +23,8 @@ __all__ = ["command"]
 @shared.json_answer
 @options.voices
 @click.pass_context
-def command(ctx: click.Context, /, *, index: Path, json: bool, quiet: bool, verbose: bool) -> None:
+@shared.voiced
+def command(ctx: click.Context, /, *, index: Path, voice: shared.Voice) -> None:
     """Give back the room that removed documents take, and put all postings into one file.
 
     Nothing else changes: queries give what they gave, a little faster. Readers go on meanwhile. An index keeps itself
@@ -32,16 +33,12 @@ def command(ctx: click.Context, /, *, index: Path, json: bool, quiet: bool, verb
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
     from neardup import Index
-    from neardup.cli import working
-    from neardup.cli.checks import check_voices
-    from neardup.cli.progress import Silent
     from neardup.cli.summary import counted, duration, megabytes
 
-    check_voices(quiet=quiet, verbose=verbose)
     begin = time.perf_counter()
     with Index.open(index, read_only=False) as held:
         before = held.info()
-        working.in_background(ctx, held.compact, working.Stoppable(Silent()))
+        shared.watched(ctx, lambda _: held.compact())
         after = held.info()
     seconds = time.perf_counter() - begin
     sizes = f"{megabytes(after.total_bytes)}, before {megabytes(before.total_bytes)}"
@@ -49,8 +46,8 @@ def command(ctx: click.Context, /, *, index: Path, json: bool, quiet: bool, verb
         ("documents", f"{after.documents:,}"),
         ("segments", f"{after.segments:,}, before {before.segments:,}"),
         ("size", sizes),
-        *([("spec", after.spec_id)] if verbose else []),
+        *([("spec", after.spec_id)] if voice.verbose else []),
     ]
     closing = [counted(after.documents, "document"), sizes, duration(seconds), f"spec {after.spec_id}"]
     summary = {**after.as_dict(), "before": before.as_dict(), "seconds": round(seconds, 4)}
-    shared.tell(summary, rows, closing, json=json, quiet=quiet)
+    shared.tell(voice, summary, rows, closing)

@@ -23,7 +23,8 @@ __all__ = ["command"]
 @shared.making
 @shared.json_answer
 @options.voices
-def command(*, index: Path, json: bool, quiet: bool, verbose: bool, **spec: Any) -> None:
+@shared.voiced
+def command(*, index: Path, voice: shared.Voice, **spec: Any) -> None:
     """Make an empty index.
 
     INDEX is a folder that is made. Threshold, recall, shingles and the rest are fixed for its life: every document
@@ -32,12 +33,11 @@ def command(*, index: Path, json: bool, quiet: bool, verbose: bool, **spec: Any)
     Exit codes: 0 done, 1 failed, 2 wrong usage.
     """
     from neardup import Index
-    from neardup.cli.checks import check_banding, check_voices
+    from neardup.cli.checks import check_banding
 
-    check_voices(quiet=quiet, verbose=verbose)
     check_banding(spec["slots"], spec["bands"])
     with Index.create(index, **spec) as made:
         info = made.info()
     shown = click.format_filename(index)
-    rows = [("made", shown), *shared.spec_rows(info, verbose=verbose)]
-    shared.tell(info.as_dict(), rows, [f"{shown} made", "0 documents", f"spec {info.spec_id}"], json=json, quiet=quiet)
+    rows = [("made", shown), *shared.spec_rows(info, verbose=voice.verbose)]
+    shared.tell(voice, info.as_dict(), rows, [f"{shown} made", "0 documents", f"spec {info.spec_id}"])

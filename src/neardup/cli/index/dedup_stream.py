@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli import options
+from neardup.cli import interrupted, options, silence_stdout
 from neardup.cli.index import shared
 from neardup.cli.voice import say
-from neardup.errors import InputError
+from neardup.cli.working import STDOUT
+from neardup.errors import InputError, OutputError
 
 if TYPE_CHECKING:
-    from neardup.cli.index.lines import Chunk, Records
-    from neardup.cli.index.passing import FilePassing, PipePassing, Removals
-    from neardup.cli.index.reading import Counts
-    from neardup.inputs.source import ReadOptions
+    from neardup.index.outcomes import Streamed
+    from neardup.index.stream.run import DedupStream
 
 __all__ = ["command"]
-
-STDOUT = "-"
 
 
 @click.command(
@@ -62,6 +57,7 @@ STDOUT = "-"
 @options.json_summary
 @options.voices
 @click.pass_context
+@shared.voiced
 def command(
     ctx: click.Context,
     /,
@@ -73,9 +69,7 @@ def command(
     threshold: float | None,
     on_duplicate: str,
     threads: int | None,
-    json: bool,
-    quiet: bool,
-    verbose: bool,
+    voice: shared.Voice,
     **reading: Any,
 ) -> None:
     """Let through the lines of a stream that are new, as they come.
@@ -94,161 +88,83 @@ def command(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, which first ends the batch at hand.
     """
     from neardup import Index
-    from neardup.cli.checks import check_voices
+    from neardup.index.stream.run import DedupStream
+    from neardup.inputs.source import ReadOptions
 
-    check_voices(quiet=quiet, verbose=verbose)
-    _check(index, inputs, output, removed, json=json)
+    _check(index, inputs, output, removed, json=voice.json)
     begin = time.perf_counter()
-    with Index.open(index, read_only=False, threads=threads) as held, ExitStack() as stack:
-        stream = _open(stack, held, index, inputs, output, removed, reading)
-        stream.how = {"threshold": threshold, "on_duplicate": on_duplicate}
-        if not quiet and stream.paid:
-            say(f"neardup: {stream.paid:,} lines written that a run that was killed had not")
-        _run(ctx, stream, [str(path) for path in inputs])
-        documents, spec = len(held), held.spec
-    _tell(stream, documents, spec, time.perf_counter() - begin, json=json, quiet=quiet, verbose=verbose)
-
-
-@dataclass(slots=True)
-class _Stream:
-    """The parts of a run, and what it has done."""
-
-    index: Any
-    records: dict[str, Records]
-    passing: PipePassing | FilePassing
-    removals: Removals | None
-    options: ReadOptions
-    counts: Counts
-    paid: int
-    how: dict[str, Any] = field(default_factory=dict)
-    new: int = 0
-    near: int = 0
-    skipped: int = 0
-    """Neither: their ids were there."""
+    with Index.open(index, read_only=False, threads=threads) as held:
+        item = held.spec.shingle.kind == "item"
+        try:
+            stream = DedupStream(
+                held,
+                [str(path) for path in inputs],
+                output or STDOUT,
+                removed=removed,
+                reading=ReadOptions(reading["text"], reading["id"], on_bad=reading["on_bad"], item=item),
+                input_format=reading["input_format"],
+                threshold=threshold,
+                on_duplicate=on_duplicate,
+            )
+        except InputError as exc:
+            raise click.UsageError(str(exc)) from exc
+        with stream:
+            if not voice.quiet and stream.done.paid:
+                say(f"neardup: {stream.done.paid:,} lines written that a run that was killed had not")
+            _run(ctx, stream, is_piped=output in (None, STDOUT))
+        state = shared.Done(len(held), held.spec, begin)
+    _tell(voice, state, stream)
 
 
 def _check(index: Path, inputs: Sequence[Path], output: str | None, removed: str | None, *, json: bool) -> None:
     """Refuse at once what could not be written."""
-    from neardup.cli.index.passing import Removals, plain_target
     from neardup.cli.index.tables import check_files
+    from neardup.index.stream.outputs import check_names
 
     if json and output in (None, STDOUT):
         raise click.UsageError("stdout can take one thing only. Give a file with -o.")
-    files = [name for name in (output, removed) if name not in (None, STDOUT)]
     try:
-        if output is not None:
-            plain_target(output)
-        if removed is not None:
-            Removals(removed)
+        check_names(output, removed)
     except InputError as exc:
         raise click.UsageError(str(exc)) from exc
-    check_files(index, inputs, [str(name) for name in files])
+    check_files(index, inputs, [name for name in (output, removed) if name is not None and name != STDOUT])
 
 
-def _open(
-    stack: ExitStack,
-    held: Any,
-    index: Path,
-    inputs: Sequence[Path],
-    output: str | None,
-    removed: str | None,
-    reading: dict[str, Any],
-) -> _Stream:
-    from neardup.cli.index.lines import STDIN, Records, line_format
-    from neardup.cli.index.passing import FilePassing, PipePassing, Removals, is_plain_file
-    from neardup.cli.index.reading import Counts
-    from neardup.inputs.source import ReadOptions
-    from neardup.inputs.streams.streams import open_bytes
-
-    item = held.spec.shingle.kind == "item"
-    options = ReadOptions(reading["text"], reading["id"], on_bad=reading["on_bad"], item=item)
-    try:
-        records = {
-            source: Records(source, line_format(source, reading["input_format"], item=item), options)
-            for source in map(str, inputs)
-        }
-    except InputError as exc:
-        raise click.UsageError(str(exc)) from exc
-    if len(records) < len(inputs):
-        raise click.UsageError("an input is given twice. Give each once.")
-
-    for source in records:
-        if source != STDIN:
-            open_bytes(source).close()  # says what is wrong with it before anything is done
-    passing: PipePassing | FilePassing
-    if output is None or output == STDOUT or not is_plain_file(output):
-        passing = stack.enter_context(PipePassing(output or STDOUT, held))
-    else:
-        passing = stack.enter_context(FilePassing(output, index, held))
-    removals = None if removed is None else stack.enter_context(Removals(removed))
-    return _Stream(held, records, passing, removals, options, Counts(), passing.paid)
-
-
-def _run(ctx: click.Context, stream: _Stream, sources: Sequence[str]) -> None:
-    from neardup.cli import working
-    from neardup.cli.index.lines import chunks
-    from neardup.cli.progress import Silent
-
-    stoppable = working.Stoppable(Silent())
+def _run(ctx: click.Context, stream: DedupStream, *, is_piped: bool) -> None:
+    """Wait for lines here and work on them in a thread, so that Ctrl-C lets the step at hand come to its end."""
     shared.note_done(ctx, 0, "added")
-    for chunk in chunks(sources, stream.options):
-        # in a thread, so that Ctrl-C lets the batch at hand come to its end
-        working.in_background(ctx, lambda chunk=chunk: _pass(ctx, stream, chunk), stoppable)  # type: ignore[misc]
+    for chunk in stream.chunks():
+        steps = stream.take(chunk)
+
+        def work(_: object, steps: Iterator[Streamed] = steps) -> None:
+            for done in steps:
+                shared.note_done(ctx, done.new, "added")
+                if interrupted.is_set():
+                    return
+
+        try:
+            shared.watched(ctx, work)
+        except OutputError:
+            if is_piped:
+                silence_stdout()
+            raise
 
 
-def _pass(ctx: click.Context, stream: _Stream, chunk: Chunk) -> None:
-    """Read a chunk of lines, add its new documents, and let their lines through."""
-    from neardup.cli import interrupted
-    from neardup.cli.index.admitting import admit, steps
-    from neardup.cli.index.lines import names_of
-    from neardup.cli.index.reading import texts_of
+def _tell(voice: shared.Voice, state: shared.Done, stream: DedupStream) -> None:
+    from neardup.cli.summary import counted
 
-    batch, lines = stream.records[chunk.source].read(chunk)
-    stream.counts.note(batch)
-    texts = texts_of(batch.documents, item=stream.index.spec.shingle.kind == "item")
-    for part, step in steps(stream.index, names_of(batch), texts, made=batch.ids is None):
-        if interrupted.is_set():
-            return
-        mine = lines[part]
-        stream.passing.promise([(step.ids[place], step.texts[place], mine[place]) for place in step.unknown])
-        outcomes = admit(stream.index, step, stream.how)
-        fresh = [(line, outcome.id) for line, outcome in zip(mine, outcomes, strict=True) if outcome.is_new]
-        stream.passing.write([line for line, _ in fresh], [id for _, id in fresh])
-        stream.new += len(fresh)
-        shared.note_done(ctx, stream.new, "added")
-        old = [outcome for outcome in outcomes if not outcome.is_new]
-        stream.near += sum(outcome.match is not None for outcome in old)
-        stream.skipped += sum(outcome.match is None for outcome in old)
-        if stream.removals is not None:
-            stream.removals.write((outcome.id, outcome.match, outcome.similarity) for outcome in old)
-
-
-def _tell(
-    stream: _Stream, documents: int, spec: Any, seconds: float, *, json: bool, quiet: bool, verbose: bool
-) -> None:
-    from neardup.cli.summary import counted, duration
-
-    counts = stream.counts
-    rows = [
-        ("documents", f"{counts.documents:,}"),
-        ("new", f"{stream.new:,}"),
-        ("removed", f"{stream.near:,} near to another, {stream.skipped:,} with an id that was there"),
-        *shared.left_out(counts.bad, counts.blank, ()),
-        ("in the index", counted(documents, "document")),
-        ("time", duration(seconds)),
-        *shared.id_and_spec(spec, verbose=verbose),
-    ]
-    summary = {
-        "read": counts.documents, "new": stream.new, "near": stream.near, "skipped": stream.skipped,
-        "bad": counts.bad, "blank": counts.blank, "paid": stream.paid, "documents": documents,
-        "seconds": round(seconds, 4), "spec_id": spec.id,
-    }  # fmt: skip
-    closing = [
-        counted(counts.documents, "document"),
-        f"{stream.new:,} new",
-        f"{stream.near + stream.skipped:,} removed",
-        f"{documents:,} in the index",
-        duration(seconds),
-        f"spec {spec.id}",
-    ]
-    shared.tell(summary, rows, closing, json=json, quiet=quiet, faults=counts.faults)
+    done = stream.done
+    summary = done.as_dict()
+    del summary["faults"]
+    state.tell(
+        voice,
+        summary,
+        [
+            ("documents", f"{done.read:,}"),
+            ("new", f"{done.new:,}"),
+            ("removed", f"{done.near:,} near to another, {done.skipped:,} with an id that was there"),
+            *shared.left_out(done.bad, done.blank, ()),
+        ],
+        [counted(done.read, "document"), f"{done.new:,} new", f"{done.near + done.skipped:,} removed"],
+        faults=done.faults,
+    )

@@ -12,7 +12,7 @@ from neardup.cli.index import shared
 from neardup.cli.voice import print_json, say
 
 if TYPE_CHECKING:
-    from neardup.index.model import IndexInfo
+    from neardup.index.outcomes import IndexInfo
 
 __all__ = ["command"]
 
@@ -24,7 +24,8 @@ __all__ = ["command"]
 @shared.index_path
 @shared.json_answer
 @options.voices
-def command(*, index: Path, json: bool, quiet: bool, verbose: bool) -> None:
+@shared.voiced
+def command(*, index: Path, voice: shared.Voice) -> None:
     """Say what an index is and holds: documents, threshold, recall, shingles, files and their sizes.
 
     The answer goes to stdout. It works beside a command that is changing the index.
@@ -32,17 +33,16 @@ def command(*, index: Path, json: bool, quiet: bool, verbose: bool) -> None:
     Exit codes: 0 done, 1 failed, 2 wrong usage.
     """
     from neardup import Index
-    from neardup.cli.checks import check_voices, stdout_errors
+    from neardup.cli.checks import stdout_errors
     from neardup.cli.summary import labelled
 
-    check_voices(quiet=quiet, verbose=verbose)
     with Index.open(index, read_only=True) as held:
         info = held.info()
     with stdout_errors():
-        if json:
+        if voice.json:
             print_json(info.as_dict())
         else:
-            say(*labelled(_rows(info, verbose=verbose)), err=False)
+            say(*labelled(_rows(info, verbose=voice.verbose)), err=False)
 
 
 def _rows(info: IndexInfo, *, verbose: bool) -> list[tuple[str, str]]:

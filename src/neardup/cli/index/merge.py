@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,7 +14,6 @@ from neardup.cli.index import shared
 
 if TYPE_CHECKING:
     from neardup.cli.working import Stoppable
-    from neardup.index.model import Added
 
 __all__ = ["command"]
 
@@ -31,16 +30,9 @@ __all__ = ["command"]
 @shared.json_answer
 @options.voices
 @click.pass_context
+@shared.voiced
 def command(
-    ctx: click.Context,
-    /,
-    *,
-    index: Path,
-    others: tuple[Path, ...],
-    on_duplicate: str,
-    json: bool,
-    quiet: bool,
-    verbose: bool,
+    ctx: click.Context, /, *, index: Path, others: tuple[Path, ...], on_duplicate: str, voice: shared.Voice
 ) -> None:
     """Add all documents of OTHER indexes to INDEX, one index after the other; the others stay as they are.
 
@@ -50,32 +42,27 @@ def command(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C; the indexes that were added before a failure
     stay added.
     """
-    from neardup import Index
-    from neardup.cli.checks import check_voices
-    from neardup.cli.progress import Silent
+    from neardup import Added, Index
 
-    check_voices(quiet=quiet, verbose=verbose)
     _check_distinct(index, others)
     begin = time.perf_counter()
     with Index.open(index, read_only=False) as held:
-        stoppable = shared.Counting(Silent(), ctx, held)
-        parts = []
-        for path in others:
-            with Index.open(path, read_only=True) as other:
-                parts.append(_merged(ctx, held, other, on_duplicate, stoppable))
-        info = held.info()
-    added = sum(parts[1:], parts[0])
-    seconds = time.perf_counter() - begin
-    rows = [
-        *shared.added_rows(added, documents=info.documents, seconds=seconds),
-        *(shared.spec_rows(info, verbose=True) if verbose else []),
-    ]
-    shared.tell(
-        {**added.as_dict(), "documents": info.documents, "seconds": round(seconds, 4), "spec_id": info.spec_id},
-        rows,
-        shared.added_words(added, documents=info.documents, seconds=seconds, spec_id=info.spec_id),
-        json=json,
-        quiet=quiet,
+
+        def work(watching: Stoppable) -> Added:
+            total = Added()
+            for path in others:
+                watching.advance(0)  # after Ctrl-C the next one is not begun
+                total += held.merge(path, on_duplicate=on_duplicate)
+            return total
+
+        added = shared.watched(ctx, work, adding_to=held)
+        info, spec = held.info(), held.spec
+    shared.Done(info.documents, spec, begin).tell(
+        voice,
+        added.as_dict(),
+        shared.added_rows(added),
+        shared.added_words(added),
+        details=shared.spec_rows(info, verbose=True) if voice.verbose else [],
     )
 
 
@@ -87,10 +74,3 @@ def _check_distinct(index: Path, others: tuple[Path, ...]) -> None:
         if real in seen:
             raise click.UsageError(f"{click.format_filename(path)} is named twice. Give each index once.")
         seen.add(real)
-
-
-def _merged(ctx: click.Context, held: Any, other: Any, on_duplicate: str, stoppable: Stoppable) -> Added:
-    from neardup.cli import working
-
-    added: Added = working.in_background(ctx, lambda: held.merge(other, on_duplicate=on_duplicate), stoppable)
-    return added

@@ -30,6 +30,7 @@ __all__ = ["command"]
 @options.memory
 @options.voices
 @click.pass_context
+@shared.voiced
 def command(
     ctx: click.Context,
     /,
@@ -38,9 +39,7 @@ def command(
     output: str | None,
     clusters: str | None,
     format: str | None,
-    json: bool,
-    quiet: bool,
-    verbose: bool,
+    voice: shared.Voice,
     **search: Any,
 ) -> None:
     """Find the near-duplicate pairs inside an index, and their clusters.
@@ -52,16 +51,11 @@ def command(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
     from neardup import Index
-    from neardup.cli import working
-    from neardup.cli.checks import check_voices
-    from neardup.cli.progress import observer
     from neardup.cli.summary import tell
 
-    check_voices(quiet=quiet, verbose=verbose)
-    targets = tables.choose_targets(index, (), output, format, json=json, clusters=clusters)
-    with Index.open(index, read_only=True, threads=search["threads"]) as held, observer(quiet=quiet) as watching:
-        stoppable = working.Stoppable(watching)
-        found = working.in_background(ctx, lambda: held.find(observer=stoppable, **search), stoppable)
+    targets = tables.choose_targets(index, (), output, format, json=voice.json, clusters=clusters)
+    with Index.open(index, read_only=True, threads=search["threads"]) as held:
+        found = shared.watched(ctx, lambda watching: held.find(observer=watching, **search), quiet=voice.quiet)
     begin = time.perf_counter()
     written = zip([found.pairs, found.clusters], targets, strict=True)
     files = tables.write(ctx, written, spec=found.spec.as_dict(), threshold=found.spec.threshold)
@@ -71,7 +65,7 @@ def command(
         found.faults,
         files,
         seconds=time.perf_counter() - begin,
-        json=json,
-        quiet=quiet,
-        verbose=verbose,
+        json=voice.json,
+        quiet=voice.quiet,
+        verbose=voice.verbose,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from neardup.cli.index import shared, tables
 from neardup.params import CONTAINMENT
 
 if TYPE_CHECKING:
+    from neardup import Index
     from neardup.cli.index.reading import Asked, Counts
     from neardup.cli.working import Stoppable
 
@@ -42,6 +43,7 @@ STRING = "string"
 @options.threads
 @options.voices
 @click.pass_context
+@shared.voiced
 def command(
     ctx: click.Context,
     /,
@@ -54,10 +56,8 @@ def command(
     top: int | None,
     output: str | None,
     format: str | None,
-    json: bool,
     threads: int | None,
-    quiet: bool,
-    verbose: bool,
+    voice: shared.Voice,
     **reading: Any,
 ) -> None:
     """Find the documents of an index that are near to given ones.
@@ -74,16 +74,14 @@ def command(
     Exit codes: 0 done, also when nothing is found, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
     from neardup import Index
-    from neardup.cli.checks import check_voices
+    from neardup.cli.index.reading import Asked, Counts, asked, open_reader, together
 
-    check_voices(quiet=quiet, verbose=verbose)
     if (string is None) == (not inputs):
         raise click.UsageError("give either INPUT or --string.")
-    (target, _) = tables.choose_targets(index, inputs, output, format, json=json, glob=reading["glob"])
+    (target, _) = tables.choose_targets(index, inputs, output, format, json=voice.json, glob=reading["glob"])
     begin = time.perf_counter()
+    how: dict[str, Any] = {"top": top, "threshold": threshold}
     with Index.open(index, read_only=True, threads=threads) as held:
-        from neardup.cli.index.reading import Asked, Counts, asked, open_reader, together
-
         counts = Counts()
         item = held.spec.shingle.kind == "item"
         batches: Iterable[Asked]
@@ -93,100 +91,66 @@ def command(
             total, batches = reader.total_bytes, asked(reader, counts)
         else:
             counts.documents, batches = 1, [Asked([STRING], [string.split() if item else string], 0)]
-        how: dict[str, Any] = {"top": top, "threshold": threshold}
         if measure == CONTAINMENT:
             batches, how["measure"] = together(batches), measure
-        table = _found(ctx, held, batches, total, how, quiet=quiet)
-        spec, documents = held.spec, len(held)
-    least = threshold if threshold is not None else spec.threshold
-    files = tables.write(ctx, [(table, target)], spec=spec.as_dict(), threshold=least)
-    _tell(
-        table,
-        counts,
-        files,
-        {
-            "documents": documents,
-            "threshold": least,
-            "measure": measure,
-            "seconds": time.perf_counter() - begin,
-            "spec": spec,
-        },
-        json=json,
-        quiet=quiet,
-        verbose=verbose,
-    )
+
+        def work(watching: Stoppable) -> Any:
+            watching.stage("query", total, "bytes")
+            return _hits(held, batches, how, watching)
+
+        table = shared.watched(ctx, work, quiet=voice.quiet)
+        done = shared.Done(len(held), held.spec, begin)
+    least = threshold if threshold is not None else done.spec.threshold
+    files = tables.write(ctx, [(table, target)], spec=done.spec.as_dict(), threshold=least)
+    _tell(voice, done, table, counts, files, threshold=least, measure=measure)
 
 
-def _found(
-    ctx: click.Context,
-    held: Any,
-    batches: Iterable[Asked],
-    total: int | None,
-    how: dict[str, Any],
-    *,
-    quiet: bool,
-) -> Any:
-    """query, id, similarity of all hits, in the order of the queries."""
-    from neardup.cli import working
-    from neardup.cli.progress import observer
-
-    with observer(quiet=quiet) as watching:
-        stoppable = working.Stoppable(watching)
-        stoppable.stage("query", total, "bytes")
-        return working.in_background(ctx, lambda: _ask(held, batches, how, stoppable), stoppable)
-
-
-def _ask(held: Any, batches: Iterable[Asked], how: dict[str, Any], stoppable: Stoppable) -> Any:
+def _hits(held: Index, batches: Iterable[Asked], how: dict[str, Any], watching: Stoppable) -> Any:
+    """query, id, similarity (and contained) of all hits, in the order of the queries."""
     import pyarrow as pa
 
-    from neardup.cli.index.reading import id_column, joined
-
-    queries, ids, similarities, contained = [], [], [], []
-    for batch in batches:
-        found = held.query(batch.texts, **how)
-        queries.append(id_column([name for name, hits in zip(batch.ids, found, strict=True) for _ in hits]))
-        ids.append(id_column([hit.id for hits in found for hit in hits]))
-        similarities.append(pa.array([hit.similarity for hits in found for hit in hits], pa.float64()))
-        if "measure" in how:
-            contained.append(pa.array([hit.contained for hits in found for hit in hits], pa.string()))
-        stoppable.advance(batch.consumed)
-    columns = {"query": joined(queries), "id": joined(ids), "similarity": pa.chunked_array(similarities, pa.float64())}
+    kinds = {"query": tables.IDS, "id": tables.IDS, "similarity": pa.float64()}
     if "measure" in how:
-        columns["contained"] = pa.chunked_array(contained, pa.string())
-    return pa.table(columns)
+        kinds["contained"] = pa.string()
+
+    def rows() -> Iterator[dict[str, list[Any]]]:
+        for batch in batches:
+            found = held.query(batch.texts, **how)
+            queries = [name for name, hits in zip(batch.ids, found, strict=True) for _ in hits]
+            fields = {name: [getattr(hit, name) for hits in found for hit in hits] for name in kinds if name != "query"}
+            yield {"query": queries, **fields}
+            watching.advance(batch.consumed)
+
+    return tables.gathered(kinds, rows())
 
 
 def _tell(
+    voice: shared.Voice,
+    done: shared.Done,
     table: Any,
     counts: Counts,
     files: Sequence[str],
-    facts: dict[str, Any],
     *,
-    json: bool,
-    quiet: bool,
-    verbose: bool,
+    threshold: float,
+    measure: str,
 ) -> None:
-    from neardup.cli.summary import counted, duration
+    from neardup.cli.summary import counted
 
     found = len(table["query"].unique())
-    word = facts["measure"] if facts["measure"] == CONTAINMENT else "similarity"
-    seconds, spec, in_index = facts["seconds"], facts["spec"], counted(facts["documents"], "document")
+    word = measure if measure == CONTAINMENT else "similarity"
     answered = f"{found:,} of {counted(counts.documents, 'query').replace('querys', 'queries')}"
-    rows = [
-        ("found", f"{counted(table.num_rows, 'hit')} of {word} {facts['threshold']:g} or more"),
-        ("queries", f"{counts.documents:,}, {found:,} of them with a hit"),
-        *shared.left_out(counts.bad, counts.blank, counts.passed_over),
-        ("in the index", in_index),
-        ("time", duration(seconds)),
-        *([("written", ", ".join(files))] if files else []),
-        *shared.id_and_spec(spec, verbose=verbose),
-    ]
-    summary = {
-        "queries": counts.documents, "answered": found, "hits": table.num_rows, **counts.left_out,
-        "threshold": facts["threshold"], "documents": facts["documents"],
-        "seconds": round(seconds, 4), "spec_id": spec.id,
-    }  # fmt: skip
-    if facts["measure"] == CONTAINMENT:
-        summary["measure"] = CONTAINMENT
-    closing = [counted(table.num_rows, "hit"), f"{answered} with one", in_index, duration(seconds), f"spec {spec.id}"]
-    shared.tell(summary, rows, closing, json=json, quiet=quiet, faults=counts.faults)
+    numbers = {"queries": counts.documents, "answered": found, "hits": table.num_rows}
+    done.tell(
+        voice,
+        {**numbers, **counts.left_out, "threshold": threshold},
+        [
+            ("found", f"{counted(table.num_rows, 'hit')} of {word} {threshold:g} or more"),
+            ("queries", f"{counts.documents:,}, {found:,} of them with a hit"),
+            *shared.left_out(counts.bad, counts.blank, counts.passed_over),
+        ],
+        [counted(table.num_rows, "hit"), f"{answered} with one"],
+        size=counted(done.documents, "document"),
+        files=files,
+        last={"measure": CONTAINMENT} if measure == CONTAINMENT else {},
+        faults=counts.faults,
+    )

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from neardup.inputs.reader import Reader
     from neardup.passed import PassedOver
-    from neardup.types import Batch, Documents, Fault
+    from neardup.types import Batch, Fault
 
-__all__ = ["Asked", "Counts", "asked", "id_column", "joined", "open_reader", "texts_of", "together"]
+__all__ = ["Asked", "Counts", "asked", "open_reader", "together"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,7 @@ def open_reader(inputs: Sequence[Path], options: Mapping[str, Any], *, item: boo
 
 def asked(reader: Reader, counts: Counts) -> Iterator[Asked]:
     """Yield the documents of a reader in order, and count them."""
+    from neardup.index.stream.admitting import texts_of
     from neardup.inputs.names.ids import ids_of
 
     counts.passed_over = reader.passed_over
@@ -79,39 +80,3 @@ def together(batches: Iterable[Asked]) -> Iterator[Asked]:
         texts += batch.texts
         consumed += batch.consumed
     yield Asked(ids, texts, consumed)
-
-
-def texts_of(documents: Documents, *, item: bool) -> list[Any]:
-    """The texts of a block as strings; of sets, the lists of their items."""
-    import pyarrow as pa
-
-    buffers = [None, pa.py_buffer(documents.offsets), pa.py_buffer(documents.data)]
-    kind = pa.large_binary() if item else pa.large_string()
-    values = pa.Array.from_buffers(kind, len(documents), buffers).to_pylist()
-    if not item:
-        return values  # type: ignore[no-any-return]
-    from neardup.inputs.items import ITEM_SEPARATOR
-
-    return [[part.decode() for part in value.split(ITEM_SEPARATOR)] if value else [] for value in values]
-
-
-def id_column(ids: Sequence[Any]) -> Any:
-    """Some ids as a column: whole numbers when all are, else texts; of no type yet when all are None."""
-    import pyarrow as pa
-
-    given = [each for each in ids if each is not None]
-    if not given:
-        return pa.nulls(len(ids))
-    if all(isinstance(each, int) for each in given):
-        return pa.array(ids, pa.int64())
-    return pa.array([each if each is None else str(each) for each in ids], pa.large_string())
-
-
-def joined(columns: Iterable[Any]) -> Any:
-    """Columns of ids as one: whole numbers when all of them are, else texts."""
-    import pyarrow as pa
-
-    parts = list(columns)
-    kinds = {part.type for part in parts} - {pa.null()}
-    kind = kinds.pop() if len(kinds) == 1 else pa.large_string()
-    return pa.chunked_array([part.cast(kind) for part in parts], kind)

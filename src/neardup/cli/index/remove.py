@@ -33,6 +33,7 @@ __all__ = ["command"]
 @shared.json_answer
 @options.voices
 @click.pass_context
+@shared.voiced
 def command(
     ctx: click.Context,
     /,
@@ -41,9 +42,7 @@ def command(
     ids: tuple[str, ...],
     source: Path | None,
     missing: str,
-    json: bool,
-    quiet: bool,
-    verbose: bool,
+    voice: shared.Voice,
 ) -> None:
     """Remove documents by their ids: all of them, or with an error none.
 
@@ -52,42 +51,29 @@ def command(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
     from neardup import Index
-    from neardup.cli import working
-    from neardup.cli.checks import check_voices
-    from neardup.cli.progress import Silent
-    from neardup.cli.summary import counted, duration
+    from neardup.cli.summary import counted
 
-    check_voices(quiet=quiet, verbose=verbose)
     if not ids and source is None:
         raise click.UsageError("no ids are given. Name them, or a file of them with --from.")
     begin = time.perf_counter()
     with Index.open(index, read_only=False) as held:
         wanted = list(dict.fromkeys([*ids, *(_lines(source) if source is not None else [])]))
 
-        def work() -> int:
-            removed: int = held.remove(wanted, missing=missing)
+        def work(_: object) -> int:
+            removed = held.remove(wanted, missing=missing)
             shared.note_done(ctx, removed, "removed")
             return removed
 
-        removed = working.in_background(ctx, work, working.Stoppable(Silent()))
-        documents, spec_id = len(held), held.spec.id
-    seconds = time.perf_counter() - begin
+        removed = shared.watched(ctx, work)
+        done = shared.Done(len(held), held.spec, begin)
     absent = len(wanted) - removed
-    rows = [
-        ("removed", f"{removed:,}; {counted(absent, 'id')} not there"),
-        ("in the index", counted(documents, "document")),
-        ("time", duration(seconds)),
-        *([("spec", spec_id)] if verbose else []),
-    ]
-    shared.tell(
-        {"removed": removed, "missing": absent, "documents": documents, "seconds": round(seconds, 4),
-         "spec_id": spec_id},
-        rows,
-        [f"{removed:,} removed", f"{absent:,} not there", f"{documents:,} in the index", duration(seconds),
-         f"spec {spec_id}"],
-        json=json,
-        quiet=quiet,
-    )  # fmt: skip
+    done.tell(
+        voice,
+        {"removed": removed, "missing": absent},
+        [("removed", f"{removed:,}; {counted(absent, 'id')} not there")],
+        [f"{removed:,} removed", f"{absent:,} not there"],
+        details=[("spec", done.spec.id)] if voice.verbose else [],
+    )
 
 
 def _lines(source: Path) -> list[str]:

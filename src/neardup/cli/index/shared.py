@@ -5,29 +5,35 @@ The options of reading and of the spec are those of ``neardup.cli.options``, wit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from neardup import params
 from neardup.cli import WRITTEN, options
+from neardup.cli.checks import check_voices, stdout_errors
 from neardup.cli.voice import print_json, say
-from neardup.cli.working import Stoppable
+from neardup.cli.working import Stoppable, in_background
 from neardup.errors import InputError
 
 if TYPE_CHECKING:
+    from neardup import Index
     from neardup.cli.progress import Watching
-    from neardup.index.model import Added, IndexInfo
+    from neardup.index.outcomes import Added, IndexInfo
     from neardup.params import Spec
     from neardup.passed import PassedOver
 
 __all__ = [
     "Counting",
+    "Done",
+    "Voice",
     "added_rows",
     "added_words",
-    "id_and_spec",
     "index_path",
     "json_answer",
     "left_out",
@@ -39,9 +45,12 @@ __all__ = [
     "spec_rows",
     "tell",
     "top",
+    "voiced",
+    "watched",
     "whole_spec",
 ]
 
+Outcome = TypeVar("Outcome")
 
 index_path: options.Decorator[Any] = click.argument("index", metavar="INDEX", type=click.Path(path_type=Path))
 
@@ -107,6 +116,26 @@ top: options.Decorator[Any] = click.option(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """How a command tells what it did: as JSON on stdout or in lines on stderr, in few or in many."""
+
+    json: bool
+    quiet: bool
+    verbose: bool
+
+
+def voiced(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command a ``Voice`` in place of the three options, which are checked first."""
+
+    @wraps(command)
+    def with_voice(*args: Any, json: bool, quiet: bool, verbose: bool, **options: Any) -> None:
+        check_voices(quiet=quiet, verbose=verbose)
+        command(*args, voice=Voice(json, quiet, verbose), **options)
+
+    return with_voice
+
+
 def note_done(ctx: click.Context, number: int, what: str) -> None:
     """Note how many documents are added or removed for good, for the message on Ctrl-C."""
     from neardup.cli.summary import counted
@@ -117,7 +146,7 @@ def note_done(ctx: click.Context, number: int, what: str) -> None:
 class Counting(Stoppable):
     """Notes how many documents have been added for good: after each batch, and when Ctrl-C comes."""
 
-    def __init__(self, watching: Watching, ctx: click.Context, index: Any) -> None:
+    def __init__(self, watching: Watching, ctx: click.Context, index: Index) -> None:
         super().__init__(watching)
         self._ctx, self._index, self._before = ctx, index, len(index)
         self._note()
@@ -136,25 +165,41 @@ class Counting(Stoppable):
         note_done(self._ctx, len(self._index) - self._before, "added")
 
 
+def watched(
+    ctx: click.Context, work: Callable[[Stoppable], Outcome], *, quiet: bool = True, adding_to: Index | None = None
+) -> Outcome:
+    """Do ``work`` in the background, so that Ctrl-C is heard at once, and show its progress unless ``quiet``.
+
+    Args:
+        ctx: of the command.
+        work: called with what it tells about its progress.
+        quiet: show nothing.
+        adding_to: the index whose new documents are counted, for the message on Ctrl-C.
+    """
+    from neardup.cli.progress import observer
+
+    with observer(quiet=quiet) as watching:
+        stoppable = Stoppable(watching) if adding_to is None else Counting(watching, ctx, adding_to)
+        return in_background(ctx, lambda: work(stoppable), stoppable)
+
+
 def tell(
+    voice: Voice,
     summary: Mapping[str, Any],
     rows: Sequence[tuple[str, str]],
     closing: Iterable[str],
     *,
-    json: bool,
-    quiet: bool,
     faults: Sequence[object] = (),
 ) -> None:
     """Say what was done: as JSON on stdout when asked for, else as ``rows`` on stderr; the closing line always."""
-    from neardup.cli.checks import stdout_errors
     from neardup.cli.summary import FAULTS_SHOWN, labelled
 
-    if json:
+    if voice.json:
         with stdout_errors():
             print_json(summary)
-    if quiet:
+    if voice.quiet:
         return
-    if not json:
+    if not voice.json:
         say(*labelled(rows))
         if faults:
             bad = max(summary.get("bad", 0), len(faults))
@@ -163,17 +208,66 @@ def tell(
     say(f"neardup: {', '.join(closing)}")
 
 
-def added_rows(added: Added, *, documents: int, seconds: float) -> list[tuple[str, str]]:
-    """What became of documents that were to be added, for a person."""
-    from neardup.cli.summary import counted, duration
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How large an index is when a command is done with it, and when that began."""
 
+    documents: int
+    spec: Spec
+    begin: float
+    """As of ``time.perf_counter``."""
+
+    def tell(
+        self,
+        voice: Voice,
+        summary: Mapping[str, Any],
+        rows: Sequence[tuple[str, str]],
+        closing: Sequence[str],
+        *,
+        size: str | None = None,
+        files: Sequence[str] = (),
+        details: Sequence[tuple[str, str]] | None = None,
+        last: Mapping[str, Any] | None = None,
+        faults: Sequence[object] = (),
+    ) -> None:
+        """``tell``, and behind each part how large the index is, how long it took, and the spec.
+
+        Args:
+            voice, summary, rows, closing, faults: as of ``tell``.
+            size: how the closing line says what is in the index.
+            files: that were written.
+            details: last rows, in place of the whole spec with ``--verbose``.
+            last: what stands at the end of the summary.
+        """
+        from neardup.cli.summary import counted, duration
+
+        took, spec, documents = time.perf_counter() - self.begin, self.spec, self.documents
+        if details is None:
+            details = [("spec", spec.id), *whole_spec(spec.as_dict(), verbose=True)] if voice.verbose else []
+        facts = {"documents": documents, "seconds": round(took, 4), "spec_id": spec.id}
+        in_the_index = [("in the index", counted(documents, "document")), ("time", duration(took))]
+        written = [("written", ", ".join(files))] if files else []
+        tell(
+            voice,
+            {**summary, **facts, **(last or {})},
+            [*rows, *in_the_index, *written, *details],
+            [*closing, size or f"{documents:,} in the index", duration(took), f"spec {spec.id}"],
+            faults=faults,
+        )
+
+
+def added_rows(added: Added) -> list[tuple[str, str]]:
+    """What became of documents that were to be added, for a person."""
     return [
         ("added", f"{added.added:,}, {added.replaced:,} replaced, {added.skipped:,} skipped"),
         ("of these", f"{added.empty:,} empty, {added.short:,} shorter than one shingle"),
         *left_out(added.bad, added.blank, added.passed_over),
-        ("in the index", counted(documents, "document")),
-        ("time", duration(seconds)),
     ]
+
+
+def added_words(added: Added) -> list[str]:
+    """The same for the closing line."""
+    return [f"{added.added:,} added", f"{added.replaced:,} replaced", f"{added.skipped:,} skipped"]
 
 
 def left_out(bad: int, blank: int, passed_over: Sequence[PassedOver]) -> list[tuple[str, str]]:
@@ -187,25 +281,6 @@ def left_out(bad: int, blank: int, passed_over: Sequence[PassedOver]) -> list[tu
 def whole_spec(spec: Mapping[str, Any], *, verbose: bool) -> list[tuple[str, str]]:
     """Every part of a spec, where that is asked for."""
     return [(f"  {key}", str(value)) for key, value in spec.items()] if verbose else []
-
-
-def id_and_spec(spec: Spec, *, verbose: bool) -> list[tuple[str, str]]:
-    """The whole spec below its id, where that is asked for."""
-    return [("spec", spec.id), *whole_spec(spec.as_dict(), verbose=verbose)] if verbose else []
-
-
-def added_words(added: Added, *, documents: int, seconds: float, spec_id: str) -> list[str]:
-    """The parts of the closing line after documents were added."""
-    from neardup.cli.summary import duration
-
-    return [
-        f"{added.added:,} added",
-        f"{added.replaced:,} replaced",
-        f"{added.skipped:,} skipped",
-        f"{documents:,} in the index",
-        duration(seconds),
-        f"spec {spec_id}",
-    ]
 
 
 def spec_rows(info: IndexInfo, *, verbose: bool) -> list[tuple[str, str]]:

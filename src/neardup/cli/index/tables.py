@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,10 @@ from neardup.cli import WRITTEN, silence_stdout
 from neardup.cli.working import STDOUT
 from neardup.errors import InputError
 
-__all__ = ["Target", "check_files", "choose_targets", "write"]
+__all__ = ["IDS", "Target", "check_files", "choose_targets", "gathered", "write"]
+
+IDS = None
+"""As a type of column: ids, which are whole numbers or texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +114,32 @@ def write(
             silence_stdout()  # the reader has seen enough; the files are complete, the summary follows
     ctx.meta[WRITTEN] = [*ctx.meta.get(WRITTEN, []), *names]
     return names
+
+
+def gathered(kinds: Mapping[str, Any], batches: Iterable[Mapping[str, Sequence[Any]]]) -> Any:
+    """Batches of columns as one table; ``kinds`` has the type of each column, or ``IDS``."""
+    import pyarrow as pa
+
+    parts: dict[str, list[Any]] = {name: [] for name in kinds}
+    for batch in batches:
+        for name, values in batch.items():
+            kind = _id_type(values) if kinds[name] is IDS else kinds[name]
+            texts = [each if each is None else str(each) for each in values] if kind == pa.large_string() else values
+            parts[name].append(pa.array(texts, kind))
+    columns = {}
+    for name, kind in kinds.items():
+        if kind is IDS:
+            met = {part.type for part in parts[name]} - {pa.null()}
+            kind = met.pop() if len(met) == 1 else pa.large_string()
+        columns[name] = pa.chunked_array([part.cast(kind) for part in parts[name]], kind)
+    return pa.table(columns)
+
+
+def _id_type(ids: Sequence[Any]) -> Any:
+    """The type of a column of some ids: whole numbers when all are, else texts; none yet when all are None."""
+    import pyarrow as pa
+
+    given = [each for each in ids if each is not None]
+    if not given:
+        return pa.null()
+    return pa.int64() if all(isinstance(each, int) for each in given) else pa.large_string()

@@ -12,7 +12,7 @@ from neardup.cli.index import shared
 from neardup.cli.voice import print_json, say
 
 if TYPE_CHECKING:
-    from neardup.index.model import Verified
+    from neardup.index.outcomes import Verified
 
 __all__ = ["command"]
 
@@ -30,7 +30,8 @@ __all__ = ["command"]
 @shared.json_answer
 @options.voices
 @click.pass_context
-def command(ctx: click.Context, /, *, index: Path, no_repair: bool, json: bool, quiet: bool, verbose: bool) -> None:
+@shared.voiced
+def command(ctx: click.Context, /, *, index: Path, no_repair: bool, voice: shared.Voice) -> None:
     """Check every byte of every file of an index, and mend what can be mended.
 
     Files of postings are made from the documents, and made again where they are damaged or missing. The documents
@@ -40,16 +41,13 @@ def command(ctx: click.Context, /, *, index: Path, no_repair: bool, json: bool, 
     usage, 130 stopped by Ctrl-C.
     """
     from neardup import Index
-    from neardup.cli import working
-    from neardup.cli.checks import check_voices, stdout_errors
-    from neardup.cli.progress import Silent
+    from neardup.cli.checks import stdout_errors
 
-    check_voices(quiet=quiet, verbose=verbose)
     with Index.open(index, read_only=no_repair) as held:
-        found = working.in_background(ctx, lambda: held.verify(repair=not no_repair), working.Stoppable(Silent()))
+        found = shared.watched(ctx, lambda _: held.verify(repair=not no_repair))
         documents = len(held)
     with stdout_errors():
-        if json:
+        if voice.json:
             print_json(found.as_dict())
         else:
             say(*_lines(found, str(index), documents, repair=not no_repair), err=False)

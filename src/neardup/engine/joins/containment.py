@@ -28,10 +28,10 @@ from neardup.engine.results.pairs import PairStore
 from neardup.engine.threads import in_order
 from neardup.stages import join as join_stage
 from neardup.stages import shingle as shingle_stage
-from neardup.stages.contain import Parts, Rare, Scratch, Sets
+from neardup.stages.contain import Parts, Scratch
 from neardup.stages.join import Rarity
 from neardup.stages.shingle import Hasher
-from neardup.types import I64, U8, U64
+from neardup.types import I64, U8, U64, SetBlock
 
 __all__ = ["Sizes", "join", "sizes_of"]
 
@@ -156,11 +156,10 @@ class _Work:
     def _pass(self, name: str, queue: _Queue, begin: int, end: int, passed: int | None, found: Join) -> None:
         """Index a piece, and pass all documents behind the row ``passed`` that are large enough over it."""
         own = self._indexed(queue.rows[begin:end], queue.counts[begin:end], queue.sides[begin:end])
-        if not len(own):
+        if not own.sizes.size:
             return
-        rare = Rare(self.rarity.classes, self.rarity.bits, self.rarity.often, self.rows.size)
-        parts = Parts(own, rare, self.threshold)
-        at = np.flatnonzero(self.counts >= parts.own.sizes[0])
+        parts = Parts(own, self.rarity, self.threshold, documents=self.rows.size)
+        at = np.flatnonzero(self.counts >= own.sizes[0])
         at = at[np.searchsorted(self.rows[at], passed, side="right") :] if passed is not None else at
         rows, sides, counts = self.rows[at], self.sides[at], self.counts[at]
         self.observer.stage(name, rows.size, "documents")
@@ -173,11 +172,11 @@ class _Work:
                 scratch = parts.scratch()
             met = counted = 0
             room, starts, sizes = self._built(rows[slab], counts[slab])
-            for some in parts.probe(Sets(rows[slab], sides[slab], starts, sizes, room), scratch):
+            for some in parts.probe(SetBlock(rows[slab], sides[slab], starts, sizes, room), scratch):
                 with self._lock:
                     found.pairs.add(some.part, some.whole, some.similarity)
-                met += some.met
-                counted += some.counted
+                met += some.candidates_met
+                counted += some.overlaps_counted
             self._rooms.append(room)
             spare.append(scratch)
             return slab, met, counted
@@ -196,7 +195,7 @@ class _Work:
                 found.pairs.flush()
                 self.space.checkpoint(joined=[found.met, found.counted], **done)
 
-    def _indexed(self, rows: I64, counts: I64, sides: U8) -> Sets:
+    def _indexed(self, rows: I64, counts: I64, sides: U8) -> SetBlock:
         """Sets in rising order of size, without those of which too many shingles turn out to be their own."""
         order = np.argsort(rows)
         rows, counts, sides = rows[order], counts[order], sides[order]
@@ -215,7 +214,7 @@ class _Work:
             pass
         alive = np.flatnonzero(sizes)
         alive = alive[np.argsort(sizes[alive], kind="stable")]
-        return Sets(rows[alive], sides[alive], starts[alive], sizes[alive], hashes)
+        return SetBlock(rows[alive], sides[alive], starts[alive], sizes[alive], hashes)
 
     def _built(self, rows: I64, counts: I64) -> tuple[U64, I64, I64]:
         return _build(self.collection, rows, counts, self.hasher, self._rooms)

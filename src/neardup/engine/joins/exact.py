@@ -23,9 +23,9 @@ from neardup.engine.results.pairs import PairStore
 from neardup.engine.threads import in_order
 from neardup.stages import join as join_stage
 from neardup.stages import shingle as shingle_stage
-from neardup.stages.join import Index, Prefixes, Rarity, SetBlock
+from neardup.stages.join import Index, Prefixes, Rarity
 from neardup.stages.shingle import Hasher
-from neardup.types import I64, U8, U64
+from neardup.types import I64, U8, U64, SetBlock
 
 __all__ = ["Join", "join"]
 
@@ -151,8 +151,8 @@ class _Work:
         done = queue.behind(self.space.state.get("probed"))
         if is_whole:
             self.observer.advance(done)
-            prefixes = Prefixes(SetBlock(sets, starts[order], queue.sizes, queue.sides), self.rarity, self.threshold)
-            self._join_whole(queue, prefixes, done, found)
+            block = SetBlock(queue.rows, queue.sides, starts[order], queue.sizes, sets)
+            self._join_whole(queue, Prefixes(block, self.rarity, self.threshold), done, found)
             return
         begun = queue.behind(self.space.state.get("indexed"))
         self.observer.advance(begun)
@@ -211,8 +211,8 @@ class _Work:
         for some in index.probe(probing, first, last):
             with self._lock:
                 found.pairs.add(rows[some.left], others[some.right], some.similarity)
-            met += some.met
-            counted += some.counted
+            met += some.candidates_met
+            counted += some.overlaps_counted
         return met, counted
 
     def _keep(self, found: Join, **done: tuple[int, int]) -> None:
@@ -268,7 +268,7 @@ class _Work:
             sets, starts, sizes = self._sets(rows, counts, is_kept=True)
         back = np.empty_like(order)
         back[order] = np.arange(order.size)
-        return SetBlock(sets, starts[back], sizes[back], queue.sides)
+        return SetBlock(queue.rows, queue.sides, starts[back], sizes[back], sets)
 
 
 def _shingle_bytes(threshold: float) -> float:

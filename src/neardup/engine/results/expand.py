@@ -11,8 +11,8 @@ from neardup.engine.reading.copies import Copies
 from neardup.engine.results.link import Links
 from neardup.engine.results.pairs import PairStore
 from neardup.engine.space import Space
+from neardup.kernels import copies as copy_kernels
 from neardup.params import Spec
-from neardup.stages import copies as copy_stage
 from neardup.types import F64, I32, I64, Pairs
 
 __all__ = ["Members", "Speakers", "runs_of", "spell_across", "spell_clusters", "spell_pairs"]
@@ -108,7 +108,7 @@ def spell_pairs(
     few = cost <= MOST_SPELLED
     for part in runs_of(plain[few], cost[few]):
         starts, members = copies.spread(part)
-        left, right = copy_stage.pair_copies(np.arange(part.size), starts, members)
+        left, right = copy_kernels.pair_copies(np.arange(part.size), starts, members)
         spelled.add(left, right, np.ones(left.size))
     for row in plain[~few].tolist():
         for left, right in _paired(copies.of(row)):
@@ -196,7 +196,7 @@ def _spell(pairs: Pairs, spelled: PairStore, copies: Copies, crowd: I32, speaker
         left, right = pairs.left[some], pairs.right[some]
         docs, place = np.unique(np.concatenate((left, right)), return_inverse=True)
         starts, members = copies.spread(docs)
-        a, b, similarity = copy_stage.cross_copies(
+        a, b, similarity = copy_kernels.cross_copies(
             place[: some.size], place[some.size :], pairs.similarity[some], starts, members
         )
         spelled.add(a, b, similarity)

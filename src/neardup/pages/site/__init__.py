@@ -4,7 +4,8 @@
     render      templates, scripts and styles put together; JSON that is safe inside HTML
     templates/  what is read without JavaScript: the frame, the summary, the measures of a pair
     assets/     own styles and scripts, no framework: dom, text, pane, differ, pair, compare | data, parts, summary,
-                charts, histogram, tables, graph, matrix, cluster, sources, routes
+                charts, histogram, tables, graph, matrix, cluster, sources, routes. The service's page has dom, text
+                and the style common as well
 
 Nothing here reads a collection or counts anything: the data is gathered in ``neardup.tasks.report`` and
 ``neardup.tasks.compare``.

@@ -9,11 +9,9 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-import importlib.resources
 import json
 import math
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,6 +19,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from neardup._version import __version__
+from neardup.pages.assets import scripts, styles
+from neardup.shown import is_unseen, name_of
 
 __all__ = ["CHUNKS", "GENERATOR", "json_bytes", "pair_page", "report_page"]
 
@@ -28,7 +28,7 @@ GENERATOR = f"neardup {__version__}"
 CHUNKS = "<!--chunks-->"
 """Where the data of a single file goes. No text can hold it: ``<`` is escaped in markup and in JSON."""
 
-_PAIR_STYLES = ("base", "pair")
+_PAIR_STYLES = ("base", "common", "pair")
 _PAIR_SCRIPTS = ("dom", "text", "pane", "differ", "pair")
 _STYLES = (*_PAIR_STYLES, "views")
 _SCRIPTS = (
@@ -79,8 +79,9 @@ def pair_page(meta: Mapping[str, Any], page: Mapping[str, Any]) -> bytes:
     return _page("pair.html", _PAIR_STYLES, (*_PAIR_SCRIPTS, "compare"), meta=meta, spec=spec, page=page)
 
 
-def _page(template: str, styles: Sequence[str], scripts: Sequence[str], **values: Any) -> bytes:
-    style, script = _assets(styles, "css"), _assets(scripts, "js")
+def _page(template: str, style_names: Sequence[str], script_names: Sequence[str], **values: Any) -> bytes:
+    # A line break of its own before and behind, as the template has: the hash is of all that the element holds.
+    style, script = "\n" + styles(style_names), "\n" + scripts(script_names)
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}' 'strict-dynamic'; style-src '{_hash(style)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -91,12 +92,6 @@ def _page(template: str, styles: Sequence[str], scripts: Sequence[str], **values
         .render(policy=policy, style=Markup(style), script=Markup(script), generator=GENERATOR, **values)
     )
     return text.encode("utf-8", "replace")
-
-
-def _assets(names: Sequence[str], kind: str) -> str:
-    folder = importlib.resources.files("neardup.pages.site").joinpath("assets")
-    # A line break of its own before and behind, as the template has: the hash is of all that the element holds.
-    return "\n" + "\n".join(folder.joinpath(f"{name}.{kind}").read_text("utf-8") for name in names)
 
 
 def _hash(text: str) -> str:
@@ -158,11 +153,13 @@ def _data(value: object) -> Markup:
 
 
 def _seen(text: object) -> Markup:
-    """Text for markup, with the characters that are not seen, or that turn the direction of others, by name."""
-    parts = []
-    for char in str(text):
-        if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") and char not in "\u200c\u200d":
-            parts.append(Markup('<span class="hidden" data-name="U+{:04X}"></span>').format(ord(char)))
-        else:
-            parts.append(escape(char))
-    return Markup("").join(parts)
+    """One line of text for markup, with the characters that are not seen, and tabs and line breaks, by name.
+
+    Joiners stay as they are: which of them shape what is seen, only the scripts of a page can tell.
+    """
+    return Markup("").join(
+        Markup('<span class="hidden" data-name="{}"></span>').format(name_of(char))
+        if (is_unseen(char) or char in "\t\n") and char not in "\u200c\u200d"
+        else escape(char)
+        for char in str(text)
+    )

@@ -21,7 +21,7 @@ from neardup.outputs.atomic import AtomicFiles, output_error, remove_parts, temp
 from neardup.outputs.naming import Rename, give_names
 from neardup.pages.site.render import CHUNKS, json_bytes, pair_page, report_page
 
-__all__ = ["Written", "check_file", "check_site", "write_pair", "write_site"]
+__all__ = ["WrittenPage", "check_file", "check_site", "write_pair", "write_site"]
 
 _MARK = {"kind": "neardup report", "format": 1}
 _NAME = re.compile(r"[a-z]+-[0-9]{4,}")
@@ -34,7 +34,7 @@ Chunk = Mapping[str, Any] | bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenPage:
     """A report on disk."""
 
     path: Path
@@ -45,7 +45,7 @@ class Written:
 
 def write_site(
     target: str | Path, meta: dict[str, Any], chunks: Iterable[tuple[str, Chunk]], *, single_file: bool
-) -> Written:
+) -> WrittenPage:
     """Write a report: a folder with ``index.html`` and its data, or one HTML file that holds all.
 
     Appears whole or not at all; the same data gives the same bytes. Chunks are written as they come.
@@ -75,10 +75,10 @@ def write_site(
             give_names(lambda: iter((Rename(str(temporary), str(final), replaces_folder=True),)), [str(target)])
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    return Written(final / "index.html", files, size)
+    return WrittenPage(final / "index.html", files, size)
 
 
-def write_pair(target: str | Path, meta: dict[str, Any], page: dict[str, Any]) -> Written:
+def write_pair(target: str | Path, meta: dict[str, Any], page: dict[str, Any]) -> WrittenPage:
     """Write the view of one pair as one HTML file, whole or not at all.
 
     Args:
@@ -204,7 +204,7 @@ def _inline(before: bytes, chunks: Iterable[tuple[str, Chunk]], behind: bytes) -
     yield behind
 
 
-def _write_file(target: str | Path, parts: Iterable[bytes]) -> Written:
+def _write_file(target: str | Path, parts: Iterable[bytes]) -> WrittenPage:
     final = Path(os.path.realpath(target))
     remove_parts(final)
     size = 0
@@ -213,4 +213,4 @@ def _write_file(target: str | Path, parts: Iterable[bytes]) -> Written:
         for part in parts:
             stream.write(part)
             size += len(part)
-    return Written(final, 1, size)
+    return WrittenPage(final, 1, size)

@@ -1,10 +1,10 @@
 // The page of the service: a text in, the similar documents out, with what they share marked.
 //
-// Texts come from anywhere, so nothing here reads them as markup: they become text nodes, and characters that would
-// not be seen, or would turn the direction of what follows, are shown by name. Places in an answer count code points;
-// a string of JavaScript counts UTF-16 units: `toUnits` is the one place where the two meet.
+// Behind the scripts that the pages of a report have too (dom.js, text.js): what makes elements, shows texts as they are
+// and counts their code points is there.
 
-const COLOURS = 6;
+const { appendText, byId, colour, count, make, many, named, points, snap, strip } = window.neardup;
+
 const SHORT = 4000; // units: a text of so many is shown as a whole
 const LARGE = 200_000; // units: of a text of more, all is shown only after a step between, for it takes seconds
 // How much of a longer text is shown, by steps: units on either side of a passage and at its ends, and passages.
@@ -14,37 +14,18 @@ const STEPS = [
   { around: Infinity, most: Infinity },
 ];
 const ALL = STEPS.length - 1;
-const NEAR = 24;
-const MOST_OWNERS = 8;
 const OPEN_HITS = 3;
 const MOST_FILE = 8 * 1024 * 1024;
-const STRIP = 1000; // width of a strip, in its own units
 
-const byId = (id) => document.getElementById(id);
 const form = byId("form");
 const text = byId("text");
 const least = byId("least");
 const token = byId("token");
-const count = new Intl.NumberFormat("en");
 
 let indexThreshold = 0;
 let running = null;
 
 // ---- small parts -----------------------------------------------------------------------------------------------
-
-function make(name, properties = {}, ...children) {
-  const element = document.createElement(name);
-  for (const [key, value] of Object.entries(properties)) {
-    if (key in element) element[key] = value;
-    else element.setAttribute(key, value);
-  }
-  element.append(...children);
-  return element;
-}
-
-function many(n, one, more) {
-  return `${count.format(n)} ${n === 1 ? one : more}`;
-}
 
 // Cut, not rounded: what is not the same is never called 100%. The first product of a decimal may lie just below it.
 function percent(share) {
@@ -57,122 +38,16 @@ function tell(message, isError = false) {
   place.classList.toggle("is-error", isError);
 }
 
-// ---- characters that are not seen ------------------------------------------------------------------------------
-
-const UNSEEN =
-  /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}]/u;
-const UNSEEN_RUNS = new RegExp(`(${UNSEEN.source})\\1*`, "gu");
-const C0 = "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US";
-const NAMES = {
-  ...Object.fromEntries(C0.split(" ").entries()),
-  0x7f: "DEL", 0x85: "NEL", 0xad: "SHY", 0x34f: "CGJ", 0x61c: "ALM", 0x200b: "ZWSP", 0x200c: "ZWNJ", 0x200d: "ZWJ",
-  0x200e: "LRM", 0x200f: "RLM", 0x2028: "LS", 0x2029: "PS", 0x202a: "LRE", 0x202b: "RLE", 0x202c: "PDF", 0x202d: "LRO",
-  0x202e: "RLO", 0x2060: "WJ", 0x2066: "LRI", 0x2067: "RLI", 0x2068: "FSI", 0x2069: "PDI", 0xfeff: "BOM",
-};
-// Behind these a joiner shapes what is seen: emoji of several parts, Indic conjuncts, Persian. Anchored at both ends:
-// V8 does not find a class with characters beyond U+FFFF when only the end is.
-const SHAPED =
-  /^[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f\p{Mn}\p{Mc}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}]$/u;
-
-function codeOf(point) {
-  return `U+${point.toString(16).toUpperCase().padStart(4, "0")}`;
-}
-
-function charBefore(whole, place) {
-  return Array.from(whole.slice(Math.max(0, place - 2), place)).at(-1) ?? "";
-}
-
-// Append whole[start:end] to a parent, with what is not seen by name.
-function appendText(parent, whole, start, end) {
-  const part = whole.slice(start, end);
-  let from = 0;
-  for (const found of part.matchAll(UNSEEN_RUNS)) {
-    const [run, char] = found;
-    const at = start + found.index;
-    const isJoiner = char === "\u200c" || char === "\u200d";
-    if (isJoiner && run === char && SHAPED.test(charBefore(whole, at))) continue;
-    const isLineEnd = run === "\r" && whole[at + 1] === "\n";
-    parent.append(part.slice(from, found.index));
-    from = found.index + run.length;
-    if (isLineEnd) continue;
-    const point = char.codePointAt(0);
-    const times = run.length / char.length;
-    const name = (NAMES[point] ?? codeOf(point)) + (times > 1 ? ` ×${count.format(times)}` : "");
-    const title = `${codeOf(point)}, not seen by itself`;
-    parent.append(make("span", { className: "hidden", title, "data-name": name }));
-  }
-  parent.append(part.slice(from));
-}
-
 // ---- places ----------------------------------------------------------------------------------------------------
 
-// Spans of code points, rising, as spans of UTF-16 units. One pass.
+// Spans of code points, rising, as spans of UTF-16 units.
 function toUnits(whole, spans) {
-  let point = 0;
-  let unit = 0;
-  const seek = (target) => {
-    for (; point < target && unit < whole.length; point++) unit += whole.codePointAt(unit) > 0xffff ? 2 : 1;
-    return unit;
-  };
-  return spans.map(([start, end]) => [seek(start), seek(end)]);
-}
-
-// The code points between two places in units.
-function points(whole, start, end) {
-  return whole.slice(start, end).replace(/[\udc00-\udfff]/g, "").length;
-}
-
-// The next place where a text may be cut in two: behind a space if one is near, and never inside a character.
-function snap(whole, place) {
-  const space = whole.slice(place, place + NEAR).search(/\s/);
-  if (space >= 0) place += space + 1;
-  while (place < whole.length && /^[\udc00-\udfff\p{M}\u200d\ufe0f]/u.test(whole.slice(place, place + 2))) place++;
-  return place;
+  const places = window.neardup.toUnits(whole, spans.flat());
+  return spans.map((_, i) => [places[2 * i], places[2 * i + 1]]);
 }
 
 function covered(spans) {
   return spans.reduce((sum, [start, end]) => sum + end - start, 0);
-}
-
-// For each span the span of the other text that has most in common with it: every run of five characters has one vote,
-// shared by all that have it; in large texts, where the one of the same rank lies. Only for what the answer leaves open.
-function guess(whole, spans, otherWhole, otherSpans) {
-  const ranked = (i) => Math.min(otherSpans.length - 1, Math.floor((i * otherSpans.length) / spans.length));
-  if (whole.length + otherWhole.length > LARGE) return spans.map((_, i) => ranked(i));
-  const plain = ([start, end], from) => from.slice(start, end).normalize("NFKC").toLowerCase().replace(/[\s\p{P}]+/gu, "");
-  const grams = (value) => {
-    const size = Math.min(5, value.length);
-    return Array.from({ length: value.length - size + 1 }, (_, i) => value.slice(i, i + size));
-  };
-  const owners = new Map();
-  otherSpans.forEach((span, j) => {
-    for (const gram of grams(plain(span, otherWhole))) {
-      const known = owners.get(gram);
-      if (!known) owners.set(gram, [j]);
-      else if (known.at(-1) !== j && known.length < MOST_OWNERS) known.push(j);
-    }
-  });
-  return spans.map((span, i) => {
-    const votes = new Map();
-    for (const gram of grams(plain(span, whole))) {
-      const known = owners.get(gram) ?? [];
-      for (const j of known) votes.set(j, (votes.get(j) ?? 0) + 1 / known.length);
-    }
-    const best = [...votes].sort((x, y) => y[1] - x[1] || x[0] - y[0])[0];
-    return best ? best[0] : ranked(i);
-  });
-}
-
-// Partners of the passages of the text that was asked about, and of those of the hit.
-function partners(query, queryUnits, hit, hitUnits) {
-  const given = (links, from, to) => Array.isArray(links) && links.length === from.length && links.every((j) => j in to);
-  const there = given(hit.links, queryUnits, hitUnits) ? hit.links : guess(query, queryUnits, hit.text, hitUnits);
-  if (given(hit.back_links, hitUnits, queryUnits)) return [there, hit.back_links];
-  const back = hitUnits.map(() => -1);
-  there.forEach((j, i) => { if (back[j] < 0) back[j] = i; });
-  if (!back.includes(-1)) return [there, back];
-  const guessed = guess(hit.text, hitUnits, query, queryUnits);
-  return [there, back.map((i, j) => (i < 0 ? guessed[j] : i))];
 }
 
 // ---- one text with its marks -----------------------------------------------------------------------------------
@@ -190,9 +65,10 @@ class Pane {
     this.marks = [];
     this.other = null;
     this.partners = [];
-    this.box = make("div", { className: "text", dir: "auto", role: "group", tabIndex: 0, "aria-label": label });
-    this.box.addEventListener("click", (event) => this.clicked(event));
-    this.box.addEventListener("keydown", (event) => this.moved(event));
+    this.box = make("div", {
+      class: "text", dir: "auto", role: "group", tabindex: 0, "aria-label": label,
+      onclick: (event) => this.clicked(event), onkeydown: (event) => this.moved(event),
+    });
   }
 
   // What is shown: [start, end, span or -1, is it a gap].
@@ -244,21 +120,20 @@ class Pane {
   }
 
   gap(length) {
-    const button = make("button", { type: "button", className: "gap" }, `… ${many(length, "character", "characters")} …`);
-    button.setAttribute("aria-label", `${many(length, "character is", "characters are")} not shown. Show more.`);
-    button.addEventListener("click", () => {
-      this.render(this.next());
-      this.box.focus();
-    });
-    return button;
+    return make("button", {
+      type: "button", class: "gap", "aria-label": `${many(length, "character is", "characters are")} not shown. Show more.`,
+      onclick: () => {
+        this.render(this.next());
+        this.box.focus();
+      },
+    }, `… ${many(length, "character")} …`);
   }
 
   mark(i, start, end) {
-    const part = make("a", { className: `mark k${this.colours[i]}`, tabIndex: -1 });
-    part.dataset.mark = i;
-    part.href = `#${this.other.name}${this.partners[i]}`;
-    part.title = `passage ${i + 1} of ${this.spans.length}: see it in the other text`;
-    if (!this.marks[i].length) part.id = `${this.name}${i}`;
+    const part = make("a", {
+      class: `mark ${colour(this.colours[i])}`, id: this.marks[i].length ? null : `${this.name}${i}`, tabindex: -1, "data-mark": i,
+      href: `#${this.other.name}${this.partners[i]}`, title: `passage ${i + 1} of ${this.spans.length}: see it in the other text`,
+    });
     appendText(part, this.whole, start, end);
     this.marks[i].push(part);
     return part;
@@ -300,29 +175,6 @@ class Pane {
     const i = Number(part.dataset.mark) + step;
     if (i in this.spans) this.focus(i);
   }
-
-  // Where in the text the passages lie, as a strip.
-  strip() {
-    const space = "http://www.w3.org/2000/svg";
-    const picture = document.createElementNS(space, "svg");
-    picture.setAttribute("class", "strip");
-    picture.setAttribute("viewBox", `0 0 ${STRIP} 1`);
-    picture.setAttribute("preserveAspectRatio", "none");
-    picture.setAttribute("aria-hidden", "true");
-    const scale = STRIP / Math.max(1, this.whole.length);
-    let drawn = -1;
-    this.spans.forEach(([start, end], i) => {
-      if (end * scale < drawn) return; // thinner than what is seen: a text may have thousands
-      drawn = Math.max(end * scale, start * scale + 1);
-      const bar = document.createElementNS(space, "rect");
-      bar.setAttribute("x", start * scale);
-      bar.setAttribute("width", Math.max(1, (end - start) * scale));
-      bar.setAttribute("height", 1);
-      bar.setAttribute("class", `k${this.colours[i]}`);
-      picture.append(bar);
-    });
-    return picture;
-  }
 }
 
 // ---- hits ------------------------------------------------------------------------------------------------------
@@ -330,18 +182,19 @@ class Pane {
 function texts(query, hit, place) {
   const queryUnits = toUnits(query, hit.query_marks ?? []);
   const hitUnits = toUnits(hit.text, hit.marks ?? []);
-  const [there, back] = hitUnits.length ? partners(query, queryUnits, hit, hitUnits) : [[], []];
+  const [there, back] = [hit.links ?? [], hit.back_links ?? []];
   const left = new Pane(query, queryUnits, {
-    name: `q${place}-`, label: "Your text, shared passages marked", colours: there.map((j) => j % COLOURS),
+    name: `q${place}-`, label: "Your text, shared passages marked", colours: there,
   });
   const right = new Pane(hit.text, hitUnits, {
-    name: `d${place}-`, label: "The document, shared passages marked", colours: hitUnits.map((_, j) => j % COLOURS),
+    name: `d${place}-`, label: "The document, shared passages marked", colours: hitUnits.map((_, j) => j),
   });
   [left.other, left.partners, right.other, right.partners] = [right, there, left, back];
-  const side = (title, pane) => make("div", { className: "side" }, title, pane.strip(), pane.box);
-  const box = make("div", {}, make("div", { className: "texts" },
+  const where = (pane) => strip(pane.spans, pane.whole.length, pane.colours, { class: "strip", "aria-hidden": "true" });
+  const side = (title, pane) => make("div", { class: "side" }, title, where(pane), pane.box);
+  const box = make("div", {}, make("div", { class: "texts" },
     side(make("h3", {}, "Your text"), left),
-    side(make("h3", {}, "Document ", idOf(hit)), right),
+    side(make("h3", {}, "Document ", named(hit.id)), right),
   ));
   if (left.isLong || right.isLong) box.append(steps([left, right]));
   for (const pane of [left, right]) pane.render();
@@ -351,39 +204,33 @@ function texts(query, hit, place) {
 function steps(panes) {
   const names = ["Show the passages only", "Show more of both texts", "Show all of both texts"];
   const next = () => Math.max(...panes.filter((pane) => pane.isLong).map((pane) => pane.next()));
-  const button = make("button", { type: "button" }, names[next()]);
-  button.addEventListener("click", () => {
-    const step = next();
-    for (const pane of panes) pane.render(step);
-    button.textContent = names[next()];
-  });
-  return make("div", { className: "more" }, button);
-}
-
-function idOf(hit) {
-  const id = make("bdi", { className: "id" });
-  const value = String(hit.id);
-  appendText(id, value, 0, value.length);
-  return id;
+  const button = make("button", {
+    type: "button",
+    onclick: () => {
+      const step = next();
+      for (const pane of panes) pane.render(step);
+      button.textContent = names[next()];
+    },
+  }, names[next()]);
+  return make("div", { class: "more" }, button);
 }
 
 function aboutHit(query, hit) {
   const marks = hit.marks ?? [];
   if (!marks.length) return "No shared passage.";
-  const shareOf = (value, spans) => percent(covered(spans) / points(value, 0, value.length));
+  const shareOf = (value, spans) => percent(covered(spans) / points(value));
   const shares = `${shareOf(query, hit.query_marks)} of your text, ${shareOf(hit.text, marks)} of the document`;
-  return `${many(Math.max(marks.length, hit.query_marks.length), "shared passage", "shared passages")}: ${shares}`;
+  return `${many(Math.max(marks.length, hit.query_marks.length), "shared passage")}: ${shares}`;
 }
 
 function drawHit(query, hit, place) {
-  const fill = make("span");
-  fill.style.width = `${(hit.similarity ?? 0) * 100}%`;
+  const fill = make("span", { style: { width: `${(hit.similarity ?? 0) * 100}%` } });
   const similarity = hit.similarity === null ? "unchecked" : percent(hit.similarity);
   const summary = make("summary", {},
-    make("span", { className: "id-line" }, idOf(hit)),
-    make("span", { className: "bar", "aria-hidden": "true" }, fill),
-    make("span", { className: "share", title: "Jaccard similarity of the shingles of the two texts" }, similarity),
-    make("span", { className: "about" }, aboutHit(query, hit)),
+    make("span", { class: "id-line" }, named(hit.id)),
+    make("span", { class: "bar", "aria-hidden": "true" }, fill),
+    make("span", { class: "share", title: "Jaccard similarity of the shingles of the two texts" }, similarity),
+    make("span", { class: "about" }, aboutHit(query, hit)),
   );
   const details = make("details", {}, summary);
   let isDrawn = false;
@@ -394,7 +241,7 @@ function drawHit(query, hit, place) {
     }
   });
   details.open = place < OPEN_HITS;
-  return make("li", { className: "hit" }, details);
+  return make("li", { class: "hit" }, details);
 }
 
 function drawHits(query, hits, threshold) {
@@ -405,7 +252,7 @@ function drawHits(query, hits, threshold) {
     return;
   }
   const best = hits[0].similarity === null ? "" : ` The first is ${percent(hits[0].similarity)} similar.`;
-  tell(`${many(hits.length, "similar document", "similar documents")}.${best}`);
+  tell(`${many(hits.length, "similar document")}.${best}`);
 }
 
 // ---- the service -----------------------------------------------------------------------------------------------
@@ -474,7 +321,7 @@ async function readInfo() {
   least.value = least.min;
   tellThreshold();
   byId("index").textContent = [
-    many(info.documents, "document", "documents"),
+    many(info.documents, "document"),
     `similar from ${percent(info.threshold)} on`,
     `shingles ${info.shingle}`,
     `normalised by ${info.normalize}`,
@@ -511,7 +358,7 @@ async function search() {
 async function readFile(file) {
   if (!file) return;
   if (file.size > MOST_FILE) {
-    tell(`The file ${file.name} has ${count.format(file.size)} bytes; ${count.format(MOST_FILE)} can be read here.`, true);
+    tell(`The file ${file.name} has ${count(file.size)} bytes; ${count(MOST_FILE)} can be read here.`, true);
     return;
   }
   try {

@@ -18,7 +18,7 @@ from neardup.engine.results.pairs import PairStore
 from neardup.engine.threads import in_order
 from neardup.stages import partners as partner_stage
 from neardup.stages import shingle as shingle_stage
-from neardup.stages.partners import Block, Index, Rarity, Scratch
+from neardup.stages.partners import Block, Commonness, Index, Scratch
 from neardup.stages.shingle import Hasher
 from neardup.types import I32, I64, U64, Pairs, ShingleSets
 
@@ -106,7 +106,7 @@ def find_truth(
     # plain documents first: where the documents of crowds begin the index can leave them out
     drawn = drawn[np.argsort(crowd[drawn] >= 0, kind="stable")]
     parts = list(_parts(drawn, collection))
-    rarity = _rarity_of(drawn, collection, weight, hasher)
+    commonness = _commonness_of(drawn, collection, weight, hasher)
     observer.stage("audit", len(parts) * collection.texts.nbytes, "bytes")
     space = collection.space
     found = PairStore("truth", len(collection), space, part=0.1)
@@ -114,7 +114,7 @@ def find_truth(
     for part in parts:
         sets = _sets_of(part, collection, hasher, threads)
         plain = int(np.count_nonzero(crowd[part] < 0))
-        index = partner_stage.build_index(sets, part, plain, rarity=rarity, threshold=spec.threshold)
+        index = partner_stage.build_index(sets, part, plain, commonness=commonness, threshold=spec.threshold)
         del sets
         # blocks in work and those that wait share a tenth of the memory
         most = max(64, space.budget.share(0.1) // (CANDIDATE_BYTES * part.size * (threads + AHEAD)))
@@ -144,18 +144,18 @@ def _parts(drawn: I64, collection: Collection) -> Iterator[I64]:
         begin = end
 
 
-def _rarity_of(drawn: I64, collection: Collection, weight: I32, hasher: Hasher) -> Rarity:
+def _commonness_of(drawn: I64, collection: Collection, weight: I32, hasher: Hasher) -> Commonness:
     """How common shingles are: counted in the sample and in some documents beside, drawn alike."""
     inside = int(collection.counts.take(drawn).sum())
     total = sum(int(counts.sum()) for _, counts in collection.counts.scan(SCAN))
     more = min(WIDER * inside, total // AT_MOST)
     documents = more * int(np.count_nonzero(weight)) // max(1, total)
     others = draw(collection, weight, documents=documents, seed=RARITY_SEED)
-    rarity = Rarity.of(collection.spec.threshold, inside + more)
+    commonness = Commonness.of(collection.spec.threshold, inside + more)
     for rows in _cut(np.union1d(drawn, others), collection):
         for block, local, _ in collection.texts.parts(rows):
-            rarity.see(block, local, hasher)
-    return rarity
+            commonness.see(block, local, hasher)
+    return commonness
 
 
 def _sets_of(rows: I64, collection: Collection, hasher: Hasher, threads: int) -> ShingleSets:
@@ -199,12 +199,12 @@ def _pass(
         try:
             scratch = spare.pop()
         except IndexError:
-            scratch = Scratch.of(index)
+            scratch = partner_stage.new_scratch(index)
         found = []
         for documents, local, part in collection.texts.parts(rows):
             some = rows[part]
-            block = Block(documents, local, some, collection.counts.take(some), crowd[some] >= 0)
-            found.append(partner_stage.find_candidates(block, index, scratch, hasher))
+            block = Block(local, some, collection.counts.take(some), crowd[some] >= 0)
+            found.append(partner_stage.find_candidates(documents, block, index, scratch, hasher))
         spare.append(scratch)
         left, right = (np.concatenate(column) for column in zip(*found, strict=True))
         return left, right, int(collection.texts.lengths(rows).sum())

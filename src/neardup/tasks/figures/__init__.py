@@ -1,10 +1,8 @@
 """Figures of a collection.
 
     found       pairs by similarity, clusters by size      bands       what each further band brings
-    hashes      shingles in the bins of two hashes         evenness    how evenly a hash fills its bins
-    timing      time and memory of parts of the collection, each run in a process of its own (child)
     curves      probability and recall over similarity, candidates over bands
-    histograms  similarities of pairs, sizes of clusters   scaling     time and memory over the number of documents
+    histograms  similarities of pairs, sizes of clusters
     style       colours, marks, the foot of a sheet, saving
     sheets      all figures of a run, and those that other commands draw with --plot
 

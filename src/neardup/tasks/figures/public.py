@@ -59,15 +59,14 @@ def figures(
 ) -> list[str]:
     """Draw what the method does on a collection, each figure to a file of its own.
 
-    The collection is searched once, and its bands are run once more for what each of them brings. For the time and
-    the memory over the number of documents parts of it are searched again, each in a process of its own. All but
-    those times and peaks is the same in every run, to the byte.
+    The collection is searched once, and its bands are run once more for what each of them brings. The files are
+    the same in every run, to the byte.
 
     Args:
         inputs: as for ``find``.
         output: folder for the files; it is made when it is not there. A file of the same name is replaced.
-        only: names of figures: ``s-curves``, ``recall``, ``bands``, ``similarities``, ``clusters``, ``hashes``,
-            ``scaling``; all when empty.
+        only: names of figures: ``s-curves``, ``recall``, ``bands``, ``similarities``, ``clusters``; all when
+            empty.
         formats: ``png``, ``svg`` or ``pdf``, or several.
         threshold, recall, shingle, normalize, sketch, slots, bands, seed, crowd: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.

@@ -19,14 +19,12 @@ from neardup.params import Bands, Spec
 from neardup.session import Finding, Run
 from neardup.tasks.audit.audit import audit_search
 from neardup.tasks.audit.outcome import Audit
-from neardup.tasks.figures import curves, evenness, histograms, scaling
+from neardup.tasks.figures import curves, histograms
 from neardup.tasks.figures import found as found_data
 from neardup.tasks.figures.bands import Banding, count_bands
 from neardup.tasks.figures.curves import RecallBins
-from neardup.tasks.figures.hashes import hash_bins
 from neardup.tasks.figures.histograms import SimilarityBins
 from neardup.tasks.figures.style import FORMATS, About, counted, save
-from neardup.tasks.figures.timing import MOST_BYTES, SECONDS, measure
 from neardup.types import F64
 
 if TYPE_CHECKING:
@@ -244,34 +242,11 @@ def _clusters(work: _Work) -> Figure:
     return histograms.draw_clusters(found_data.cluster_sizes(work.result().clusters()), work.about)
 
 
-def _hashes(work: _Work) -> Figure:
-    bins = hash_bins(work.search.collection, work.search.weight)
-    note = (
-        f"{counted(int(bins[0].counts.sum()), 'distinct shingle')} of documents chosen by the hash of their text. In "
-        "grey: where 99.7 % of the bins lie by chance. χ²/df is about 1 by chance; p is the chance of one so large."
-    )
-    return evenness.draw_evenness(bins, replace(work.about, note=note))
-
-
-def _scaling(work: _Work) -> Figure:
-    collection = work.search.collection
-    timings, is_capped = measure(collection, threads=work.run.threads, observer=work.run.observer)
-    cap = f"Parts end at {MOST_BYTES / 1e6:.0f} MB of text. " if is_capped else ""
-    note = (
-        f"{cap}Parts of the collection chosen by the hash of the text, each run in a process of its own with "
-        f"{counted(work.run.threads, 'thread')}, kernels loaded before the clock starts. A curve ends where its next "
-        f"run would take it past {SECONDS:.0f} s."
-    )
-    return scaling.draw_scaling(timings, replace(work.about, note=note))
-
-
 FIGURES: dict[str, Callable[[_Work], Figure]] = {
     "s-curves": _s_curves,
     "recall": _recall,
     "bands": _bands,
     "similarities": _similarities,
     "clusters": _clusters,
-    "hashes": _hashes,
-    "scaling": _scaling,
 }
 """Name of each figure, and what draws it."""

@@ -19,11 +19,11 @@ from neardup.stages import bands as band_stage
 from neardup.stages import join as join_stage
 from neardup.stages import shingle as shingle_stage
 from neardup.stages import sketch as sketch_stage
-from neardup.stages.join import Index, Occurrences, Prefixes, SetBlock
+from neardup.stages.join import Index, Occurrences, Prefixes
 from neardup.stages.shingle import Hasher
 from neardup.tasks.plan.costs import JoinTrial, Speeds
 from neardup.tasks.plan.profile import Sample
-from neardup.types import I64, U32, Documents
+from neardup.types import I64, U32, Documents, SetBlock
 
 __all__ = ["measure_speeds", "sketch_sample", "try_join"]
 
@@ -198,7 +198,8 @@ def _join(documents: Documents, counts: I64, hasher: Hasher, threshold: float) -
     shingle_stage.build_rows(documents, alive, counts[alive], hasher, starts, sizes, sets)
     order = np.argsort(sizes, kind="stable")
     sides = np.full(alive.size, 3, dtype=np.uint8)
-    prefixes = Prefixes(SetBlock(sets, starts[:-1][order], sizes[order], sides), rarity, threshold)
+    block = SetBlock(alive[order], sides, starts[:-1][order], sizes[order], sets)
+    prefixes = Prefixes(block, rarity, threshold)
     index = Index(prefixes)
     indexed = time.thread_time()
     found = list(index.probe(prefixes, 0, alive.size))
@@ -208,7 +209,7 @@ def _join(documents: Documents, counts: I64, hasher: Hasher, threshold: float) -
         shingles=total,
         alive_texts=int(alive.size),
         alive_shingles=int(counts[alive].sum()),
-        met=sum(each.met for each in found),
+        met=sum(each.candidates_met for each in found),
         sift_seconds=sifted - begin,
         build_seconds=indexed - sifted,
         probe_seconds=done - indexed,

@@ -1,5 +1,4 @@
 // Small parts that every view uses: elements, numbers, words. Texts become text nodes, never markup.
-window.neardup = window.neardup || {};
 (function (n) {
   "use strict";
 

@@ -5,12 +5,10 @@
 (function (n) {
   "use strict";
 
-  const COLOURS = 6;
   const DRAWN = 60_000; // units of text that a pane draws by itself
   const AROUND = 400; // units on either side of a passage that stay when a text is folded
   const INSIDE = 2500; // units at either end of a passage that stay
   const STEP = 20_000; // units that one more click draws
-  const STRIP = 1000; // width of a strip, in its own units
 
   class Pane {
     // text: {characters, pieces}; spans: code points, rising, apart; colours, partners: one for each span.
@@ -125,7 +123,7 @@
     mark(one, start, end) {
       const i = one.span;
       const part = n.make("span", {
-        class: `mark k${this.colours[i] % COLOURS}`, role: "button", tabindex: -1, "data-mark": i,
+        class: `mark ${n.colour(this.colours[i])}`, role: "button", tabindex: -1, "data-mark": i,
         title: `Passage ${n.count(i + 1)} of ${n.count(this.spans.length)}: see it in the other text`,
       });
       n.appendText(part, one.whole, start, end);
@@ -226,15 +224,7 @@
     // Where in the text the passages lie, as a strip. A click goes to the nearest.
     strip() {
       const label = `${n.many(this.spans.length, "shared passage")} in ${n.many(this.characters, "character")}`;
-      const picture = n.draw("svg", { viewBox: `0 0 ${STRIP} 1`, preserveAspectRatio: "none", role: "img", "aria-label": label });
-      const scale = STRIP / Math.max(1, this.characters);
-      let drawn = -1;
-      this.spans.forEach(([start, end], i) => {
-        if (end * scale < drawn) return; // thinner than what is seen: a text may have thousands
-        drawn = Math.max(end * scale, start * scale + 1);
-        const width = Math.max(1, (end - start) * scale);
-        picture.append(n.draw("rect", { x: start * scale, width, height: 1, class: `k${this.colours[i] % COLOURS}`, "data-span": i }));
-      });
+      const picture = n.strip(this.spans, this.characters, this.colours, { role: "img", "aria-label": label });
       this.seen = n.make("span", { class: "seen" });
       return n.make("div", { class: "strip", title: "Where the shared passages lie. Click to go there.",
         onclick: (event) => this.pointed(event) }, picture, this.seen);

@@ -1,4 +1,4 @@
-// Texts as they are: characters that are not seen shown by name, and code points against UTF-16 units.
+// Texts as they are: characters that are not seen shown by name, code points against UTF-16 units, colours of passages.
 //
 // Places in the data count code points; a string of JavaScript counts UTF-16 units: `toUnits` is the one place where
 // the two meet.
@@ -6,19 +6,15 @@
   "use strict";
 
   const NEAR = 24; // units within which a cut looks for a space
+  const COLOURS = 6; // of passages, after which they begin anew
+  const STRIP = 1000; // width of a strip, in its own units
   const LONG_PATH = 32; // characters of a path from which on its last part stands for it
 
-  const UNSEEN =
-    /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}]|\p{Cs}/u;
-  const UNSEEN_RUNS = new RegExp(`(${UNSEEN.source})\\1*`, "gu");
-  const C0 =
-    "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US";
-  const NAMES = {
-    ...Object.fromEntries(C0.split(" ").entries()),
-    0x7f: "DEL", 0x85: "NEL", 0xad: "SHY", 0x34f: "CGJ", 0x61c: "ALM", 0x200b: "ZWSP", 0x200c: "ZWNJ", 0x200d: "ZWJ",
-    0x200e: "LRM", 0x200f: "RLM", 0x2028: "LS", 0x2029: "PS", 0x202a: "LRE", 0x202b: "RLE", 0x202c: "PDF", 0x202d: "LRO",
-    0x202e: "RLO", 0x2060: "WJ", 0x2066: "LRI", 0x2067: "RLI", 0x2068: "FSI", 0x2069: "PDI", 0xfeff: "BOM",
-  };
+  // The table stands before the scripts, and is that of `neardup.shown`.
+  const NAMES = n.unseen.names;
+  const RANGES = n.unseen.ranges.map((ends) => ends.map((point) => `\\u{${point.toString(16)}}`).join("-")).join("");
+  const UNSEEN = new RegExp(`[${RANGES}]`, "u");
+  const UNSEEN_RUNS = new RegExp(`([${RANGES}])\\1*`, "gu");
   // Behind these a joiner shapes what is seen: emoji of several parts, Indic conjuncts, Persian.
   // Anchored at both ends: V8 does not find a class with characters beyond U+FFFF when only the end is.
   const SHAPED =
@@ -108,5 +104,22 @@
     return place;
   }
 
-  Object.assign(n, { appendText, named, brief, plain, toUnits, points, snap });
+  // The class of a passage that has the colour of this number.
+  const colour = (number) => `k${number % COLOURS}`;
+
+  // Where in a text of a size the spans lie, as a picture of any width. Spans, rising, and size in the same units.
+  function strip(spans, size, colours, properties) {
+    const picture = n.draw("svg", { viewBox: `0 0 ${STRIP} 1`, preserveAspectRatio: "none", ...properties });
+    const scale = STRIP / Math.max(1, size);
+    let drawn = -1;
+    spans.forEach(([start, end], i) => {
+      if (end * scale < drawn) return; // thinner than what is seen: a text may have thousands
+      drawn = Math.max(end * scale, start * scale + 1);
+      const width = Math.max(1, (end - start) * scale);
+      picture.append(n.draw("rect", { x: start * scale, width, height: 1, class: colour(colours[i]) }));
+    });
+    return picture;
+  }
+
+  Object.assign(n, { appendText, named, brief, plain, toUnits, points, snap, colour, strip });
 })(window.neardup);

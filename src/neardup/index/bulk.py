@@ -1,0 +1,146 @@
+"""A whole collection into an empty index that nobody sees yet: one transaction, segments written as they fill."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+
+from neardup._version import __version__
+from neardup.engine.observe import Observer
+from neardup.errors import InputError
+from neardup.index.core import Core
+from neardup.index.database import Database
+from neardup.index.folders import appearing
+from neardup.index.outcomes import Added
+from neardup.index.prepared import EMPTY, SHORT, PreparedDocuments, of_batches, original_id
+from neardup.index.segments import Keys, fresh_name, write_new
+from neardup.index.statements import State, Writing
+from neardup.inputs.reader import Reader
+from neardup.params import Spec
+from neardup.types import I64, U64
+
+__all__ = ["SEGMENT_DOCUMENTS", "build_folder"]
+
+SEGMENT_DOCUMENTS = 1 << 20
+"""Documents of a segment that is written: their keys are what building holds in memory, some 100 MB."""
+
+
+def build_folder(
+    folder: Path, reader: Reader, spec: Spec, on_duplicate: str, *, threads: int, observer: Observer
+) -> Added:
+    """Make an index of all that a reader reads. It takes its name when it is whole.
+
+    Raises:
+        InputError: an id comes back, and that was to be an error.
+        OutputError: there is something of the name, or it cannot be made.
+    """
+    with appearing(folder) as place, closing(Database.create(place, spec.as_dict(), __version__, fast=True)) as made:
+        core = Core(place, spec, made, threads=threads, created_by=__version__)
+        return _store_all(core, reader, on_duplicate, observer)
+
+
+def _store_all(core: Core, reader: Reader, on_duplicate: str, observer: Observer) -> Added:
+    """Store all documents of a reader. Ids are compared at the end, by their hashes; 8 bytes of memory each."""
+    observer.stage("build", reader.total_bytes, "bytes")
+    load = _Load(core)
+    read = Added(passed_over=reader.passed_over)
+    with core.database.writing() as writing:
+        for batch, prepared in of_batches(core.sketcher, reader.tasks(), core.threads):
+            if len(prepared):
+                load.put(writing, prepared)
+            read += Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
+            observer.advance(batch.consumed)
+        load.write_segment(writing)
+        skipped, replaced = _settle_ids(core, writing, load, on_duplicate)
+    core.database.settle()
+    return read + Added(load.numbers - skipped - replaced, replaced, skipped, load.empty, load.short)
+
+
+class _Load:
+    """What was stored so far, and the keys of the segment that is being filled."""
+
+    def __init__(self, core: Core) -> None:
+        self.numbers = 0
+        self.empty = 0
+        self.short = 0
+        self.id_prints: list[U64] = []
+        self._core = core
+        self._held: list[PreparedDocuments] = []
+        self._first = 0
+
+    def put(self, writing: Writing, prepared: PreparedDocuments) -> None:
+        writing.insert(prepared.rows(self.numbers))
+        self.numbers += len(prepared)
+        self.empty += int(np.count_nonzero(prepared.kinds & EMPTY))
+        self.short += int(np.count_nonzero(prepared.kinds & SHORT))
+        self.id_prints.append(prepared.id_prints)
+        self._held.append(prepared.without_texts())
+        if self.numbers - self._first >= SEGMENT_DOCUMENTS:
+            self.write_segment(writing)
+
+    def write_segment(self, writing: Writing) -> None:
+        """Write the postings of what was stored since the last segment."""
+        if not self._held:
+            return
+        core, name = self._core, fresh_name(self._first, self.numbers)
+        keys = Keys(
+            self._first,
+            [each.keys for each in self._held],
+            np.arange(self.numbers - self._first),
+            np.concatenate([each.prints for each in self._held]),
+            np.concatenate([each.has_shingles for each in self._held]),
+        )
+        write_new(core.segment(name), keys, core.spec.id)
+        writing.put_segment(self._first, self.numbers, name, np.empty(0, np.int64))
+        self._held, self._first = [], self.numbers
+
+
+def _settle_ids(core: Core, writing: Writing, load: _Load, on_duplicate: str) -> tuple[int, int]:
+    """Deal with ids that come back, and set the counters; returns how many documents were skipped and replaced."""
+    skipped = replaced = 0
+    gone: list[int] = []
+    for numbers in _repeated(load.id_prints):
+        by_id: dict[str, list[int]] = {}
+        kinds = {}
+        for number, id, kind, _ in writing.names(numbers.tolist()):
+            by_id.setdefault(id, []).append(number)
+            kinds[id] = kind
+        for id, copies in by_id.items():
+            if len(copies) == 1:
+                continue
+            if on_duplicate == "error":
+                name = original_id(id, kinds[id])
+                raise InputError(
+                    f"the id {name!r} comes back: documents {copies[0] + 1} and {copies[1] + 1} have it. Make"
+                    " ids distinct, or give on_duplicate='skip' or 'replace' (--on-duplicate)."
+                )
+            if on_duplicate == "skip":
+                gone += copies[1:]
+                skipped += len(copies) - 1
+            else:
+                gone += copies[:-1]
+                replaced += len(copies) - 1
+    kinds_gone = [row[2] for row in writing.names(gone)]
+    load.empty -= sum(1 for kind in kinds_gone if kind & EMPTY)
+    load.short -= sum(1 for kind in kinds_gone if kind & SHORT)
+    if gone:
+        writing.delete(gone)
+    writing.set_state(State(1, load.numbers - len(gone), load.empty, load.numbers))
+    return skipped, replaced
+
+
+def _repeated(prints: Sequence[U64]) -> list[I64]:
+    """Numbers of documents whose ids have one hash, group by group."""
+    if not prints:
+        return []
+    whole = np.concatenate(prints)
+    order = np.argsort(whole, kind="stable")
+    same = np.flatnonzero(whole[order[1:]] == whole[order[:-1]])
+    if same.size == 0:
+        return []
+    again = np.unique(np.concatenate((same, same + 1)))
+    cuts = np.flatnonzero(whole[order[again[1:]]] != whole[order[again[:-1]]]) + 1
+    return [np.sort(part) for part in np.split(order[again], cuts)]

@@ -1,0 +1,297 @@
+"""The database of an index, its durable part: SQLite in WAL mode, its connections and transactions.
+
+A document's number says when it was added and is never used twice. Every change is one transaction, durable when it
+returns. What is asked and changed inside a transaction is in ``statements``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+from urllib.parse import quote
+
+from neardup.errors import FormatError, InputError, NeardupError, OutputError
+from neardup.index.statements import APPLICATION, FORMAT, SCHEMA, Reading, Writing
+
+__all__ = ["DATABASE", "Database", "log_size"]
+
+DATABASE = "index.sqlite"
+BUSY_SECONDS = 60.0
+
+
+def log_size(folder: Path) -> int:
+    """Bytes of the log beside the database of an index; 0 when there is none."""
+    try:
+        return os.path.getsize(folder / f"{DATABASE}-wal")
+    except OSError:
+        return 0
+
+
+class Database:
+    """The database of one index, and its connections: one that writes, and as many that read as read at a time.
+
+    In memory there is a single connection, and whoever uses it has it alone.
+    """
+
+    def __init__(self, folder: Path | None, *, read_only: bool) -> None:
+        self.path = None if folder is None else folder / DATABASE
+        self.read_only = read_only
+        self.lock = threading.RLock()
+        """Held by whoever writes; in memory by whoever reads too."""
+        self._idle: list[sqlite3.Connection] = []
+        self._counter = threading.Lock()
+        """Held while connections are taken and given back."""
+        self._closed = False
+        self._writer: sqlite3.Connection | None = None
+        if self.path is None or not read_only:
+            with self._explained():
+                self._writer = self._connect()
+
+    @classmethod
+    def create(cls, folder: Path | None, spec: dict[str, Any], version: str, *, fast: bool = False) -> Database:
+        """A new database; ``fast``: nothing lasts before ``settle``, for building where nobody looks."""
+        database = cls(folder, read_only=False)
+        connection = database.writer
+        try:
+            with database._explained():
+                if folder is not None:
+                    connection.execute(f"PRAGMA journal_mode = {'OFF' if fast else 'WAL'}")
+                    connection.execute(f"PRAGMA synchronous = {'OFF' if fast else 'FULL'}")
+                connection.executescript(SCHEMA)
+                facts = {"spec": json.dumps(spec, sort_keys=True), "created_by": version}
+                connection.executemany("INSERT INTO meta VALUES (?, ?)", facts.items())
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    @classmethod
+    def open(cls, folder: Path, *, read_only: bool) -> Database:
+        """The database of an index that is there.
+
+        Raises:
+            FormatError: it is no database of an index, damaged, or of a later format.
+        """
+        path = folder / DATABASE
+        database = cls(folder, read_only=read_only)
+        try:
+            with database._explained():
+                if read_only:
+                    database._idle.append(database._connect())
+                connection = database._idle[0] if read_only else database.writer
+                application = connection.execute("PRAGMA application_id").fetchone()[0]
+                version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if application != APPLICATION:
+                raise FormatError(f"{path} is not the database of an index, or is damaged. Restore it from a copy.")
+            if version != FORMAT:
+                raise FormatError(
+                    f"{path} has format {version}; this neardup reads format {FORMAT}. Use the neardup that wrote it, "
+                    "or a later one."
+                )
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    @property
+    def writer(self) -> sqlite3.Connection:
+        """The connection that writes; hold ``lock``."""
+        if self._writer is None:
+            raise InputError(f"the index {self._folder} is open for reading only. Open it without read_only.")
+        return self._writer
+
+    @property
+    def _folder(self) -> Path | str:
+        return "in memory" if self.path is None else self.path.parent
+
+    def _connect(self) -> sqlite3.Connection:
+        if self.path is None:
+            return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        mode = "ro" if self.read_only else "rwc"
+        place = f"file:{quote(str(self.path))}?mode={mode}"
+        settled = self.read_only and not os.path.exists(f"{self.path}-wal") and not os.access(self.path.parent, os.W_OK)
+        if settled:
+            place += "&immutable=1"  # where not even the lock file of WAL mode can be made, nobody writes either
+        connection = sqlite3.connect(
+            place, uri=True, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS
+        )
+        try:
+            connection.execute("PRAGMA mmap_size = 1099511627776")
+            if not self.read_only:
+                connection.execute("PRAGMA synchronous = FULL")
+                connection.execute("PRAGMA wal_autocheckpoint = 4000")
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    def _explained(self) -> _Explained:
+        return _Explained(self)
+
+    def reading(self) -> _Transaction:
+        """One read transaction, to be used in a ``with``: all that is read inside is as of one moment."""
+        return _Transaction(self)
+
+    def wrapped(self, exc: sqlite3.Error) -> NeardupError:
+        """SQLite's error as ours, which names the file and the cure."""
+        words = str(exc)
+        if not isinstance(exc, sqlite3.OperationalError):
+            return FormatError(f"{self.path} is damaged: {words}. Restore it from a copy.")
+        if not self.read_only and ("full" in words or "disk I/O" in words or "readonly" in words):
+            return OutputError(f"cannot write {self.path}: {words}. Nothing of this change is kept.")
+        if "locked" in words or "busy" in words:
+            return OutputError(
+                f"{self.path} was kept locked by another program for {BUSY_SECONDS:.0f} s. Close it, and try again."
+            )
+        if "disk I/O" in words:  # also where the file of 32 kB that a reader maps finds no room
+            return FormatError(
+                f"{self.path}: {words}. Free some space if the disk is full, else restore it from a copy."
+            )
+        return FormatError(f"{self.path}: {words}. Restore it from a copy.")
+
+    def need_open(self) -> None:
+        """Raise InputError when it is closed."""
+        if self._closed:
+            raise InputError("the index is closed. Open it again with Index.open.")
+
+    def lease(self) -> sqlite3.Connection:
+        """A connection to read with, for this caller alone until it gives it back."""
+        with self._counter:
+            self.need_open()
+            if self._idle:
+                return self._idle.pop()
+        return self._connect()
+
+    def give_back(self, connection: sqlite3.Connection) -> None:
+        """Let others read with a connection."""
+        with self._counter:
+            if not self._closed:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[Writing]:
+        """One transaction that changes the index: kept, and durable, when the block ends well; else undone."""
+        with self.lock, self._explained():
+            self.need_open()
+            connection = self.writer
+            try:
+                if connection.in_transaction:  # Ctrl-C came in the middle of undoing one
+                    connection.execute("ROLLBACK")
+                connection.execute("BEGIN IMMEDIATE")
+                yield Writing(connection, self.path)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def settle(self) -> None:
+        """Fold the log into the database, as far as readers allow; after a fast build: from now on all is durable."""
+        if self.path is None:
+            return
+        with self.lock, self._explained():
+            if self.writer.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                self.writer.execute("PRAGMA journal_mode = WAL")
+                self.writer.execute("PRAGMA synchronous = FULL")
+            self.writer.execute("PRAGMA busy_timeout = 1000")  # a long reader must not hold writers up: next time
+            self.writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self.writer.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_SECONDS)}")
+            with open(self.path, "rb") as file:
+                os.fsync(file.fileno())  # a fast build has synced nothing so far
+
+    def shrink(self) -> None:
+        """Give the room of removed documents back to the disk, where it is more than a quarter of the file."""
+        with self.lock, self._explained():
+            free = self.writer.execute("PRAGMA freelist_count").fetchone()[0]
+            if 4 * free > self.writer.execute("PRAGMA page_count").fetchone()[0]:
+                self.writer.execute("VACUUM")
+
+    def close(self) -> None:
+        """Close all connections that are not in use; those that are, when they come back."""
+        with self.lock, self._counter:
+            self._closed = True
+            while self._idle:
+                self._idle.pop().close()
+            if self._writer is not None:
+                self._writer.close()
+
+
+class _Explained:
+    """Turns SQLite's errors into ours."""
+
+    __slots__ = ("_database",)
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, sqlite3.DatabaseError):
+            raise self._database.wrapped(error) from error
+
+
+class _Transaction:
+    """A read transaction. A class of its own: a query is short enough to notice what a generator would cost."""
+
+    __slots__ = ("_connection", "_database", "_holds_lock")
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._holds_lock = False
+
+    def __del__(self) -> None:
+        if self._holds_lock:  # Ctrl-C came between entering and the block
+            self._database.lock.release()
+
+    def __enter__(self) -> Reading:
+        database = self._database
+        if database.path is None:
+            database.lock.acquire()
+            self._holds_lock = True
+            try:
+                database.need_open()
+                self._connection = database.writer
+            except BaseException:
+                self._holds_lock = False
+                database.lock.release()
+                raise
+            return Reading(self._connection, None)
+        with database._explained():
+            self._connection = database.lease()
+            try:
+                self._connection.execute("BEGIN")
+            except BaseException:
+                self._connection.close()
+                raise
+        return Reading(self._connection, database.path)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        database, connection = self._database, self._connection
+        if database.path is None:
+            self._holds_lock = False
+            database.lock.release()
+            return
+        try:
+            connection.execute("COMMIT")
+            database.give_back(connection)
+        except sqlite3.Error as exc:
+            connection.close()
+            if error is None:
+                raise database.wrapped(exc) from exc
+        if isinstance(error, sqlite3.DatabaseError):
+            raise database.wrapped(error) from error

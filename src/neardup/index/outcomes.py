@@ -1,0 +1,168 @@
+"""What an index gives back: plain values, each with ``as_dict`` for JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
+
+from neardup.passed import PassedOver
+from neardup.types import MOST_FAULTS, Fault
+
+__all__ = ["Added", "Admission", "ContainedHit", "Hit", "IndexInfo", "Stored", "Streamed", "Verified"]
+
+
+class _Plain:
+    __slots__ = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields as plain JSON values."""
+        return asdict(self)  # type: ignore[call-overload, no-any-return]
+
+
+class _Counts(_Plain):
+    """Counts that add up, of batches that follow each other."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Self) -> Self:
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        total = {name: getattr(self, name) + getattr(other, name) for name in names}
+        return type(self)(**{**total, "faults": total["faults"][:MOST_FAULTS]})
+
+
+@dataclass(frozen=True, slots=True)
+class Hit(_Plain):
+    """A document of the index that is like the one asked about."""
+
+    id: int | str
+    similarity: float | None
+    """Exact Jaccard similarity; None for a candidate that was not checked."""
+    bands: int
+    """Bands of the index in which the two agree."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContainedHit(_Plain):
+    """A document of the index that contains the one asked about, or is contained in it."""
+
+    id: int | str
+    similarity: float
+    """Exact containment: the share of the shingles of the smaller one that the larger one has."""
+    contained: str
+    """Which is part of the other: ``query``, ``document`` or, of equally large sets, ``both``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admission(_Plain):
+    """What became of a document that was to be added if it is new."""
+
+    id: int | str
+    is_new: bool
+    """Whether it was added."""
+    match: Hit | None
+    """If not, the document that is most like it; None where only its id was there already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Added(_Counts):
+    """What became of documents that were to be added."""
+
+    added: int = 0
+    """New ones."""
+    replaced: int = 0
+    """That took the place of the document of their id."""
+    skipped: int = 0
+    """Left out because their id was there."""
+    empty: int = 0
+    """Of those that were added or replaced: without a shingle, so that no query finds them."""
+    short: int = 0
+    """Of those: of fewer tokens than a shingle has; their whole text is their one shingle."""
+    bad: int = 0
+    """Records that could not be used."""
+    blank: int = 0
+    """Blank lines passed over."""
+    faults: tuple[Fault, ...] = ()
+    """The first bad records, with reasons."""
+    passed_over: tuple[PassedOver, ...] = ()
+    """Files and folders that the inputs hold and that were not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed(_Counts):
+    """What became of the documents of a stream of which new ones were let through."""
+
+    read: int = 0
+    """Documents."""
+    new: int = 0
+    """Added, and their lines written."""
+    near: int = 0
+    """Left out because one that was there is like them."""
+    skipped: int = 0
+    """Left out because their id was there."""
+    bad: int = 0
+    """Records that could not be used."""
+    blank: int = 0
+    """Blank lines passed over."""
+    paid: int = 0
+    """Lines written first, that a run before this one had not: it was killed when their documents were in the index."""
+    faults: tuple[Fault, ...] = ()
+    """The first bad records, with reasons."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored(_Plain):
+    """A document of the index."""
+
+    id: int | str
+    text: str
+    """As it was added; the items of a set with spaces between them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verified(_Plain):
+    """What a check of all files of an index found."""
+
+    ok: bool
+    """Nothing was wrong."""
+    faults: tuple[str, ...]
+    """What was wrong, each with the name of its file."""
+    healed: tuple[str, ...]
+    """Files that were made again from the documents."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexInfo(_Plain):
+    """What an index is and holds."""
+
+    path: str | None
+    """None in memory."""
+    documents: int
+    empty: int
+    """Of them: without a shingle."""
+    threshold: float
+    recall: float
+    """Promised probability that a query finds a document at the threshold."""
+    bands: str
+    shingle: str
+    normalize: str
+    spec: dict[str, Any]
+    spec_id: str
+    format: int
+    """Version of the files."""
+    created_by: str
+    """Version of neardup that made it."""
+    generation: int
+    """Raised by every change."""
+    segments: int
+    """Files of postings."""
+    segment_documents: int
+    """Documents that they cover; the others are few and kept beside the documents until there are enough."""
+    removed: int
+    """Removed documents whose postings are not merged away yet."""
+    bytes: dict[str, int]
+    """Size of each file."""
+    total_bytes: int
+    healed: int
+    """Files that were found damaged or missing and made again since the index was opened."""
+    trouble: str | None
+    """Why the upkeep in the background fails, if it does; nothing is lost by that, but queries get slower."""

@@ -1,0 +1,370 @@
+"""Documents on their way into an index or a query: named, normalised, sketched; band keys, hashes and checksums made.
+
+Nothing here reads or writes an index, so all of it can be done in threads before a lock is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.engine.threads import in_order
+from neardup.errors import InputError
+from neardup.index.outcomes import Added
+from neardup.index.statements import TailRow
+from neardup.inputs.items import COLLECTIONS, ItemError, join_items, split_items
+from neardup.inputs.names.ids import ids_of
+from neardup.kernels import stored
+from neardup.params import Spec
+from neardup.stages import bands as band_stage
+from neardup.stages import shingle as shingle_stage
+from neardup.stages import sketch as sketch_stage
+from neardup.stages import text as text_stage
+from neardup.stages.shingle import Hasher
+from neardup.types import I64, U32, U64, Batch, Documents, PaddedSets
+
+__all__ = [
+    "EMPTY",
+    "NUMBER",
+    "SHORT",
+    "PreparedDocuments",
+    "Sketcher",
+    "are_names_whole",
+    "as_iterable",
+    "checked_ids",
+    "checksums",
+    "id_keys",
+    "id_text",
+    "is_tail_whole",
+    "of_batches",
+    "original_id",
+    "tail_row",
+    "whole_documents",
+]
+
+NUMBER, EMPTY, SHORT = 1, 2, 4
+"""Kinds of a document: its id was given as a number; it has no shingle; it has fewer tokens than a shingle."""
+_S32 = np.uint64(32)
+_HIGH = np.uint64(0xFFFFFFFF00000000)
+_ID, _AT, _KIND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9)
+_INT64 = range(-(1 << 63), 1 << 63)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedDocuments:
+    """Documents that are ready to be looked up or stored."""
+
+    documents: Documents
+    """As they were given."""
+    normal: Documents
+    """Normalised."""
+    counts: I64
+    """int64[n]: shingles with repeats; 0: the document is empty. May be -1 for 1 where nothing is stored."""
+    keys: U32
+    """uint32[bands + 1, n]: leading halves of the band keys and, where there are ids, of the hashes of the ids."""
+    prints: U64
+    """uint64[n]: hashes of the normalised texts."""
+    ids: list[str]
+    """As text; empty for queries."""
+    kinds: I64
+    """int64[n]: flags NUMBER, EMPTY, SHORT."""
+    text_prints: U64
+    """uint64[n]: hashes of the texts as they were given; empty for queries."""
+    id_prints: U64
+    """uint64[n]: hashes of the ids; empty for queries."""
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    @property
+    def has_shingles(self) -> NDArray[np.bool_]:
+        """bool[n]: False for empty documents."""
+        has: NDArray[np.bool_] = self.counts != 0
+        return has
+
+    def slice(self, start: int, stop: int) -> PreparedDocuments:
+        """Documents ``start`` to ``stop``, sharing the buffers."""
+        part = slice(start, stop)
+        return PreparedDocuments(
+            self.documents.slice(start, stop),
+            self.normal.slice(start, stop),
+            self.counts[part],
+            self.keys[:, part],
+            self.prints[part],
+            self.ids[part],
+            self.kinds[part],
+            self.text_prints[part],
+            self.id_prints[part],
+        )
+
+    def at(self, rows: I64) -> PreparedDocuments:
+        """Some of the documents, rising; all of them as they are."""
+        if rows.size == len(self):
+            return self
+        picked = rows.tolist()
+        texts = Documents.from_bytes([self.documents.blob(row) for row in picked])
+        normal = Documents.from_bytes([self.normal.blob(row) for row in picked])
+        has_names = len(self.ids) > 0
+        return PreparedDocuments(
+            texts,
+            normal,
+            self.counts[rows],
+            self.keys[:, rows],
+            self.prints[rows] if has_names else self.prints,
+            [self.ids[row] for row in picked] if has_names else [],
+            self.kinds[rows],
+            self.text_prints[rows] if has_names else self.text_prints,
+            self.id_prints[rows] if has_names else self.id_prints,
+        )
+
+    def counted(self, status: list[str]) -> Added:
+        """Counts of what became of them; ``status`` has a word for each."""
+        stored = np.array([word in ("added", "replaced") for word in status], dtype=np.bool_)
+        kinds = self.kinds[stored]
+        return Added(
+            added=status.count("added"),
+            replaced=status.count("replaced"),
+            skipped=status.count("skipped"),
+            empty=int(np.count_nonzero(kinds & EMPTY)),
+            short=int(np.count_nonzero(kinds & SHORT)),
+        )
+
+    def without_texts(self) -> PreparedDocuments:
+        """The same without what takes memory and is stored by now."""
+        none = Documents.from_bytes([])
+        return replace(self, documents=none, normal=none, ids=[])
+
+    def rows(self, first: int) -> Iterator[tuple[int, str, int, int, memoryview]]:
+        """The documents as they are stored, numbered from ``first``."""
+        numbers = first + np.arange(len(self))
+        sums = checksums(self.text_prints, self.id_prints, numbers, self.kinds)
+        return zip(numbers.tolist(), self.ids, self.kinds.tolist(), sums.tolist(), self.texts(), strict=True)
+
+    def texts(self) -> list[memoryview]:
+        """The bytes of each text as it was given, without a copy."""
+        ends = self.documents.offsets.tolist()
+        whole = memoryview(self.documents.data)  # type: ignore[arg-type]
+        return [whole[begin:end] for begin, end in pairwise(ends)]
+
+
+class Sketcher:
+    """Turns documents into ``PreparedDocuments`` as a spec says; may be used in many threads at once."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self._stored = Hasher(spec.shingle, spec.seed)
+        self._private = Hasher.private(spec.shingle)
+        self.is_item = spec.shingle.kind == "item"
+
+    def normalized(self, documents: Documents) -> Documents:
+        """The documents as they are compared."""
+        return text_stage.normalize_documents(documents, self.spec.normalize, items=self.is_item)
+
+    def prepare_query(self, documents: Documents) -> PreparedDocuments:
+        """Documents that are only looked up: they have no names, and none is stored."""
+        normal, keys, counts = self._sketched(documents)
+        nothing = np.empty(0, dtype=np.uint64)
+        return PreparedDocuments(documents, normal, counts, keys, nothing, [], counts, nothing, nothing)
+
+    def prepare(self, documents: Documents, ids: Sequence[int | str]) -> PreparedDocuments:
+        """Documents that are to be stored; each id is a text or a number."""
+        names = [name if isinstance(name, str) else str(name) for name in ids]
+        kinds = np.fromiter((0 if isinstance(name, str) else NUMBER for name in ids), np.int64, len(names))
+        id_prints = _prints(Documents.from_texts(names))
+        normal, keys, counts = self._sketched(documents)
+        kinds |= np.where(counts == 0, EMPTY, 0) | np.where(counts < 0, SHORT, 0)
+        keys[-1] = id_prints >> _S32
+        text_prints = _prints(documents)
+        prints = text_prints if normal is documents else _prints(normal)
+        return PreparedDocuments(documents, normal, np.abs(counts), keys, prints, names, kinds, text_prints, id_prints)
+
+    def from_given(self, ids: Any, texts: Any) -> PreparedDocuments:
+        """Documents as a user gives them: as many ids as texts, or one of both.
+
+        Raises:
+            InputError: they are not as many, or one cannot be used.
+        """
+        if isinstance(ids, (str, int, np.integer)):
+            ids, texts = [ids], [texts]
+        elif isinstance(texts, str):
+            raise InputError("several ids and one text were given. Give as many texts as ids.")
+        names = checked_ids(ids)
+        documents = self.from_values(texts)
+        if len(names) != len(documents):
+            raise InputError(f"{len(names)} ids and {len(documents)} texts were given. Give as many of both.")
+        return self.prepare(documents, names)
+
+    def _sketched(self, documents: Documents) -> tuple[Documents, U32, I64]:
+        """Normalised documents, their band keys with a row to spare, and shingle counts (-1: fewer tokens than k)."""
+        normal = self.normalized(documents)
+        values = np.empty((len(documents), self.spec.slots), dtype=np.uint32)
+        counts = np.empty(len(documents), dtype=np.int64)
+        sketch_stage.count_and_sketch(normal, self._stored, values=values, counts=counts)
+        keys = np.zeros((self.spec.bands.bands + 1, counts.size), dtype=np.uint32)
+        keys[:-1] = band_stage.keys_of(values, self.spec.bands) >> _S32
+        return normal, keys, counts
+
+    def sets(self, normal: Documents) -> PaddedSets:
+        """Shingle sets of normalised documents, to be held against each other and forgotten: their key is private."""
+        return shingle_stage.build_padded(normal, self._private)
+
+    def text(self, blob: bytes) -> str:
+        """A stored document as text; the items of a set with spaces between them."""
+        return blob.replace(text_stage.SEPARATOR, b" ").decode("utf-8", "replace")
+
+    def from_values(self, texts: Any, what: str = "text") -> Documents:
+        """Texts, or sets where the index holds sets, as one block.
+
+        Raises:
+            InputError: one is not; the message tells its position.
+        """
+        blobs: list[bytes] = []
+        for position, value in enumerate(as_iterable(texts, f"{what}s")):
+            try:
+                blobs.append(self._blob(value))
+            except (ItemError, UnicodeEncodeError, TypeError) as exc:
+                told = exc if isinstance(exc, ItemError) else _reason(value, self.is_item, exc)
+                raise InputError(f"{what} {position} (counted from 0): {told}.") from exc
+        return Documents.from_bytes(blobs)
+
+    def _blob(self, value: Any) -> bytes:
+        if isinstance(value, str):
+            return split_items(value) if self.is_item else value.encode("utf-8")
+        if self.is_item and isinstance(value, COLLECTIONS):
+            return join_items(value)
+        raise TypeError
+
+
+def _reason(value: Any, is_item: bool, exc: Exception) -> str:
+    if isinstance(exc, UnicodeEncodeError):
+        return f"it has a lone surrogate at character {exc.start + 1}. Decode it with errors='replace'"
+    wanted = "a list or set of strings or whole numbers" if is_item else "a string"
+    return f"it is of type {type(value).__name__}. Give {wanted}"
+
+
+def as_iterable(values: Any, what: str) -> Iterable[Any]:
+    """Values one by one: of a list, a column of a frame, an Arrow array or any other iterable.
+
+    Raises:
+        InputError: it is none.
+    """
+    if hasattr(values, "to_pylist"):
+        return values.to_pylist()  # type: ignore[no-any-return]
+    if isinstance(values, (bytes, bytearray, Mapping)) or not isinstance(values, Iterable):
+        raise InputError(f"{what} is of type {type(values).__name__}. Give a list of them, or one.")
+    return values
+
+
+def id_text(value: Any) -> str:
+    """An id as text: 17 and "17" are one.
+
+    Raises:
+        InputError: neither a string nor a whole number.
+    """
+    if isinstance(value, str):
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError as exc:
+            raise InputError(f"the id {value!r} has a lone surrogate. Decode it with errors='replace'.") from exc
+        return str(value)
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return str(int(value))
+    raise InputError(f"the id {value!r} is of type {type(value).__name__}. Give a string or a whole number.")
+
+
+def checked_ids(values: Any) -> list[int | str]:
+    """Ids as the index gives them back: strings, and whole numbers of 64 bits.
+
+    Raises:
+        InputError: one is neither a string nor a whole number.
+    """
+    ids: list[int | str] = []
+    for value in as_iterable(values, "ids"):
+        name = id_text(value)
+        ids.append(name if isinstance(value, str) or int(value) not in _INT64 else int(value))
+    return ids
+
+
+def original_id(id: str, kind: int) -> int | str:
+    """An id as it was given."""
+    return int(id) if kind & NUMBER else id
+
+
+def _prints(documents: Documents) -> U64:
+    """uint64[n]: a hash of each document's bytes, frozen with the format. Different documents may have one print."""
+    out = np.empty(len(documents), dtype=np.uint64)
+    stored.prints(documents.data, documents.offsets, out)
+    return out
+
+
+def id_keys(ids: Sequence[str]) -> U32:
+    """uint32[1, n]: the keys under which ids are looked up."""
+    return (_prints(Documents.from_texts(ids)) >> _S32).astype(np.uint32).reshape(1, -1)
+
+
+def checksums(text_prints: U64, id_prints: U64, numbers: I64, kinds: I64) -> I64:
+    """int64[n]: checksum of each stored document.
+
+    The leading half is over id, number and kind, so that a name can be trusted without its text; the other half is
+    over text and number.
+    """
+    at = numbers.astype(np.uint64) * _AT
+    whole = ((id_prints * _ID + at + kinds.astype(np.uint64) * _KIND) & _HIGH) | ((text_prints + at) >> _S32)
+    signed: I64 = whole.view(np.int64)
+    return signed
+
+
+def are_names_whole(numbers: I64, ids: Sequence[str], kinds: I64, sums: I64) -> bool:
+    """Whether the names of documents are what was stored."""
+    prints = _prints(Documents.from_texts(ids))
+    return bool(((checksums(prints, prints, numbers, kinds) ^ sums) >> 32 == 0).all())
+
+
+def whole_documents(
+    numbers: I64, ids: Sequence[str], kinds: I64, sums: I64, texts: Sequence[bytes]
+) -> Documents | None:
+    """The texts as one block; None when a document is not what was stored."""
+    both = Documents.from_bytes([*texts, *(id.encode("utf-8") for id in ids)])
+    prints, n = _prints(both), len(ids)
+    return both.slice(0, n) if (checksums(prints[:n], prints[n:], numbers, kinds) == sums).all() else None
+
+
+def tail_row(first: int, keys: U32, prints: U64, is_empty: NDArray[np.bool_]) -> TailRow:
+    """The keys of a batch, as they are stored.
+
+    Args:
+        first: number of its first document.
+        keys: uint32[bands + 1, n].
+        prints: uint64[n].
+        is_empty: bool[n]: documents without a shingle.
+    """
+    blobs = keys.tobytes(), prints.tobytes(), np.flatnonzero(is_empty).astype(np.uint32).tobytes()
+    return TailRow(first, keys.shape[1], *blobs, _tail_sum(first, *blobs))
+
+
+def is_tail_whole(row: TailRow) -> bool:
+    """Whether the keys of a batch are what was stored."""
+    return row.sum == _tail_sum(row.first, row.keys, row.prints, row.empty)
+
+
+def _tail_sum(first: int, keys: bytes, prints: bytes, empty: bytes) -> int:
+    parts = _prints(Documents.from_bytes([keys, prints, empty]))
+    total = (int(parts[0]) + 3 * int(parts[1]) + 5 * int(parts[2]) + 7 * first) & 0xFFFFFFFFFFFFFFFF
+    return total - (1 << 64) if total >= 1 << 63 else total
+
+
+def of_batches(
+    sketcher: Sketcher, tasks: Iterator[Callable[[], Batch]], threads: int
+) -> Iterator[tuple[Batch, PreparedDocuments]]:
+    """Batches of a reader with what is stored of them, in order; made in threads."""
+
+    def work(task: Callable[[], Batch]) -> tuple[Batch, PreparedDocuments]:
+        batch = task()
+        return batch, sketcher.prepare(batch.documents, ids_of(batch))
+
+    yield from in_order(work, tasks, threads=threads, ahead=threads + 2)

@@ -1,0 +1,131 @@
+"""Documents that are added if they are new, a few at a time: what ``add --if-new`` and ``dedup_stream`` do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from neardup.index.outcomes import Admission, Hit, Stored
+from neardup.inputs.items import ITEM_SEPARATOR
+from neardup.params import Spec
+from neardup.types import Documents
+
+__all__ = ["STEP", "OpenIndex", "Step", "admit", "plain", "steps", "stored_texts", "texts_of"]
+
+STEP = 1000
+"""Documents of one transaction: all of them are added, or with an error none."""
+
+
+class OpenIndex(Protocol):
+    """What a stream asks of an ``Index`` that is open for writing; that class is a storey above."""
+
+    @property
+    def path(self) -> Path | None:
+        """See Index."""
+
+    @property
+    def spec(self) -> Spec:
+        """See Index."""
+
+    def get_many(self, ids: Any) -> list[Stored | None]:
+        """See Index."""
+
+    def add_if_new(self, ids: Any, texts: Any, *, threshold: float | None, on_duplicate: str) -> Any:
+        """See Index."""
+
+    def remove(self, ids: Any, *, missing: str) -> int:
+        """See Index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Documents on their way, and which of them the index does not have word for word under their ids."""
+
+    ids: Sequence[Any]
+    texts: Sequence[Any]
+    """Strings, or lists of the items of sets."""
+    unknown: Sequence[int]
+    """Their places."""
+    copies: Mapping[int, int]
+    """Places of those that repeat id and text of one before them in the step, and the place of that."""
+
+
+def texts_of(documents: Documents, *, item: bool) -> list[Any]:
+    """The texts of a block as strings; of sets, the lists of their items."""
+    buffers = [None, pa.py_buffer(documents.offsets), pa.py_buffer(documents.data)]
+    kind = pa.large_binary() if item else pa.large_string()
+    values: list[Any] = pa.Array.from_buffers(kind, len(documents), buffers).to_pylist()
+    if not item:
+        return values
+    return [[part.decode() for part in value.split(ITEM_SEPARATOR)] if value else [] for value in values]
+
+
+def steps(
+    index: OpenIndex, ids: Sequence[Any], texts: Sequence[Any], *, made: bool = False
+) -> Iterator[tuple[slice, Step]]:
+    """Yield documents in steps, with their place; each step is looked at when the one before it is done.
+
+    Args:
+        index: open for writing.
+        ids, texts: of the documents.
+        made: the ids are hashes of the texts. Where another text has the id of one already, by chance or malice, the
+            one that comes later gets "-2", "-3" and so on behind it.
+    """
+    for start in range(0, len(ids), STEP):
+        part = slice(start, start + STEP)
+        yield part, _step(index, ids[part], texts[part], made=made)
+
+
+def _step(index: OpenIndex, ids: Sequence[Any], texts: Sequence[Any], *, made: bool) -> Step:
+    """An empty document is near to nothing, so that it is there already shows in its id and text only."""
+    unknown: list[int] = []
+    copies: dict[int, int] = {}
+    latest: dict[str, tuple[str, int]] = {}
+    names = list(ids)
+    for place, (id, text, stored) in enumerate(zip(ids, texts, stored_texts(index, ids), strict=True)):
+        name, now = str(id), plain(text)
+        before, at = latest.get(name, (stored, place))
+        further = count(2)
+        while made and before not in (None, now):
+            name = names[place] = f"{id}-{next(further)}"
+            before, at = latest.get(name, (stored_texts(index, [name])[0], place))
+        if before != now:
+            unknown.append(place)
+        elif at != place:
+            copies[place] = at
+            continue
+        latest[name] = (now, place)
+    return Step(names, texts, unknown, copies)
+
+
+def stored_texts(index: OpenIndex, ids: Sequence[Any]) -> list[str | None]:
+    """The text that the index has for each id."""
+    return [None if each is None else each.text for each in index.get_many(ids)]
+
+
+def plain(text: Any) -> str:
+    """A text; of a set, as the index gives it back."""
+    return text if isinstance(text, str) else " ".join(text)
+
+
+def admit(index: OpenIndex, step: Step, how: Mapping[str, Any]) -> list[Admission]:
+    """Add what is new of a step; what is there word for word is a near-duplicate of itself.
+
+    Args:
+        index: open for writing.
+        step: the documents.
+        how: ``threshold`` and ``on_duplicate`` of ``Index.add_if_new``.
+    """
+    admissions = [Admission(id, False, Hit(id, 1.0, index.spec.bands.bands)) for id in step.ids]
+    ids, texts = [step.ids[place] for place in step.unknown], [step.texts[place] for place in step.unknown]
+    for place, told in zip(step.unknown, index.add_if_new(ids, texts, **how), strict=True):
+        admissions[place] = Admission(step.ids[place], told.is_new, told.match)
+    for place, first in step.copies.items():
+        if not admissions[first].is_new:
+            admissions[place] = admissions[first]
+    return admissions

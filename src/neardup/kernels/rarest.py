@@ -1,0 +1,186 @@
+"""The rarest shingles of a few sets, by which their partners are known, and the table that all documents meet.
+
+A partner of a set, one that contains it or is similar to it, lacks at most ``size - least_held(size, threshold)`` of
+its shingles. So of any K shingles of the set it holds all but so many. ``choose`` keeps the rarest ones, just as many
+as it takes for strangers to stay below that number, and ``table_of`` makes the table that says which sets keep a
+shingle, with a bitmap in front of it, since nearly all shingles of all documents are kept by none.
+
+Two engines hold documents against the table: ``containing`` sorted sets in memory, which it also counts in full, and
+``scanning`` the shingles as they are hashed, of a pass over texts that builds no sets. The latter counts what is common
+for itself, in a sample only (``scanning.choose``), by the same rule.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from neardup.kernels._jit import inlined, kernel, part
+from neardup.kernels.verify import UNIQUE, VACANT, least_held
+
+__all__ = ["LIST", "Table", "choose", "find", "is_enough", "is_marked", "place", "table_of"]
+
+ONE, TWO, SIX = np.uint64(1), np.uint64(2), np.uint64(63)
+S32, S40, S46 = np.uint64(32), np.uint64(40), np.uint64(46)
+LIST = np.uint64(1 << 62)
+"""Beside the number of a list, so that it is not taken for that of a set."""
+
+
+class Table(NamedTuple):
+    """Which sets keep a shingle."""
+
+    bitmap: Any
+    """uint64, a power of two: by the lowest bits of a shingle the word that two of its bits are set in."""
+    slots: Any
+    """uint64[cells, 2]: a shingle, and the set that keeps it or, with LIST added, where in ``posts`` those are."""
+    posts: Any
+    """int32: of each list its length, then the sets, rising."""
+    salt: np.uint64
+    """An odd number that nobody knows; it scatters the shingles over the cells."""
+
+
+@inlined
+def is_enough(take, lacking, strangers, share, spare):
+    """Whether ``take`` shingles are enough to know a partner by, which lacks at most ``lacking`` of them.
+
+    It then holds half as many again as a stranger, who holds ``strangers`` on average, and ``share`` of what it may
+    lack, and ``spare`` beside: so strangers hardly ever hold that many.
+    """
+    return take - lacking >= 1.5 * strangers + share * lacking + spare
+
+
+@kernel
+def choose(block, classes, bits, often, seen, threshold, share, spare, slack, tokens, held, needed):
+    """Rarest shingles of each set of a ``SetBlock``, by which its containers are known; returns how many in all.
+
+    Those of a set follow those of the sets before it in ``tokens``, ``held[i]`` of them, of which a container holds
+    ``needed[i]`` at least. One more than it may lack is enough for that to be 1. More are taken until it ``is_enough``,
+    but only while these hold fewer documents, together, than the first ones and ``slack``: a phrase that all documents
+    share is no help and costs a step for each of them. Shingles of a class up to UNIQUE count and are not kept: no
+    container has them. ``often`` (float64[256]) is about how many documents hold a shingle of each class, ``seen`` how
+    many there are. Of equally rare ones those of small hash are taken. O(shingles).
+    """
+    shift = np.uint64(64 - bits)
+    room = np.empty(256, np.int64)
+    total = 0
+    for i in range(block.sizes.size):
+        begin, size = block.starts[i], block.sizes[i]
+        sets = block.hashes[begin : begin + size]
+        held[i] = needed[i] = 0
+        if size == 0:
+            continue
+        room[:] = 0
+        for j in range(size):
+            room[classes[sets[j] >> shift]] += 1
+        lacking = size - least_held(size, threshold)
+        take, strangers, first, further = 0, 0.0, 0.0, 0.0
+        last, of_last = 0, 0
+        is_done = False
+        for kind in range(256):
+            of_last = 0
+            last = kind
+            while of_last < room[kind]:
+                if take > lacking:
+                    more = further + often[kind]
+                    if more > first + slack or is_enough(take, lacking, strangers, share, spare):
+                        is_done = True
+                        break
+                    further = more
+                elif kind > UNIQUE:
+                    first += often[kind]
+                strangers += max(0.0, often[kind] - 1.0) / max(1.0, seen - 1.0)
+                take += 1
+                of_last += 1
+            if is_done:
+                break
+        needed[i] = take - lacking
+        before = total
+        for j in range(size):
+            kind = classes[sets[j] >> shift]
+            if kind > last:
+                continue
+            if kind == last:
+                of_last -= 1
+                if of_last < 0:
+                    continue
+            if kind > UNIQUE:
+                tokens[total] = sets[j]
+                total += 1
+        held[i] = total - before
+    return total
+
+
+@inlined
+def _marks(value):
+    """Two bits of a word of the bitmap, so that one load tells: at 8 bits a key one stranger in twenty passes."""
+    return (ONE << ((value >> S40) & SIX)) | (ONE << ((value >> S46) & SIX))
+
+
+@inlined
+def is_marked(word, value):
+    """Whether both bits of ``value`` are set in its word: 1 or 0."""
+    return (word >> ((value >> S40) & SIX)) & (word >> ((value >> S46) & SIX)) & ONE
+
+
+@inlined
+def place(value, salt, cells):
+    """Where a shingle belongs among so many cells, fewer than 2**32.
+
+    The salt is there because those of small hash are kept, and because the hashes of an audit are of a public key.
+    """
+    return np.int64((((value * salt) >> S32) * np.uint64(cells)) >> S32)
+
+
+@part
+def find(value, slots, at):
+    """The cell of a shingle from ``at`` on, or the vacant one where it would be."""
+    while slots[at, 0] != value and slots[at, 0] != VACANT:
+        at += 1
+        if at == slots.shape[0]:
+            at = 0
+    return at
+
+
+@kernel
+def table_of(tokens, held, salt, bits):
+    """The table of the shingles that sets keep, ``held[i]`` of them set i, one behind the other in ``tokens``.
+
+    The bitmap has ``bits`` bits, or up to twice as many. 24 bytes a shingle, and 4 for each that several sets keep.
+    """
+    size = 1
+    while 64 * size < bits:
+        size *= 2
+    bitmap, in_bitmap = np.zeros(size, np.uint64), np.uint64(size - 1)
+    cells = tokens.size + tokens.size // 2 + 16
+    slots = np.full((cells, 2), VACANT)
+    room = 0
+    for i in range(tokens.size):
+        value = tokens[i]
+        bitmap[np.int64(value & in_bitmap)] |= _marks(value)
+        at = find(value, slots, place(value, salt, cells))
+        if slots[at, 0] == VACANT:
+            slots[at, 0] = value
+            slots[at, 1] = 0
+        slots[at, 1] += ONE
+        room += np.int64(slots[at, 1] > ONE) + 2 * np.int64(slots[at, 1] == TWO)
+    posts = np.empty(room, np.int32)
+    room = 0
+    for at in range(cells):
+        if slots[at, 0] != VACANT and slots[at, 1] > ONE:
+            posts[room] = 0
+            count = np.int64(slots[at, 1])
+            slots[at, 1] = LIST + np.uint64(room)
+            room += count + 1
+    end = 0
+    for x in range(held.size):
+        first, end = end, end + held[x]
+        for i in range(first, end):
+            at = find(tokens[i], slots, place(tokens[i], salt, cells))
+            if slots[at, 1] < LIST:
+                slots[at, 1] = np.uint64(x)
+                continue
+            begin = np.int64(slots[at, 1] - LIST)
+            posts[begin] += 1
+            posts[begin + posts[begin]] = x
+    return Table(bitmap, slots, posts, salt)

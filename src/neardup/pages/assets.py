@@ -1,0 +1,33 @@
+"""Scripts and styles of pages, put together from the files in ``site/assets``.
+
+Here: reading the files, and the table of characters that are not seen, which scripts have from ``neardup.shown``. The
+report puts all of it inside its pages; the service sends it beside its own page. There is no jinja2 here: the service
+has no templates.
+"""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+from collections.abc import Iterable
+
+from neardup.shown import NAMES, UNSEEN
+
+__all__ = ["scripts", "styles"]
+
+
+def scripts(names: Iterable[str]) -> str:
+    """JavaScript files in their order, behind the table that they need; every file adds to ``window.neardup``."""
+    unseen = {"ranges": UNSEEN, "names": NAMES}
+    table = f"window.neardup = {{ unseen: {json.dumps(unseen, separators=(',', ':'))} }};\n"
+    return table + _joined(names, "js")
+
+
+def styles(names: Iterable[str]) -> str:
+    """CSS files in their order."""
+    return _joined(names, "css")
+
+
+def _joined(names: Iterable[str], kind: str) -> str:
+    folder = importlib.resources.files(__package__).joinpath("site", "assets")
+    return "\n".join(folder.joinpath(f"{name}.{kind}").read_text("utf-8") for name in names)

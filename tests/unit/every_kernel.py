@@ -1,0 +1,112 @@
+"""Small work that calls every kernel, and its answers: ``python -m tests.unit.every_kernel FOLDER`` prints them.
+
+Run as a program it also says which kernels there are and were not called.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+TEXTS = [
+    f"On day {i // 3} the committee met and agreed to print the minutes of inquiry {i // 3}, with notes.{'!' * (i % 3)}"
+    for i in range(12)
+]
+TEXTS += [TEXTS[0], TEXTS[0][20:70], "short", "", "日本語のテキスト and more", "日本語のテキスト and \u0301more"]
+ITEMS = [[str(i) for i in range(n, n + 40)] for n in (0, 2, 4, 100)]
+SEARCHES: dict[str, dict[str, Any]] = {
+    "banded": {},
+    "exact": {"exact": True},
+    "containment": {"measure": "containment"},
+    "texts compared": {"verify": "text"},
+    "words": {"shingle": "word:2", "normalize": "nfkc,casefold,punct,space"},
+    "bytes": {"shingle": "byte:20", "crowd": 2},
+    "characters": {"shingle": "char:3", "normalize": "nfkc"},
+    "independent": {"sketch": "independent"},
+    "universal": {"sketch": "universal"},
+    "permutation": {"sketch": "permutation"},
+    "one-permutation": {"sketch": "one-permutation"},
+}
+
+
+def answers(folder: Path) -> dict[str, Any]:
+    """What neardup says of a few texts, as JSON has it."""
+    import neardup
+
+    found: dict[str, Any] = {}
+    for name, how in SEARCHES.items():
+        result = neardup.find(TEXTS, threshold=0.5, threads=1, **how)
+        found[name] = result.pairs.to_pylist(), result.clusters.to_pylist()
+    folded = {"shingle": "char:5", "normalize": "casefold,punct,space"}
+    found["ASCII"] = neardup.find(TEXTS[:12], threshold=0.5, threads=1, **folded).pairs.to_pylist()
+    found["items"] = neardup.find(ITEMS, shingle="item", threshold=0.5, threads=1).pairs.to_pylist()
+    found["connected"] = neardup.find(TEXTS, link="connected", threshold=0.5, threads=1).clusters.to_pylist()
+    found["dedup"], _ = neardup.dedup(TEXTS, threshold=0.5, threads=1)
+    audited = neardup.audit(TEXTS, threshold=0.5, documents=5, threads=1).as_dict()
+    found["audit"] = {name: value for name, value in audited.items() if name != "seconds"}
+    compared = neardup.compare(TEXTS[0], TEXTS[1])
+    found["compare"] = compared.jaccard, compared.estimate
+    lines = folder / "texts.jsonl"
+    lines.write_text("".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(TEXTS)), "utf-8")
+    table = folder / "texts.csv"
+    table.write_text("id,text\n" + "".join(f'{i},"{text}"\n' for i, text in enumerate(TEXTS)), "utf-8")
+    plain = folder / "texts.txt"
+    plain.write_text("\n".join(TEXTS), "utf-8")
+    for path in (lines, table, plain):
+        found[path.suffix] = neardup.find(path, threshold=0.5, threads=1).pairs.to_pylist()
+        neardup.dedup(path, output=folder / f"clean{path.suffix}", threshold=0.5, threads=1)
+        found[f"clean{path.suffix}"] = (folder / f"clean{path.suffix}").read_text("utf-8")
+    with neardup.Index.create(folder / "index", threshold=0.5) as index:
+        for first in range(0, len(TEXTS), 4):
+            index.add([f"{i}" for i in range(first, first + 4)][: len(TEXTS) - first], TEXTS[first : first + 4])
+        index.compact()
+        found["index"] = [[(hit.id, hit.similarity) for hit in index.query(text)] for text in TEXTS]
+    found |= direct()
+    loaded: dict[str, Any] = json.loads(json.dumps(found, default=str))
+    return loaded
+
+
+def direct() -> dict[str, Any]:
+    """What kernels say that small work calls no longer or not yet: large records, broken bytes, pairs of signatures."""
+    import numpy as np
+
+    from neardup.kernels import banding, delimited, utf8
+
+    data = np.frombuffer(b'a\t"b ""c"" \n d\n' + "né\xff".encode("latin-1") + bytes(64), dtype=np.uint8)
+    state = np.array([delimited.START, 0, 0])
+    values = np.array([[1, 2, 3, 4], [1, 2, 3, 5], [9, 9, 3, 4]], dtype=np.uint32)
+    left, right, first, same = np.array([0, 0, 1]), np.array([1, 2, 2]), np.zeros(3, np.int64), np.zeros(3, np.int64)
+    banding.first_bands(values, left, right, 2, 2, first, same)
+    return {
+        "record": [delimited.follow_record(data, 0, 15, 9, True, state), delimited.unclosed_field(data, 15, 9)],
+        "utf8": [utf8.invalid_at(data, 0, 20), utf8.is_ascii(data, 0, 15)],
+        "first bands": [first.tolist(), same.tolist()],
+    }
+
+
+def main() -> None:
+    """Print the answers, and the names of kernels that were not called."""
+    from neardup.kernels import _jit
+
+    missing: set[str] = set()
+    plain = _jit.kernel
+
+    def recorded(function: Any) -> Any:
+        name = f"{function.__module__.removeprefix('neardup.kernels.')}.{function.__name__}"
+        missing.add(name)
+        made = plain(function)
+
+        def call(*arguments: Any) -> Any:
+            missing.discard(name)
+            return made(*arguments)
+
+        return call
+
+    _jit.kernel = recorded
+    print(json.dumps({"answers": answers(Path(sys.argv[1])), "missing": sorted(missing)}))
+
+
+if __name__ == "__main__":
+    main()
