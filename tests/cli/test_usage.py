@@ -150,3 +150,11 @@ def test_the_choices_of_the_options_are_those_of_the_library() -> None:
     assert ", ".join(ID_NAMES) in help_of["id"]
     *others, last = (f"*{suffix}" for suffix in DEFAULT_SUFFIXES)
     assert f"{', '.join(others)} and {last}" in help_of["glob"]
+
+
+@pytest.mark.parametrize("command", [[], ["index"]], ids=["neardup", "neardup index"])
+def test_without_a_command_the_help_is_shown_line_by_line(command: list[str]) -> None:
+    result = CliRunner().invoke(main, command, prog_name="neardup")
+    asked = CliRunner().invoke(main, [*command, "--help"], prog_name="neardup")
+    assert (result.stdout + result.stderr).splitlines() == asked.stdout.splitlines()
+    assert len(asked.stdout.splitlines()) > 10

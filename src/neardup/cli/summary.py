@@ -138,7 +138,7 @@ def _is_spared(summary: Mapping[str, Any]) -> bool:
 
 def labelled(rows: Sequence[tuple[str, str]]) -> list[str]:
     """Lines of a label and what belongs to it."""
-    return [f"{label:<{LABEL_WIDTH}}{text}" for label, text in rows]
+    return [f"{label:<{LABEL_WIDTH - 1}} {text}" for label, text in rows]
 
 
 def _read_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:

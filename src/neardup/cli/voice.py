@@ -88,6 +88,8 @@ def safe_usage() -> Iterator[None]:
     try:
         yield
     except click.ClickException as exc:
+        if type(exc).__name__ == "NoArgsIsHelpError":  # of click 8.2: its message is the whole help
+            raise
         safe = {"message", "ui_filename"} & vars(exc).keys()  # the second is FileError's
         vars(exc).update({name: _fit(shown(getattr(exc, name))) for name in safe})
         raise
