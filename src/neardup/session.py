@@ -29,7 +29,7 @@ from neardup.engine.reading.families import check_room
 from neardup.engine.space import RECORD_SHARE, Budget, Space
 from neardup.engine.state import FoundRows, Gathered, RunTally, SearchState
 from neardup.errors import InputChanged, InputError
-from neardup.inputs.names.ledger import Ledger
+from neardup.inputs.names.provenance import Provenance
 from neardup.inputs.reader import Reader
 from neardup.inputs.stamps import Stamps
 from neardup.params import CONTAINMENT, RunOptions, Spec
@@ -68,7 +68,7 @@ class Run:
     choice: str | None = None
     """Why the pairs are found as they are, where the plan decided."""
     observer: Observer = field(default_factory=Silent)
-    ledger: Ledger = field(init=False, default_factory=Ledger)
+    provenance: Provenance = field(init=False, default_factory=Provenance)
     stamps: dict[str, Stamps] = field(init=False, default_factory=dict)
     """Of the files of each source, from before the first was read."""
     space: Space = field(init=False)
@@ -141,7 +141,7 @@ class Run:
             spec,
             total_bytes=self.reader.total_bytes,
             threads=self.threads,
-            names=self.ledger,
+            names=self.provenance,
             observer=self.observer,
             space=self.space,
         )
@@ -156,7 +156,7 @@ class Run:
             gathered = self.gather(self.spec)
             return pipeline.search(gathered, split_row=self._split_row())
         except TooLargeError as exc:
-            names = " and ".join(map(str, self.ledger.ids.take(exc.rows).to_pylist()))
+            names = " and ".join(map(str, self.provenance.ids.take(exc.rows).to_pylist()))
             more = (self.space.budget.limit - self.space.budget.work + 1.1 * exc.need) / 1e6
             raise InputError(
                 f"the documents {names} are too long to be compared within a memory limit of "
@@ -168,7 +168,7 @@ class Run:
         """First row of the collection that the inputs are held against, if they are held against one."""
         if self.reader.across is None:
             return None
-        places = self.ledger.places
+        places = self.provenance.places
         spans = [places.span(places.sources.index(name)) for name in self.reader.across if name in places.sources]
         return min((first for first, end in spans if end > first), default=len(places))
 
@@ -195,7 +195,7 @@ class Finding:
 
         Of containment also contained: which one is part of the other, "a", "b" or, of equally large sets, "both".
         """
-        ids, sizes = self._run.ledger.ids, self._found.sizes
+        ids, sizes = self._run.provenance.ids, self._found.sizes
         schema = pa.schema([("id_a", ids.type), ("id_b", ids.type), ("similarity", pa.float64())])
         if sizes is not None:
             schema = schema.append(pa.field("contained", pa.string()))
@@ -216,7 +216,7 @@ class Finding:
 
     def clusters(self) -> pa.RecordBatchReader:
         """id, cluster, keeper, similarity of the documents in clusters of two and more: a stream."""
-        members, ids = self._found.members, self._run.ledger.ids
+        members, ids = self._found.members, self._run.provenance.ids
         labels = np.unique(members.label)
         columns = [("id", ids.type), ("cluster", pa.int64()), ("keeper", ids.type), ("similarity", pa.float64())]
         schema = pa.schema(columns)
@@ -237,7 +237,7 @@ class Finding:
         """leader, documents of each crowd."""
         return pa.table(
             {
-                "leader": self._run.ledger.ids.take(self._found.crowd_leaders),
+                "leader": self._run.provenance.ids.take(self._found.crowd_leaders),
                 "documents": numbers(self._found.crowd_documents),
             }
         )
@@ -250,7 +250,7 @@ class Finding:
     @property
     def faults(self) -> tuple[Any, ...]:
         """The first bad records."""
-        return tuple(self._run.ledger.faults)
+        return tuple(self._run.provenance.faults)
 
     def summary(self) -> Summary:
         """What was read, found, promised and spent."""
@@ -270,16 +270,16 @@ def make_summary(
     run: Run, tally: RunTally, *, pairs: int, clusters: int, crowds: int, crowd_documents: int, link: str
 ) -> Summary:
     """The summary of a run."""
-    spec, ledger, space = run.spec, run.ledger, run.space
-    duplicates, example = ledger.ids.count_duplicates(space.budget.share(0.2), space.workdir)
+    spec, provenance, space = run.spec, run.provenance, run.space
+    duplicates, example = provenance.ids.count_duplicates(space.budget.share(0.2), space.workdir)
     seconds = time.perf_counter() - run.begin
     return Summary(
         documents=tally.documents,
         bytes=tally.read_bytes,
         empty=tally.empty,
         short=tally.short,
-        bad=ledger.bad,
-        blank=ledger.blank,
+        bad=provenance.bad,
+        blank=provenance.blank,
         passed_over=run.reader.passed_over,
         duplicate_ids=duplicates,
         duplicate_id_example=example,

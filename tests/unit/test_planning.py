@@ -16,7 +16,7 @@ import neardup
 from neardup import tuning
 from neardup.engine.observe import Silent
 from neardup.errors import InputError
-from neardup.inputs.names.ledger import Ledger
+from neardup.inputs.names.provenance import Provenance
 from neardup.inputs.reader import open_inputs
 from neardup.params import Bands
 from neardup.stages.sketch import fingerprints
@@ -40,7 +40,7 @@ def surveyed(
         reader.tasks(),
         tuning.make_spec(crowd=5),
         threads=threads,
-        ledger=Ledger(),
+        provenance=Provenance(),
         observer=Silent(),
         most_bytes=most_bytes,
         most_texts=most_texts,

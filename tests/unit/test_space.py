@@ -15,7 +15,7 @@ from neardup.engine.reading.collection import Collection, Rows, content_order
 from neardup.engine.reading.copies import find_copies
 from neardup.engine.space import Budget, Space
 from neardup.errors import InputError
-from neardup.inputs.names.ledger import Ledger
+from neardup.inputs.names.provenance import Provenance
 from neardup.params import parse_memory
 from neardup.types import Batch, Documents, Fault
 
@@ -107,7 +107,7 @@ def batch(source: str, rows: list[int], ids: object = None) -> Batch:
     return Batch(documents, source, np.array(rows, dtype=np.int64), ids, bad=1, faults=faults, blank=2)
 
 
-def test_a_ledger_is_the_same_in_memory_in_files_and_after_a_restart(tmp_path: Path) -> None:
+def test_what_is_known_of_documents_is_the_same_in_memory_in_files_and_after_a_restart(tmp_path: Path) -> None:
     import pyarrow as pa
 
     batches = [
@@ -121,17 +121,17 @@ def test_a_ledger_is_the_same_in_memory_in_files_and_after_a_restart(tmp_path: P
     names = ["a:1", "a:2", "a:3", "a:5", "a:9", "x", "y", "7", "c:2", "c:3"]
     space = Space(PLENTY, tmp_path / "work", {"spec_id": "s"}, at_once=True)
     workdir = space.open()
-    ledger = Ledger()
+    provenance = Provenance()
     for i, each in enumerate(batches):
         if i == 2:
-            ledger.spill(workdir)
-        ledger.enter(each)
-    space.checkpoint(ledger=ledger.state())
+            provenance.spill(workdir)
+        provenance.enter(each)
+    space.checkpoint(provenance=provenance.state())
     space.close(finished=False)
     again = Space(PLENTY, tmp_path / "work", {"spec_id": "s"}, resume=True)
-    restored = Ledger()
-    restored.restore(again.open(), again.state["ledger"])
-    plain = Ledger()
+    restored = Provenance()
+    restored.restore(again.open(), again.state["provenance"])
+    plain = Provenance()
     for each in batches:
         plain.enter(each)
     everything = np.arange(len(names))[::-1]

@@ -192,7 +192,7 @@ def command(
     if plan is not None:
         summary["plan"] = plan.as_dict()
     named = [*_copies(copies, len(told.written)), *table.files]
-    lines = clean_lines(summary, faults=work.ledger.faults, files=named, verbose=voice.verbose)
+    lines = clean_lines(summary, faults=work.provenance.faults, files=named, verbose=voice.verbose)
     planned = [] if plan is None else [*plan_lines(plan), ""]
     voice.tell(summary, [*planned, *lines], clean_closing_line(summary), alarm=ALARM)
 

@@ -110,7 +110,7 @@ def command(
         with run_setup.resumable_run(ctx, work, ()):
             run_setup.in_background(ctx, draw, observer)
     if not voice.quiet:
-        say(*labelled(left_out(work.ledger.bad, work.ledger.blank, reader.passed_over)))
+        say(*labelled(left_out(work.provenance.bad, work.provenance.blank, reader.passed_over)))
     with stdout_errors():
         print_names(written)
     if not voice.quiet:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from neardup.tasks.audit.outcome import Audit
     from neardup.tasks.report.build import Reported
     from neardup.tasks.report.earlier_pairs import EarlierPairs
-    from neardup.tasks.report.ground import Ground
+    from neardup.tasks.report.report_input import ReportInput
 
 __all__ = ["command"]
 
@@ -145,8 +145,8 @@ def command(
         stack.enter_context(run_setup.resumable_run(ctx, work, ()))
 
         def make() -> tuple[Reported, Audit | None]:
-            ground, audited = _gather(work, filed, search.link, audit)
-            return build(ground, output, audit=audited.as_dict() if audited is not None else None, **site), audited
+            basis, audited = _gather(work, filed, search.link, audit)
+            return build(basis, output, audit=audited.as_dict() if audited is not None else None, **site), audited
 
         reported, audited = run_setup.in_background(ctx, make, observer)
         ctx.meta[WRITTEN] = [output]
@@ -159,7 +159,7 @@ def command(
         f"spec {reported.summary.spec_id}",
         f"report in {page} ({megabytes(reported.bytes)}, {counted(reported.files, 'file')})",
     ]
-    lines = [] if filed is not None else _summary(reported, audited, work.ledger.faults, verbose=voice.verbose)
+    lines = [] if filed is not None else _summary(reported, audited, work.provenance.faults, verbose=voice.verbose)
     voice.tell({}, lines, f"neardup: {', '.join(parts)}")
     if audited is not None and audited.is_broken:
         ctx.exit(1)
@@ -208,9 +208,9 @@ def _check_site(
     mend_and_tell([output])  # behind the check that nothing else has taken its place
 
 
-def _gather(run: Run, filed: EarlierPairs | None, link: str, audit: int | None) -> tuple[Ground, Audit | None]:
+def _gather(run: Run, filed: EarlierPairs | None, link: str, audit: int | None) -> tuple[ReportInput, Audit | None]:
     """What the report is made of: found, or as the pairs of an earlier run have it."""
-    from neardup.tasks.report.ground import from_pairs, from_search
+    from neardup.tasks.report.report_input import from_pairs, from_search
 
     if filed is not None:
         return from_pairs(run, filed, link), None

@@ -11,7 +11,7 @@ from neardup.engine.observe import Silent
 from neardup.engine.reading.collect import collect
 from neardup.engine.space import Budget, Space
 from neardup.errors import InputError, SpecMismatch
-from neardup.inputs.names.ledger import Ledger
+from neardup.inputs.names.provenance import Provenance
 from neardup.inputs.reader import open_inputs
 from neardup.params import Normalize, Shingle, check_slots
 from neardup.stages import shingle as shingle_stage
@@ -127,18 +127,18 @@ def sketch(
         shingle=shingle, normalize=normalize, sketch=sketch, slots=check_slots(slots), bands="1x1", seed=seed
     )
     reader = open_inputs(texts, item=spec.shingle.kind == "item")
-    ledger = Ledger()
+    provenance = Provenance()
     collection = collect(
         reader.tasks(),
         spec,
         total_bytes=reader.total_bytes,
         threads=1,
-        names=ledger,
+        names=provenance,
         observer=Silent(),
         space=Space(Budget(1 << 62, 1 << 62), None, {}),
     )
-    if ledger.faults:  # a document that cannot be read; its row would be missing, and nothing would tell
-        raise InputError(f"{ledger.faults[0]} Leave it out: each document has a row of signatures.")
+    if provenance.faults:  # a document that cannot be read; its row would be missing, and nothing would tell
+        raise InputError(f"{provenance.faults[0]} Leave it out: each document has a row of signatures.")
     values = collection.resident
     assert values is not None
     return SketchSet(Signatures(values), spec.shingle, spec.normalize, spec.sketch, seed)

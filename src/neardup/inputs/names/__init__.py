@@ -1,1 +1,1 @@
-"""What is remembered of a run's documents beside their texts: ids, and the places they came from."""
+"""What is remembered of a run's documents beside their texts: ids, places, and what was wrong (provenance)."""

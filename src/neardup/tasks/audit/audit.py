@@ -87,8 +87,8 @@ def audit_search(
         seconds={name: round(value, 4) for name, value in search.stages.seconds.items()},
         read_bytes=search.collection.read_bytes,
         spec=run.spec.as_dict(),
-        bad=run.ledger.bad,
-        blank=run.ledger.blank,
+        bad=run.provenance.bad,
+        blank=run.provenance.blank,
         passed_over=run.reader.passed_over,
         missed=_named(run, truth.pairs, ~hit),
     )
@@ -110,7 +110,7 @@ def _truth(run: Run, search: SearchState, drawn: I64) -> ExactPartners:
             search.collection, search.weight, search.crowd, drawn, threads=threads, observer=run.observer
         )
     except TooLargeError as exc:
-        names = " and ".join(map(str, run.ledger.ids.take(exc.rows).to_pylist()))
+        names = " and ".join(map(str, run.provenance.ids.take(exc.rows).to_pylist()))
         raise InputError(
             f"the documents {names} are too long to be compared for the audit within the memory limit. Raise --memory "
             "(memory=), or leave them out."
@@ -125,7 +125,7 @@ def _truth(run: Run, search: SearchState, drawn: I64) -> ExactPartners:
 
 def _named(run: Run, pairs: Pairs, which: Mask) -> pa.Table:
     """Some pairs under their ids."""
-    ids = run.ledger.ids
+    ids = run.provenance.ids
     columns = [ids.take(pairs.left[which]), ids.take(pairs.right[which]), numbers(pairs.similarity[which])]
     return pa.table(dict(zip(("id_a", "id_b", "similarity"), columns, strict=True)))
 

@@ -14,7 +14,7 @@ from neardup.engine.results.passages import Marker, Occurrences, Passages
 from neardup.engine.space import Budget, Space
 from neardup.errors import InputError
 from neardup.inputs.items import ITEM_SEPARATOR, ItemError, join_items
-from neardup.inputs.names.ledger import Ledger
+from neardup.inputs.names.provenance import Provenance
 from neardup.params import Normalize, Spec
 from neardup.stages import bands as band_stage
 from neardup.stages import sketch as sketch_stage
@@ -110,7 +110,7 @@ def _signed(blobs: Sequence[bytes], spec: Spec) -> _Signed:
         _as_normalised(spec),
         total_bytes=None,
         threads=1,
-        names=Ledger(),
+        names=Provenance(),
         observer=Silent(),
         space=Space(Budget(_ROOM, _ROOM), None, {}),
     )

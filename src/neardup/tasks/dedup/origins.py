@@ -22,7 +22,7 @@ class Origins:
     """What the order of keeping needs to know of rows: their sources and values."""
 
     def __init__(self, run: Run, search: SearchState, policy: Policy) -> None:
-        self._places: Places = run.ledger.places
+        self._places: Places = run.provenance.places
         self._reader = run.reader
         self._search = search
         self._policy = policy

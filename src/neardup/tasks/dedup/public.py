@@ -128,4 +128,4 @@ def dedup(
             data = list(cleaning.written)
         dry = not in_memory and target is None
         summary = cleaning.summary(alarm=alarm, dry_run=dry, annotated=annotate)
-        return Cleaned(data, removed, summary, spec, tuple(run.ledger.faults))
+        return Cleaned(data, removed, summary, spec, tuple(run.provenance.faults))

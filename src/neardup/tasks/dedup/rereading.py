@@ -63,7 +63,7 @@ class SecondReading:
         it is there; on Windows there is no such time.
         """
         rows = np.empty(0, dtype=np.int64)
-        places = self._run.ledger.places
+        places = self._run.provenance.places
         if source in places.sources:
             first, end = places.span(places.sources.index(source))
             asked = [self._chosen.rows]
@@ -77,14 +77,14 @@ class SecondReading:
 
     def _known(self, source: str, rows: I64) -> Known:
         run, prints = self._run, self._search.collection.prints
-        local = run.ledger.places.locate(rows)[1] if rows.size else rows
+        local = run.provenance.places.locate(rows)[1] if rows.size else rows
         return Known(
             source,
             local,
             lambda part: prints.take(rows[part]),
             options=run.reader.options,
             normalize=run.spec.normalize,
-            records=run.ledger.records.get(source, 0),
+            records=run.provenance.records.get(source, 0),
         )
 
     def _touched(self) -> Iterator[Source]:
@@ -106,7 +106,7 @@ class SecondReading:
 
     def _check_files(self, part: FilesSource, touched: list[int]) -> None:
         """Read files of one document each once more."""
-        places = self._run.ledger.places
+        places = self._run.provenance.places
         if part.name not in places.sources:
             return
         rows = np.arange(*places.span(places.sources.index(part.name)))

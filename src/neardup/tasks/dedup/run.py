@@ -68,7 +68,7 @@ class Cleaning:
     @property
     def schema(self) -> pa.Schema:
         """Of the removal table."""
-        id_type = self.run.ledger.ids.type
+        id_type = self.run.provenance.ids.type
         text = pa.large_string()
         return pa.schema(
             [
@@ -85,7 +85,7 @@ class Cleaning:
 
     def removals(self) -> pa.RecordBatchReader:
         """One record for each document that goes, in input order, as a stream."""
-        ids, chosen, schema = self.run.ledger.ids, self.chosen, self.schema
+        ids, chosen, schema = self.run.provenance.ids, self.chosen, self.schema
         rules = strings(str(self.policy.keep) if rule == "keep" else rule for rule in RULES)
 
         def batches() -> Iterator[pa.RecordBatch]:
@@ -113,7 +113,7 @@ class Cleaning:
 
     def _local(self, source: str, rows: I64) -> tuple[slice, I64]:
         """Where in ``rows``, rising, those of a source lie, and their local rows."""
-        places = self.run.ledger.places
+        places = self.run.provenance.places
         if source not in places.sources:
             return slice(0, 0), np.empty(0, dtype=np.int64)
         first, end = places.span(places.sources.index(source))
@@ -126,7 +126,7 @@ class Cleaning:
 
         def annotation_of(source: str) -> Annotation:
             part, local = self._local(source, rows)
-            return Annotation(local, cluster[part], self.run.ledger.ids.take(keeper[part]), similarity[part])
+            return Annotation(local, cluster[part], self.run.provenance.ids.take(keeper[part]), similarity[part])
 
         return annotation_of
 
@@ -192,7 +192,7 @@ class Cleaning:
 
     def sources(self) -> tuple[SourceShare, ...]:
         """Documents and removals of each source that gave documents, in input order."""
-        places, gone = self.run.ledger.places, self.chosen.rows
+        places, gone = self.run.provenance.places, self.chosen.rows
         total: dict[str, list[int]] = {}
         for number, name in enumerate(places.sources):
             first, end = places.span(number)
@@ -211,7 +211,7 @@ class Cleaning:
         return tuple(SourceShare(name, documents, removed) for name, (documents, removed) in total.items())
 
     def _protected(self) -> int:
-        places = self.run.ledger.places
+        places = self.run.provenance.places
         counts = zip(places.sources, places.documents().tolist(), strict=True)
         return sum(count for source, count in counts if source in self.policy.protected)
 
@@ -249,7 +249,7 @@ class Cleaning:
             protected=self._protected(),
             unreadable=self._unreadable(),
             largest_cluster=size,
-            largest_keeper=self.run.ledger.ids.take(np.array([keeper]))[0].as_py() if size else None,
+            largest_keeper=self.run.provenance.ids.take(np.array([keeper]))[0].as_py() if size else None,
             sources=sources,
             alarm=alarm,
             alarms=tuple(each.source for each in sources if each.share > alarm),

@@ -139,7 +139,7 @@ def plot_finding(finding: Finding, run: Run, target: str | os.PathLike[str], fil
 
     The file gets its name at once, or with the other outputs in ``files``.
     """
-    about = About(run.spec, len(run.ledger.places), ", ".join(run.reader.sources), _crowd_note(finding))
+    about = About(run.spec, len(run.provenance.places), ", ".join(run.reader.sources), _crowd_note(finding))
     edges = similarity_edges(run.spec.threshold)
     bins = histograms.similarity_bins(finding.pairs(), edges)
     save(histograms.draw_found(bins, histograms.cluster_sizes(finding.clusters()), about), target, files)

@@ -8,7 +8,7 @@ import numpy as np
 
 from neardup.engine.observe import Observer
 from neardup.engine.space import Budget
-from neardup.inputs.names.ledger import Ledger
+from neardup.inputs.names.provenance import Provenance
 from neardup.inputs.passed import PassedOver
 from neardup.inputs.reader import Reader
 from neardup.params import Spec
@@ -66,7 +66,7 @@ class MeasuredCollection:
             reader.tasks(),
             spec,
             threads=threads,
-            ledger=Ledger(),
+            provenance=Provenance(),
             observer=observer,
             most_bytes=min(SAMPLE_BYTES, budget.share(0.1)),
             most_texts=min(SAMPLE_TEXTS, budget.share(0.2) // (4 * CENSUS_SLOTS)),

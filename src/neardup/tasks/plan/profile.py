@@ -22,7 +22,7 @@ from neardup.types import F64, I64, U32, U64, Batch, Documents
 
 __all__ = ["Sample", "Survey", "survey"]
 
-LEDGER_ROWS = 200_000
+NAMED_ROWS = 200_000
 """Documents after which what ids take is known well enough."""
 LONGEST = 8 << 20
 """Bytes of a text that is too long to be in the sample."""
@@ -134,7 +134,7 @@ def survey(
     spec: Spec,
     *,
     threads: int,
-    ledger: RowNames,
+    provenance: RowNames,
     observer: Observer,
     most_bytes: int,
     most_texts: int,
@@ -145,7 +145,7 @@ def survey(
         tasks: readers' work, in order; called in threads.
         spec: how texts are normalised, and the crowd limit.
         threads: how many; of what is found only the seconds depend on it.
-        ledger: shown the first batches, to learn what ids take.
+        provenance: shown the first batches, to learn what ids take.
         observer: told about progress.
         most_bytes: of text in the sample.
         most_texts: in the sample.
@@ -158,9 +158,9 @@ def survey(
     seen = 0
     for block in in_order(lambda task: _look(task, spec, sampler), tasks, threads=threads, ahead=threads + 2):
         batch = block.batch
-        if seen < LEDGER_ROWS:
+        if seen < NAMED_ROWS:
             begin = time.thread_time()
-            ledger.enter(batch)
+            provenance.enter(batch)
             found.enter_seconds += time.thread_time() - begin
             seen += len(batch.documents)
         observer.advance(batch.consumed)
@@ -174,7 +174,7 @@ def survey(
     found.sizes = np.sort(np.concatenate(sizes))
     found.documents = found.sizes.size
     found.bytes = int(found.sizes.sum(dtype=np.int64))
-    found.id_bytes = int(ledger.nbytes / max(seen, 1) * found.documents)
+    found.id_bytes = int(provenance.nbytes / max(seen, 1) * found.documents)
     found.enter_seconds *= found.documents / max(seen, 1)
     found.read_seconds = _typical(speeds) * found.bytes
     distinct, number = np.unique(np.concatenate(hashes), return_counts=True)

@@ -1,7 +1,7 @@
 """A report of a collection: what goes into its pages is gathered here, what they look like is in ``pages.site``.
 
 earlier_pairs  the pairs that an earlier run wrote, read back
-ground         what a report stands on: a search and its clusters, or the pairs of an earlier run
+report_input   what a report stands on: a search and its clusters, or the pairs of an earlier run
 curve          pairs, clusters and removals at every threshold, and pairs in bins of similarity
 clusters       the clusters in order, which of them get a page, and which members and pairs are shown there
 origins        the source of each document, and pairs of sources

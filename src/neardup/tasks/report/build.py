@@ -18,10 +18,10 @@ from neardup.result import Summary
 from neardup.tasks.report.clusters import choose_clusters, find_mates, order_clusters
 from neardup.tasks.report.curve import Count, Linked, count_pairs, link_at, steps
 from neardup.tasks.report.facts import audit_of, curve_note, facts, limits
-from neardup.tasks.report.ground import Ground
 from neardup.tasks.report.originals import read_originals
 from neardup.tasks.report.origins import Origins, check_pattern, find_origins
 from neardup.tasks.report.pages import LISTED_CHUNK, Contents, Pages, list_clusters, make_pages
+from neardup.tasks.report.report_input import ReportInput
 
 __all__ = ["DEFAULT_SIZE", "SINGLE_SIZE", "Reported", "build", "check_size"]
 
@@ -70,7 +70,7 @@ def check_size(size: int | str | None, *, single_file: bool) -> int:
 
 
 def build(
-    ground: Ground,
+    basis: ReportInput,
     output: str | os.PathLike[str],
     *,
     title: str | None = None,
@@ -84,7 +84,7 @@ def build(
     The same documents, pairs and options give the same bytes, whatever the threads and the memory.
 
     Args:
-        ground: what was found; its run is still entered, and its inputs can be read again.
+        basis: what was found; its run is still entered, and its inputs can be read again.
         output: the folder, or the file.
         title: of the report; made of the names of the inputs when None.
         single_file: one HTML file.
@@ -97,25 +97,25 @@ def build(
         OutputError: the report cannot be written.
     """
     limit = check_size(size, single_file=single_file)
-    run, stages = ground.run, ground.search.stages
+    run, stages = basis.run, basis.search.stages
     with stages.stage("count", None, ""):
         origins = find_origins(run, check_pattern(sources))
-        rows = sum(len(piece) for piece in ground.search.pairs.pieces())
+        rows = sum(len(piece) for piece in basis.search.pairs.pieces())
         thresholds = steps(run.spec.threshold, rows)
-        count = count_pairs(ground, origins, thresholds)
-        linked = link_at(ground, thresholds)
-    contents, listed, budget = _contents(ground, origins, limit)
+        count = count_pairs(basis, origins, thresholds)
+        linked = link_at(basis, thresholds)
+    contents, listed, budget = _contents(basis, origins, limit)
     with stages.stage("pages"):
         pages = make_pages(contents, budget=budget)
-    summary = ground.summary(count.total)
+    summary = basis.summary(count.total)
     meta: dict[str, Any] = {
-        **_about(ground, summary, title),
-        "facts": facts(ground, summary, linked, audit),
-        "faults": [str(fault) for fault in run.ledger.faults[:FAULTS_SHOWN]],
-        "faults_left_out": run.ledger.bad - len(run.ledger.faults[:FAULTS_SHOWN]),
+        **_about(basis, summary, title),
+        "facts": facts(basis, summary, linked, audit),
+        "faults": [str(fault) for fault in run.provenance.faults[:FAULTS_SHOWN]],
+        "faults_left_out": run.provenance.bad - len(run.provenance.faults[:FAULTS_SHOWN]),
         "audit": audit_of(audit),
         **_counts(summary, count, linked),
-        "curve_note": curve_note(ground, count, steps(run.spec.threshold, 0).size),
+        "curve_note": curve_note(basis, count, steps(run.spec.threshold, 0).size),
         "sources": _sources(origins, count),
         "clusters": {
             "total": len(contents.groups),
@@ -136,20 +136,20 @@ def build(
         written = write_site(Path(output), meta, chunks(), single_file=single_file)
     contents.originals.blobs.drop()
     pages.chunks.drop()
-    return Reported(written.path, written.files, written.bytes, ground.summary(count.total))
+    return Reported(written.path, written.files, written.bytes, basis.summary(count.total))
 
 
-def _contents(ground: Ground, origins: Origins | None, limit: int) -> tuple[Contents, int, int]:
+def _contents(basis: ReportInput, origins: Origins | None, limit: int) -> tuple[Contents, int, int]:
     """What the pages are made of, the number of clusters listed, and the bytes that pages may have."""
-    run, collection = ground.run, ground.search.collection
-    groups = order_clusters(ground.found.members)
+    run, collection = basis.run, basis.search.collection
+    groups = order_clusters(basis.found.members)
     listed = min(len(groups), MOST_LISTED, limit // (2 * LISTED_BYTES))
     budget = limit - FRAME_BYTES - LISTED_BYTES * listed
-    with ground.search.stages.stage("again"):
-        paged = choose_clusters(groups, listed, run.ledger.ids, collection, budget=budget)
-        mates = find_mates(ground.found.pairs, paged.shown, len(collection))
+    with basis.search.stages.stage("again"):
+        paged = choose_clusters(groups, listed, run.provenance.ids, collection, budget=budget)
+        mates = find_mates(basis.found.pairs, paged.shown, len(collection))
         originals = read_originals(run, collection, paged.rows(), np.sort(groups.keeper[:listed]))
-    return Contents(ground, groups, origins, paged, mates, originals), listed, budget
+    return Contents(basis, groups, origins, paged, mates, originals), listed, budget
 
 
 def _packed(pages: Pages) -> Iterator[tuple[str, bytes]]:
@@ -157,12 +157,12 @@ def _packed(pages: Pages) -> Iterator[tuple[str, bytes]]:
         yield f"pages-{number:04d}", pages.chunks.get(np.array([number]))[0]
 
 
-def _about(ground: Ground, summary: Summary, title: str | None) -> dict[str, Any]:
-    names = ", ".join(os.path.basename(name.rstrip("/\\")) or name for name in ground.run.reader.sources)
+def _about(basis: ReportInput, summary: Summary, title: str | None) -> dict[str, Any]:
+    names = ", ".join(os.path.basename(name.rstrip("/\\")) or name for name in basis.run.reader.sources)
     return {
         "title": title if title is not None else f"Near-duplicates in {names}",
         "version": f"neardup {summary.version}",
-        "measure": ground.run.spec.measure,
+        "measure": basis.run.spec.measure,
         "threshold": summary.threshold,
         "recall": summary.recall,
         "spec_id": summary.spec_id,

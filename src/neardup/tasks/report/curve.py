@@ -17,8 +17,8 @@ from neardup.engine.results.pairs import PairStore
 from neardup.engine.run import keeping_order
 from neardup.engine.state import SearchState
 from neardup.stages.cluster import Components, Stars
-from neardup.tasks.report.ground import Ground
 from neardup.tasks.report.origins import Origins
+from neardup.tasks.report.report_input import ReportInput
 from neardup.types import F64, I32, I64
 
 __all__ = ["Count", "Linked", "count_pairs", "fold", "link_at", "similarity_edges", "steps"]
@@ -100,17 +100,17 @@ class Count:
         self.total, self.identical = int(self.pairs[0]), int(self.pairs[-1])
 
 
-def count_pairs(ground: Ground, origins: Origins | None, thresholds: F64) -> Count:
+def count_pairs(basis: ReportInput, origins: Origins | None, thresholds: F64) -> Count:
     """Count the pairs of all documents by similarity and by source. One pass; memory: 4 bytes a document."""
     edges = similarity_edges(float(thresholds[0]))
     reached = np.zeros(thresholds.size, dtype=np.int64)
     bins = np.zeros(edges.size - 1)
     m = len(origins.names) if origins is not None else 0
     between = np.zeros(m * m, dtype=np.int64)
-    cluster = np.full(len(ground.search.collection), -1, dtype=np.int32)
-    cluster[ground.found.members.rows] = ground.found.members.label
+    cluster = np.full(len(basis.search.collection), -1, dtype=np.int32)
+    cluster[basis.found.members.rows] = basis.found.members.label
     apart = 0
-    for piece in ground.found.pairs.pieces():
+    for piece in basis.found.pairs.pieces():
         apart += int(np.count_nonzero(cluster[piece.left] != cluster[piece.right]))
         place = np.searchsorted(thresholds, piece.similarity, side="right") - 1
         reached += np.bincount(place, minlength=thresholds.size)
@@ -135,13 +135,13 @@ class Linked:
     """int64[thresholds]: documents in them beyond one each."""
 
 
-def link_at(ground: Ground, thresholds: F64) -> Linked:
+def link_at(basis: ReportInput, thresholds: F64) -> Linked:
     """Clusters that the pairs of each threshold make, by the rule of the run.
 
     O(pairs) for each threshold. Memory: 13 bytes for each document with pairs and threshold, in as many passes over the
     pairs as the budget asks for.
     """
-    search = ground.search
+    search = basis.search
     order = keeping_order(search)
     weight = search.copies.weight[order]
     alone = np.setdiff1d(search.copies.several, order, assume_unique=True)
@@ -151,7 +151,7 @@ def link_at(ground: Ground, thresholds: F64) -> Linked:
     bounds = [*range(0, thresholds.size, together), thresholds.size]
     sizes: list[tuple[int, int]] = []
     for first, last in pairwise(bounds):
-        sizes += _linked(edges, weight, thresholds[first:last], ground.rule)
+        sizes += _linked(edges, weight, thresholds[first:last], basis.rule)
     edges.drop()
     found = np.array(sizes, dtype=np.int64)
     return Linked(found[:, 0] + alone.size, found[:, 1] + int((copied - 1).sum()))

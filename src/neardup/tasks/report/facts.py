@@ -12,8 +12,8 @@ from neardup.params import CONTAINMENT
 from neardup.result import Summary
 from neardup.tasks.report.clusters import FAR, LONG, MOST_WHOLE, NEAR, RANDOM
 from neardup.tasks.report.curve import Count, Linked
-from neardup.tasks.report.ground import Ground
 from neardup.tasks.report.pages import Contents, Pages
+from neardup.tasks.report.report_input import ReportInput
 from neardup.wording import counted, megabytes, similarity_text
 
 __all__ = ["audit_of", "curve_note", "facts", "limits"]
@@ -28,12 +28,12 @@ RULES = {
 }
 
 
-def facts(ground: Ground, summary: Summary, linked: Linked, audit: Mapping[str, Any] | None) -> list[list[str]]:
+def facts(basis: ReportInput, summary: Summary, linked: Linked, audit: Mapping[str, Any] | None) -> list[list[str]]:
     """The rows of the summary, label and text. Nothing here depends on the machine or on how the work was done."""
     clustered = summary.clusters + int(linked.removed[0])
-    source = "" if ground.pairs_from is None else f", read from {ground.pairs_from}"
+    source = "" if basis.pairs_from is None else f", read from {basis.pairs_from}"
     rows = [
-        ("inputs", ", ".join(ground.run.reader.sources)),
+        ("inputs", ", ".join(basis.run.reader.sources)),
         ("documents", f"{summary.documents:,} ({megabytes(summary.bytes)} of text)"),
         ("left out", f"{counted(summary.bad, 'bad record')}, {counted(summary.blank, 'blank line')}"),
         *([("passed over", passed_words(summary.passed_over))] if summary.passed_over else []),
@@ -41,16 +41,16 @@ def facts(ground: Ground, summary: Summary, linked: Linked, audit: Mapping[str, 
         ("short", f"{counted(summary.short, 'document')} of less than one shingle, compared as a whole"),
         ("repeated ids", _repeated(summary)),
         ("exact copies", f"{counted(summary.exact_copies, 'document')} with the text of an earlier one"),
-        ("measure", MEASURES[ground.run.spec.measure]),
+        ("measure", MEASURES[basis.run.spec.measure]),
         ("pairs", f"{summary.pairs:,} of similarity {summary.threshold:g} or more{source}"),
         (
             "clusters",
             f"{summary.clusters:,} with {counted(clustered, 'document')}; {summary.link}: {RULES[summary.link]}",
         ),
         ("removed", f"{counted(int(linked.removed[0]), 'document')} if one of each cluster stayed"),
-        ("recall", _recall(ground, summary)),
+        ("recall", _recall(basis, summary)),
         *([("measured", f"{audit['verdict']} ({counted(audit['sampled'], 'document')} drawn)")] if audit else []),
-        *_skipped(ground, summary),
+        *_skipped(basis, summary),
     ]
     return [[label, text] for label, text in rows]
 
@@ -74,8 +74,8 @@ def _repeated(summary: Summary) -> str:
     return f"{counted(summary.duplicate_ids, 'document')} with an id seen before{told}"
 
 
-def _recall(ground: Ground, summary: Summary) -> str:
-    if ground.run.spec.exact:
+def _recall(basis: ReportInput, summary: Summary) -> str:
+    if basis.run.spec.exact:
         return "1: all pairs were looked for exactly, and none is missed"
     return (
         f"{similarity_text(summary.recall, 0.0)} promised for a pair at {summary.threshold:g}, more above"
@@ -83,9 +83,9 @@ def _recall(ground: Ground, summary: Summary) -> str:
     )
 
 
-def _skipped(ground: Ground, summary: Summary) -> list[tuple[str, str]]:
+def _skipped(basis: ReportInput, summary: Summary) -> list[tuple[str, str]]:
     """Documents whose pairs are not all listed."""
-    if ground.pairs_from is not None:
+    if basis.pairs_from is not None:
         return [("crowds", "not told by a file of pairs; leaders were taken for what they are by their many pairs")]
     leaders = "with their leader only"
     return [
@@ -100,19 +100,19 @@ def _skipped(ground: Ground, summary: Summary) -> list[tuple[str, str]]:
     ]
 
 
-def curve_note(ground: Ground, count: Count, most: int) -> str:
+def curve_note(basis: ReportInput, count: Count, most: int) -> str:
     """What the numbers at each threshold mean."""
-    spec = ground.run.spec
+    spec = basis.run.spec
     note = (
         f"Of the pairs found at {spec.threshold:g}, those that reach each threshold; clusters are made of these anew, "
-        f"by the rule {ground.rule}. Removed are all documents of each cluster but one."
+        f"by the rule {basis.rule}. Removed are all documents of each cluster but one."
     )
     if not spec.exact and spec.threshold < 1.0:
         note += (
             f" A search with a higher threshold may find a few pairs more, since it misses others than one at "
             f"{spec.threshold:g}."
         )
-    if ground.search.leads.size:
+    if basis.search.leads.size:
         note += (
             " Documents of a crowd have pairs with its leader only, so they leave its cluster together with that pair."
         )

@@ -185,10 +185,10 @@ def _picked(run: Run, wanted: I64, threads: int) -> Iterator[tuple[Documents, I6
         mine = wanted[slice(*np.searchsorted(wanted, (first, end)).tolist())]
         yield Documents.from_bytes(batch.documents.blob(i) for i in (mine - first).tolist()), mine, batch.consumed
         first = end
-    if first != len(run.ledger.ids):
+    if first != len(run.provenance.ids):
         raise InputChanged(
-            f"the inputs had {len(run.ledger.ids)} documents when they were read first, and {first} the second time. "
-            "Leave them as they are until the report is written."
+            f"the inputs had {len(run.provenance.ids)} documents when they were read first, and {first} the second "
+            "time. Leave them as they are until the report is written."
         )
 
 
@@ -199,7 +199,7 @@ def _check_same(run: Run, collection: Collection, documents: Documents, rows: I6
     prints = fingerprints(normalize_documents(documents, spec.normalize, items=spec.shingle.kind == "item"))
     same = inside & np.all(prints == collection.prints.take(np.where(inside, rows, 0)), axis=1)
     if not same.all():
-        name = run.ledger.ids.take(rows[~same][:1])[0].as_py()
+        name = run.provenance.ids.take(rows[~same][:1])[0].as_py()
         raise InputChanged(
             f"the document {name} is not the same as when it was read first. Leave the inputs as they are until the "
             "report is written."

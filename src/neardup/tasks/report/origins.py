@@ -64,7 +64,7 @@ def find_origins(run: Run, pattern: re.Pattern[str] | None) -> Origins | None:
         pattern: searched in each id: its first group that matched, or the match, names the source. None: the input
             file, and for a text file the folder that it lies in.
     """
-    n = len(run.ledger.ids)
+    n = len(run.provenance.ids)
     numbers: dict[str, int] = {}
     of = np.empty(n, dtype=np.int32)
     for first, names in _by_pattern(run, pattern) if pattern is not None else _by_place(run):
@@ -89,7 +89,7 @@ def find_origins(run: Run, pattern: re.Pattern[str] | None) -> Origins | None:
 
 
 def _by_pattern(run: Run, pattern: re.Pattern[str]) -> Iterator[tuple[int, NDArray[np.object_]]]:
-    ids = run.ledger.ids
+    ids = run.provenance.ids
     for first in range(0, len(ids), PIECE):
         names = ids.take(np.arange(first, min(first + PIECE, len(ids)))).to_pylist()
         yield first, np.array([_named(pattern.search(str(name))) for name in names], dtype=object)
@@ -102,7 +102,7 @@ def _named(found: re.Match[str] | None) -> str:
 
 
 def _by_place(run: Run) -> Iterator[tuple[int, NDArray[np.object_]]]:
-    places = run.ledger.places
+    places = run.provenance.places
     parts = {part.name: part for part in run.reader.parts}
     labels = [_labels(parts[name], run.reader.base) for name in places.sources]
     for first in range(0, len(places), PIECE):

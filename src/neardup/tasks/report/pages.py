@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from neardup.engine.threads import in_order
 from neardup.pages.site.render import json_bytes
 from neardup.tasks.report.clusters import Groups, Mates, PagedClusters
-from neardup.tasks.report.ground import Ground
 from neardup.tasks.report.marking import Job, Marked, mark
 from neardup.tasks.report.originals import BlobStore, Originals
 from neardup.tasks.report.origins import Origins
+from neardup.tasks.report.report_input import ReportInput
 from neardup.types import I64
 
 __all__ = ["LISTED_CHUNK", "Contents", "Pages", "list_clusters", "make_pages"]
@@ -61,7 +61,7 @@ class Pages:
 class Contents:
     """What the pages of clusters are made of."""
 
-    ground: Ground
+    basis: ReportInput
     groups: Groups
     origins: Origins | None
     paged: PagedClusters
@@ -70,7 +70,7 @@ class Contents:
 
     def jobs(self, most: int) -> Iterator[list[Job]]:
         """The clusters of each chunk of pages, which takes about ``most`` bytes."""
-        counts = self.ground.search.collection.counts
+        counts = self.basis.search.collection.counts
         full = _full_matrices([counts.take(each.rows) for each in self.paged.shown])
         first, size = 0, 0
         for number in range(len(self.paged.shown)):
@@ -84,7 +84,7 @@ class Contents:
         shown = [self.paged.shown[number] for number in numbers]
         rows = np.concatenate([each.rows for each in shown])
         lengths = self.originals.lengths(rows)
-        names = self.ground.names(rows)
+        names = self.basis.names(rows)
         sources = self.origins.of[rows].tolist() if self.origins is not None else [-1] * rows.size
         compared = self._compared([number for number in numbers if full[number]])
         jobs, first = [], 0
@@ -143,7 +143,7 @@ class Contents:
         pairs = [np.array(each, dtype=np.int64).reshape(-1, 2) for each in places]
         rows = [self.paged.shown[number].rows[pair] for number, pair in zip(full, pairs, strict=True)]
         both = np.concatenate([np.empty((0, 2), np.int64), *rows])
-        similarity = iter(self.ground.search.check(both.min(axis=1), both.max(axis=1), 0.0).tolist())
+        similarity = iter(self.basis.search.check(both.min(axis=1), both.max(axis=1), 0.0).tolist())
         return {number: [(i, j, next(similarity)) for i, j in each] for number, each in zip(full, places, strict=True)}
 
 
@@ -168,7 +168,7 @@ def make_pages(contents: Contents, *, budget: int) -> Pages:
 
     Memory: some pages for each thread; packed ones wait in memory or in the workdir.
     """
-    run, pairs_from = contents.ground.run, contents.ground.pairs_from
+    run, pairs_from = contents.basis.run, contents.basis.pairs_from
     pages = Pages(BlobStore("pages", run.space, part=0.2), np.empty(0, np.int32), 0, 0)
     page: list[int] = []
     run.observer.stage("pages", len(contents.paged.shown), "clusters")
@@ -220,7 +220,7 @@ def list_clusters(contents: Contents, page: NDArray[np.int32], listed: int) -> I
             f"clusters-{chunk:04d}",
             {
                 "first": first,
-                "keeper": contents.ground.names(keeper),
+                "keeper": contents.basis.names(keeper),
                 "size": groups.size[part].tolist(),
                 "least": groups.least[part].tolist(),
                 "mean": groups.mean[part].tolist(),

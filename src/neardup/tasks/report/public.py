@@ -20,9 +20,9 @@ from neardup.tasks.audit.audit import audit_search, check_sample
 from neardup.tasks.plan.decision import decide
 from neardup.tasks.report.build import Reported, build, check_size
 from neardup.tasks.report.earlier_pairs import read_pairs
-from neardup.tasks.report.ground import from_pairs, from_search
 from neardup.tasks.report.originals import check_inputs
 from neardup.tasks.report.origins import check_pattern
+from neardup.tasks.report.report_input import from_pairs, from_search
 
 __all__ = ["report"]
 
@@ -127,12 +127,12 @@ def report(
     audited = None
     with Run(reader, spec, options, task={"report": link}, choice=choice, observer=watching) as run:
         if filed is not None:
-            ground = from_pairs(run, filed, link)
+            basis = from_pairs(run, filed, link)
         else:
             found = run.search()
             audited = audit_search(run, found, documents=audit).as_dict() if audit is not None else None
-            ground = from_search(run, found, link)
-        return build(ground, output, title=title, single_file=single_file, sources=sources, size=size, audit=audited)
+            basis = from_search(run, found, link)
+        return build(basis, output, title=title, single_file=single_file, sources=sources, size=size, audit=audited)
 
 
 def _check_no_search(given: Mapping[str, Any]) -> None:

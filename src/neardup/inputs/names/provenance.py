@@ -10,10 +10,10 @@ from neardup.inputs.names.places import Places
 from neardup.spool import Workdir
 from neardup.types import I64, MOST_FAULTS, Batch, Fault
 
-__all__ = ["Ledger"]
+__all__ = ["Provenance"]
 
 
-class Ledger:
+class Provenance:
     """Told of every batch in order; goes to a workdir with the collection, and comes back from there."""
 
     def __init__(self) -> None:

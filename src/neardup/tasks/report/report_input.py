@@ -29,11 +29,11 @@ from neardup.shown import shown_path
 from neardup.tasks.report.earlier_pairs import EarlierPairs
 from neardup.types import F64, I32, I64
 
-__all__ = ["Ground", "from_pairs", "from_search"]
+__all__ = ["ReportInput", "from_pairs", "from_search"]
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class ReportInput:
     """A run that has found its pairs."""
 
     run: Run
@@ -48,7 +48,7 @@ class Ground:
 
     def names(self, rows: I64) -> list[str]:
         """The ids of documents as the pages show them: files of the one folder that was given from that folder on."""
-        names = map(str, self.run.ledger.ids.take(rows).to_pylist())
+        names = map(str, self.run.provenance.ids.take(rows).to_pylist())
         base = self.run.reader.base
         if base is None:
             return list(names)
@@ -69,13 +69,13 @@ class Ground:
         )
 
 
-def from_search(run: Run, search: SearchState, rule: str) -> Ground:
-    """The ground of a search, linked by ``rule``."""
-    return Ground(run, search, pipeline.find(search, rule=rule), rule)
+def from_search(run: Run, search: SearchState, rule: str) -> ReportInput:
+    """A report of a search, linked by ``rule``."""
+    return ReportInput(run, search, pipeline.find(search, rule=rule), rule)
 
 
-def from_pairs(run: Run, filed: EarlierPairs, rule: str) -> Ground:
-    """The ground of pairs that were written by an earlier run over the same documents.
+def from_pairs(run: Run, filed: EarlierPairs, rule: str) -> ReportInput:
+    """A report of pairs that were written by an earlier run over the same documents.
 
     Args:
         run: entered; its spec is that of the pairs.
@@ -99,12 +99,12 @@ def from_pairs(run: Run, filed: EarlierPairs, rule: str) -> Ground:
     search = SearchState.of(gathered, store, _crowds(store, copies, run.spec.crowd, n))
     members = expand_clusters(pipeline.link_rows(search, rule), copies, search.listed_leaders())
     nothing = np.empty(0, dtype=np.int64)
-    return Ground(run, search, FoundRows(pairs, members, nothing, nothing, search.tally), rule, filed.name)
+    return ReportInput(run, search, FoundRows(pairs, members, nothing, nothing, search.tally), rule, filed.name)
 
 
 def _rows_of(run: Run, filed: EarlierPairs) -> I64:
     """int64: the row of the document of each of ``filed.ids``."""
-    ids = run.ledger.ids
+    ids = run.provenance.ids
     as_text = not (pa.types.is_integer(ids.type) and pa.types.is_integer(filed.ids.type))
     wanted = filed.ids.cast(pa.large_string()) if as_text else filed.ids
     row = np.full(len(wanted), -1, dtype=np.int64)
