@@ -28,7 +28,8 @@ if TYPE_CHECKING:
         SpecMismatch,
         SpoolError,
     )
-    from neardup.index import Added, Admission, ContainedHit, Hit, Index, IndexInfo, Stored, Streamed, Verified
+    from neardup.index.outcomes import Added, Admission, ContainedHit, Hit, IndexInfo, Stored, Streamed, Verified
+    from neardup.index.store import Index
     from neardup.inputs.passed import PassedOver
     from neardup.params import Bands, Keep, Normalize, Shingle, Spec
     from neardup.result import Cleaned, CleanSummary, Result, SourceShare, Summary
@@ -130,7 +131,8 @@ _HOME = {
         "SpoolError",
     ),
     "tasks.explain.explanation": ("Explanation",),
-    "index": ("Added", "Admission", "ContainedHit", "Hit", "Index", "IndexInfo", "Stored", "Streamed", "Verified"),
+    "index.outcomes": ("Added", "Admission", "ContainedHit", "Hit", "IndexInfo", "Stored", "Streamed", "Verified"),
+    "index.store": ("Index",),
     "params": ("Bands", "Keep", "Normalize", "Shingle", "Spec"),
     "tuning": ("choose_bands", "s_curve"),
     "inputs.passed": ("PassedOver",),

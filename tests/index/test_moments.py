@@ -20,7 +20,7 @@ GROUP = 3
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A group in its first version, and enough beside it to make segments; who waits for a lock waits for an hour."""
-    monkeypatch.setattr("neardup.index.truth.BUSY_SECONDS", 3600.0)
+    monkeypatch.setattr("neardup.index.database.BUSY_SECONDS", 3600.0)
     with tiny(), Index.create(tmp_path / "index", **OPTIONS) as index:
         for group in (5, GROUP, 6):
             documents = members(group, 0)

@@ -177,7 +177,7 @@ def _from_index(
     """The spec of an index and two of its documents."""
     from itertools import islice
 
-    from neardup.index import Index
+    from neardup.index.store import Index
     from neardup.tasks.compare.documents import Document, no_document
 
     for name in InputOptions.names():

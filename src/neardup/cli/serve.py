@@ -150,7 +150,7 @@ def command(
             kind = " for reading only" if read_only else ""
             say(f"serving {index} ({len(opened)} documents){kind} on {address}")
 
-    from neardup.index import Index
+    from neardup.index.store import Index
 
     with Index.open(index, read_only=read_only) as opened:
         serve(opened, host=host, port=port, token=token, limits=ServiceLimits(**limits), ready=ready)

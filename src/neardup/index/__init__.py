@@ -23,21 +23,3 @@ memory and in the table ``tail`` at first, later in a segment. A query finds can
 texts from the database, in one transaction; what is no longer there is no hit. So postings may be late in forgetting,
 and everything but the database can be made again from it.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from neardup.index.outcomes import Added, Admission, ContainedHit, Hit, IndexInfo, Stored, Streamed, Verified
-    from neardup.index.store import Index
-
-__all__ = ["Added", "Admission", "ContainedHit", "Hit", "Index", "IndexInfo", "Stored", "Streamed", "Verified"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"{__name__}.{'store' if name == 'Index' else 'outcomes'}"), name)

@@ -18,7 +18,7 @@ from neardup.server.problems import Disconnected, Problem, problem_of
 from neardup.server.security import Gate
 
 if TYPE_CHECKING:
-    from neardup.index import Index
+    from neardup.index.store import Index
 
 __all__ = ["Service"]
 

@@ -38,7 +38,7 @@ from neardup.server.wire import (
 from neardup.server.work import WorkerPool
 
 if TYPE_CHECKING:
-    from neardup.index import Index
+    from neardup.index.store import Index
 
 __all__ = ["DOCUMENT", "DOCUMENTS", "Handler", "Handlers", "page_file"]
 

@@ -21,7 +21,8 @@ from neardup.server.problems import Problem
 from neardup.server.wire import Answer, Answers, Document, Found, LineStatus, Match, Query, check_text, read
 
 if TYPE_CHECKING:
-    from neardup.index import Admission, Hit, Index
+    from neardup.index.outcomes import Admission, Hit
+    from neardup.index.store import Index
 
 __all__ = ["AddOptions", "IndexReader", "IndexWriter", "LineBatch", "QueryOptions", "Removal", "options_of", "warm_up"]
 
@@ -212,7 +213,7 @@ class IndexWriter:
 
 def warm_up(index: Index) -> None:
     """Have the kernels loaded, which takes a second or two that the first request would wait for."""
-    from neardup.index import Index
+    from neardup.index.store import Index
 
     spec = index.spec
     texts = ["what is asked for in order to have the kernels ready", "and another text"]

@@ -28,7 +28,7 @@ from neardup.server.protocol import GuardedProtocol
 from neardup.server.security import is_loopback
 
 if TYPE_CHECKING:
-    from neardup.index import Index
+    from neardup.index.store import Index
 
 __all__ = ["serve"]
 
