@@ -1,4 +1,4 @@
-"""Figures as text, for the terminal and for the report.
+"""Numbers as text, for the terminal and for the report.
 
 A rounded similarity never tells a falsehood: it does not show 1 for less than 1, nor a value on the wrong side of the
 threshold.

@@ -150,12 +150,12 @@ def tell(event, args):
 sys.addaudithook(tell)
 from neardup.cli import main
 if sys.argv[1] == "advance":
-    from neardup.cli import working
-    plain = working.Stoppable.advance
+    from neardup.cli import stopping
+    plain = stopping.Stoppable.advance
     def advance(self, amount):
         print("here", file=sys.stderr, flush=True)
         plain(self, amount)
-    working.Stoppable.advance = advance
+    stopping.Stoppable.advance = advance
 main(sys.argv[2:], prog_name="neardup")
 """
 

@@ -120,13 +120,13 @@ def killed_at_name(number: int, *args: str) -> None:
     """Run a command that is killed before it gives an output the name of that number, from 0."""
     script = (
         "import os, signal, sys\n"
-        "from neardup.outputs import naming\n"
-        "plain, left = naming._rename, [int(sys.argv[1])]\n"
+        "from neardup.outputs import renames\n"
+        "plain, left = renames._rename, [int(sys.argv[1])]\n"
         "def rename(one):\n"
         "    if not left[0]: os.kill(os.getpid(), signal.SIGKILL)\n"
         "    left[0] -= 1\n"
         "    plain(one)\n"
-        "naming._rename = rename\n"
+        "renames._rename = rename\n"
         "from neardup.cli import main\n"
         "main(sys.argv[2:], prog_name='neardup')\n"
     )

@@ -60,7 +60,7 @@ WORK = "neardup.work"
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported on demand: its help and a slip of the pen import none."""
+    """A group whose commands are imported on demand: neither its help nor a mistyped command imports any."""
 
     context_class = Context
 

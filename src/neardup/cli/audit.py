@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from neardup.cli import WRITTEN, options, run_setup
+from neardup.cli import WRITTEN, options, run_setup, stopping
 from neardup.cli.checks import check_search
 from neardup.cli.forms import Voice, with_forms
 from neardup.errors import InputError
@@ -111,12 +111,12 @@ def command(
     from neardup.tasks.audit.audit import audit_search
 
     with ExitStack() as stack:
-        with run_setup.stoppable(quiet=voice.quiet) as observer:
+        with stopping.stoppable(quiet=voice.quiet) as observer:
             reader = open_inputs(list(inputs), reading, item=spec.shingle.kind == "item")
             place, task = run_setup.work_place(misses), {"command": "audit"}
             work = run_setup.open_run(ctx, reader, spec, search, run, place=place, task=task, observer=observer)
             stack.enter_context(run_setup.resumable_run(ctx, work, files))
-            audit = run_setup.in_background(
+            audit = stopping.in_background(
                 ctx,
                 lambda: audit_search(work, work.search(), documents=documents, sample_seed=sample_seed),
                 observer,

@@ -247,7 +247,7 @@ def _style(piece: Piece) -> str:
 
 
 def _print(console: object, lines: Iterator[Line]) -> None:
-    """Print lines as they come, some at a time; what the terminal's encoding has not is replaced."""
+    """Print lines as they come, some at a time; characters that the terminal's encoding lacks are replaced."""
     import click
     from rich.console import Console
     from rich.segment import Segment, Segments

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neardup import params
-from neardup.cli import WRITTEN, options, run_setup, silence_stdout
+from neardup.cli import WRITTEN, options, run_setup, silence_stdout, stopping
 from neardup.cli.checks import check_search
 from neardup.cli.forms import Voice, with_forms
 from neardup.cli.run_setup import STDOUT
@@ -170,17 +170,17 @@ def command(
     policy = Policy(keep, prefer, protected)
     check_policy(reader, policy)
     with ExitStack() as stack:
-        with run_setup.stoppable(quiet=voice.quiet) as observer:
+        with stopping.stoppable(quiet=voice.quiet) as observer:
             plan = None
             if dry_run and reader.is_lasting and not spec.exact:
-                plan = run_setup.in_background(
+                plan = stopping.in_background(
                     ctx, lambda: run_setup.plan_run(reader, spec, search, run, observer), observer
                 )
             place = run_setup.work_place(copies or removed)
             task = {"dedup": {**policy.facts(), "output": copies, "annotate": annotate}}
             work = run_setup.open_run(ctx, reader, spec, search, run, place=place, task=task, observer=observer)
             stack.enter_context(run_setup.resumable_run(ctx, work, table.files))
-            cleaning = run_setup.in_background(ctx, lambda: clean(work, policy), observer)
+            cleaning = stopping.in_background(ctx, lambda: clean(work, policy), observer)
             files = AtomicFiles()
             try:
                 seconds = _write(cleaning, copies, table, files, annotate=annotate)

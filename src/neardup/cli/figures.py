@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from neardup.cli import WRITTEN, options, run_setup
+from neardup.cli import WRITTEN, options, run_setup, stopping
 from neardup.cli.checks import check_search, stdout_errors
 from neardup.cli.forms import Voice, with_forms
 from neardup.cli.voice import print_names, say
@@ -100,7 +100,7 @@ def command(
     folder = sheets.make_folder(output)
     written: list[str] = []
     ctx.meta[WRITTEN] = written  # as they are complete, for the message on Ctrl-C
-    with run_setup.stoppable(quiet=voice.quiet) as observer:
+    with stopping.stoppable(quiet=voice.quiet) as observer:
         place, task = run_setup.work_place(output), {"command": "figures"}
         work = run_setup.open_run(ctx, reader, spec, search, run, place=place, task=task, observer=observer)
 
@@ -108,7 +108,7 @@ def command(
             written.extend(sheets.write(work, folder, names=only, formats=formats or ("png",)))
 
         with run_setup.resumable_run(ctx, work, ()):
-            run_setup.in_background(ctx, draw, observer)
+            stopping.in_background(ctx, draw, observer)
     if not voice.quiet:
         say(*labelled(left_out(work.provenance.bad, work.provenance.blank, reader.passed_over)))
     with stdout_errors():

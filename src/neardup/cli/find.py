@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from neardup.cli import WRITTEN, options, run_setup
+from neardup.cli import WRITTEN, options, run_setup, stopping
 from neardup.cli.checks import check_search
 from neardup.cli.forms import Voice, with_forms
 
@@ -126,12 +126,12 @@ def command(
     from neardup.tasks.find import open_across  # not before the checks: loads numba
 
     with ExitStack() as stack:
-        with run_setup.stoppable(quiet=voice.quiet) as observer:
+        with stopping.stoppable(quiet=voice.quiet) as observer:
             reader = open_across(list(inputs), list(against) or None, reading, item=spec.shingle.kind == "item")
             place, task = run_setup.work_place(tables[0].name), {"command": "find", "link": search.link}
             work = run_setup.open_run(ctx, reader, spec, search, run, place=place, task=task, observer=observer)
             stack.enter_context(run_setup.resumable_run(ctx, work, files))
-            finding, audited = run_setup.in_background(ctx, lambda: _find(work, search.link, audit), observer)
+            finding, audited = stopping.in_background(ctx, lambda: _find(work, search.link, audit), observer)
         together = AtomicFiles()
         try:
             with together:
@@ -175,9 +175,9 @@ def _plan(
     from neardup.inputs.reader import open_inputs
 
     spec = tuning.make_spec(replace(search, exact=False))
-    with run_setup.stoppable(quiet=quiet) as observer:
+    with stopping.stoppable(quiet=quiet) as observer:
         reader = open_inputs(list(inputs), reading, item=spec.shingle.kind == "item")
-        return run_setup.in_background(ctx, lambda: run_setup.plan_run(reader, spec, search, run, observer), observer)
+        return stopping.in_background(ctx, lambda: run_setup.plan_run(reader, spec, search, run, observer), observer)
 
 
 def _find(run: Run, link: str, audit: int | None) -> tuple[Finding, Audit | None]:

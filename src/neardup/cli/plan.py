@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli import options, run_setup
+from neardup.cli import options, stopping
 from neardup.cli.checks import check_banding
 from neardup.cli.forms import Voice, with_forms
 from neardup.errors import InputError
@@ -119,8 +119,8 @@ def _make(ctx: click.Context, inputs: tuple[Path, ...], asked: dict[str, Any], *
             return plan(None, **asked)
         except InputError as exc:
             raise click.UsageError(str(exc)) from exc
-    with run_setup.stoppable(quiet=quiet) as observer:
-        return run_setup.in_background(ctx, lambda: plan(list(inputs), observer=observer, **asked), observer)
+    with stopping.stoppable(quiet=quiet) as observer:
+        return stopping.in_background(ctx, lambda: plan(list(inputs), observer=observer, **asked), observer)
 
 
 def _typed(ctx: click.Context) -> list[str]:

@@ -16,7 +16,7 @@ import click
 from click.core import ParameterSource
 
 from neardup import params
-from neardup.cli import WRITTEN, options, run_setup
+from neardup.cli import WRITTEN, options, run_setup, stopping
 from neardup.cli.checks import check_search
 from neardup.cli.forms import Voice, with_forms
 from neardup.cli.run_setup import STDOUT
@@ -137,7 +137,7 @@ def command(
     filed = read_pairs(pairs) if pairs is not None else None
     spec = filed.spec if filed is not None else tuning.make_spec(search)
     with ExitStack() as stack:
-        observer = stack.enter_context(run_setup.stoppable(quiet=voice.quiet))
+        observer = stack.enter_context(stopping.stoppable(quiet=voice.quiet))
         reader = open_inputs(list(inputs), reading, item=spec.shingle.kind == "item")
         check_inputs(reader, output)
         place, task = run_setup.work_place(output), {"command": "report", "link": search.link}
@@ -148,7 +148,7 @@ def command(
             basis, audited = _gather(work, filed, search.link, audit)
             return build(basis, output, audit=audited.as_dict() if audited is not None else None, **site), audited
 
-        reported, audited = run_setup.in_background(ctx, make, observer)
+        reported, audited = stopping.in_background(ctx, make, observer)
         ctx.meta[WRITTEN] = [output]
     page = output if site["single_file"] else str(Path(output) / reported.path.name)
     parts = [

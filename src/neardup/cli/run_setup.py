@@ -1,4 +1,4 @@
-"""The run behind a command: set up from its options, ended by Ctrl-C at once, and what it leaves to go on from.
+"""The run behind a command: set up from its options, and what it leaves to go on from.
 
 What a run does is in ``neardup.session``; what a command does with it is in the module of the command.
 """
@@ -6,20 +6,19 @@ What a run does is in ``neardup.session``; what a command does with it is in the
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli import WORK, interrupted, stop_now
+from neardup.cli import WORK
+from neardup.cli.stopping import Stoppable, in_background
 from neardup.params import AUTO, RunOptions, SearchOptions
 
 if TYPE_CHECKING:
-    from neardup.engine.observe import Observer
     from neardup.inputs.reader import Reader
     from neardup.params import Spec
     from neardup.session import Run
@@ -27,61 +26,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "STDOUT",
-    "Stoppable",
-    "in_background",
     "open_run",
     "plan_run",
     "resumable_run",
-    "stoppable",
     "work_place",
 ]
 
 STDOUT = "-"
 WORK_SUFFIX = ".neardup-work"
 WORK_NAME = "neardup-work"
-GRACE = 2.0
-"""Seconds that a stopped search has to come to an end, so that its workdir is closed or removed in order."""
-
-Outcome = TypeVar("Outcome")
-
-
-class Stoppable:
-    """An observer that passes everything on until it is stopped; then it ends the search at its next step."""
-
-    def __init__(self, observer: Observer) -> None:
-        self._observer = observer
-        self._stopped = threading.Event()
-
-    def stop(self) -> None:
-        """End the search at its next step."""
-        self._stopped.set()
-
-    def stage(self, name: str, total: int | None, unit: str) -> None:
-        """Pass on that a stage begins, or end the search."""
-        self._go_on()
-        self._observer.stage(name, total, unit)
-
-    def advance(self, amount: int) -> None:
-        """Pass on what is done, or end the search."""
-        self._go_on()
-        self._observer.advance(amount)
-
-    def note(self, message: str) -> None:
-        """Pass on a line for the user."""
-        self._observer.note(message)
-
-    def _go_on(self) -> None:
-        if self._stopped.is_set():
-            raise KeyboardInterrupt
-
-
-@contextmanager
-def stoppable(*, quiet: bool) -> Iterator[Stoppable]:
-    """An observer that shows on stderr what is going on, unless ``quiet``; a bar is wiped away at the end."""
-    from neardup.cli.progress import observer
-
-    with observer(quiet=quiet) as shown:
-        yield Stoppable(shown)
 
 
 def work_place(output: str | None) -> Path:
@@ -166,33 +119,3 @@ def resumable_run(ctx: click.Context, run: Run, outputs: Sequence[str]) -> Itera
         if run.reader.is_lasting:
             ctx.meta[WORK] = run.space.path
         yield run
-
-
-def in_background(ctx: click.Context, work: Callable[[], Outcome], stoppable: Stoppable) -> Outcome:
-    """Do ``work`` in a thread and wait for it, so that this thread is free to hear Ctrl-C at once.
-
-    A compiled kernel or a pool of threads would keep the main thread from seeing the signal until it returns. After
-    Ctrl-C the work has a moment to end; then the process does, and the workdir is as of its last checkpoint.
-    """
-    from concurrent.futures import Future
-
-    if interrupted.is_set():
-        raise KeyboardInterrupt  # it came while a library was being imported, which did not pass it on
-    future: Future[Outcome] = Future()
-
-    def do() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as exc:
-            future.set_exception(exc)
-
-    threading.Thread(target=do, name="neardup-work", daemon=True).start()
-    try:
-        return future.result()
-    except KeyboardInterrupt:
-        stoppable.stop()
-        try:
-            future.exception(timeout=GRACE)
-        except (TimeoutError, KeyboardInterrupt):
-            stop_now(ctx)
-        raise

@@ -17,7 +17,7 @@ from neardup.cli.voice import say
 from neardup.errors import InputError
 from neardup.inputs.walk import glob_files, walk_folder
 from neardup.outputs.atomic import check_target
-from neardup.outputs.naming import finish_names
+from neardup.outputs.renames import finish_names
 from neardup.outputs.write import SPEC_SUFFIX, Output, output_format, write_table, write_tables
 
 if TYPE_CHECKING:

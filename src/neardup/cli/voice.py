@@ -68,7 +68,7 @@ def print_names(names: Iterable[str]) -> None:
 
 @contextmanager
 def speaking() -> Iterator[None]:
-    """While this lasts, stdout and stderr take every character: what their encoding has not is spelled in ASCII."""
+    """While this lasts, stdout and stderr take every character: what their encoding lacks is spelled in ASCII."""
     with ExitStack() as stack:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):

@@ -3,7 +3,7 @@
 Finding the files is in ``inputs``, and what is inside a document that is no plain text in ``documents``. Files are read
 inside the tasks, so that many small ones are read in parallel; documents in processes that end with the last task.
 
-A document of people's that cannot be read is noted and left out whatever ``on_bad`` says: in a folder of such files
+A document (a PDF, say) that cannot be read is noted and left out whatever ``on_bad`` says: in a folder of such files
 some are protected, damaged or scanned, and that is no mistake in the data. A bad text file is one.
 """
 

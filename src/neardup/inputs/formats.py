@@ -2,7 +2,8 @@
 
 A new format is a line here and a module. Its class takes ``(name, options, *, total_bytes, stream)`` and is a
 ``Source``: what has named columns extends ``columnar.source.ColumnarFile``, what has lines ``streams.LineSource``.
-A new kind of document of people's, each file one text, is a line in ``DOCUMENTS`` and a module with ``load(path)``.
+A new kind of document, each file one text, is a line in ``DOCUMENTS`` and a module with ``load(path)``. What can be
+asked for stands in ``params.INPUT_FORMATS`` too; clean copies of a new format are made in ``tasks.dedup.rewrite``.
 
 Nothing is imported for the table, so that the command line and the children that read documents can ask it.
 """
@@ -46,7 +47,7 @@ FORMATS = {
 }
 
 DOCUMENT = "document"
-"""Format of people's documents, each kind by its suffix; not one of FORMATS, since it cannot be asked for."""
+"""Format of documents such as PDFs, each kind by its suffix; not one of FORMATS, since it cannot be asked for."""
 DOCUMENTS = {
     ".docx": "docx",
     ".odt": "odt",

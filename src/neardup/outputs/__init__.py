@@ -3,5 +3,5 @@
 write    tables as JSONL, CSV or Parquet      stdout   bytes to standard output, and what can go wrong there
 atomic   files under a temporary name, renamed when complete
 sink     streams that count and compress
-naming   the end of a run, when all its outputs get their names together
+renames  the end of a run, when all its outputs get their names together
 """

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import BinaryIO
 
 from neardup.errors import OutputError
-from neardup.outputs.naming import Rename, Renames, UnfinishedError, give_names
+from neardup.outputs.renames import Rename, Renames, UnfinishedError, give_names
 from neardup.shown import shown_path
 from neardup.spool.manifest import is_running, this_process
 
@@ -134,7 +134,7 @@ class AtomicFiles:
     """Outputs that take their names together, when the ``with`` block ends without an error.
 
     Each is written under a temporary name in the folder of its target; on a clean exit all are flushed and
-    synced to disk first and renamed after that, in the order in which they were opened and taken; see ``naming`` for
+    synced to disk first and renamed after that, in the order in which they were opened and taken; see ``renames`` for
     a kill in between. On any error, Ctrl-C included, the temporary files are removed, the targets stay as they were,
     and a system error (disk full, no right) is raised as OutputError. Special files such as /dev/stdout are written
     in place.

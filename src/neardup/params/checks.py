@@ -89,11 +89,11 @@ INPUT_FORMATS = ("jsonl", "csv", "tsv", "parquet", "arrow", "text", "lines")
 BOILERPLATE = ("keep", "remove")
 """What can be done with the menus, headers and footers of web pages."""
 ON_BAD = ("fail", "skip")
-"""What a record does that cannot be used: end the run, or be left out and counted."""
+"""What happens at a record that cannot be used: the run ends, or it is left out and counted."""
 ON_DUPLICATE = ("error", "skip", "replace")
-"""What a document does whose id an index has."""
+"""What happens to a document whose id is in the index."""
 ON_MISSING = ("error", "skip")
-"""What an id does that is to be removed and is not in the index."""
+"""What happens at an id to be removed that is not in the index."""
 
 
 def check_share(value: float, name: str) -> float:

@@ -127,7 +127,7 @@ class InputOptions(Options):
     boilerplate: str = "keep"
     """Of web pages: ``keep`` or ``remove``."""
     on_bad: str = "fail"
-    """What a record does that cannot be used: ``fail`` or ``skip``."""
+    """What happens at a record that cannot be used: ``fail`` or ``skip``."""
     input_format: str | None = None
     """One of INPUT_FORMATS, in place of the suffix."""
     block: int | None = None

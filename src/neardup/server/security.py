@@ -1,8 +1,8 @@
 """Who may ask: the bearer token, the name by which the service is called, the headers of the page.
 
 Here: reading the token and comparing it. Without a token a service listens on this machine only (``run`` sees to
-that), and answers only to names of this machine: a page of another site that has its own name lead to 127.0.0.1
-would otherwise read the index through a browser.
+that), and answers only to names of this machine: a page of another site whose name resolves to 127.0.0.1 would
+otherwise read the index through a browser (DNS rebinding).
 """
 
 from __future__ import annotations

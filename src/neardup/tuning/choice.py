@@ -1,6 +1,6 @@
 """Choosing slots, bands and the estimate filter from a threshold and a recall target, or bands by a named rule.
 
-The rules of the literature are in ``rules``; which setting is cheapest on a collection is for ``costs``.
+The rules of the literature are in ``rules``; which setting is cheapest on a collection is in ``tasks.plan.costs``.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def choose_bands(
     ``log``
         the smallest b with b ln b >= -slots ln t, which solves t = (1/b)**(b/slots) (Hanna, Hunt; Chang, Tang).
     ``area``
-        the bands for which the areas of false positives and false negatives beside t, each times its one of
-        ``weights``, have the least sum (datasketch).
+        the bands for which the areas of false positives and false negatives beside t, each multiplied by its
+        weight in ``weights``, have the least sum (datasketch).
 
     All but the first centre the curve on t: about half to two thirds of the pairs at t are found.
 

@@ -16,7 +16,7 @@ from neardup.cli.index import shared, tables
 if TYPE_CHECKING:
     from neardup import Index
     from neardup.cli.index.reading import Counts
-    from neardup.cli.run_setup import Stoppable
+    from neardup.cli.stopping import Stoppable
     from neardup.cli.targets import Target
 
 __all__ = ["command"]

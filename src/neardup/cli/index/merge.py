@@ -14,7 +14,7 @@ from neardup.cli.forms import Voice, with_forms
 from neardup.cli.index import shared
 
 if TYPE_CHECKING:
-    from neardup.cli.run_setup import Stoppable
+    from neardup.cli.stopping import Stoppable
 
 __all__ = ["command"]
 

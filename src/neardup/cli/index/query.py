@@ -17,7 +17,7 @@ from neardup.params import CONTAINMENT
 if TYPE_CHECKING:
     from neardup import Index
     from neardup.cli.index.reading import Asked, Counts
-    from neardup.cli.run_setup import Stoppable
+    from neardup.cli.stopping import Stoppable
 
 __all__ = ["command"]
 

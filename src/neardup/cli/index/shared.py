@@ -16,7 +16,7 @@ import click
 from neardup import params
 from neardup.cli import WRITTEN, options
 from neardup.cli.forms import Voice
-from neardup.cli.run_setup import Stoppable, in_background
+from neardup.cli.stopping import Stoppable, in_background
 from neardup.cli.summary import FAULTS_SHOWN, labelled, left_out, whole_spec
 from neardup.errors import InputError
 

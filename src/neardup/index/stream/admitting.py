@@ -22,7 +22,7 @@ STEP = 1000
 
 
 class OpenIndex(Protocol):
-    """What a stream asks of an ``Index`` that is open for writing; that class is a storey above."""
+    """What a stream asks of an ``Index`` that is open for writing; that class is above this room (``index.store``)."""
 
     @property
     def path(self) -> Path | None:

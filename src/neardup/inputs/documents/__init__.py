@@ -1,4 +1,4 @@
-"""People's documents: .docx, .odt, .epub, .pdf and web pages, read to text.
+"""Documents written for people: .docx, .odt, .epub, .pdf and web pages, read to text.
 
     readers ── process ┄┄ child ── read_document ─┬─ docx, odt ── paragraphs ─┐
                 └─ protocol ─┘                    ├─ epub ── webpage ─────────┼─ package (zip, within limits) ── xml

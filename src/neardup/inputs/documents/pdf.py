@@ -1,9 +1,9 @@
 """PDF files: the text of each page, as its program wrote it.
 
 A PDF knows places of characters, not words: PDFium puts together words and lines, and writes ligatures as letters. The
-lines of a paragraph are joined here, for the width of a page is not of the text. Hyphens at the ends of lines stay, and
-so do page numbers and running heads; what was filled into the fields of a form is not read. PDFium must not be used by
-two threads at once: PDFs are read at the same time in processes of their own (``readers``).
+lines of a paragraph are joined here: their breaks come from the width of the page, not from the text. Hyphens at the
+ends of lines stay, and so do page numbers and running heads; what was filled into the fields of a form is not read.
+PDFium must not be used by two threads at once: PDFs are read at the same time in processes of their own (``readers``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MARK = b"%PDF-"
 _MARK_WITHIN = 1024
 _END = b"%%EOF"
 _END_WITHIN = 1 << 16
-"""Bytes at the end in which the end mark is; programs of old hang a little behind it."""
+"""Bytes at the end in which the end mark is; old programs append a few bytes after it."""
 _PROTECTED = (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY)
 _AS_TEXT = {0xFFFE: "-", 0x0D: "", 0xFFFF: ""}
 """PDFium's mark for a hyphen at the end of a line, half of its line ends, and what it could not name."""
@@ -67,7 +67,7 @@ def _check_whole(data: bytes) -> None:
 
 
 def _pages(data: bytes) -> Iterator[str]:
-    """Yield the text of each page; all that PDFium holds is given back by and by, in the order that it asks for."""
+    """Yield the text of each page; all that PDFium holds is released page by page, in the order that it asks for."""
     try:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as exc:

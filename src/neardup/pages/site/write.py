@@ -18,7 +18,7 @@ from typing import Any
 from neardup.errors import OutputError
 from neardup.inputs.walk import REPORT_MARKER
 from neardup.outputs.atomic import AtomicFiles, output_error, remove_parts, temporary_name
-from neardup.outputs.naming import Rename, give_names
+from neardup.outputs.renames import Rename, give_names
 from neardup.pages.site.render import CHUNKS, json_bytes, pair_page, report_page
 
 __all__ = ["WrittenPage", "check_file", "check_site", "write_pair", "write_site"]

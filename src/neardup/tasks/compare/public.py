@@ -30,7 +30,7 @@ def compare(
 
     Similarity and containment are exact. The shared passages are spans of the texts as they were given, and cover
     exactly those characters that a shingle of both texts covers: what is marked is what was counted. The estimate and
-    the bands are those of a search with the same settings, which so can be asked why it found a pair or did not.
+    the bands are those of a search with the same settings, so that you can see why it found a pair or did not.
     Linear in the lengths of the texts.
 
     Args:

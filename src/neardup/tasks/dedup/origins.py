@@ -59,7 +59,7 @@ class Origins:
     def prepare(self, rows: I64) -> None:
         """Read the column that decides, for all ``rows`` (rising) that may be asked for."""
         assert self.column is not None
-        from neardup.tasks.dedup.columns import read_values
+        from neardup.tasks.dedup.deciding_column import read_values
         from neardup.tasks.dedup.values import ranks
 
         self._rows, self._ranks = rows, np.zeros(rows.size, dtype=np.int64)

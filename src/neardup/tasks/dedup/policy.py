@@ -81,7 +81,7 @@ def check_policy(reader: Reader, policy: Policy) -> None:
                 "a folder, or a pattern."
             )
     if policy.keep.column is not None:
-        from neardup.tasks.dedup.columns import check_column
+        from neardup.tasks.dedup.deciding_column import check_column
 
         check_column(reader, policy.keep.column, without=policy.protected)
 

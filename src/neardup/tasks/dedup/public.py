@@ -11,7 +11,7 @@ from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.objects import rereadable
 from neardup.outputs.atomic import AtomicFiles
-from neardup.outputs.naming import finish_names
+from neardup.outputs.renames import finish_names
 from neardup.params import Bands, InputOptions, Keep, Normalize, RunOptions, SearchOptions, Shingle, check_share
 from neardup.result import Cleaned
 from neardup.session import Run

@@ -1,6 +1,6 @@
 """The pairs that an earlier run wrote, read back some at a time, and the spec that they carry.
 
-How they are written is in ``write``. Whose documents the ids are is for the reader of the pairs to find out.
+How they are written is in ``outputs.write``. Whose documents the ids are is for the reader of the pairs to find out.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.objects import rereadable
 from neardup.inputs.reader import open_inputs
-from neardup.outputs.naming import finish_names
+from neardup.outputs.renames import finish_names
 from neardup.pages.site.write import check_site
 from neardup.params import CONTAINMENT, Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
 from neardup.session import Run

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 from neardup.errors import InputChanged, NeardupError, OutputError
 from neardup.inputs.streams.streams import ByteStream, open_bytes
 from neardup.outputs.atomic import AtomicFiles, output_error
-from neardup.outputs.naming import Rename
+from neardup.outputs.renames import Rename
 from neardup.outputs.stdout import stdout_bytes
 from neardup.tasks.dedup.rewrite.blocks import read_line_ends
 from neardup.tasks.dedup.rewrite.files import rewrite_file

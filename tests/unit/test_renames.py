@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from neardup.errors import OutputError
-from neardup.outputs import naming
+from neardup.outputs import renames
 from neardup.outputs.atomic import AtomicFiles
-from neardup.outputs.naming import Rename, UnfinishedError, finish_names, give_names
+from neardup.outputs.renames import Rename, UnfinishedError, finish_names, give_names
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills are tried in a process that was forked")
 
@@ -386,7 +386,7 @@ def test_a_check_that_fails_before_the_names_leaves_all_as_it_was(folder: Path) 
 
 
 def test_one_output_needs_no_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(naming, "_write_journals", None)
+    monkeypatch.setattr(renames, "_write_journals", None)
     with AtomicFiles() as files:
         files.open(tmp_path / "a.txt").write(b"whole")
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
