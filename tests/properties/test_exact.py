@@ -112,7 +112,7 @@ def test_a_join_with_a_prefix_shingle_too_few_is_caught(monkeypatch):
     plain = joining.prefixes_of
 
     def short(*args):
-        found = plain(*args)
+        found = joining.Prefixes(*plain(*args))
         fewer, fewer_indexed = np.maximum(found.held - 1, 0), np.maximum(found.held_indexed - 1, 0)
         return found._replace(held=fewer, held_indexed=fewer_indexed)
 

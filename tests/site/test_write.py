@@ -183,7 +183,7 @@ def test_a_killed_process_leaves_nothing_that_looks_like_a_report(single: bool, 
         import os, signal, sys
         sys.path.insert(0, {os.getcwd()!r})
         from tests.site import filler
-        from neardup.pages.site import write_site
+        from neardup.pages.site.write import write_site
         meta, chunks = filler.large(20, chunk=10)
         def dying():
             yield chunks[0]

@@ -78,7 +78,7 @@ def test_prefixes_are_as_long_as_the_least_overlap_with_any_partner_asks(size, t
     """By trying every partner: a smaller or equal one for a probe, an equal or larger one for the index."""
     sides, hashes = np.full(1, 3, np.uint8), np.arange(size, dtype=np.uint64)
     block = SetBlock(np.zeros(1, np.int64), sides, np.zeros(1, np.int64), np.array([size]), hashes)
-    prefixes = joining.prefixes_of(block, np.full(2, 9, np.uint8), 1, threshold)
+    prefixes = joining.Prefixes(*joining.prefixes_of(block, np.full(2, 9, np.uint8), 1, threshold))
     assert (prefixes.held[0], prefixes.held_indexed[0]) == (prefixes.probing[0], prefixes.indexed[0])
     possible = [other for other in range(1, size + 1) if other / size >= threshold]
     assert prefixes.probing[0] == size - min(overlap_needed(other, size, threshold) for other in possible) + 1

@@ -1,6 +1,8 @@
 """Numba kernels: one thread's work each, flat arrays in, preallocated or returned arrays out.
 
 Arrays that belong together are a NamedTuple: it costs 2 to 3 microseconds a call from Python, and nothing inside.
+A kernel returns the fields as a plain tuple and its caller makes the NamedTuple: numba would call Python to make one,
+and ends the process where an exception comes meanwhile, as Ctrl-C does.
 ``NUMBA_DISABLE_JIT=1`` runs every kernel as plain Python (``_jit``).
 
 Nothing outside this folder imports numba, and nothing here is imported before a command needs it. All kernels are

@@ -195,7 +195,7 @@ def _set_lengths(sizes, threshold, starts, probing, indexed):
 
 @kernel
 def prefixes_of(block, classes, bits, threshold):
-    """The prefixes of the sets of a ``SetBlock``. One counting sort a set."""
+    """The fields of ``Prefixes`` of the sets of a ``SetBlock``. One counting sort a set."""
     n = block.sizes.size
     starts, probing, indexed = np.zeros(n + 1, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
     _set_lengths(block.sizes, threshold, starts, probing, indexed)
@@ -234,7 +234,7 @@ def prefixes_of(block, classes, bits, threshold):
                         ends[i, 0], kinds[i, 0] = sets[j], kind
                     if at == indexed[i] - 1:
                         ends[i, 1], kinds[i, 1] = sets[j], kind
-    return Prefixes(tokens, starts, held, held_indexed, probing, indexed, ends, kinds)
+    return tokens, starts, held, held_indexed, probing, indexed, ends, kinds
 
 
 @part
@@ -249,7 +249,7 @@ def _slot(token, keys):
 
 @kernel
 def postings_of(prefixes):
-    """The postings of all shingles that are to be indexed. Linear: count, then place."""
+    """The fields of ``Postings`` of all shingles that are to be indexed. Linear: count, then place."""
     tokens, begins, held = prefixes.tokens, prefixes.starts, prefixes.held_indexed
     total = held.sum()
     cells = 16
@@ -271,7 +271,7 @@ def postings_of(prefixes):
     for at in range(cells, 0, -1):
         starts[at] = starts[at - 1]
     starts[0] = 0
-    return Postings(keys, starts, places)
+    return keys, starts, places
 
 
 @part

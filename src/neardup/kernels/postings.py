@@ -134,7 +134,7 @@ def _grown(array, used, room):
 
 @kernel
 def lookup(runs, keys, wanted, first_row):
-    """Documents that share a key with each query.
+    """The fields of a ``Found``: documents that share a key with each query.
 
     Args:
         runs: int64[runs, RUN_FIELDS].
@@ -163,7 +163,7 @@ def lookup(runs, keys, wanted, first_row):
             for row in range(rows):
                 span = spans[r * rows + row]
                 if not _find(runs[r], first_row + row, keys[row, q], span):
-                    return Found(ends, numbers[:0], bands[:0], same_text[:0], r)
+                    return ends, numbers[:0], bands[:0], same_text[:0], r
                 total += (span[1] - span[0]) // 8
         if total == 0:
             continue
@@ -197,7 +197,7 @@ def lookup(runs, keys, wanted, first_row):
                         continue
                     place = run[PRINTS] + 8 * local
                     if not _is_good(run, place):
-                        return Found(ends, numbers[:0], bands[:0], same_text[:0], r)
+                        return ends, numbers[:0], bands[:0], same_text[:0], r
                     table[cell] = n
                     cells[n - begin] = cell
                     numbers[n] = number
@@ -219,7 +219,7 @@ def lookup(runs, keys, wanted, first_row):
         for i in range(n - begin):
             table[cells[i]] = VACANT
         ends[q] = n
-    return Found(ends, numbers[:n], bands[:n], same_text[:n], -1)
+    return ends, numbers[:n], bands[:n], same_text[:n], -1
 
 
 @kernel

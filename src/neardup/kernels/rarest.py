@@ -144,7 +144,7 @@ def find(value, slots, at):
 
 @kernel
 def table_of(tokens, held, salt, bits):
-    """The table of the shingles that sets keep, ``held[i]`` of them set i, one behind the other in ``tokens``.
+    """The fields of a ``Table`` of the shingles that sets keep: ``held[i]`` of set i, set after set in ``tokens``.
 
     The bitmap has ``bits`` bits, or up to twice as many. 24 bytes a shingle, and 4 for each that several sets keep.
     """
@@ -183,4 +183,4 @@ def table_of(tokens, held, salt, bits):
             begin = np.int64(slots[at, 1] - LIST)
             posts[begin] += 1
             posts[begin + posts[begin]] = x
-    return Table(bitmap, slots, posts, salt)
+    return bitmap, slots, posts, salt

@@ -163,7 +163,7 @@ class Prefixes:
     def __init__(self, block: SetBlock, rarity: Rarity, threshold: float) -> None:
         """Choose them. O(shingles); the sets are only read."""
         self.block, self.threshold = block, threshold
-        self.kept: joining.Prefixes = joining.prefixes_of(block, rarity.classes, rarity.bits, threshold)
+        self.kept = joining.Prefixes(*joining.prefixes_of(block, rarity.classes, rarity.bits, threshold))
 
 
 class Index:
@@ -172,7 +172,7 @@ class Index:
     def __init__(self, prefixes: Prefixes) -> None:
         """Build the posting lists. O(shingles of the prefixes)."""
         self._indexed = prefixes
-        self._postings = joining.postings_of(prefixes.kept)
+        self._postings = joining.Postings(*joining.postings_of(prefixes.kept))
 
     def probe(self, probing: Prefixes, first: int, stop: int) -> Iterator[Joined]:
         """Pairs of the sets ``first`` to ``stop`` with indexed ones before them in the order of size, some at a time.

@@ -192,6 +192,6 @@ def lookup(runs: Sequence[Run], table: I64, keys: U32, wanted: Mask, *, first_ro
         wanted: bool[queries]; the others find nothing.
         first_row: row that ``keys[0]`` belongs to.
     """
-    found: Found = kernels.lookup(table, np.ascontiguousarray(keys), wanted, first_row)
+    found = Found(*kernels.lookup(table, np.ascontiguousarray(keys), wanted, first_row))
     del runs
     return found
