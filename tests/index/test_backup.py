@@ -227,6 +227,12 @@ def test_damaged_document_is_named_and_nothing_is_written(tmp_path: Path) -> Non
     assert os.listdir(tmp_path) == ["index"]
 
 
+def _names(folder: Path) -> list[str]:
+    """All files and folders, but for the segments of the two indexes, which their upkeep may merge at any time."""
+    busy = {folder / "index" / "segments", folder / "other" / "segments"}
+    return sorted(str(path) for path in folder.rglob("*") if path.parent not in busy)
+
+
 def test_what_is_there_is_not_replaced_unasked_nor_what_is_no_index(tmp_path: Path) -> None:
     index, plan = made(tmp_path / "index", batches=3)
     other, _ = made(tmp_path / "other", seed=9, batches=3)
@@ -237,7 +243,7 @@ def test_what_is_there_is_not_replaced_unasked_nor_what_is_no_index(tmp_path: Pa
     mixed = tmp_path / "mixed"
     other.backup(mixed)
     (mixed / "notes.txt").write_text("precious")
-    before = sorted(str(path) for path in tmp_path.rglob("*"))
+    before = _names(tmp_path)
     with index, other:
         for name, replace in [("folder", True), ("file", True), ("dangling", True), ("mixed", True), ("folder", False),
                               ("file", False), ("mixed", False), ("dangling", False)]:  # fmt: skip
@@ -250,7 +256,7 @@ def test_what_is_there_is_not_replaced_unasked_nor_what_is_no_index(tmp_path: Pa
                 index.backup(inside, replace=True)
         with pytest.raises(OutputError, match="nowhere"):
             index.backup(tmp_path / "nowhere" / "copy")
-        assert sorted(str(path) for path in tmp_path.rglob("*")) == before
+        assert _names(tmp_path) == before
         (tmp_path / "link").symlink_to("old")
         index.backup(tmp_path / "old")
         index.backup(tmp_path / "link", replace=True)

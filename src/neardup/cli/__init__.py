@@ -138,7 +138,7 @@ class Commands(LazyGroup):
             _trace(ctx)
             if isinstance(exc, OSError) and exc.errno in _FULL and exc.filename is None:
                 raise _failed(ctx, _no_room(exc)) from exc
-            if isinstance(exc, (ImportError, OSError, RuntimeError)) and (cure := _raise_limit()):
+            if isinstance(exc, (ImportError, OSError, RuntimeError, SystemError)) and (cure := _raise_limit()):
                 # Libraries that cannot be mapped and threads that cannot be started end in any of these.
                 fault = str(exc).strip().splitlines() or [type(exc).__name__]
                 raise _failed(ctx, f"cannot go on: {fault[-1].strip(' .')}. {cure}") from exc
