@@ -137,8 +137,9 @@ def _is_spared(summary: Mapping[str, Any]) -> bool:
 
 
 def labelled(rows: Sequence[tuple[str, str]]) -> list[str]:
-    """Lines of a label and what belongs to it."""
-    return [f"{label:<{LABEL_WIDTH - 1}} {text}" for label, text in rows]
+    """Lines of a label and what belongs to it; a label that takes the whole width has a space behind it."""
+    padded = [(f"{label:<{LABEL_WIDTH}}", text) for label, text in rows]
+    return [label + text if label.endswith(" ") else f"{label} {text}" for label, text in padded]
 
 
 def _read_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
