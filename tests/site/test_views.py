@@ -174,6 +174,7 @@ def test_the_numbers_can_be_read_as_a_table(look: Look, folder: Path, abstracts:
     page.click("summary")
     rows = page.locator(".numbers tbody tr")
     curve = abstracts[0]["curve"]
+    rows.first.wait_for()  # the table is made when it is opened
     assert rows.count() == len(curve["t"])
     cells = rows.nth(3).locator("th, td").all_inner_texts()
     assert cells == [cut(curve["t"][3]), *(f"{curve[kind][3]}" for kind in ("pairs", "clusters", "removed"))]
