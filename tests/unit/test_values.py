@@ -518,9 +518,12 @@ def test_files_with_a_column_of_two_types_are_refused(tmp_path: Path, columns: t
 def test_times_of_one_type_are_compared_by_the_clock(tmp_path: Path) -> None:
     later = NAIVE + datetime.timedelta(milliseconds=1)
     for unit in ("ms", "us"):
-        combined(tmp_path, pa.array([later, None, NAIVE], pa.timestamp(unit)), pa.array([later], pa.timestamp(unit)))
-    combined(tmp_path, pa.array([datetime.time(12)]), pa.array([datetime.time(11, 59)]))
-    combined(tmp_path, pa.array([datetime.timedelta(seconds=2)]), pa.array([datetime.timedelta(milliseconds=1)]))
+        one, other = pa.array([later, None, NAIVE], pa.timestamp(unit)), pa.array([later], pa.timestamp(unit))
+        assert combined(tmp_path, one, other) == [later, None, NAIVE, later]
+    times = [datetime.time(12), datetime.time(11, 59)]
+    assert combined(tmp_path, pa.array(times[:1]), pa.array(times[1:])) == times
+    spans = [datetime.timedelta(seconds=2), datetime.timedelta(milliseconds=1)]
+    assert combined(tmp_path, pa.array(spans[:1]), pa.array(spans[1:])) == spans
 
 
 # Ranks
