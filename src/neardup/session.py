@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from neardup._version import __version__
 from neardup.arrays import numbers
-from neardup.engine import run as pipeline
+from neardup.engine import run as engine
 from neardup.engine.check import TooLargeError
 from neardup.engine.observe import Observer, Silent
 from neardup.engine.reading.families import check_room
@@ -136,7 +136,7 @@ class Run:
 
     def gather(self, spec: Spec) -> Gathered:
         """The inputs, read and sketched as ``spec`` says, and their exact copies."""
-        return pipeline.gather(
+        return engine.gather(
             self.reader.tasks(),
             spec,
             total_bytes=self.reader.total_bytes,
@@ -154,7 +154,7 @@ class Run:
         """
         try:
             gathered = self.gather(self.spec)
-            return pipeline.search(gathered, split_row=self._split_row())
+            return engine.search(gathered, split_row=self._split_row())
         except TooLargeError as exc:
             names = " and ".join(map(str, self.provenance.ids.take(exc.rows).to_pylist()))
             more = (self.space.budget.limit - self.space.budget.work + 1.1 * exc.need) / 1e6
@@ -178,7 +178,7 @@ class Run:
 
     def finding(self, search: SearchState, rule: str) -> Finding:
         """Pairs and clusters of all rows from what ``search`` gave."""
-        return Finding(self, pipeline.find(search, rule=rule), rule)
+        return Finding(self, engine.find(search, rule=rule), rule)
 
 
 class Finding:

@@ -14,7 +14,7 @@ import neardup
 from neardup import tuning
 from neardup.cli import audit as module
 from neardup.cli import main
-from neardup.engine import run as pipeline
+from neardup.engine import run as engine
 from neardup.tasks.audit import audit as auditing
 
 ABSTRACTS = Path(__file__).parents[2] / "examples" / "abstracts.jsonl"
@@ -90,7 +90,7 @@ def test_the_defaults_are_those_of_the_library():
     ],
 )
 def test_a_wrong_option_is_a_usage_error(args: list[str], message: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(pipeline, "search", lambda *args, **how: pytest.fail("the search began"))
+    monkeypatch.setattr(engine, "search", lambda *args, **how: pytest.fail("the search began"))
     done = run(str(ABSTRACTS), *args)
     assert done.exit_code == 2, done.output
     assert message in done.output.replace("\n", " ")

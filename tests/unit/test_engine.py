@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.engine.cutting import cut, starts_of
+from neardup.cutting import cut, starts_of
 from neardup.engine.joins import rarity
 from neardup.engine.observe import Silent, Stages
 from neardup.engine.sets import Buffers

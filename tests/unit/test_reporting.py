@@ -347,7 +347,7 @@ def test_threads_blocks_and_work_on_disk_change_no_byte(many: Path, tmp_path: Pa
 def test_pairs_of_an_earlier_run_give_the_same_pages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, numbered: bool
 ) -> None:
-    monkeypatch.setattr("neardup.tasks.report.earlier_pairs.PIECE", 7)  # they are read some at a time
+    monkeypatch.setattr("neardup.tasks.report.earlier_pairs.ROWS_AT_A_TIME", 7)  # they are read some at a time
     monkeypatch.setattr("neardup.tasks.report.earlier_pairs.BLOCK", 300)
     texts = varied(120, 12)
     documents = pa.table({"id": range(120) if numbered else [f"2009-02-{i}" for i in range(120)], "text": texts})

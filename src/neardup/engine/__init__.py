@@ -7,7 +7,7 @@
     results   from pairs of representatives to the pairs, clusters and passages of all rows
     run       all of it in order, rows in, rows out     state     what it knows as it goes on
     space     memory, and what is put on disk          observe   stages: timed, told, their memory released
-    threads   work in threads, results in order        cutting   rows in runs of about one size
+    threads   work in threads, results in order
     sets      sets of shingles in buffers
 
 Arrays and rows only: files and names of documents are in ``inputs``, tables in ``outputs``.

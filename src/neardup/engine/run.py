@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from neardup.cutting import ROWS_AT_A_TIME
 from neardup.engine.banding.candidates import BandCandidates, find_candidates
 from neardup.engine.banding.crowds import Crowds
 from neardup.engine.check import Checker
-from neardup.engine.cutting import ROWS_AT_A_TIME
 from neardup.engine.joins import containment, exact
 from neardup.engine.joins.containment import Sizes, sizes_of
 from neardup.engine.observe import Observer, Stages

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from neardup.engine.cutting import starts_of
+from neardup.cutting import starts_of
 from neardup.engine.reading.collection import Collection
 from neardup.stages import shingle as shingle_stage
 from neardup.stages.shingle import Hasher

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from neardup.engine import run as pipeline
+from neardup.engine import run as engine
 from neardup.engine.state import FoundRows
 from neardup.index.as_input import IndexSource
 from neardup.index.core import Core
@@ -87,7 +87,7 @@ def find_contained(
     options = ReadOptions(item=core.sketcher.is_item)
     reader = Reader([_QuerySource(queries)], [], options, further=[stored], is_across=True)
     with Run(reader, spec, RunOptions(threads=core.threads)) as run:
-        query, place, similarity, contained = _pairs(pipeline.find(run.search(), rule="star"), len(queries), top)
+        query, place, similarity, contained = _pairs(engine.find(run.search(), rule="star"), len(queries), top)
     numbers = stored.numbers[place]
     names = {number: (id, kind) for number, id, kind in _names(reading, np.unique(numbers).tolist())}
     for asked, number, share, side in zip(

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.cutting import cut
 from neardup.spool.columns import FileColumn, MemoryColumn
 from neardup.spool.files import STAGE, SpoolFile
 from neardup.types import I64, SLACK, U8, Documents, Mask
@@ -273,13 +274,7 @@ def _runs(left: I64, lengths: I64, room: int) -> Iterator[slice]:
     """Cut pairs of documents of some lengths into runs that fit ``room``, one pair at least."""
     held = np.full(left.size, 2, dtype=np.int64)
     held[1:] -= left[1:] == left[:-1]  # then the left document is there already
-    ends = np.cumsum((lengths + _PAIR) * held)
-    begin = 0
-    while begin < left.size:
-        spent = int(ends[begin - 1]) if begin else 0
-        end = max(begin + 1, int(np.searchsorted(ends, spent + room, side="right")))
-        yield slice(begin, end)
-        begin = end
+    return cut((lengths + _PAIR) * held, room)
 
 
 def _equal(first: I64, second: I64, lengths: I64) -> Mask:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.engine.cutting import ROWS_AT_A_TIME, cut, starts_of
+from neardup.cutting import ROWS_AT_A_TIME, cut, starts_of
 from neardup.engine.reading.collection import Collection
 from neardup.engine.space import Space
 from neardup.spool import Column, MemoryColumn

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from neardup.cutting import ROWS_AT_A_TIME, cut
 from neardup.engine.banding.buckets import Buckets, pair_members
 from neardup.engine.banding.crowds import Crowds, nearest_leaders
 from neardup.engine.banding.pending import Pending
-from neardup.engine.cutting import ROWS_AT_A_TIME, cut
 from neardup.engine.reading.collection import Collection, content_order
 from neardup.engine.threads import in_order
 from neardup.stages import bands as band_stage

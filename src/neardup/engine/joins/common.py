@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.engine.cutting import starts_of
+from neardup.cutting import starts_of
 from neardup.engine.joins.rarity import ROUNDS, SLAB, Pruner, slabs
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection

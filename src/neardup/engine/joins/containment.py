@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from neardup.cutting import starts_of
 from neardup.engine.check import TooLargeError
-from neardup.engine.cutting import starts_of
 from neardup.engine.joins.common import Join, JoinWork, Queue
 from neardup.engine.joins.rarity import SLAB, slabs
 from neardup.engine.observe import Observer

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from neardup.cutting import cut
 from neardup.engine.check import TooLargeError
-from neardup.engine.cutting import cut
 from neardup.engine.joins.common import Join, JoinWork, Queue
 from neardup.engine.joins.rarity import SLAB
 from neardup.engine.observe import Observer

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.engine.cutting import cut
+from neardup.cutting import cut
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
 from neardup.engine.sets import Buffers

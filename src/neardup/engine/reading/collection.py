@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from neardup.engine.cutting import ROWS_AT_A_TIME
+from neardup.cutting import ROWS_AT_A_TIME
 from neardup.engine.reading.families import read_slots
 from neardup.engine.space import Space
 from neardup.params import Spec

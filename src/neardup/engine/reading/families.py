@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup.engine.cutting import ROWS_AT_A_TIME, starts_of
+from neardup.cutting import ROWS_AT_A_TIME, starts_of
 from neardup.engine.observe import Observer
 from neardup.errors import InputError
 from neardup.params import Spec

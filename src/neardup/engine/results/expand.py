@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.engine.cutting import cut
+from neardup.cutting import cut
 from neardup.engine.reading.copies import Copies
 from neardup.engine.results.link import Links
 from neardup.engine.results.pairs import PairStore

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from neardup.engine.cutting import ROWS_AT_A_TIME
+from neardup.cutting import ROWS_AT_A_TIME
 from neardup.engine.space import Space
 from neardup.types import F64, I64, Pairs
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.arrays import numbers, strings
+from neardup.cutting import cut
 from neardup.inputs.batches import documents_from
 from neardup.inputs.names.places import Places
 from neardup.kernels.hashing import fingerprint
@@ -149,13 +150,9 @@ class Ids:
         for first in range(0, size, _PIECE):
             end = min(first + _PIECE, size)
             if is_long and self.type is _TEXT:
-                taken = np.cumsum(sum(self._lengths(rows[first:end].astype(np.int64), names) for rows in columns))
-                begin = 0
-                while begin < taken.size:
-                    before = int(taken[begin - 1]) if begin else 0
-                    stop = max(begin + 1, int(np.searchsorted(taken, before + _PIECE_BYTES, side="right")))
-                    yield slice(first + begin, first + stop)
-                    begin = stop
+                taken = np.sum([self._lengths(rows[first:end].astype(np.int64), names) for rows in columns], axis=0)
+                for run in cut(taken, _PIECE_BYTES):
+                    yield slice(first + run.start, first + run.stop)
             else:
                 yield slice(first, end)
 

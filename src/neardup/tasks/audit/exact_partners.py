@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.cutting import ROWS_AT_A_TIME, cut, starts_of
 from neardup.engine.check import Checker, pairs_at_once
-from neardup.engine.cutting import ROWS_AT_A_TIME, cut, starts_of
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
 from neardup.engine.results.pairs import PairStore

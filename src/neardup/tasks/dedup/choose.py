@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.engine.cutting import ROWS_AT_A_TIME, cut
+from neardup.cutting import ROWS_AT_A_TIME, cut
 from neardup.engine.results.link import Links, involved_rows, link
 from neardup.engine.results.pairs import PairStore
 from neardup.engine.state import SearchState

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.arrays import numbers, strings
+from neardup.cutting import ROWS_AT_A_TIME
 from neardup.engine.state import SearchState
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
@@ -31,9 +32,6 @@ from neardup.tasks.dedup.rewrite.writer import CleanWriter
 from neardup.types import I64
 
 __all__ = ["Cleaning", "clean"]
-
-PIECE = 1 << 16
-"""Rows named at a time."""
 
 
 def clean(run: Run, policy: Policy) -> Cleaning:
@@ -203,8 +201,8 @@ class Cleaning:
                 counts[1] += high - low
                 continue
             for at, begin, stop in ((0, first, end), (1, low, high)):
-                for i in range(begin, stop, PIECE):
-                    some = np.arange(i, min(i + PIECE, stop))
+                for i in range(begin, stop, ROWS_AT_A_TIME):
+                    some = np.arange(i, min(i + ROWS_AT_A_TIME, stop))
                     names = self.origins.names(gone[some] if at else some)[0].value_counts()
                     for entry in names.to_pylist():
                         total.setdefault(entry["values"], [0, 0])[at] += entry["counts"]

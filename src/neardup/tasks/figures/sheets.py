@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from neardup import tuning
-from neardup.engine import run as pipeline
+from neardup.engine import run as engine
 from neardup.engine.state import SearchState
 from neardup.errors import InputError, OutputError, did_you_mean
 from neardup.outputs.atomic import AtomicFiles, check_target, output_error
@@ -63,7 +63,7 @@ class _Work:
     @cached_property
     def finding(self) -> Finding:
         """Pairs and clusters of all rows."""
-        return Finding(self.run, pipeline.find(self.search, rule="star"), "star")
+        return Finding(self.run, engine.find(self.search, rule="star"), "star")
 
 
 def write(run: Run, folder: Path, *, names: Sequence[str], formats: Sequence[str]) -> Iterator[str]:

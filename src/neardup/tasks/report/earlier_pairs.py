@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from neardup.cutting import ROWS_AT_A_TIME
 from neardup.errors import FormatError, InputError
 from neardup.inputs.columnar.source import explained
 from neardup.outputs.write import SPEC_SUFFIX, output_format
@@ -24,8 +25,6 @@ __all__ = ["EarlierPairs", "read_pairs"]
 
 COLUMNS = ("id_a", "id_b", "similarity")
 CURE = "Give the file of pairs that neardup find -o FILE wrote."
-PIECE = 1 << 16
-"""Pairs read at a time, about."""
 BLOCK = 4 << 20
 """Bytes of lines read at a time."""
 
@@ -74,7 +73,7 @@ def _distinct(batches: Iterator[pa.RecordBatch]) -> pa.Array:
             columns, known = ([each.cast(pa.large_string()) for each in some] for some in (columns, known))
         known.append(pc.unique(pa.chunked_array(columns)))
         waiting += len(known[-1])
-        if waiting > max(PIECE, len(known[0])):
+        if waiting > max(ROWS_AT_A_TIME, len(known[0])):
             known, waiting = [pc.unique(pa.chunked_array(known))], 0
     return pc.unique(pa.chunked_array(known))
 
@@ -109,7 +108,7 @@ def _spec_of(name: str, format: str) -> Spec:
 def _parquet(name: str) -> Iterator[pa.RecordBatch]:
     with pq.ParquetFile(name) as file:
         _check_columns(name, file.schema_arrow.names)
-        yield from file.iter_batches(batch_size=PIECE, columns=list(COLUMNS))
+        yield from file.iter_batches(batch_size=ROWS_AT_A_TIME, columns=list(COLUMNS))
 
 
 def _csv(name: str) -> Iterator[pa.RecordBatch]:

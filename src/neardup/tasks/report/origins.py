@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.cutting import ROWS_AT_A_TIME
 from neardup.errors import InputError
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.source import Source
@@ -24,7 +25,6 @@ MOST_SOURCES = 40
 OTHERS = "others"
 NAMELESS = "(no source)"
 """Where the pattern is not found in the id."""
-PIECE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,8 @@ def find_origins(run: Run, pattern: re.Pattern[str] | None) -> Origins | None:
 
 def _by_pattern(run: Run, pattern: re.Pattern[str]) -> Iterator[tuple[int, NDArray[np.object_]]]:
     ids = run.provenance.ids
-    for first in range(0, len(ids), PIECE):
-        names = ids.take(np.arange(first, min(first + PIECE, len(ids)))).to_pylist()
+    for first in range(0, len(ids), ROWS_AT_A_TIME):
+        names = ids.take(np.arange(first, min(first + ROWS_AT_A_TIME, len(ids)))).to_pylist()
         yield first, np.array([_named(pattern.search(str(name))) for name in names], dtype=object)
 
 
@@ -105,8 +105,8 @@ def _by_place(run: Run) -> Iterator[tuple[int, NDArray[np.object_]]]:
     places = run.provenance.places
     parts = {part.name: part for part in run.reader.parts}
     labels = [_labels(parts[name], run.reader.base) for name in places.sources]
-    for first in range(0, len(places), PIECE):
-        source, local = places.locate(np.arange(first, min(first + PIECE, len(places))))
+    for first in range(0, len(places), ROWS_AT_A_TIME):
+        source, local = places.locate(np.arange(first, min(first + ROWS_AT_A_TIME, len(places))))
         names = np.empty(source.size, dtype=object)
         for number in np.unique(source).tolist():
             mine = source == number

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup import tuning
-from neardup.engine import run as pipeline
-from neardup.engine.cutting import ROWS_AT_A_TIME
+from neardup.cutting import ROWS_AT_A_TIME
+from neardup.engine import run as engine
 from neardup.engine.reading.copies import Copies
 from neardup.engine.results.expand import expand_clusters
 from neardup.engine.results.pairs import PairStore
@@ -71,7 +71,7 @@ class ReportInput:
 
 def from_search(run: Run, search: SearchState, rule: str) -> ReportInput:
     """A report of a search, linked by ``rule``."""
-    return ReportInput(run, search, pipeline.find(search, rule=rule), rule)
+    return ReportInput(run, search, engine.find(search, rule=rule), rule)
 
 
 def from_pairs(run: Run, filed: EarlierPairs, rule: str) -> ReportInput:
@@ -97,7 +97,7 @@ def from_pairs(run: Run, filed: EarlierPairs, rule: str) -> ReportInput:
         kept = left != right
         store.add(left[kept], right[kept], similarity[kept])
     search = SearchState.of(gathered, store, _crowds(store, copies, run.spec.crowd, n))
-    members = expand_clusters(pipeline.link_rows(search, rule), copies, search.listed_leaders())
+    members = expand_clusters(engine.link_rows(search, rule), copies, search.listed_leaders())
     nothing = np.empty(0, dtype=np.int64)
     return ReportInput(run, search, FoundRows(pairs, members, nothing, nothing, search.tally), rule, filed.name)
 
