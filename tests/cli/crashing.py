@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 from tests import warm
@@ -43,16 +40,11 @@ def _edited(rng: random.Random, body: str, words: list[str]) -> str:
     return " ".join(parts)
 
 
-def start(folder: Path, *args: str) -> subprocess.Popen[str]:
-    """The command, running in ``folder``."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "neardup", *args],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "COLUMNS": "100"},
-    )
+def fails(folder: Path, *args: str) -> str:
+    """Run the command in ``folder``, which must end with exit code 1; what it said on stderr."""
+    done = warm.run(["-m", "neardup", *args], cwd=folder, encoding="utf-8")
+    assert done.returncode == 1, done.stderr
+    return str(done.stderr)
 
 
 def finish(folder: Path, *args: str) -> str:

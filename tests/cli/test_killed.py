@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests import warm
-from tests.cli.crashing import contents, finish, start, write_collection
+from tests.cli.crashing import contents, fails, finish, write_collection
 
 from neardup.spool.manifest import MANIFEST
 
@@ -200,9 +200,7 @@ def test_a_full_disk_under_the_workdir_is_told_and_the_run_goes_on_after_room_wa
     disk = Disk(small.parent / "disk", "2500k")
     try:
         args = (*COMMANDS["dedup"], "-t", "0.7", "--workdir", str(disk.folder / "work"), "--memory", "700MB", "-q")
-        process = start(small, *args)
-        _, err = process.communicate(timeout=warm.LIMIT)
-        assert process.returncode == 1
+        err = fails(small, *args)
         assert err.startswith("Error: ")
         assert str(disk.folder / "work") in err
         assert "Traceback" not in err
@@ -228,9 +226,7 @@ def test_a_full_disk_under_the_output_is_told_and_the_run_goes_on_after_room_was
         target.mkdir()
         outputs = {"clean": str(target / "clean"), "removed.csv": str(target / "removed.csv")}
         args = [*(outputs.get(arg, arg) for arg in COMMANDS["dedup"]), *HOW]
-        process = start(small, *args)
-        _, err = process.communicate(timeout=warm.LIMIT)
-        assert process.returncode == 1
+        err = fails(small, *args)
         assert f"cannot write {target / 'clean' / 'b.jsonl'}: No space left on device. Free some space" in err
         assert "The work so far is in work: go on with the same command and --resume" in err
         assert not (target / "clean" / "a.jsonl").exists()
@@ -249,9 +245,7 @@ def test_the_least_memory_gives_the_same_bytes_and_holds(collection: Path, name:
     plain.mkdir()
     tight.mkdir()
     finish(plain, *COMMANDS[name], "-t", "0.7", "-q")
-    process = start(tight, *COMMANDS[name], "--memory", "1MB")
-    _, err = process.communicate(timeout=warm.LIMIT)
-    assert process.returncode == 1
+    err = fails(tight, *COMMANDS[name], "--memory", "1MB")
     least = re.search(r"Give at least ([0-9]+)MB", err)
     assert least is not None, err
     err = finish(tight, *COMMANDS[name], "-t", "0.7", "--memory", f"{least[1]}MB")

@@ -76,21 +76,24 @@ def check(texts: list[str], shingle: str, thresholds: tuple[float, ...]) -> list
     return counts
 
 
-@pytest.mark.parametrize(
-    ("name", "shingle"),
-    [("bible_nt", "char:9"), ("newsgroups", "word:3"), ("udhr", "char:5")],
-)
+TEXTS = [
+    (name, shingle)
+    for name in ("bible_nt", "newsgroups", "arxiv_10k", "udhr", "chinese_poems")
+    for shingle in ("char:9", "char:5", "word:3")
+    if (name, shingle) != ("chinese_poems", "word:3")  # a poem is one word
+]
+
+
+@pytest.mark.parametrize(("name", "shingle"), TEXTS)
 def test_every_planted_quotation_is_found_and_nothing_else(shared_data: Path, name: str, shingle: str) -> None:
-    counts = check(planted(shared_data, name, shingle, quotes=300, plain=100, seed=1), shingle, (0.5, 0.8))
-    assert counts[-1] > 100
+    thresholds = THRESHOLDS[TEXTS.index((name, shingle)) % 2 :: 2]
+    counts = check(planted(shared_data, name, shingle, quotes=200, plain=100, seed=1), shingle, thresholds)
+    assert counts[-1] > 20
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("shingle", ["char:9", "char:5", "word:3"])
-@pytest.mark.parametrize("name", ["bible_nt", "newsgroups", "arxiv_10k", "udhr", "chinese_poems"])
+@pytest.mark.soak
+@pytest.mark.parametrize(("name", "shingle"), TEXTS)
 def test_every_planted_quotation_is_found_at_every_threshold(shared_data: Path, name: str, shingle: str) -> None:
-    if (name, shingle) == ("chinese_poems", "word:3"):
-        pytest.skip("a poem is one word")
     check(planted(shared_data, name, shingle, quotes=600, plain=300, seed=2), shingle, THRESHOLDS)
 
 

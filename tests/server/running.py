@@ -1,18 +1,18 @@
-"""``neardup serve`` in a process of its own, and raw sockets to it."""
+"""``neardup serve`` at work, and raw sockets to it."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import re
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
+from tests import warm
 from tests.warm import LIMIT
 
 READY = re.compile(r"serving .* on http://127\.0\.0\.1:(\d+)\n")
@@ -22,9 +22,8 @@ READY = re.compile(r"serving .* on http://127\.0\.0\.1:(\d+)\n")
 class Running:
     """A service at work."""
 
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[str] | warm.Forked
     port: int
-    errors: IO[str]
 
     @property
     def url(self) -> str:
@@ -42,33 +41,28 @@ class Running:
     def wait(self) -> tuple[int, str]:
         """Its exit code and what it said on stderr after the line that it is ready."""
         code = self.process.wait(timeout=LIMIT)
-        return code, self.errors.read()
+        assert self.process.stderr is not None
+        return code, self.process.stderr.read()
 
     def kill(self) -> None:
         """End it, if it has not ended."""
-        if self.process.poll() is None:
+        with self.process:
             self.process.kill()
-            self.process.wait(timeout=LIMIT)
-        self.errors.close()
 
 
 def run_service(path: Path, *options: str) -> Running:
     """Start a service and wait until it is ready."""
-    command = [sys.executable, "-m", "neardup", "serve", str(path), "--port", "0", *options]
-    # stderr into a file: nobody empties a pipe while the test does something else.
-    with tempfile.NamedTemporaryFile("w", suffix=".stderr", delete=False) as sink:
-        process = subprocess.Popen(command, stderr=sink, stdout=subprocess.DEVNULL, text=True)
-    errors = Path(sink.name).open()  # noqa: SIM115 closed by kill
-    Path(sink.name).unlink()
+    process = warm.start(["-m", "neardup", "serve", str(path), "--port", "0", *options])
+    assert process.stderr is not None
+    if sys.platform == "linux":  # room for all that it says, as nobody empties the pipe meanwhile
+        fcntl.fcntl(process.stderr.fileno(), fcntl.F_SETPIPE_SZ, 1 << 20)
     said = ""
-    while True:
-        said += errors.readline()
+    while line := process.stderr.readline():
+        said += line
         if found := READY.search(said):
-            return Running(process, int(found[1]), errors)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=0.02)
-            with errors:
-                raise AssertionError(f"the service ended with {process.returncode}:\n{said}{errors.read()}")
+            return Running(process, int(found[1]))
+    with process:
+        raise AssertionError(f"the service ended with {process.wait(LIMIT)}:\n{said}")
 
 
 def read_all(connection: socket.socket) -> bytes:

@@ -64,7 +64,7 @@ class Searched:
 
 @pytest.fixture(scope="module")
 def whole(shared_data: Path) -> Searched:
-    return Searched(shared_data / shared.TEXTS[NAME], BANDS, audits=2)
+    return Searched(shared_data / shared.TEXTS[NAME], BANDS, audits=1)
 
 
 @pytest.fixture(scope="module")

@@ -76,7 +76,7 @@ def check_variance(sample: NDArray[np.float64], shape: Shape, slots: int = SLOTS
     assert abs(ratio - 1) <= bound, f"variance {ratio:.3f} of theory at J = {shape.similarity}; allowed is 1 +- {bound}"
 
 
-@pytest.mark.parametrize("size", [2, 5, 20, 100, 400])
+@pytest.mark.parametrize("size", [2, 5, 20, 80, 200])
 @pytest.mark.parametrize("similarity", ["1/4", "1/2", "4/5"])
 def test_the_estimate_is_unbiased_and_varies_as_theory_says(size, similarity):
     shape = shape_at(Fraction(similarity), size, balanced=True)
@@ -113,7 +113,7 @@ SHAPES = [("3/10", 64, 2), ("1/2", 42, 3), ("4/5", 21, 6), ("19/20", 8, 16)]
 
 
 @pytest.mark.parametrize("balanced", [True, False], ids=["balanced", "contained"])
-@pytest.mark.parametrize("size", [1, 3, 10, 30, 100, 300])
+@pytest.mark.parametrize("size", [1, 5, 25, 120])
 @pytest.mark.parametrize(("threshold", "bands", "rows"), SHAPES)
 def test_bands_find_pairs_of_any_size_at_least_as_surely_as_the_s_curve_says(threshold, bands, rows, size, balanced):
     shape = shape_at(Fraction(threshold), size, balanced=balanced)
@@ -124,7 +124,7 @@ def test_bands_find_pairs_of_any_size_at_least_as_surely_as_the_s_curve_says(thr
 
 @pytest.mark.parametrize(("similarity", "bands", "rows"), [("1/2", 20, 5), ("4/5", 9, 13), ("3/5", 16, 8)])
 def test_bands_of_sets_that_fill_their_slots_follow_the_s_curve(similarity, bands, rows):
-    shape = shape_at(Fraction(similarity), 2000, balanced=True)
+    shape = shape_at(Fraction(similarity), 1000, balanced=True)
     share = band_share(*signatures(shape, pairs=400, seeds=2), bands, rows)
     expected = neardup.s_curve(float(shape.similarity), bands, rows)
     assert abs(share - expected) <= SIGMAS * share_sigma(expected, 800)

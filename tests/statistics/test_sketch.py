@@ -83,7 +83,7 @@ def check_s_curve(sketcher: Sketcher, similarity: Fraction, size: int, *, bands:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("size", [2, 5, 50, 1000])
+@pytest.mark.parametrize("size", [2, 5, 50, 400])
 @pytest.mark.parametrize("similarity", ["1/4", "1/2", "4/5"])
 def test_the_estimate_is_unbiased_and_no_wider_than_classical(family, similarity, size):
     shape = shape_at(Fraction(similarity), size, balanced=True)
@@ -118,9 +118,9 @@ def test_multiples_of_a_number_are_estimated_without_bias(step):
         Shape(1, 1, 0),
         Shape(0, 3, 97),
         Shape(0, 20, 19_980),
-        Shape(25_000, 50_000, 25_000),
+        Shape(10_000, 20_000, 10_000),
     ],
-    ids=["one item", "two strangers", "one in two", "3 in 100", "20 in 20,000", "100,000 in all"],
+    ids=["one item", "two strangers", "one in two", "3 in 100", "20 in 20,000", "40,000 in all"],
 )
 def test_extreme_sizes_are_estimated_without_bias(shape):
     pairs = max(4, min(500, 200_000 // shape.union))
@@ -146,7 +146,7 @@ def test_strings_that_share_a_long_prefix_are_estimated_without_bias():
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("size", [5, 20, 100, 1000])
+@pytest.mark.parametrize("size", [5, 20, 100, 400])
 @pytest.mark.parametrize(
     ("similarity", "bands", "rows"), [("1/2", 20, 5), ("4/5", 32, 8), ("3/5", 16, 8), ("4/5", 9, 13)]
 )
