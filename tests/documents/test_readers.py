@@ -29,7 +29,7 @@ from neardup.errors import InputError
 from neardup.inputs.documents import Unreadable, read_document, readers
 from neardup.inputs.documents.process import Limits
 from neardup.inputs.documents.readers import Readers
-from neardup.inputs.streams.streams import open_bytes
+from neardup.inputs.streams.bytes import ByteStream
 
 FIXTURES = Path(__file__).parent / "fixtures"
 MB = 1 << 20
@@ -125,7 +125,7 @@ def test_a_document_may_come_through_a_pipe(tmp_path: Path, monkeypatch: pytest.
         writer = threading.Thread(target=lambda: Path("a.html").write_bytes(page))
         writer.start()
         try:
-            return Readers().read("a.html", stream=open_bytes("a.html"))
+            return Readers().read("a.html", stream=ByteStream("a.html"))
         finally:
             writer.join()
 

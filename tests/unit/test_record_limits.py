@@ -105,7 +105,7 @@ def test_the_refusal_names_line_size_limit_and_cure(tmp_path: Path, name: str) -
 
 def test_the_rest_of_a_bomb_is_not_read_to_refuse_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from neardup.inputs import source
-    from neardup.inputs.streams import streams
+    from neardup.inputs.streams import blocks as streams
 
     monkeypatch.setattr(source, "COUNT_TO", 20_000)
     monkeypatch.setattr(streams, "COUNT_TO", 20_000)

@@ -9,6 +9,7 @@ some are protected, damaged or scanned, and that is no mistake in the data. A ba
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -21,8 +22,8 @@ from neardup.inputs.documents import Unreadable
 from neardup.inputs.documents.readers import Readers
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.items import split_items
-from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions, Task, TooLarge, sized
-from neardup.inputs.streams.streams import read_all
+from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions, Source, Task, TooLarge, sized
+from neardup.inputs.streams.blocks import read_all
 from neardup.inputs.walk import InputFile
 from neardup.shown import shown, shown_path
 from neardup.types import Alone, Batch, Documents, NeedsRoom
@@ -35,16 +36,20 @@ _DOCUMENT_BYTES = 256 << 10
 """The same of a document, which takes as long to read as a text of this size or more."""
 
 
-class FilesSource:
+class FilesSource(Source):
     """Files in the order given."""
 
     format = "text"
 
     def __init__(self, name: str, files: Sequence[InputFile], options: ReadOptions) -> None:
-        self.name = name
-        self.total_bytes = sum(file.size for file in files)
+        super().__init__(name, options, total_bytes=sum(file.size for file in files))
         self.files = files
-        self._options = options
+
+    @property
+    def paths(self) -> list[str] | None:
+        """As of every source. What is known to be unreadable, such as a broken link, is not read, now or later."""
+        is_regular = all(file.error is not None or os.path.isfile(file.path) for file in self.files)
+        return [file.path for file in self.files] if is_regular else None
 
     def tasks(self) -> Iterator[Task]:
         """Yield a task for files of about 4 MB together, at most ``block`` of them.

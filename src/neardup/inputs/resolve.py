@@ -21,8 +21,6 @@ from dataclasses import replace
 from itertools import groupby
 
 from neardup.errors import InputError, did_you_mean
-from neardup.inputs.datasets import DICT_FILE, INFO_FILE, STATE_FILE, DatasetSource, dataset_folders, open_dataset
-from neardup.inputs.folder import FilesSource
 from neardup.inputs.formats import (
     COMPRESSIONS,
     DATASET,
@@ -33,9 +31,9 @@ from neardup.inputs.formats import (
     bare_suffix,
     suffix_format,
 )
-from neardup.inputs.passed import BESIDE, Passing, conversion
+from neardup.inputs.passed import Passing, conversion
 from neardup.inputs.source import ReadOptions, Source
-from neardup.inputs.streams.streams import open_bytes
+from neardup.inputs.streams.bytes import ByteStream
 from neardup.inputs.walk import InputFile, common_suffix, glob_files, look_at, walk_folder
 from neardup.params import INPUT_FORMATS
 from neardup.shown import shown_path
@@ -69,7 +67,7 @@ class Resolver:
         for is_one_each, group in groupby(inputs, key=lambda each: each.format in ("text", DOCUMENT)):
             if is_one_each:
                 files = list(group)
-                sources.append(FilesSource(shown_path(files[0].path), files, self._options))
+                sources.append(FORMATS["text"].load()(shown_path(files[0].path), files, self._options))
             else:
                 sources.extend(self._source(each) for each in group)
         return sources
@@ -86,7 +84,7 @@ class Resolver:
         else:
             files = [look_at(path, os.path.realpath(path))]
             if files[0].error is not None:
-                open_bytes(path).close()  # says best what is wrong
+                ByteStream(path).close()  # says best what is wrong
                 raise InputError(files[0].error)
         return [replace(file, format=self._format_of(file.path)) for file in self._once(files, path)]
 
@@ -94,18 +92,14 @@ class Resolver:
         """The splits of a folder of Hugging Face datasets; none of another, or when it was said what to read in it."""
         if self._patterns or self._format is not None:
             return []
-        splits = dataset_folders(folder)
-        self._pass_beside(folder, splits)
-        for split in splits:
-            self._once([look_at(path, os.path.realpath(path)) for path in open_dataset(split).paths], folder)
-        return [InputFile(split, 0, os.path.realpath(split), format=DATASET) for split in splits]
+        from neardup.inputs.datasets import datasets_in
 
-    def _pass_beside(self, folder: str, splits: Sequence[str]) -> None:
-        """Note what lies beside the files of datasets, which alone are read."""
-        for each in {folder, *splits} if splits else ():
-            parts = open_dataset(each).shards if each in splits else map(os.path.basename, splits)
-            for entry in {*os.listdir(each)} - {*parts, DICT_FILE, STATE_FILE, INFO_FILE}:
-                self.passing.note(BESIDE, os.path.join(each, entry))
+        splits, beside = datasets_in(folder)
+        for path in beside:
+            self.passing.note("beside a dataset", path)
+        for split in splits:
+            self._once([look_at(path, os.path.realpath(path)) for path in split.paths], folder)
+        return [InputFile(split.folder, 0, os.path.realpath(split.folder), format=DATASET) for split in splits]
 
     def _folder(self, folder: str) -> list[InputFile]:
         patterns = self._patterns or self._format_globs()
@@ -155,7 +149,7 @@ class Resolver:
     def _stream(self, path: str) -> InputFile:
         self._once([InputFile(path, 0, path)], path)
         format = self._format or suffix_format(path) or ("lines" if self._options.item else None)
-        stream = open_bytes(path)
+        stream = ByteStream(path)
         if format is None:
             head = stream.peek().removeprefix(b"\xef\xbb\xbf").lstrip()
             if head[:1] not in (b"{", b""):
@@ -181,6 +175,8 @@ class Resolver:
 
     def _source(self, file: InputFile) -> Source:
         if file.format == DATASET:
+            from neardup.inputs.datasets import DatasetSource
+
             return DatasetSource(file.path, self._options)
         size = file.size if file.stream is None else None
         source: Source = FORMATS[file.format].load()(file.path, self._options, total_bytes=size, stream=file.stream)

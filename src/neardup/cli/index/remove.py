@@ -84,7 +84,7 @@ def _lines(source: Path) -> list[str]:
         InputError: it cannot be read, or is no UTF-8.
     """
     from neardup.inputs.source import RecordLimit
-    from neardup.inputs.streams.streams import read_all
+    from neardup.inputs.streams.blocks import read_all
 
     data = read_all(source, limit=RecordLimit())
     try:

@@ -15,8 +15,8 @@ import pyarrow as pa
 from neardup.errors import InputError
 from neardup.inputs.columnar.arrow_columns import Chosen, column_cuts, read_rows
 from neardup.inputs.formats import stored_codec
-from neardup.inputs.source import ReadOptions, Task, TooLargeRows, oversized, sized
-from neardup.inputs.streams.streams import ByteStream, read_all
+from neardup.inputs.source import Source, Task, TooLargeRows, oversized, sized
+from neardup.inputs.streams.blocks import read_all
 
 __all__ = ["Batches", "ColumnarFile", "ColumnarSource", "explained", "first_line"]
 
@@ -27,13 +27,8 @@ Batches = Iterator[tuple[Any, int | None]]
 """Record batches or TooLargeRows, each with the stored bytes that it stands for; None: as large as its texts."""
 
 
-class ColumnarSource:
+class ColumnarSource(Source):
     """What the columnar sources share: batches to tasks."""
-
-    def __init__(self, name: str, options: ReadOptions, total_bytes: int | None) -> None:
-        self.name = name
-        self.total_bytes = total_bytes
-        self._options = options
 
     def cut(
         self, batches: Batches, chosen: Chosen, *, positions: bool = False, rest: Callable[[], None] | None = None
@@ -84,12 +79,6 @@ class ColumnarSource:
 
 class ColumnarFile(ColumnarSource):
     """One columnar file, or standard input."""
-
-    def __init__(
-        self, name: str, options: ReadOptions, *, total_bytes: int | None = None, stream: ByteStream | None = None
-    ) -> None:
-        super().__init__(name, options, total_bytes)
-        self._stream = stream
 
     def unpacked(self) -> Any:
         """The bytes as a pyarrow file in memory where they are not those of a plain file; None: ``name`` has them.

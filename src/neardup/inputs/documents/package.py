@@ -23,6 +23,7 @@ from neardup.inputs.documents.unreadable import (
     too_large,
 )
 from neardup.inputs.formats import stored_codec
+from neardup.inputs.streams.bytes import ByteStream
 
 __all__ = ["Package", "read_stored"]
 
@@ -65,12 +66,8 @@ def _stored(path: str) -> Iterator[bytes]:
             except OSError as exc:
                 raise InputError(f"{path} cannot be read: {exc.strerror}. Copy it to another disk.") from exc
         return
-    from neardup.inputs.streams.streams import (
-        open_bytes,  # loads numpy and pyarrow, which other documents need not wait for
-    )
-
     buffer = bytearray(16 * _PIECE)
-    with open_bytes(path) as stream:
+    with ByteStream(path) as stream:
         while got := stream.fill(memoryview(buffer)):
             yield bytes(memoryview(buffer)[:got])
 
@@ -80,9 +77,7 @@ def _plain(path: str) -> BinaryIO:
     try:
         return open(path, "rb")
     except OSError:
-        from neardup.inputs.streams.streams import open_bytes
-
-        open_bytes(path).close()  # says best why it cannot be opened
+        ByteStream(path).close()  # says best why it cannot be opened
         raise
 
 

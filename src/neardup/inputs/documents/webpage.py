@@ -17,7 +17,7 @@ from neardup.errors import InputError
 from neardup.inputs.documents.package import read_stored
 from neardup.inputs.documents.unreadable import Unreadable, damaged
 from neardup.inputs.documents.xml import feed, feed_html
-from neardup.inputs.streams.encodings import text_codec
+from neardup.inputs.formats import text_codec
 
 __all__ = ["decoded", "load", "page_text"]
 

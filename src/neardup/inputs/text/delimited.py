@@ -25,8 +25,8 @@ import numpy as np
 from neardup.errors import InputError
 from neardup.inputs.batches import Columns, gather, make_batch
 from neardup.inputs.source import Faults, ReadOptions, RecordLimit, Task, oversized, sized
-from neardup.inputs.streams.line_cuts import WHOLE, first_newline
-from neardup.inputs.streams.streams import ByteStream, LineBlock, LineSource, line_blocks
+from neardup.inputs.streams.blocks import WHOLE, LineBlock, LineSource, first_newline, line_blocks
+from neardup.inputs.streams.bytes import ByteStream
 from neardup.inputs.text.endless import MAX_RECORD, Ahead, pass_line, pass_record
 from neardup.inputs.text.layout import BLANK_LAYOUT, Layout, find_layout
 from neardup.kernels.delimited import (

@@ -21,8 +21,8 @@ import pyarrow.compute as pc
 from neardup.arrays import flags, numbers
 from neardup.inputs.columns import choose_id, choose_text
 from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions, Task, sized
-from neardup.inputs.streams.line_cuts import Slabs
-from neardup.inputs.streams.streams import ByteStream, LineBlock, LineSource
+from neardup.inputs.streams.blocks import LineBlock, LineSource, Slabs
+from neardup.inputs.streams.bytes import ByteStream
 from neardup.inputs.text.jsonl_judge import BadRecord, judge, parse_object
 from neardup.kernels import jsonl as kernel
 from neardup.types import SLACK, Batch, Documents

@@ -9,7 +9,7 @@ import numpy as np
 
 from neardup.inputs.batches import Columns, gather, make_batch
 from neardup.inputs.source import Faults, Task, sized
-from neardup.inputs.streams.streams import LineBlock, LineSource
+from neardup.inputs.streams.blocks import LineBlock, LineSource
 from neardup.types import Batch
 
 __all__ = ["LinesSource"]
