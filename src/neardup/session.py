@@ -29,7 +29,7 @@ from neardup.engine.reading.families import check_room
 from neardup.engine.space import RECORD_SHARE, Budget, Space
 from neardup.engine.state import FoundRows, Gathered, RunTally, SearchState
 from neardup.errors import InputChanged, InputError
-from neardup.inputs.names.provenance import Provenance
+from neardup.inputs.names import Provenance
 from neardup.inputs.reader import Reader
 from neardup.inputs.stamps import Stamps
 from neardup.params import CONTAINMENT, RunOptions, Spec

@@ -29,7 +29,7 @@ from neardup.errors import InputError
 from neardup.inputs.documents import Unreadable, read_document, readers
 from neardup.inputs.documents.process import Limits
 from neardup.inputs.documents.readers import Readers
-from neardup.inputs.streams.bytes import ByteStream
+from neardup.inputs.stream import ByteStream
 
 FIXTURES = Path(__file__).parent / "fixtures"
 MB = 1 << 20

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from neardup.inputs.names import ids as ids_module
-from neardup.inputs.names.ids import Ids
+from neardup.inputs import names as ids_module
+from neardup.inputs.names import Ids
 from neardup.spool import Workdir
 from neardup.types import SLACK, Batch, Documents
 

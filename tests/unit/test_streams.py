@@ -11,9 +11,9 @@ import pytest
 from tests.unit.reading import zstd
 
 from neardup.errors import InputError
+from neardup.inputs.blocks import line_blocks, read_all
 from neardup.inputs.source import RecordLimit
-from neardup.inputs.streams.blocks import line_blocks, read_all
-from neardup.inputs.streams.bytes import ByteStream
+from neardup.inputs.stream import ByteStream
 from neardup.types import SLACK
 
 GOOD = b'{"id": "a", "text": "one"}\n'

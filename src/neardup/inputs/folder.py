@@ -18,12 +18,12 @@ import numpy as np
 from neardup.arrays import strings
 from neardup.errors import InputError
 from neardup.inputs.batches import undecodable
+from neardup.inputs.blocks import read_all
 from neardup.inputs.documents import Unreadable
 from neardup.inputs.documents.readers import Readers
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.items import split_items
 from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions, Source, Task, TooLarge, sized
-from neardup.inputs.streams.blocks import read_all
 from neardup.inputs.walk import InputFile
 from neardup.shown import shown, shown_path
 from neardup.types import Alone, Batch, Documents, NeedsRoom

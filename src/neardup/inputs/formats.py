@@ -1,7 +1,7 @@
 """The formats that are read, in one table: the suffixes of each, and the class that reads it.
 
 A new format is a line here and a module. Its class is a ``source.Source``: what has named columns extends
-``columnar.source.ColumnarFile``, what has lines ``streams.blocks.LineSource``.
+``columnar.source.ColumnarFile``, what has lines ``blocks.LineSource``.
 A new kind of document, each file one text, is a line in ``DOCUMENTS`` and a module with ``load(path)``. What can be
 asked for stands in ``params.INPUT_FORMATS`` too; clean copies of a new format are made in ``tasks.dedup.rewrite``.
 

@@ -33,7 +33,7 @@ from neardup.inputs.formats import (
 )
 from neardup.inputs.passed import Passing, conversion
 from neardup.inputs.source import ReadOptions, Source
-from neardup.inputs.streams.bytes import ByteStream
+from neardup.inputs.stream import ByteStream
 from neardup.inputs.walk import InputFile, common_suffix, glob_files, look_at, walk_folder
 from neardup.params import INPUT_FORMATS
 from neardup.shown import shown_path

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from neardup.errors import InputError
-from neardup.inputs.streams.bytes import ByteStream
+from neardup.inputs.stream import ByteStream
 from neardup.spool import available_memory
 from neardup.types import Alone, Batch, Documents, Fault
 

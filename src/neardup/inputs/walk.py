@@ -22,7 +22,7 @@ from pathlib import Path
 
 from neardup.inputs.formats import DEFAULT_SUFFIXES, DOCUMENT
 from neardup.inputs.passed import Passing
-from neardup.inputs.streams.bytes import ByteStream
+from neardup.inputs.stream import ByteStream
 
 __all__ = ["REPORT_MARKER", "InputFile", "common_suffix", "glob_files", "look_at", "walk_folder"]
 

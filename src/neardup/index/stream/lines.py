@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from neardup.errors import InputError
+from neardup.inputs.blocks import LineBlock
 from neardup.inputs.formats import stored_codec, suffix_format
 from neardup.inputs.source import ReadOptions, oversized
-from neardup.inputs.streams.blocks import LineBlock
-from neardup.inputs.streams.bytes import ByteStream
+from neardup.inputs.stream import ByteStream
 from neardup.inputs.text.jsonl import JsonlSource
 from neardup.inputs.text.lines import LinesSource
 from neardup.types import SLACK, Batch

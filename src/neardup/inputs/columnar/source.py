@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow as pa
 
 from neardup.errors import InputError
+from neardup.inputs.blocks import read_all
 from neardup.inputs.columnar.arrow_columns import Chosen, column_cuts, read_rows
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.source import Source, Task, TooLargeRows, oversized, sized
-from neardup.inputs.streams.blocks import read_all
 
 __all__ = ["Batches", "ColumnarFile", "ColumnarSource", "explained", "first_line"]
 

@@ -23,7 +23,7 @@ from neardup.inputs.documents.unreadable import (
     too_large,
 )
 from neardup.inputs.formats import stored_codec
-from neardup.inputs.streams.bytes import ByteStream
+from neardup.inputs.stream import ByteStream
 
 __all__ = ["Package", "read_stored"]
 

@@ -26,7 +26,7 @@ from neardup.errors import InputError
 from neardup.inputs.documents import Unreadable, document_kind
 from neardup.inputs.documents.process import LIMITS, Child, Limits, LostError
 from neardup.inputs.documents.unreadable import MOST_BYTES, too_large
-from neardup.inputs.streams.bytes import ByteStream
+from neardup.inputs.stream import ByteStream
 
 __all__ = ["Readers"]
 

@@ -24,9 +24,9 @@ import numpy as np
 
 from neardup.errors import InputError
 from neardup.inputs.batches import Columns, gather, make_batch
+from neardup.inputs.blocks import WHOLE, LineBlock, LineSource, first_newline, line_blocks
 from neardup.inputs.source import Faults, ReadOptions, RecordLimit, Task, oversized, sized
-from neardup.inputs.streams.blocks import WHOLE, LineBlock, LineSource, first_newline, line_blocks
-from neardup.inputs.streams.bytes import ByteStream
+from neardup.inputs.stream import ByteStream
 from neardup.inputs.text.endless import MAX_RECORD, Ahead, pass_line, pass_record
 from neardup.inputs.text.layout import BLANK_LAYOUT, Layout, find_layout
 from neardup.kernels.delimited import (

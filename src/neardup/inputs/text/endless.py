@@ -17,7 +17,7 @@ from typing import IO
 import numpy as np
 
 from neardup.errors import InputError
-from neardup.inputs.streams.blocks import LAST, NEWLINE, LineBlock
+from neardup.inputs.blocks import LAST, NEWLINE, LineBlock
 from neardup.inputs.text.layout import Layout
 from neardup.kernels.delimited import ENDED, GOES_ON, QUOTED, START, follow_record, unclosed_field
 from neardup.types import I64, SLACK, U8

@@ -19,10 +19,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.arrays import flags, numbers
+from neardup.inputs.blocks import LineBlock, LineSource, Slabs
 from neardup.inputs.columns import choose_id, choose_text
 from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions, Task, sized
-from neardup.inputs.streams.blocks import LineBlock, LineSource, Slabs
-from neardup.inputs.streams.bytes import ByteStream
+from neardup.inputs.stream import ByteStream
 from neardup.inputs.text.jsonl_judge import BadRecord, judge, parse_object
 from neardup.kernels import jsonl as kernel
 from neardup.types import SLACK, Batch, Documents

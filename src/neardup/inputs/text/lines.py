@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 
 from neardup.inputs.batches import Columns, gather, make_batch
+from neardup.inputs.blocks import LineBlock, LineSource
 from neardup.inputs.source import Faults, Task, sized
-from neardup.inputs.streams.blocks import LineBlock, LineSource
 from neardup.types import Batch
 
 __all__ = ["LinesSource"]

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from neardup.arrays import numbers
 from neardup.errors import InputError
 from neardup.inputs.batches import gather
+from neardup.inputs.blocks import LineBlock, line_blocks, read_all
 from neardup.inputs.columnar.arrow_columns import Chosen
 from neardup.inputs.columnar.ipc import IpcSource, ipc_batches
 from neardup.inputs.columnar.objects import ObjectSource
@@ -27,7 +28,6 @@ from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.reader import Reader
 from neardup.inputs.source import ReadOptions, RecordLimit, Source, TooLarge, TooLargeRows
-from neardup.inputs.streams.blocks import LineBlock, line_blocks, read_all
 from neardup.inputs.text.delimited import DelimitedSource, RecordBlock, record_blocks
 from neardup.inputs.text.jsonl import JsonlSource
 from neardup.inputs.text.jsonl_judge import BadRecord, parse_object

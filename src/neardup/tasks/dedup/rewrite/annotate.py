@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from neardup.errors import InputError
-from neardup.inputs.streams.bytes import ByteStream
+from neardup.inputs.stream import ByteStream
 from neardup.inputs.text.jsonl_judge import parse_object
 from neardup.inputs.text.layout import Layout
 from neardup.outputs.sink import Sink

@@ -17,7 +17,7 @@ from pathlib import Path
 from neardup.errors import InputError
 from neardup.inputs.formats import DOCUMENT, stored_codec, suffix_format
 from neardup.inputs.source import ReadOptions
-from neardup.inputs.streams.bytes import ByteStream
+from neardup.inputs.stream import ByteStream
 from neardup.outputs.atomic import check_target, is_special, output_error
 from neardup.shown import shown_path
 from neardup.tasks.dedup.rewrite.blocks import read_line_ends

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from neardup.inputs.streams.bytes import ByteStream
+from neardup.inputs.stream import ByteStream
 from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.blocks import Block, Buffer, blocks, read_line_ends
 from neardup.tasks.dedup.rewrite.feed import Feed, Part, records_of, those_rows

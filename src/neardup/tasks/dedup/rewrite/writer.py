@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from neardup.errors import InputChanged, NeardupError, OutputError
-from neardup.inputs.streams.bytes import ByteStream
+from neardup.inputs.stream import ByteStream
 from neardup.outputs.atomic import AtomicFiles, output_error
 from neardup.outputs.renames import Rename
 from neardup.outputs.stdout import stdout_bytes

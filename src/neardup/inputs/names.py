@@ -1,7 +1,8 @@
-"""The ids of all documents of a run, held as lean as they come, in memory or in a workdir."""
+"""What is remembered of a run's documents beside their texts: ids, places, and what was wrong."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,12 +13,12 @@ import pyarrow.compute as pc
 from neardup.arrays import numbers, strings
 from neardup.cutting import cut
 from neardup.inputs.batches import documents_from
-from neardup.inputs.names.places import Places
+from neardup.inputs.places import Places
 from neardup.kernels.hashing import fingerprint
 from neardup.spool import Column, MemoryColumn, MemoryTexts, Sorter, Texts, Workdir
-from neardup.types import I32, I64, U64, Batch, Documents
+from neardup.types import I32, I64, MOST_FAULTS, U64, Batch, Documents, Fault
 
-__all__ = ["Ids", "ids_of"]
+__all__ = ["Ids", "Provenance", "ids_of"]
 
 _TEXT = pa.large_string()
 _MADE, _NUMBERS, _STRINGS = range(3)
@@ -30,15 +31,63 @@ _DIGITS = 20
 DEFAULT_BUDGET = 256 << 20
 
 
+class Provenance:
+    """Told of every batch in order; goes to a workdir with the collection, and comes back from there."""
+
+    def __init__(self) -> None:
+        self.ids = Ids()
+        self.places = self.ids.places
+        self.faults: list[Fault] = []
+        self.bad = 0
+        self.blank = 0
+        self.records: dict[str, int] = {}
+        """Documents and bad records of each source."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory held."""
+        return self.ids.nbytes
+
+    def enter(self, batch: Batch) -> None:
+        """Take note of a batch, in order."""
+        self.ids.append(batch)
+        self.bad += batch.bad
+        self.blank += batch.blank
+        self.records[batch.source] = self.records.get(batch.source, 0) + len(batch.documents) + batch.bad
+        self.faults.extend(batch.faults[: MOST_FAULTS - len(self.faults)])
+
+    def first_of(self, rows: I64) -> int:
+        """Among copies the row with the least hash of its id, so that shuffling the input changes nothing."""
+        names = self.ids.take(rows).to_pylist()
+        digests = [hashlib.blake2b(str(name).encode("utf-8", "replace"), digest_size=8).digest() for name in names]
+        return int(rows[min(range(len(digests)), key=lambda i: (digests[i], i))])
+
+    def spill(self, workdir: Workdir) -> None:
+        """Go on in files."""
+        self.ids.spill(workdir)
+
+    def state(self) -> dict[str, Any]:
+        """JSON values from which ``restore`` makes it again, with its files."""
+        faults = [[fault.source, fault.row, fault.reason] for fault in self.faults]
+        counts = {"bad": self.bad, "blank": self.blank, "records": self.records}
+        return {"places": self.places.state(), "faults": faults, **counts}
+
+    def restore(self, workdir: Workdir, state: dict[str, Any]) -> None:
+        """Become what an interrupted run's was."""
+        self.ids.restore(workdir, state["places"])
+        self.faults = [Fault(*fault) for fault in state["faults"]]
+        self.bad, self.blank = state["bad"], state["blank"]
+        self.records = dict(state["records"])
+
+
 class Ids:
-    """Ids in input order, appended batch by batch.
+    """Ids and places of documents in input order, appended batch by batch, held as lean as they come.
 
     A batch without ids costs nothing but its place: such ids are made, as ``source:row``, when they are asked for.
     """
 
-    def __init__(self, places: Places | None = None) -> None:
-        self.places = Places() if places is None else places
-        self._owns_places = places is None
+    def __init__(self) -> None:
+        self.places = Places()
         self._chunks: list[tuple[int, ...]] = []
         self._numbers: Column = MemoryColumn(np.int64)
         self._strings: Texts = MemoryTexts()
@@ -53,12 +102,11 @@ class Ids:
     def nbytes(self) -> int:
         """Bytes held in memory."""
         data = 0 if self._stored is not None else self._numbers.nbytes + self._strings.nbytes
-        return data + 150 * len(self._chunks)
+        return data + 150 * len(self._chunks) + self.places.nbytes
 
     def append(self, batch: Batch) -> None:
-        """Add the ids of a batch behind those before; its place must have been added, or be ours to add."""
-        if self._owns_places:
-            self.places.append(batch)
+        """Add the documents of a batch behind those before."""
+        self.places.append(batch)
         n = len(batch.documents)
         if n == 0:
             return
@@ -79,6 +127,7 @@ class Ids:
 
     def spill(self, workdir: Workdir) -> None:
         """Go on in files."""
+        self.places.spill(workdir)
         numbers_, strings_ = workdir.column("id-numbers", np.int64), workdir.texts("id-strings")
         for _, values in self._numbers.scan(_PIECE):
             numbers_.append(values)
@@ -91,12 +140,13 @@ class Ids:
         if self._chunks:
             self._stored.append(np.array(self._chunks, dtype=np.int64))
 
-    def restore(self, workdir: Workdir, size: int) -> None:
-        """Become what an interrupted run's was, of ``size`` documents."""
+    def restore(self, workdir: Workdir, places: dict[str, Any]) -> None:
+        """Become what an interrupted run's was, with ``places`` as their ``state`` gave it."""
+        self.places.restore(workdir, places)
         self._numbers, self._strings = workdir.column("id-numbers", np.int64), workdir.texts("id-strings")
         self._stored = workdir.column("id-chunks", np.int64, _FIELDS)
         self._chunks = [tuple(entry) for _, table in self._stored.scan(1 << 12) for entry in table.tolist()]
-        self._size = size
+        self._size = len(self.places)
         for first in range(0, len(self._strings), _PIECE):
             rows = np.arange(first, min(first + _PIECE, len(self._strings)))
             self._longest = max(self._longest, int(self._strings.lengths(rows).max()))
@@ -121,9 +171,7 @@ class Ids:
             return pa.nulls(0, type_)
         if not (int(rows.min()) >= 0 and int(rows.max()) < self._size):
             raise IndexError(f"rows must lie from 0 to {self._size - 1}")
-        table = np.array(self._chunks, dtype=np.int64)
-        at = np.searchsorted(table[:, _START], rows, side="right") - 1
-        kinds, inside = table[at, _KIND], rows - table[at, _START] + table[at, _BASE]
+        kinds, inside = self._kept(rows)
         if pa.types.is_integer(type_):
             return numbers(self._numbers.take(inside))
         pieces, places = [], []
@@ -137,6 +185,12 @@ class Ids:
         back = np.empty(rows.size, dtype=np.int64)
         back[np.concatenate(places)] = np.arange(rows.size)
         return pa.concat_arrays(pieces).take(numbers(back))
+
+    def _kept(self, rows: I64) -> tuple[I64, I64]:
+        """Of each row the kind of its id, and where that lies among the numbers, or the strings."""
+        table = np.array(self._chunks, dtype=np.int64)
+        at = np.searchsorted(table[:, _START], rows, side="right") - 1
+        return table[at, _KIND], rows - table[at, _START] + table[at, _BASE]
 
     def pieces(self, *columns: I32 | I64) -> Iterator[slice]:
         """Cut columns of rows into pieces of which all ids are held at a time: 65,536 rows, or 16 MB of long ids.
@@ -158,9 +212,7 @@ class Ids:
 
     def _lengths(self, rows: I64, names: I64) -> I64:
         """Bytes of the id of each document, at most; those of made ones by the length of their source's name."""
-        table = np.array(self._chunks, dtype=np.int64)
-        at = np.searchsorted(table[:, _START], rows, side="right") - 1
-        kinds, inside = table[at, _KIND], rows - table[at, _START] + table[at, _BASE]
+        kinds, inside = self._kept(rows)
         out = np.full(rows.size, _DIGITS, dtype=np.int64)
         if (made := kinds == _MADE).any():
             out[made] = names[self.places.locate(rows[made])[0]]
@@ -226,9 +278,8 @@ class Ids:
         firsts = np.unique(codes, return_index=True)[1]
         if firsts.size == codes.size:
             return 0, None
-        again_ = np.ones(codes.size, dtype=np.bool_)
-        again_[firsts] = False
-        return int(codes.size - firsts.size), str(suspects[int(np.argmax(again_))].as_py())
+        first_again = int(np.delete(np.arange(codes.size), firsts)[0])
+        return int(codes.size - firsts.size), str(suspects[first_again].as_py())
 
     def _hashed(self) -> Any:
         """Yield (uint64 hashes, rows) of the ids that batches brought, equal for equal ids."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from neardup.inputs.source import COUNT_TO, RecordLimit, Source, Task, TooLarge, oversized
-from neardup.inputs.streams.bytes import ByteStream, Feed, as_utf8
+from neardup.inputs.stream import ByteStream, Feed, as_utf8
 from neardup.types import I64, SLACK, U8
 
 __all__ = [
