@@ -1,8 +1,4 @@
-"""From columns of bytes to a ``Batch``: what every reader does last.
-
-Here: texts as Arrow arrays and as ``Documents``, the UTF-8 check, leaving out bad rows, cutting blocks.
-What a bad record is, each reader knows; ``source.Faults`` keeps the record of them.
-"""
+"""From columns of bytes to a ``Batch``, with the check for UTF-8: what every reader does last."""
 
 from __future__ import annotations
 
@@ -59,14 +55,11 @@ def make_batch(
     """Check the texts and ids for UTF-8, leave out the bad ones, and wrap the rest.
 
     Args:
-        columns: the rows.
-        source: what the batch is called.
-        faults: takes the bad ones.
+        columns, source, faults: the rows, what they are from, and what takes the bad ones.
         encoding: what the input was transcoded from, for the message.
         split: turn each text into the set of its words.
         check_texts: the texts are not known to be UTF-8, and must be.
-        blank: blank lines that were passed over.
-        consumed: bytes of input that the batch stands for.
+        blank, consumed: blank lines passed over, and bytes of input that the batch stands for.
     """
     mask = np.ones(len(columns.rows), dtype=np.bool_)
     if check_texts:
@@ -117,14 +110,11 @@ def undecodable(error: UnicodeDecodeError, what: str, encoding: str) -> tuple[st
 
 
 def gather(data: U8, spans: I64) -> Any:
-    """Copy pieces of a buffer end to end.
+    """Copy pieces of a buffer end to end, as Arrow large_binary[n].
 
     Args:
         data: uint8, with SLACK bytes behind the last piece.
         spans: int64[n, 3]: begin, end, and how many doubled quotes of each piece become one.
-
-    Returns:
-        Arrow large_binary[n].
     """
     spans = np.ascontiguousarray(spans)
     offsets = np.zeros(len(spans) + 1, dtype=np.int64)

@@ -49,8 +49,7 @@ class Dataset:
 def datasets_in(folder: str) -> tuple[list[Dataset], list[str]]:
     """The splits when ``folder`` was written by ``save_to_disk``, and what lies beside their files; else nothing.
 
-    Raises:
-        InputError: the list of splits of a dictionary is damaged or one of them is missing; or as ``_opened``.
+    Raises InputError when a file that says what there is is damaged, or names what is not there.
     """
     folders = _folders(folder)
     splits = [_opened(each) for each in folders]
@@ -84,9 +83,7 @@ def _folders(folder: str) -> list[str]:
 def _opened(folder: str) -> Dataset:
     """What ``state.json`` says about a dataset.
 
-    Raises:
-        InputError: the file is damaged, names a file that is missing or outside the folder, or is of a selection of
-            rows as versions of ``datasets`` before 2.0 wrote it.
+    Raises InputError also for a selection of rows as versions of ``datasets`` before 2.0 wrote it.
     """
     file = os.path.join(folder, _STATE)
     state = _read_json(file)
@@ -136,11 +133,7 @@ class DatasetSource(ColumnarSource):
     format = DATASET
 
     def __init__(self, folder: str, options: ReadOptions) -> None:
-        """Look into the folder; its shards are opened by ``tasks``.
-
-        Raises:
-            InputError: ``state.json`` is damaged, or does not fit the folder.
-        """
+        """Look into the folder; its shards are opened by ``tasks``."""
         self.dataset = _opened(folder)
         size = sum(os.path.getsize(path) for path in self.dataset.paths)
         super().__init__(shown_path(folder), options, total_bytes=size)
@@ -152,11 +145,7 @@ class DatasetSource(ColumnarSource):
         return about + self.dataset.paths
 
     def schema(self) -> Any:
-        """The Arrow schema of the first shard, or None of a dataset without shards, which has no rows.
-
-        Raises:
-            InputError: the shard is damaged.
-        """
+        """The Arrow schema of the first shard, or None of a dataset without shards, which has no rows."""
         for path in self.dataset.paths[:1]:
             with _explained(path), pa.OSFile(path, "r") as file:
                 return pa.ipc.open_stream(file).schema
@@ -171,11 +160,7 @@ class DatasetSource(ColumnarSource):
             yield from self.cut(self.batches(schema, chosen, rests), chosen.alone(), rest=lambda: rests[-1]())
 
     def batches(self, schema: Any, chosen: Chosen, rests: list[Callable[[], None]]) -> Batches:
-        """Yield the chosen columns of all shards; ``rests`` gets for each a function that lets go of its pages.
-
-        Raises:
-            InputError: a shard is damaged, or its columns are not those of the first.
-        """
+        """Yield the chosen columns of all shards; ``rests`` gets for each a function that lets go of its pages."""
         for path in self.dataset.paths:
             with _explained(path):
                 file, rest = map_file(path)

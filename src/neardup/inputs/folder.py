@@ -1,10 +1,8 @@
 """Files that are one document each: texts, and people's documents; the id of a document is the path of its file.
 
-Finding the files is in ``inputs``, and what is inside a document that is no plain text in ``documents``. Files are read
-inside the tasks, so that many small ones are read in parallel; documents in processes that end with the last task.
-
-A document (a PDF, say) that cannot be read is noted and left out whatever ``on_bad`` says: in a folder of such files
-some are protected, damaged or scanned, and that is no mistake in the data. A bad text file is one.
+Files are read inside the tasks, so that many small ones are read in parallel; documents in processes that end with the
+last task. A document (a PDF, say) that cannot be read is noted and left out whatever ``on_bad`` says: in a folder of
+such files some are protected, damaged or scanned, and that is no mistake in the data. A bad text file is one.
 """
 
 from __future__ import annotations
@@ -71,10 +69,8 @@ class FilesSource(Source):
     def read(self, start: int, stop: int, readers: Readers | None = None, is_alone: bool = False) -> Batch:
         """Read the files at some places, counted from 0.
 
-        Args:
-            start, stop: the places.
-            readers: the processes that read documents; None: some for this call.
-            is_alone: nothing else is being worked on, so that there is room for the largest text.
+        ``readers``: the processes that read documents; None: some for this call. ``is_alone``: nothing else is being
+        worked on, so that there is room for the largest text.
 
         Raises:
             InputError: a text cannot be read, and that is to fail the run.

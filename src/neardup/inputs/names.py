@@ -157,13 +157,10 @@ class Ids:
         return pa.int64() if self._chunks and all(chunk[_KIND] == _NUMBERS for chunk in self._chunks) else _TEXT
 
     def take(self, rows: I64) -> Any:
-        """The ids of documents, by their place in the input.
+        """The ids of documents, by their place in the input, as an Arrow array[m] of ``type``.
 
-        Args:
-            rows: int64[m], 0-based, in any order, repeats allowed.
-
-        Returns:
-            Arrow array[m] of ``type``. The work grows with m and the number of sources, not with the documents.
+        ``rows``: int64[m], 0-based, in any order, repeats allowed. The work grows with m and the number of sources, not
+        with the documents.
         """
         type_ = self.type
         rows = np.asarray(rows, dtype=np.int64)
@@ -193,11 +190,7 @@ class Ids:
         return table[at, _KIND], rows - table[at, _START] + table[at, _BASE]
 
     def pieces(self, *columns: I32 | I64) -> Iterator[slice]:
-        """Cut columns of rows into pieces of which all ids are held at a time: 65,536 rows, or 16 MB of long ids.
-
-        Args:
-            columns: int32 or int64[m] each, documents by their place in the input.
-        """
+        """Cut columns of rows into pieces of which all ids are held at a time: 65,536 rows, or 16 MB of long ids."""
         size = int(columns[0].size)
         names = np.array([len(source.encode()) + 1 + _DIGITS for source in self.places.sources] or [0])
         is_long = max(self._longest, int(names.max())) * len(columns) * _PIECE > _PIECE_BYTES
@@ -238,11 +231,8 @@ class Ids:
     def count_duplicates(self, budget: int = DEFAULT_BUDGET, workdir: Workdir | None = None) -> tuple[int, str | None]:
         """How many documents carry the id of an earlier one, and an id that comes back.
 
-        Ids made as ``source:row`` are compared among themselves only.
-
-        Args:
-            budget: bytes of memory that the comparison may take.
-            workdir: where to sort, if there is one.
+        Ids made as ``source:row`` are compared among themselves only. The comparison may take ``budget`` bytes of
+        memory.
         """
         kinds = np.array([chunk[_KIND] for chunk in self._chunks], dtype=np.int64)
         made = self.places.repeats(np.flatnonzero(kinds == _MADE)) if (kinds == _MADE).any() else (0, None)

@@ -58,9 +58,8 @@ class Resolver:
     def sources(self, paths: Sequence[str]) -> list[Source]:
         """The sources of all paths, in order.
 
-        Raises:
-            InputError: a path is missing, of no known format, given twice, or a folder or pattern without
-                files.
+        Raises InputError for a path that is missing, of no known format, given twice, or a folder or pattern without
+        files.
         """
         inputs = [each for path in paths for each in self._resolve(path)]
         sources: list[Source] = []

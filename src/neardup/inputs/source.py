@@ -163,9 +163,6 @@ def oversized(
     """The batch of ``rows`` records from ``row`` on that are too large to be held: bad ones, and nothing else.
 
     ``what`` is as ``RecordLimit.refusal`` has it; ``consumed``: bytes of input that they stand for.
-
-    Raises:
-        InputError: bad records are to fail the run.
     """
     faults = Faults(source, options.on_bad)
     is_more = options.on_bad == "fail" and size > COUNT_TO
@@ -238,16 +235,10 @@ class Faults:
         self.first: list[Fault] = []
 
     def add(self, row: int, reason: str, cure: str = "", *, source: str | None = None) -> None:
-        """Note that the record at 1-based ``row`` cannot be used.
+        """Note that the record at 1-based ``row`` cannot be used; InputError where that is to fail the run.
 
-        Args:
-            row: line or row in the source.
-            reason: what is wrong, with the value, no full stop.
-            cure: a sentence for the user's hand, said before "--on-bad skip".
-            source: the file, where the batch's source has several.
-
-        Raises:
-            InputError: bad records are to fail the run.
+        ``reason`` says what is wrong, with the value; ``cure``, a sentence, comes before "--on-bad skip"; ``source`` is
+        the file, where the batch's source has several.
         """
         if self.on_bad != "skip":
             fault = Fault(source or self.source, int(row), reason)
@@ -256,7 +247,7 @@ class Faults:
         self.note(row, reason, source=source)
 
     def note(self, row: int, reason: str, *, source: str | None = None) -> None:
-        """Note a record that is left out whatever ``on_bad`` says; the arguments are those of ``add``."""
+        """Note a record that is left out whatever ``on_bad`` says."""
         self.count += 1
         if len(self.first) < MAX_FAULTS:
             self.first.append(Fault(source or self.source, int(row), reason))

@@ -42,11 +42,7 @@ class ByteStream:
     """Decompressed bytes of a file, or of standard input for ``-``. A context manager; errors come as InputError."""
 
     def __init__(self, path: str | Path) -> None:
-        """Open it.
-
-        Raises:
-            InputError: missing, a folder, or not readable.
-        """
+        """Open it; InputError when it is missing, a folder, or not readable."""
         self.name = str(path)
         self._stored = 0
         self._ahead = b""
@@ -295,9 +291,6 @@ def as_utf8(stream: ByteStream, encoding: str) -> Feed:
 
     A byte that its encoding does not know costs its line, not the file: it is handed on as bytes that are no valid
     UTF-8, so the reader's own check finds it and reports the line.
-
-    Raises:
-        InputError: there is no such encoding.
     """
     codec = text_codec(encoding)
     return stream if codec == "utf-8" else _Transcoder(stream, codec, stream.name)

@@ -193,11 +193,8 @@ def _remove(paths: Iterable[str]) -> None:
 def finish_names(outputs: Iterable[str]) -> list[str]:
     """Give their names to what earlier runs with any of these outputs were killed before naming; for a new run's start.
 
-    Returns:
-        What was done, as sentences for the user.
-
-    Raises:
-        OutputError: a journal is damaged, or a name cannot be given.
+    Returns what was done, as sentences for the user. Raises OutputError when a journal is damaged, or a name cannot be
+    given.
     """
     mine = {os.path.realpath(output) for output in outputs}
     told = []

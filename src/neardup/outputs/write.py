@@ -1,12 +1,8 @@
 """Tables written as JSONL, CSV or Parquet, exact and whole.
 
-Here: ``write_table`` for one table, ``write_tables`` for several that must appear together,
-``output_format`` for the format that a name stands for. A similarity is written so that it reads back as
-the same float64; a text is escaped as RFC 8259 (JSON) and RFC 4180 (CSV) say. Temporary names and renaming
-are in ``atomic``; tables for the eye are in ``cli``.
-
-A table may come as a stream, and need not fit into memory. Rows are cut into pieces by their number and size, so
-the bytes written do not depend on how they came. Lines are built column by column inside Arrow, never as one
+A similarity is written so that it reads back as the same float64; a text is escaped as RFC 8259 (JSON) and RFC 4180
+(CSV) say. A table may come as a stream, and need not fit into memory: rows are cut into pieces by their number and
+size, so the bytes written do not depend on how they came. Lines are built column by column inside Arrow, never as one
 Python object a row: writing a million pairs takes about a second.
 """
 
@@ -72,11 +68,8 @@ class Output(NamedTuple):
 def output_format(target: str | Path, format: str | None) -> str:
     """Return ``jsonl``, ``csv`` or ``parquet``: ``format`` when given, else what ``target`` ends in.
 
-    ``.gz`` and ``.zst`` after a suffix of JSONL or CSV compress it. Stdout (``-``) is JSONL unless a format
-    is given.
-
-    Raises:
-        InputError: the format or the suffix is unknown, or Parquet is to be compressed once more.
+    ``.gz`` and ``.zst`` after a suffix of JSONL or CSV compress it. Stdout (``-``) is JSONL unless a format is given.
+    Raises InputError for an unknown one, and for Parquet that is to be compressed once more.
     """
     suffix, compression = _suffix_of(target)
     if format is None:

@@ -50,8 +50,7 @@ class Chosen:
 def choose_columns(schema: Any, options: ReadOptions, source: str) -> Chosen:
     """Find the columns by the names asked for, else by known names, passing over columns of unfit types.
 
-    Raises:
-        InputError: there is no such column, or it is there twice, or its type is no text and no set.
+    Raises InputError when there is no such column, or it is there twice, or its type is no text and no set.
     """
     if options.text is None:
         fit = [field.name for field in schema if _is_text(field.type) or (options.item and _is_set(field.type))]
@@ -138,13 +137,8 @@ def _is_id(type_: Any) -> bool:
 def column_cuts(column: Any, ids: Any, block: int | None) -> Iterator[tuple[int, int, int]]:
     """Cut a column into runs of rows of about BATCH_BYTES, at most ``block`` rows; a very large row by itself.
 
-    Args:
-        column: the texts, or sets.
-        ids: their ids, or None; they count where they are long.
-        block: rows.
-
-    Yields:
-        First row, row behind the last, and bytes about.
+    Yields the first row, the row behind the last, and bytes about. ``ids``, where there are any, count where they are
+    long.
     """
     if len(column) == 0:
         return
@@ -217,11 +211,9 @@ def read_rows(
     """Turn a piece of the columns into a batch.
 
     Args:
-        texts: Arrow array of a text or, with ``item``, set type.
-        ids: Arrow array, or None.
+        texts, ids: Arrow arrays: of a text or, with ``options.item``, set type; of ids, or None.
         first_row: 1-based row of the first.
-        source: what the rows are from.
-        options: how to read.
+        source, options: what the rows are from, and how to read.
         consumed: stored bytes; None: the bytes of the texts.
         positions: rows without an id have their 0-based position as one.
     """

@@ -1,7 +1,4 @@
-"""What the readers of columns share: batches cut into tasks, a file unpacked in memory, errors in the user's words.
-
-What types a text, a set and an id may have, and how they become bytes, is in ``arrow_columns``.
-"""
+"""What the readers of columns share: batches cut into tasks, a file unpacked in memory, errors in the user's words."""
 
 from __future__ import annotations
 
@@ -35,11 +32,8 @@ class ColumnarSource(Source):
     ) -> Iterator[Task]:
         """Yield tasks of about 4 MB of text; one row at least.
 
-        Args:
-            batches: of the file or object.
-            chosen: its columns.
-            positions: they stand in for ids that are not there.
-            rest: called now and then, to let go of memory that was looked at.
+        ``positions`` stand in for ids that are not there. ``rest`` is called now and then, to let go of memory that was
+        looked at.
         """
         first_row = 1
         tasks = 0
@@ -81,11 +75,7 @@ class ColumnarFile(ColumnarSource):
     """One columnar file, or standard input."""
 
     def unpacked(self) -> Any:
-        """The bytes as a pyarrow file in memory where they are not those of a plain file; None: ``name`` has them.
-
-        Raises:
-            InputError: they cannot be read. TooLarge: they cannot be held.
-        """
+        """The bytes as a pyarrow file in memory where they are not those of a plain file; None: ``name`` has them."""
         if self._stream is None and stored_codec(self.name) is None:
             return None
         return pa.BufferReader(read_all(self._stream or self.name, limit=self._options.limit, many=True))

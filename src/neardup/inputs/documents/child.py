@@ -50,11 +50,7 @@ _PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB", re.M)
 
 
 def main(memory: int) -> NoReturn:
-    """Answer until stdin ends.
-
-    Args:
-        memory: resident bytes that this process may take.
-    """
+    """Answer until stdin ends; ``memory``: resident bytes that this process may take."""
     # What a library prints must not come between the answers
     answers = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)

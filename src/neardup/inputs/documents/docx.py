@@ -48,12 +48,7 @@ _AS_TEXT = {
 
 
 def load(path: str) -> str:
-    """The text of a Word document.
-
-    Raises:
-        InputError: the file cannot be opened.
-        Unreadable: it is damaged or protected.
-    """
+    """The text of a Word document."""
     body = _Body()
     with Package(path) as package:
         main = _main_part(package)

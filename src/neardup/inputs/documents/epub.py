@@ -23,12 +23,7 @@ _SUFFIXES = (".xhtml", ".html", ".htm", ".xml")
 
 
 def load(path: str) -> str:
-    """The text of an e-book.
-
-    Raises:
-        InputError: the file cannot be opened.
-        Unreadable: it is damaged, or protected against copying.
-    """
+    """The text of an e-book."""
     with Package(path) as package:
         protected = _encrypted(package)
         chapters = _reading_order(package)

@@ -54,12 +54,7 @@ _MOST_SPACES = 1000
 
 
 def load(path: str) -> str:
-    """The text of an OpenDocument text.
-
-    Raises:
-        InputError: the file cannot be opened.
-        Unreadable: it is damaged or protected.
-    """
+    """The text of an OpenDocument text."""
     body = _Body()
     with Package(path) as package:
         if _MANIFEST in package.names:

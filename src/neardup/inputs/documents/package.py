@@ -38,12 +38,7 @@ _IS_ENCRYPTED = 1
 
 
 def read_stored(path: str) -> bytes:
-    """All bytes of a file, decompressed where its name ends in ``.gz`` or ``.zst``.
-
-    Raises:
-        InputError: it cannot be opened.
-        Unreadable: it is empty or too large.
-    """
+    """All bytes of a file, decompressed where its name ends in ``.gz`` or ``.zst``."""
     pieces: list[bytes] = []
     size = 0
     for piece in _stored(path):
@@ -85,12 +80,7 @@ class Package:
     """A zip archive; a context manager."""
 
     def __init__(self, path: str) -> None:
-        """Open the archive and read its list of parts.
-
-        Raises:
-            InputError: the file cannot be opened.
-            Unreadable: it is empty, protected, or no zip archive.
-        """
+        """Open the archive and read its list of parts."""
         self._file = _opened(path)
         self._unpacked = 0
         try:
@@ -115,11 +105,7 @@ class Package:
         self._file.close()
 
     def pieces(self, name: str) -> Iterator[bytes]:
-        """Yield a part, unpacked, piece by piece.
-
-        Raises:
-            Unreadable: it is not there, damaged or protected, or the package is too large.
-        """
+        """Yield a part, unpacked, piece by piece."""
         if name not in self.names:
             raise damaged(f"its part {name} is missing")
         with _explained():

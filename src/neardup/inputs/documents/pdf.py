@@ -33,12 +33,7 @@ _LEAST_FULL = 40
 
 
 def load(path: str) -> str:
-    """The text of a PDF.
-
-    Raises:
-        InputError: the file cannot be opened.
-        Unreadable: it is empty, damaged, protected, too large, or has only pictures.
-    """
+    """The text of a PDF."""
     data = read_stored(path)
     _check_whole(data)
     pages: list[str] = []

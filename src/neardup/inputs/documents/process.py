@@ -88,11 +88,7 @@ class Child:
     """A process that reads documents, one after the other."""
 
     def __init__(self, limits: Limits, memory: int) -> None:
-        """Start it.
-
-        Raises:
-            OSError: it cannot be started.
-        """
+        """Start it; OSError when it cannot be started."""
         self._limits = limits
         self._memory = memory
         self._number = 0
@@ -142,11 +138,7 @@ class Child:
         self.is_well = True
 
     def read(self, request: dict[str, Any], size: int) -> str:
-        """The text of a document.
-
-        Args:
-            request: arguments of ``read_document``.
-            size: bytes of the file.
+        """The text of a document of ``size`` bytes; ``request``: arguments of ``read_document``.
 
         Raises:
             Unreadable: it gives no text, or takes too much time.
@@ -226,11 +218,7 @@ class Child:
 
 
 def _python() -> str:
-    """The interpreter that is to be started, as ``multiprocessing`` knows it.
-
-    Raises:
-        OSError: there is none.
-    """
+    """The interpreter that is to be started, as ``multiprocessing`` knows it; OSError when there is none."""
     from multiprocessing.spawn import get_executable
 
     found = os.fsdecode(get_executable() or b"")
@@ -240,11 +228,7 @@ def _python() -> str:
 
 
 def _text(content: bytes) -> str:
-    """What a child gives as a text.
-
-    Raises:
-        LostError: it is none.
-    """
+    """What a child gives as a text; LostError when it is none."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as exc:
@@ -255,11 +239,7 @@ def _text(content: bytes) -> str:
 
 
 def _reason(content: bytes) -> tuple[str, str]:
-    """Reason and cure, as a child gives them.
-
-    Raises:
-        LostError: it gives something else.
-    """
+    """Reason and cure, as a child gives them; LostError when it gives something else."""
     try:
         reason, cure = json.loads(content[:_MOST_FAULT])
     except (ValueError, TypeError, RecursionError) as exc:

@@ -51,15 +51,11 @@ def send(pipe: IO[bytes], number: int, kind: bytes, content: bytes) -> None:
 
 
 def receive(pipe: IO[bytes], most: int) -> tuple[int, bytes, bytes]:
-    """The next message: number, kind and content.
-
-    Args:
-        pipe: to read from.
-        most: bytes of content.
+    """The next message: number, kind and content, of ``most`` bytes.
 
     Raises:
         EOFError: the other side has ended, between messages or inside one.
-        GarbledError: what came is no message, or one of more than ``most`` bytes.
+        GarbledError: what came is no message, or a larger one.
     """
     head = pipe.read(_HEAD.size)
     if len(head) < _HEAD.size:

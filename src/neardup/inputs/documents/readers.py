@@ -41,12 +41,7 @@ class Readers:
     """
 
     def __init__(self, *, limits: Limits | None = None, most: int | None = None) -> None:
-        """Make ready; nothing is started.
-
-        Args:
-            limits: of each document; None: LIMITS.
-            most: children at a time; None: as many as the machine has processors.
-        """
+        """Nothing is started. When None, ``limits`` are LIMITS, and ``most`` children as many as there are processors."""
         self._limits = limits or LIMITS
         self._most = most if most is not None else os.cpu_count() or 1
         self._free: list[Child] = []
@@ -60,10 +55,7 @@ class Readers:
     ) -> str:
         """The text of a document, as ``read_document`` gives it; may be called in several threads.
 
-        Args:
-            path: a file whose suffix tells its kind.
-            stream: the file, where it is open already; it is read to a temporary file first.
-            encoding, boilerplate: as of ``read_document``.
+        ``stream`` is the file where it is open already; it is read to a temporary file first.
 
         Raises:
             Unreadable: as ``read_document``; or it takes too much time or memory, or the reader crashes on it.

@@ -73,14 +73,7 @@ _MOST_CHARACTERS = 4 << 20
 def load(path: str, *, encoding: str, boilerplate: str) -> str:
     """The text of a web page.
 
-    Args:
-        path: of the file.
-        encoding: of a page that does not say its own and is no UTF-8; windows-1252 when it is "utf-8".
-        boilerplate: "keep", or "remove" for the running text only.
-
-    Raises:
-        InputError: the file cannot be opened.
-        Unreadable: it is empty, or nothing is left without its boilerplate.
+    ``encoding`` is that of a page that does not say its own and is no UTF-8; windows-1252 when it is "utf-8".
     """
     page = decoded(read_stored(path), encoding)
     if boilerplate == "keep":
@@ -96,9 +89,6 @@ def _running_text(page: str) -> str:
 
     jusText judges each block by its length, its share of links and its neighbours. It is used without its lists of
     common words, which would throw away pages of any language but the one that was named.
-
-    Raises:
-        Unreadable: the page is no HTML, too large or too deeply nested.
     """
     import justext
 

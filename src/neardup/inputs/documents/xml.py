@@ -38,15 +38,9 @@ class Starts:
 
 
 def feed(pieces: Iterable[bytes], target: Events, *, encoding: str | None = None) -> None:
-    """Send a document through ``target``.
+    """Send a document through ``target``; Unreadable when it is not well-formed.
 
-    Args:
-        pieces: the bytes.
-        target: takes the events.
-        encoding: in place of what the document declares.
-
-    Raises:
-        Unreadable: it is not well-formed.
+    ``encoding`` counts in place of what the document declares.
     """
     # huge_tree stays off: it would lift libxml2's limits of depth and of the growth of entities
     parser = etree.XMLParser(

@@ -1,16 +1,12 @@
 """CSV and TSV, with or without a header row.
 
-Here: reading lines into buffers that begin at a record, and the tasks. Which byte delimits and what the
-fields mean is in ``layout``; where records begin, and what is wrong with them, is found by
-``kernels.delimited``, whose docstring has the rules for quotes; lines, compression and encodings come from
-``streams``; what happens to a record that is too large to be held is in ``endless``.
+Here: reading lines into buffers that begin at a record, and the tasks. Where records begin, and what is wrong with
+them, is found by ``kernels.delimited``, whose docstring has the rules for quotes. All ids are strings, so that ``007``
+stays what it is; an empty id is a fault, as one that is missing in JSONL.
 
-All ids are strings, so that ``007`` stays what it is; an empty id is a fault, as one that is missing in
-JSONL.
-
-Measured on 100 MB of quoted real text, one core: 430 MB/s here, 190 MB/s through Python's csv module, which
-also holds the interpreter's lock, and 410 MB/s through pyarrow.csv, which joins the records behind a stray
-quote without a word and knows no line numbers.
+Measured on 100 MB of quoted real text, one core: 430 MB/s here, 190 MB/s through Python's csv module, which also holds
+the interpreter's lock, and 410 MB/s through pyarrow.csv, which joins the records behind a stray quote without a word
+and knows no line numbers.
 """
 
 from __future__ import annotations
@@ -100,11 +96,7 @@ class DelimitedSource(LineSource):
             blank = consumed = 0
 
     def parse(self, data: U8, records: I64, rows: I64, layout: Layout, blank: int, consumed: int) -> Batch:
-        """Read records that ``record_blocks`` found in ``data``; ``rows`` are their lines.
-
-        Raises:
-            InputError: one of them is bad, and that is to fail the run.
-        """
+        """Read records that ``record_blocks`` found in ``data``; ``rows`` are their lines."""
         faults = Faults(self.name, self._options.on_bad)
         good = (records[:, STATUS] == FINE) & (records[:, FIELDS] == layout.width)
         if layout.id_field >= 0:
@@ -135,14 +127,9 @@ class TsvSource(DelimitedSource):
 def record_blocks(source: str | ByteStream, name: str, kind: str, options: ReadOptions) -> Iterator[RecordBlock]:
     """Yield the records of a file in order, and where they lie.
 
-    Args:
-        source: the file, or the open stream.
-        name: what the file is called in messages.
-        kind: "csv" or "tsv".
-        options: the encoding, and the columns that were asked for.
+    ``source`` is the file or the open stream, ``name`` what it is called in messages, ``kind`` "csv" or "tsv".
 
-    Raises:
-        InputError: the file cannot be read, or its first row does not have the columns that were asked for.
+    Raises InputError when the file cannot be read, or its first row does not have the columns that were asked for.
     """
     layout: Layout | None = None
     parts: list[LineBlock] = []  # whole lines, the first of which begins a record
@@ -194,10 +181,7 @@ def _endless_row(name: str, limit: RecordLimit) -> InputError:
 def _endless(rest: LineBlock, blocks: Ahead, layout: Layout) -> tuple[RecordBlock, list[LineBlock]]:
     """The block of a record that is too large to be held, or whose quote is never closed, and the lines behind it.
 
-    Args:
-        rest: what is held of it; nothing if it begins with the next block, a line that is too long by itself.
-        blocks: what follows.
-        layout: of the file.
+    ``rest`` is what is held of it: nothing if it begins with the next block, a line that is too long by itself.
     """
     following = blocks.look(0)
     if rest.size == 0 and following is not None:

@@ -126,8 +126,7 @@ class Passed:
 def pass_record(data: U8, size: int, blocks: Ahead, layout: Layout) -> Passed | None:
     """Pass over a record that begins with ``data[:size]``, whole lines in which a quote is open, and goes on.
 
-    Returns:
-        What was passed over behind ``data``; None when the quote is never closed, and then nothing was.
+    None when the quote is never closed; then nothing was passed over behind ``data``.
     """
     state: I64 = np.zeros(3, dtype=np.int64)
     state[0] = QUOTED if layout.relaxed else START

@@ -57,18 +57,13 @@ _UNFINISHED = _FirstRow([], 0, 0)
 
 
 def find_layout(data: U8, size: int, patience: int, source: str, kind: str, options: ReadOptions) -> Layout | None:
-    """Read the first row.
+    """The layout that the first row tells, or None when ``data`` holds no whole row yet.
 
     Args:
-        data: whole lines from the beginning of the file.
-        size: bytes of them.
+        data, size: whole lines from the beginning of the file, and bytes of them.
         patience: as ``scan_records`` has it.
-        source: the file, for messages.
-        kind: "csv" or "tsv".
+        source, kind: the file, for messages, and "csv" or "tsv".
         options: the columns that were asked for.
-
-    Returns:
-        The layout, or None when ``data`` holds no whole row yet.
 
     Raises:
         InputError: the row is broken, or does not have the columns that were asked for.

@@ -27,10 +27,9 @@ from neardup.inputs.columns import unknown_column
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.reader import Reader
-from neardup.inputs.source import ReadOptions, RecordLimit, Source, TooLarge, TooLargeRows
+from neardup.inputs.source import BadRecord, ReadOptions, RecordLimit, Source, TooLarge, TooLargeRows
 from neardup.inputs.text.delimited import DelimitedSource, RecordBlock, record_blocks
-from neardup.inputs.text.jsonl import JsonlSource
-from neardup.inputs.text.jsonl_judge import BadRecord, parse_object
+from neardup.inputs.text.jsonl import JsonlSource, parse_object
 from neardup.kernels.delimited import COLUMNS, LINE, TEXT, scan_records
 from neardup.tasks.dedup.rewrite.model import changed, check_rereadable
 from neardup.tasks.dedup.values import Part, joined, json_part, ordered, text_part

@@ -17,7 +17,7 @@ import numpy as np
 
 from neardup.errors import InputError
 from neardup.inputs.stream import ByteStream
-from neardup.inputs.text.jsonl_judge import parse_object
+from neardup.inputs.text.jsonl import parse_object
 from neardup.inputs.text.layout import Layout
 from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.blocks import Block, blocks, inserted, read_line_ends
