@@ -19,8 +19,9 @@ import pyarrow.types as pat
 from numpy.typing import NDArray
 
 from neardup.arrays import numbers
+from neardup.cutting import starts_of
 from neardup.errors import InputError
-from neardup.inputs.batches import Columns, make_batch, text_cuts
+from neardup.inputs.batches import Columns, make_batch
 from neardup.inputs.columns import choose_id, choose_text, guess_text
 from neardup.inputs.items import ITEM_SEPARATOR
 from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions
@@ -59,10 +60,8 @@ def choose_columns(schema: Any, options: ReadOptions, source: str) -> Chosen:
         named = options.text
     text = _place(schema, choose_text(schema.names, named, source), source)
     check_text_type(schema.field(text), options.item, source)
-    if options.id is not None:
-        name = choose_id(schema.names, options.id, source)
-    else:
-        name = choose_id([field.name for field in schema if _is_id(field.type)], None, source)
+    names = schema.names if options.id is not None else [field.name for field in schema if _is_id(field.type)]
+    name = choose_id(names, options.id, source)
     place = None if name is None else _place(schema, name, source)
     if place is not None and not _is_id(schema.field(place).type):
         raise InputError(
@@ -94,13 +93,9 @@ def check_text_type(field: Any, item: bool, source: str) -> None:
 
 def _bare(type_: Any) -> Any:
     """The type under extensions and dictionaries."""
-    while True:
-        if isinstance(type_, pa.BaseExtensionType):
-            type_ = type_.storage_type
-        elif pat.is_dictionary(type_):
-            type_ = type_.value_type
-        else:
-            return type_
+    if isinstance(type_, pa.BaseExtensionType):
+        return _bare(type_.storage_type)
+    return _bare(type_.value_type) if pat.is_dictionary(type_) else type_
 
 
 def _is_string(type_: Any) -> bool:
@@ -147,12 +142,16 @@ def column_cuts(column: Any, ids: Any, block: int | None) -> Iterator[tuple[int,
         more = _offsets(ids)
         if more[-1] - more[0] > BATCH_BYTES:
             offsets = offsets - offsets[0] + (more - more[0])
-    for start, stop in text_cuts(offsets, block):
+    start, last = 0, len(column)
+    while start < last:
+        stop = int(np.searchsorted(offsets, offsets[start] + BATCH_BYTES, side="right"))
+        stop = min(max(stop, start + 1), last, start + (block or last))
         size = int(offsets[stop] - offsets[start])
         if size > 2 * BATCH_BYTES and stop - start > 1:  # by its last row, or the run would have ended before
             yield start, stop - 1, int(offsets[stop - 1] - offsets[start])
             start, size = stop - 1, int(offsets[stop] - offsets[stop - 1])
         yield start, stop, size
+        start = stop
 
 
 def _offsets(array: Any) -> Any:
@@ -161,9 +160,7 @@ def _offsets(array: Any) -> Any:
     if width is not None and array.buffers()[1] is not None:
         offsets: NDArray[Any] = np.frombuffer(array.buffers()[1], dtype=width)
         return offsets[array.offset : array.offset + len(array) + 1]
-    found = np.zeros(len(array) + 1, dtype=np.int64)
-    np.cumsum(_sizes(array), out=found[1:])
-    return found
+    return starts_of(_sizes(array))
 
 
 def _offset_type(type_: Any) -> Any:
@@ -191,10 +188,7 @@ def _sizes(array: Any) -> I64:
         return views[array.offset : array.offset + len(array), 0].astype(np.int64)
     if _is_list(type_):
         counts = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-        ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
-        items = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(_sizes(array.flatten()) + 1)])
-        sizes: I64 = items[ends[1:]] - items[ends[:-1]]
-        return sizes
+        return np.diff(starts_of(_sizes(array.flatten()) + 1)[starts_of(counts)])
     return np.full(len(array), _SCALAR_BYTES, dtype=np.int64)
 
 
@@ -252,13 +246,9 @@ def _note_nulls(array: Any, rows: I64, faults: Faults, reason: str) -> Mask:
 
 def _flat(array: Any) -> Any:
     """The array without extension types and dictionaries."""
-    while True:
-        if isinstance(array, pa.ExtensionArray):
-            array = array.storage
-        elif pat.is_dictionary(array.type):
-            array = array.dictionary_decode()
-        else:
-            return array
+    if isinstance(array, pa.ExtensionArray):
+        return _flat(array.storage)
+    return _flat(array.dictionary_decode()) if pat.is_dictionary(array.type) else array
 
 
 def _large(array: Any) -> Any:
@@ -281,9 +271,7 @@ def _joined_sets(array: Any) -> Any:
     lengths = pc.list_value_length(array).fill_null(0)
     items = _flat(array.flatten())  # leaves out what null lists cover
     items = items.cast(pa.large_string()).cast(pa.large_binary())
-    offsets = np.zeros(len(array) + 1, dtype=np.int64)
-    np.cumsum(lengths.to_numpy(zero_copy_only=False), out=offsets[1:])
-    lists = pa.LargeListArray.from_arrays(numbers(offsets), items)
+    lists = pa.LargeListArray.from_arrays(numbers(starts_of(lengths.to_numpy(zero_copy_only=False))), items)
     joined = pc.binary_join(lists, pa.scalar(ITEM_SEPARATOR, pa.large_binary()))
     if array.null_count:
         joined = pc.if_else(array.is_valid(), joined, pa.scalar(None, joined.type))

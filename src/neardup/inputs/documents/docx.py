@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import posixpath
 
+from neardup.inputs.documents import damaged
 from neardup.inputs.documents.package import Package
-from neardup.inputs.documents.paragraphs import Paragraphs
-from neardup.inputs.documents.unreadable import damaged
-from neardup.inputs.documents.xml import Starts, feed
+from neardup.inputs.documents.xml import Paragraphs, Starts, feed
 
 __all__ = ["load"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import posixpath
 from urllib.parse import unquote, urlsplit
 
+from neardup.inputs.documents import Unreadable, damaged
 from neardup.inputs.documents.package import Package
-from neardup.inputs.documents.unreadable import Unreadable, damaged
 from neardup.inputs.documents.webpage import decoded, page_text
 from neardup.inputs.documents.xml import Starts, feed
 

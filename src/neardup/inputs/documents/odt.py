@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 
+from neardup.inputs.documents import protected
 from neardup.inputs.documents.package import Package
-from neardup.inputs.documents.paragraphs import Paragraphs
-from neardup.inputs.documents.unreadable import protected
-from neardup.inputs.documents.xml import Starts, feed
+from neardup.inputs.documents.xml import Paragraphs, Starts, feed
 
 __all__ = ["load"]
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from neardup.errors import InputError
-from neardup.inputs.documents.unreadable import (
+from neardup.inputs.documents import (
     MOST_BYTES,
     MOST_TIMES,
     Unreadable,

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import pypdfium2
 from pypdfium2 import raw
 
+from neardup.inputs.documents import MOST_BYTES, Unreadable, damaged, protected, too_large
 from neardup.inputs.documents.package import read_stored
-from neardup.inputs.documents.unreadable import MOST_BYTES, Unreadable, damaged, protected, too_large
 
 __all__ = ["load"]
 

@@ -18,8 +18,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from neardup.inputs.documents import Unreadable
-from neardup.inputs.documents.protocol import (
+from neardup.inputs.documents import MOST_BYTES, Unreadable
+from neardup.inputs.documents.child import (
     PASSED_MEMORY,
     PASSED_PROCESSOR,
     READ,
@@ -30,7 +30,6 @@ from neardup.inputs.documents.protocol import (
     receive,
     send,
 )
-from neardup.inputs.documents.unreadable import MOST_BYTES
 
 __all__ = ["LIMITS", "Child", "Limits", "LostError"]
 
@@ -152,22 +151,18 @@ class Child:
             with self._within(self._limits.wall(size)):
                 send(self._requests, self._number, READ, asked)
                 number, kind, content = receive(self._answers, MOST_BYTES)
+            if number != self._number:
+                raise GarbledError
+            found = _understood(kind, content)
         except (EOFError, OSError) as exc:
             raise self._fault(seconds, size) from exc
-        except GarbledError as exc:
-            raise _nonsense() from exc
-        if number != self._number:
-            raise _nonsense()
-        if kind == TEXT:
-            text = _text(content)
-            self.is_well = True
-            return text
-        if kind != UNREADABLE:
-            raise _nonsense()
-        reason, cure = _reason(content)
+        except (GarbledError, ValueError, TypeError, RecursionError) as exc:
+            raise LostError("its reader answered what is no text", _CURE) from exc
         self.is_well = True
+        if isinstance(found, str):
+            return found
         # in no variable: its traceback would hold this frame, and so the readers, until somebody looks for cycles
-        raise Unreadable(reason, cure)
+        raise Unreadable(*found)
 
     def _fault(self, seconds: float, size: int) -> Unreadable | LostError:
         """Why the child ended."""
@@ -227,35 +222,22 @@ def _python() -> str:
     return found
 
 
-def _text(content: bytes) -> str:
-    """What a child gives as a text; LostError when it is none."""
-    try:
+def _understood(kind: bytes, content: bytes) -> str | tuple[str, str]:
+    """What a child answers: a text, or the reason why there is none, and the cure. Errors mean that it is neither."""
+    if kind == TEXT:
         text = content.decode("utf-8")
-    except UnicodeDecodeError as exc:
-        raise _nonsense() from exc
-    if not text or "\0" in text:
-        raise _nonsense()
-    return text
-
-
-def _reason(content: bytes) -> tuple[str, str]:
-    """Reason and cure, as a child gives them; LostError when it gives something else."""
-    try:
+        if text and "\0" not in text:
+            return text
+    elif kind == UNREADABLE:
         reason, cure = json.loads(content[:_MOST_FAULT])
-    except (ValueError, TypeError, RecursionError) as exc:
-        raise _nonsense() from exc
-    if not isinstance(reason, str) or not isinstance(cure, str):
-        raise _nonsense()
-    return _shown(reason), _shown(cure)
+        if isinstance(reason, str) and isinstance(cure, str):
+            return _shown(reason), _shown(cure)
+    raise GarbledError
 
 
 def _shown(said: str) -> str:
     """Without what a terminal would obey: names in a document may be made for it."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in said)
-
-
-def _nonsense() -> LostError:
-    return LostError("its reader answered what is no text", _CURE)
 
 
 def _ending(code: int | None) -> str:

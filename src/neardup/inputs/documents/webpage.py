@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from lxml import etree
 
 from neardup.errors import InputError
+from neardup.inputs.documents import Unreadable, damaged
 from neardup.inputs.documents.package import read_stored
-from neardup.inputs.documents.unreadable import Unreadable, damaged
 from neardup.inputs.documents.xml import feed, feed_html
 from neardup.inputs.formats import text_codec
 
