@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from neardup.arrays import numbers, strings
 from neardup.cutting import cut
 from neardup.inputs.batches import documents_from
-from neardup.inputs.places import Places
+from neardup.inputs.places import ID_BASE, ID_KIND, SIZE, START, Places
 from neardup.kernels.hashing import fingerprint
 from neardup.spool import Column, MemoryColumn, MemoryTexts, Sorter, Texts, Workdir
 from neardup.types import I32, I64, MOST_FAULTS, U64, Batch, Documents, Fault
@@ -22,8 +22,6 @@ __all__ = ["Ids", "Provenance", "ids_of"]
 
 _TEXT = pa.large_string()
 _MADE, _NUMBERS, _STRINGS = range(3)
-_FIELDS = 3
-_KIND, _START, _BASE = range(_FIELDS)
 _PIECE = 1 << 16
 _PIECE_BYTES = 16 << 20
 _DIGITS = 20
@@ -88,42 +86,32 @@ class Ids:
 
     def __init__(self) -> None:
         self.places = Places()
-        self._chunks: list[tuple[int, ...]] = []
         self._numbers: Column = MemoryColumn(np.int64)
         self._strings: Texts = MemoryTexts()
-        self._stored: Column | None = None
-        self._size = 0
+        self._is_spilled = False
         self._longest = 0
 
     def __len__(self) -> int:
-        return self._size
+        return len(self.places)
 
     @property
     def nbytes(self) -> int:
         """Bytes held in memory."""
-        data = 0 if self._stored is not None else self._numbers.nbytes + self._strings.nbytes
-        return data + 150 * len(self._chunks) + self.places.nbytes
+        data = 0 if self._is_spilled else self._numbers.nbytes + self._strings.nbytes
+        return data + self.places.nbytes
 
     def append(self, batch: Batch) -> None:
         """Add the documents of a batch behind those before."""
-        self.places.append(batch)
-        n = len(batch.documents)
-        if n == 0:
-            return
-        if batch.ids is None:
-            entry = (_MADE, self._size, 0)
+        if batch.ids is None or len(batch.documents) == 0:
+            self.places.append(batch, _MADE)
         elif pa.types.is_integer(batch.ids.type):
-            entry = (_NUMBERS, self._size, len(self._numbers))
+            self.places.append(batch, _NUMBERS, len(self._numbers))
             self._numbers.append(batch.ids.to_numpy(zero_copy_only=False))
         else:
-            entry = (_STRINGS, self._size, len(self._strings))
+            self.places.append(batch, _STRINGS, len(self._strings))
             texts = documents_from(batch.ids)
             self._strings.append(texts)
             self._longest = max(self._longest, int(np.diff(texts.offsets).max()))
-        self._chunks.append(entry)
-        self._size += n
-        if self._stored is not None:
-            self._stored.append(np.array([entry], dtype=np.int64))
 
     def spill(self, workdir: Workdir) -> None:
         """Go on in files."""
@@ -135,18 +123,13 @@ class Ids:
             rows = np.arange(first, min(first + _PIECE, len(self._strings)))
             for documents, local, _ in self._strings.parts(rows):
                 strings_.append(documents.slice(int(local[0]), int(local[-1]) + 1))
-        self._numbers, self._strings = numbers_, strings_
-        self._stored = workdir.column("id-chunks", np.int64, _FIELDS)
-        if self._chunks:
-            self._stored.append(np.array(self._chunks, dtype=np.int64))
+        self._numbers, self._strings, self._is_spilled = numbers_, strings_, True
 
     def restore(self, workdir: Workdir, places: dict[str, Any]) -> None:
         """Become what an interrupted run's was, with ``places`` as their ``state`` gave it."""
         self.places.restore(workdir, places)
         self._numbers, self._strings = workdir.column("id-numbers", np.int64), workdir.texts("id-strings")
-        self._stored = workdir.column("id-chunks", np.int64, _FIELDS)
-        self._chunks = [tuple(entry) for _, table in self._stored.scan(1 << 12) for entry in table.tolist()]
-        self._size = len(self.places)
+        self._is_spilled = True
         for first in range(0, len(self._strings), _PIECE):
             rows = np.arange(first, min(first + _PIECE, len(self._strings)))
             self._longest = max(self._longest, int(self._strings.lengths(rows).max()))
@@ -154,7 +137,8 @@ class Ids:
     @property
     def type(self) -> Any:
         """int64 when every source has whole-number ids, else large_string."""
-        return pa.int64() if self._chunks and all(chunk[_KIND] == _NUMBERS for chunk in self._chunks) else _TEXT
+        kinds = self.places.table[:, ID_KIND]
+        return pa.int64() if kinds.size and (kinds == _NUMBERS).all() else _TEXT
 
     def take(self, rows: I64) -> Any:
         """The ids of documents, by their place in the input, as an Arrow array[m] of ``type``.
@@ -166,8 +150,8 @@ class Ids:
         rows = np.asarray(rows, dtype=np.int64)
         if rows.size == 0:
             return pa.nulls(0, type_)
-        if not (int(rows.min()) >= 0 and int(rows.max()) < self._size):
-            raise IndexError(f"rows must lie from 0 to {self._size - 1}")
+        if not (int(rows.min()) >= 0 and int(rows.max()) < len(self)):
+            raise IndexError(f"rows must lie from 0 to {len(self) - 1}")
         kinds, inside = self._kept(rows)
         if pa.types.is_integer(type_):
             return numbers(self._numbers.take(inside))
@@ -185,9 +169,9 @@ class Ids:
 
     def _kept(self, rows: I64) -> tuple[I64, I64]:
         """Of each row the kind of its id, and where that lies among the numbers, or the strings."""
-        table = np.array(self._chunks, dtype=np.int64)
-        at = np.searchsorted(table[:, _START], rows, side="right") - 1
-        return table[at, _KIND], rows - table[at, _START] + table[at, _BASE]
+        table = self.places.table
+        at = np.searchsorted(table[:, START], rows, side="right") - 1
+        return table[at, ID_KIND], rows - table[at, START] + table[at, ID_BASE]
 
     def pieces(self, *columns: I32 | I64) -> Iterator[slice]:
         """Cut columns of rows into pieces of which all ids are held at a time: 65,536 rows, or 16 MB of long ids."""
@@ -234,7 +218,7 @@ class Ids:
         Ids made as ``source:row`` are compared among themselves only. The comparison may take ``budget`` bytes of
         memory.
         """
-        kinds = np.array([chunk[_KIND] for chunk in self._chunks], dtype=np.int64)
+        kinds = self.places.table[:, ID_KIND]
         made = self.places.repeats(np.flatnonzero(kinds == _MADE)) if (kinds == _MADE).any() else (0, None)
         own = self._own_duplicates(budget, workdir) if (kinds != _MADE).any() else (0, None)
         return own[0] + made[0], own[1] or made[1]
@@ -244,26 +228,17 @@ class Ids:
         for hashes, rows in self._hashed():
             sorter.add(hashes, rows.astype(np.uint64))
         repeated: list[I64] = []
-        last, last_row = None, 0
-        for hashes, payload in sorter.merged(_PIECE, unique=False):
+        last, last_row = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
+        for piece, payload in sorter.merged(_PIECE, unique=False):
             assert payload is not None
-            if hashes.size == 0:
-                continue
-            same = np.zeros(hashes.size, dtype=np.bool_)
-            same[1:] = hashes[1:] == hashes[:-1]
-            same[0] = int(hashes[0]) == last
-            again = np.flatnonzero(same)
-            if again.size:
-                rows = payload.view(np.uint64).astype(np.int64)
-                before = rows[again - 1]
-                before[again == 0] = last_row
-                repeated += [rows[again], before]
-            last, last_row = int(hashes[-1]), int(payload.view(np.uint64)[-1])
+            hashes = np.concatenate((last, piece))
+            rows = np.concatenate((last_row, payload.view(np.uint64).astype(np.int64)))
+            again = np.flatnonzero(hashes[1:] == hashes[:-1])
+            repeated += [rows[again], rows[again + 1]]
+            last, last_row = hashes[-1:], rows[-1:]
         sorter.drop()
-        if not repeated:
-            return 0, None
         # equal hashes are almost surely equal ids, and the few that have them are compared themselves
-        suspects = self.take(np.unique(np.concatenate(repeated)))
+        suspects = self.take(np.unique(np.concatenate(repeated or [last_row])))
         codes = suspects.dictionary_encode().indices.to_numpy()
         firsts = np.unique(codes, return_index=True)[1]
         if firsts.size == codes.size:
@@ -274,11 +249,8 @@ class Ids:
     def _hashed(self) -> Any:
         """Yield (uint64 hashes, rows) of the ids that batches brought, equal for equal ids."""
         as_text = not pa.types.is_integer(self.type)
-        ends = [*(chunk[_START] for chunk in self._chunks[1:]), self._size]
-        for (kind, start, _), end in zip(self._chunks, ends, strict=True):
-            if kind == _MADE:
-                continue
-            for part in self.pieces(np.arange(start, end)):
+        for start, size, kind in self.places.table[:, [START, SIZE, ID_KIND]].tolist():
+            for part in self.pieces(np.arange(start, start + size)) if kind != _MADE else ():
                 rows = np.arange(start + part.start, start + part.stop)
                 yield _hashes(self.take(rows), as_text), rows
 

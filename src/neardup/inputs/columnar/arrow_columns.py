@@ -144,7 +144,7 @@ def column_cuts(column: Any, ids: Any, block: int | None) -> Iterator[tuple[int,
             offsets = offsets - offsets[0] + (more - more[0])
     start, last = 0, len(column)
     while start < last:
-        stop = int(np.searchsorted(offsets, offsets[start] + BATCH_BYTES, side="right"))
+        stop = int(np.searchsorted(offsets, int(offsets[start]) + BATCH_BYTES, side="right"))
         stop = min(max(stop, start + 1), last, start + (block or last))
         size = int(offsets[stop] - offsets[start])
         if size > 2 * BATCH_BYTES and stop - start > 1:  # by its last row, or the run would have ended before

@@ -19,17 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neardup.inputs.documents import MOST_BYTES, Unreadable
-from neardup.inputs.documents.child import (
-    PASSED_MEMORY,
-    PASSED_PROCESSOR,
-    READ,
-    READY,
-    TEXT,
-    UNREADABLE,
-    GarbledError,
-    receive,
-    send,
-)
+from neardup.inputs.documents import child as protocol
 
 __all__ = ["LIMITS", "Child", "Limits", "LostError"]
 
@@ -125,10 +115,10 @@ class Child:
             with self._within(_START_SECONDS):
                 self._requests.write(json.dumps(told).encode("ascii") + b"\n")
                 self._requests.flush()
-                _, kind, _ = receive(self._answers, 0)
-            if kind != READY:
-                raise GarbledError
-        except (EOFError, OSError, GarbledError) as exc:
+                _, kind, _ = protocol.receive(self._answers, 0)
+            if kind != protocol.READY:
+                raise protocol.GarbledError
+        except (EOFError, OSError, protocol.GarbledError) as exc:
             self._process.kill()
             said = errors.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
             code = self._process.wait()
@@ -149,14 +139,14 @@ class Child:
         asked = json.dumps({**request, "seconds": seconds}).encode("ascii")
         try:
             with self._within(self._limits.wall(size)):
-                send(self._requests, self._number, READ, asked)
-                number, kind, content = receive(self._answers, MOST_BYTES)
+                protocol.send(self._requests, self._number, protocol.READ, asked)
+                number, kind, content = protocol.receive(self._answers, MOST_BYTES)
             if number != self._number:
-                raise GarbledError
+                raise protocol.GarbledError
             found = _understood(kind, content)
         except (EOFError, OSError) as exc:
             raise self._fault(seconds, size) from exc
-        except (GarbledError, ValueError, TypeError, RecursionError) as exc:
+        except (protocol.GarbledError, ValueError, TypeError, RecursionError) as exc:
             raise LostError("its reader answered what is no text", _CURE) from exc
         self.is_well = True
         if isinstance(found, str):
@@ -170,9 +160,9 @@ class Child:
         if self._is_late:
             minutes = self._limits.wall(size) / 60
             return Unreadable(f"reading it takes more than {minutes:,.0f} minutes", _CURE)
-        if code == PASSED_PROCESSOR or _ending(code) == "SIGXCPU":
+        if code == protocol.PASSED_PROCESSOR or _ending(code) == "SIGXCPU":
             return Unreadable(f"reading it takes more than {seconds:,.0f} seconds of processor time", _CURE)
-        if code == PASSED_MEMORY:
+        if code == protocol.PASSED_MEMORY:
             most = self._memory >> 20
             return LostError(f"reading it takes more than {most:,} MB of memory", "Split it, or leave it out.")
         return LostError(f"its reader crashed on it ({_ending(code)})", _CURE)
@@ -224,15 +214,15 @@ def _python() -> str:
 
 def _understood(kind: bytes, content: bytes) -> str | tuple[str, str]:
     """What a child answers: a text, or the reason why there is none, and the cure. Errors mean that it is neither."""
-    if kind == TEXT:
+    if kind == protocol.TEXT:
         text = content.decode("utf-8")
         if text and "\0" not in text:
             return text
-    elif kind == UNREADABLE:
+    elif kind == protocol.UNREADABLE:
         reason, cure = json.loads(content[:_MOST_FAULT])
         if isinstance(reason, str) and isinstance(cure, str):
             return _shown(reason), _shown(cure)
-    raise GarbledError
+    raise protocol.GarbledError
 
 
 def _shown(said: str) -> str:

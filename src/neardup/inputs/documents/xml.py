@@ -13,7 +13,7 @@ from lxml import etree
 
 from neardup.inputs.documents import damaged
 
-__all__ = ["Paragraphs", "Starts", "feed", "feed_html"]
+__all__ = ["Paragraphs", "elements", "feed", "feed_html"]
 
 
 class _Events(Protocol):
@@ -25,12 +25,28 @@ class _Events(Protocol):
     def close(self) -> object: ...
 
 
-class Starts:
-    """What takes the beginnings of elements, which say all, and passes over the rest."""
+class _Found:
+    """Takes the beginnings of elements, and keeps those that have one of some names."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names = names
+        self.found: list[tuple[str, dict[str, str]]] = []
+
+    def start(self, tag: str, attrib: dict[str, str]) -> None:
+        name = tag.rpartition("}")[2]
+        if name in self._names:
+            self.found.append((name, dict(attrib)))
 
     def end(self, tag: str) -> None: ...
     def data(self, data: str) -> None: ...
     def close(self) -> None: ...
+
+
+def elements(part: bytes, *names: str) -> list[tuple[str, dict[str, str]]]:
+    """Name and attributes of the elements of a part that have one of some names, without its namespace."""
+    target = _Found(names)
+    feed([part], target)
+    return target.found
 
 
 def feed(pieces: Iterable[bytes], target: _Events, *, encoding: str | None = None) -> None:

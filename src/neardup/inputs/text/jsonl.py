@@ -10,9 +10,8 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -32,8 +31,7 @@ _LONGEST_INTEGER = 640
 """Characters that every Python turns into an int; a longer number is read as a float."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Columns:
+class _Columns(NamedTuple):
     text: str
     id: str | None
 
@@ -47,17 +45,15 @@ class JsonlSource(LineSource):
 
     format = "jsonl"
 
-    def __init__(self, *args: Any, block_bytes: int = BATCH_BYTES, **more: Any) -> None:
-        """As of every source; ``block_bytes``: of text in a task."""
-        super().__init__(*args, **more)
-        self._block_bytes = block_bytes
-        self._columns: _Columns | None = None
+    block_bytes = BATCH_BYTES
+    """Of text in a task."""
+    _columns: _Columns | None = None
 
     def tasks(self) -> Iterator[Task]:
         """Yield one task a block of lines; InputError when the first record lacks a field that was asked for."""
         columns: _Columns | None = None
         slabs, blocks_of = Slabs(), Slabs()
-        for block in self.blocks(block_bytes=self._block_bytes, slabs=blocks_of):
+        for block in self.blocks(block_bytes=self.block_bytes, slabs=blocks_of):
             if block.too_large:
                 yield self.too_large(block)
                 continue
