@@ -67,16 +67,13 @@ def read_all(
     many: bool = False,
     on_large: Callable[[], None] | None = None,
 ) -> bytes:
-    """The whole input as UTF-8 (not yet validated) without its byte order mark.
+    """The whole input as UTF-8 (not yet validated) without its byte order mark; TooLarge when it cannot be held.
 
     Args:
         source, encoding: the input.
         limit: what may be held.
         many: it holds many records and can be read in one piece only, so that ``limit.whole`` is what counts.
         on_large: called when it turns out to have more than ``limit.together`` bytes.
-
-    Raises:
-        InputError: the input cannot be read, or is a damaged compressed file. TooLarge: it cannot be held.
     """
     most = limit.whole if many else limit.largest
     with _opened(source) as stream:
@@ -132,9 +129,6 @@ def line_blocks(
 
     A line of more than ``limit.largest`` bytes, its newline not counted, is a block of its own, ``too_large`` and
     without data; or with ``pieces`` several, with its bytes. After ``count_to`` bytes of such a line the reading ends.
-
-    Raises:
-        InputError: the input cannot be read, or is a damaged compressed file.
     """
     most = max(limit.largest, SLACK)
     with _opened(source) as stream:

@@ -1,12 +1,9 @@
-"""Finding files: folders with patterns, and glob patterns. Nothing is opened here.
+"""Finding files: folders with patterns, and glob patterns. Nothing is opened here; what is not read is counted.
 
 Hidden files and folders (a leading dot) are passed over unless the pattern itself names them, and so are the locks
 that Word lays beside an open document (``~$report.docx``). A folder that holds a report of ours is always passed over.
 Links are followed; a folder is entered once and a file found once, by whatever name comes first, so a loop of links
 ends.
-
-What is not read is counted: ``walk_folder`` and ``glob_files`` take a ``Passing`` for it. A hidden folder counts as one
-and is not entered.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,11 +29,7 @@ _ROWS = 1000
 
 
 def is_arrow_object(value: Any) -> bool:
-    """True when ``ObjectSource`` can read ``value``.
-
-    Raises:
-        InputError: it is a dictionary of datasets, of which one must be chosen.
-    """
+    """True when ``ObjectSource`` can read ``value``; InputError when it is a dictionary of datasets."""
     if isinstance(value, Mapping) and hasattr(value, "with_format"):
         raise InputError(
             f"the input is a {type(value).__name__} of the splits {', '.join(map(repr, value))}. "
@@ -61,9 +58,6 @@ def rereadable(value: Any) -> Any:
 
     Generators and other iterators become lists. Readers become tables, and so does a duckdb relation: it is a query,
     which need not give its rows in the same order again.
-
-    Raises:
-        InputError: the object cannot be read as Arrow columns.
     """
     is_series = is_a(value, "pandas", "Series") or is_a(value, "polars", "Series")
     if isinstance(value, (*ARROW, np.ndarray)) or is_frame(value) or is_series or is_dataset(value):
@@ -170,13 +164,7 @@ def _open_dataset(dataset: Any) -> _Opened | None:
     first = next(tables, None)
     if first is None:
         return None
-
-    def batches() -> Iterator[Any]:
-        yield from first.to_batches()
-        for table in tables:
-            yield from table.to_batches()
-
-    return _Opened(first.schema, batches())
+    return _Opened(first.schema, (batch for table in chain([first], tables) for batch in table.to_batches()))
 
 
 @contextmanager
