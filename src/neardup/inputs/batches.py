@@ -43,7 +43,6 @@ class Columns:
 
 def make_batch(
     columns: Columns,
-    source: str,
     faults: Faults,
     *,
     encoding: str = "utf-8",
@@ -55,7 +54,7 @@ def make_batch(
     """Check the texts and ids for UTF-8, leave out the bad ones, and wrap the rest.
 
     Args:
-        columns, source, faults: the rows, what they are from, and what takes the bad ones.
+        columns, faults: the rows, and what takes the bad ones.
         encoding: what the input was transcoded from, for the message.
         split: turn each text into the set of its words.
         check_texts: the texts are not known to be UTF-8, and must be.
@@ -71,15 +70,9 @@ def make_batch(
     if ids is not None and pa.types.is_large_binary(ids.type):
         ids = ids.cast(pa.large_string())
     documents = documents_from(columns.texts)
-    return Batch(
-        split_documents(documents) if split else documents,
-        source,
-        columns.rows,
-        ids,
-        bad=faults.count,
-        faults=tuple(sorted(faults.first, key=lambda fault: fault.row)),
-        blank=blank,
-        consumed=consumed,
+    faults.first.sort(key=lambda fault: fault.row)
+    return faults.batch(
+        split_documents(documents) if split else documents, columns.rows, ids, blank=blank, consumed=consumed
     )
 
 

@@ -95,14 +95,9 @@ class FilesSource(Source):
                 blobs.append(text)
                 rows.append(row)
                 ids.append(shown_path(file.path))
-        return Batch(
-            Documents.from_bytes(blobs),
-            self.name,
-            np.array(rows, dtype=np.int64),
-            strings(ids),
-            bad=faults.count,
-            faults=tuple(faults.first),
-            consumed=sum(file.size for file in self.files[start:stop]),
+        consumed = sum(file.size for file in self.files[start:stop])
+        return faults.batch(
+            Documents.from_bytes(blobs), np.array(rows, dtype=np.int64), strings(ids), consumed=consumed
         )
 
     def _document(self, readers: Readers, file: InputFile, faults: Faults) -> bytes | None:

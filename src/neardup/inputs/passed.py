@@ -171,11 +171,9 @@ def passed_words(passed: Sequence[PassedOver]) -> str:
     """What was passed over in one line: the most frequent suffixes first, then the other reasons."""
     parts = []
     for reason in ("suffix", "not asked for", "beside a dataset"):
-        group = [each for each in passed if each.reason == reason]
-        if group and reason == "suffix":
-            parts.append(_listed(group))
-        elif group:
-            parts.append(f"{_number(sum(each.count for each in group), 'file')} {reason}")
+        if group := [each for each in passed if each.reason == reason]:
+            count = _number(sum(each.count for each in group), "file")
+            parts.append(_listed(group) if reason == "suffix" else f"{count} {reason}")
     for reason, one, many in (
         ("hidden file", "hidden file", "hidden files"),
         ("hidden folder", "hidden folder", "hidden folders"),

@@ -68,15 +68,7 @@ class PythonSource(Source):
             else:
                 rows.append(i + 1)
         documents = Documents.from_bytes(blobs)
-        return Batch(
-            documents,
-            self.name,
-            np.array(rows, dtype=np.int64),
-            _id_array(ids),
-            bad=faults.count,
-            faults=tuple(faults.first),
-            consumed=documents.nbytes,
-        )
+        return faults.batch(documents, np.array(rows, dtype=np.int64), _id_array(ids), consumed=documents.nbytes)
 
 
 def _is_pair(element: Any, item: bool) -> bool:

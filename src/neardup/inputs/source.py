@@ -9,14 +9,14 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from neardup.errors import InputError
 from neardup.inputs.stream import ByteStream
 from neardup.spool import available_memory
-from neardup.types import Alone, Batch, Documents, Fault
+from neardup.types import I64, Alone, Batch, Documents, Fault
 
 __all__ = [
     "BATCH_BYTES", "BATCH_DOCUMENTS", "COUNT_TO", "INT64", "MAX_FAULTS", "BadRecord", "Faults", "ReadOptions",
@@ -62,6 +62,7 @@ class TooLargeRows:
     size: int
 
 
+@dataclass(slots=True, eq=False)
 class RecordLimit:
     """The largest record, or file that is one document, that may be held; whatever is larger is a bad record.
 
@@ -69,13 +70,10 @@ class RecordLimit:
     the memory that is free when the first record is read.
     """
 
-    __slots__ = ("_growth", "_largest", "_memory", "_together")
-
-    def __init__(self, largest: int | None = None) -> None:
-        self._largest = largest
-        self._memory: int | None = None
-        self._growth = 0.0
-        self._together: int | None = None
+    _largest: int | None = None
+    _memory: int | None = None
+    _growth: float = 0.0
+    _together: int | None = None
 
     def set(self, largest: int, *, memory: int, growth: float, together: int) -> None:
         """Set what a run allows.
@@ -168,14 +166,8 @@ def oversized(
     is_more = options.on_bad == "fail" and size > COUNT_TO
     most = None if rows == 1 else options.limit.whole
     faults.add(row, *options.limit.refusal(what, size, is_more=is_more, most=most))
-    return Batch(
-        Documents.from_bytes([]),
-        source,
-        np.empty(0, dtype=np.int64),
-        bad=rows,
-        faults=tuple(faults.first),
-        consumed=consumed,
-    )
+    faults.count = rows
+    return faults.batch(Documents.from_bytes([]), np.empty(0, dtype=np.int64), consumed=consumed)
 
 
 class Source:
@@ -223,16 +215,19 @@ class BadRecord(ValueError):
         self.cure = cure
 
 
+@dataclass(slots=True)
 class Faults:
     """What was wrong in one task: raises at the first bad record under ``fail``, counts under ``skip``."""
 
-    __slots__ = ("count", "first", "on_bad", "source")
+    source: str
+    on_bad: str
+    count: int = 0
+    first: list[Fault] = field(default_factory=list)
 
-    def __init__(self, source: str, on_bad: str) -> None:
-        self.source = source
-        self.on_bad = on_bad
-        self.count = 0
-        self.first: list[Fault] = []
+    def batch(self, documents: Documents, rows: I64, ids: Any = None, *, blank: int = 0, consumed: int) -> Batch:
+        """What could be read, with what could not."""
+        wrong = tuple(self.first)
+        return Batch(documents, self.source, rows, ids, bad=self.count, faults=wrong, blank=blank, consumed=consumed)
 
     def add(self, row: int, reason: str, cure: str = "", *, source: str | None = None) -> None:
         """Note that the record at 1-based ``row`` cannot be used; InputError where that is to fail the run.

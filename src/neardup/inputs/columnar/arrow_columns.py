@@ -227,7 +227,6 @@ def read_rows(
         columns.texts = columns.texts.view(pa.large_binary())
     return make_batch(
         columns,
-        source,
         faults,
         split=options.item and not is_set,
         check_texts=not is_set,

@@ -14,7 +14,6 @@ How a child is started and asked is in ``process``.
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 import threading
 import weakref
@@ -147,13 +146,10 @@ def _on_disk(path: str, stream: ByteStream | None) -> Iterator[str]:
     if stream is None:
         yield os.path.abspath(path)
         return
-    folder = tempfile.mkdtemp(prefix="neardup-")
-    try:
+    with tempfile.TemporaryDirectory(prefix="neardup-", ignore_cleanup_errors=True) as folder:
         place = os.path.join(folder, f"document{document_kind(path)}")
         _copy(path, stream, place)
         yield place
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _copy(path: str, stream: ByteStream, place: str) -> None:

@@ -95,7 +95,6 @@ class DelimitedSource(LineSource):
             columns.ids = gather(data, records[:, kernel.ID : kernel.ID + 3])
         return make_batch(
             columns,
-            self.name,
             faults,
             encoding=self._options.encoding,
             split=self._options.item,

@@ -114,16 +114,9 @@ def _read_block(block: LineBlock, name: str, columns: _Columns, options: ReadOpt
         state[kernel.AT] = stop + 1
         state[kernel.LINE] += 1
     n = int(state[kernel.DOCUMENTS])
-    return Batch(
-        documents=buffers.documents(),
-        source=name,
-        rows=buffers.rows[:n].copy(),
-        ids=None if columns.id is None else buffers.id_array(),
-        bad=faults.count,
-        faults=tuple(faults.first),
-        blank=int(state[kernel.BLANK]),
-        consumed=block.consumed,
-    )
+    ids = None if columns.id is None else buffers.id_array()
+    rows, blank = buffers.rows[:n].copy(), int(state[kernel.BLANK])
+    return faults.batch(buffers.documents(), rows, ids, blank=blank, consumed=block.consumed)
 
 
 class _Buffers:

@@ -43,7 +43,6 @@ class LinesSource(LineSource):
         rows = np.arange(block.first_line, block.first_line + ends.size, dtype=np.int64)[filled]
         return make_batch(
             Columns(gather(data, spans[filled]), rows),
-            self.name,
             Faults(self.name, self._options.on_bad),
             encoding=self._options.encoding,
             split=self._options.item,
