@@ -215,15 +215,10 @@ class Ids:
     def count_duplicates(self, budget: int = DEFAULT_BUDGET, workdir: Workdir | None = None) -> tuple[int, str | None]:
         """How many documents carry the id of an earlier one, and an id that comes back.
 
-        Ids made as ``source:row`` are compared among themselves only. The comparison may take ``budget`` bytes of
-        memory.
+        Ids made as ``source:row`` do not: a source is read once. The comparison may take ``budget`` bytes of memory.
         """
-        kinds = self.places.table[:, ID_KIND]
-        made = self.places.repeats(np.flatnonzero(kinds == _MADE)) if (kinds == _MADE).any() else (0, None)
-        own = self._own_duplicates(budget, workdir) if (kinds != _MADE).any() else (0, None)
-        return own[0] + made[0], own[1] or made[1]
-
-    def _own_duplicates(self, budget: int, workdir: Workdir | None) -> tuple[int, str | None]:
+        if (self.places.table[:, ID_KIND] == _MADE).all():
+            return 0, None
         sorter = Sorter("id-hashes", payload=np.dtype(np.uint64), budget=budget, workdir=workdir)
         for hashes, rows in self._hashed():
             sorter.add(hashes, rows.astype(np.uint64))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,10 @@ from neardup.types import I64, Batch
 
 __all__ = ["ID_BASE", "ID_KIND", "SIZE", "START", "Places"]
 
-_FIELDS = 8
-START, SIZE, _SOURCE, _FIRST, _LAST, _BASE, ID_KIND, ID_BASE = range(_FIELDS)
-"""Fields of a batch: first document and their number; source; local rows of the first and the last; where the local
-rows begin among those that are kept, -1 where they follow each other; what ``names.Ids`` says of the ids."""
+_FIELDS = 7
+START, SIZE, _SOURCE, _FIRST, _BASE, ID_KIND, ID_BASE = range(_FIELDS)
+"""Fields of a batch: first document and their number; source; local row of the first; where the local rows
+begin among those that are kept, -1 where they follow each other; what ``names.Ids`` says of the ids."""
 
 
 class Places:
@@ -56,7 +55,7 @@ class Places:
         if last - first + 1 != n:
             base = len(self._rows)
             self._rows.append(batch.rows)
-        self._batches.append((self._size, n, source, first, last, base, id_kind, id_base))
+        self._batches.append((self._size, n, source, first, base, id_kind, id_base))
         self._size += n
         if self._stored is not None:
             self._stored.append(np.array(self._batches[-1:], dtype=np.int64))
@@ -112,22 +111,6 @@ class Places:
         counts = np.zeros(len(self.sources), dtype=np.int64)
         np.add.at(counts, table[:, _SOURCE], table[:, SIZE])
         return counts
-
-    def repeats(self, batches: I64) -> tuple[int, str | None]:
-        """Of some batches (by number): documents whose (source, local row) an earlier one has, and one such name."""
-        found, example = 0, None
-        table = self.table[batches]
-        for source in np.unique(table[:, _SOURCE]).tolist():
-            mine = table[table[:, _SOURCE] == source]
-            if all(before[_LAST] < after[_FIRST] for before, after in pairwise(mine.tolist())):
-                continue  # the source was read once, from top to bottom
-            rows = np.concatenate([np.arange(each[START], each[START] + each[SIZE]) for each in mine.tolist()])
-            local = self.locate(rows)[1]
-            firsts = np.unique(local, return_index=True)[1]
-            again = np.delete(local, firsts)
-            found += int(again.size)
-            example = example or (f"{self.sources[source]}:{again[0]}" if again.size else None)
-        return found, example
 
     @property
     def table(self) -> I64:

@@ -14,14 +14,7 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from neardup.errors import InputError
-from neardup.inputs.documents import (
-    MOST_BYTES,
-    MOST_TIMES,
-    Unreadable,
-    damaged,
-    protected,
-    too_large,
-)
+from neardup.inputs.documents import MOST_BYTES, MOST_TIMES, Unreadable, damaged, protected, too_large
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.stream import ByteStream
 
