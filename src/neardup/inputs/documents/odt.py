@@ -102,5 +102,4 @@ class _Body:
         if text:
             self.paragraphs.add(text)
 
-    def close(self) -> None:
-        """All was taken as it came."""
+    def close(self) -> None: ...

@@ -174,24 +174,21 @@ class _Seen:
         """The text so far ends in white space."""
 
     def start(self, tag: str, attrib: dict[str, str]) -> None:
-        mark = _MARKS.get(tag)
-        if mark is None:
-            return
-        if mark == _SKIP:
-            self._skipped += 1
-        else:
-            self._break(mark)
-            self._verbatim += tag in _VERBATIM
+        self._mark(tag, 1)
 
     def end(self, tag: str) -> None:
+        self._mark(tag, -1)
+
+    def _mark(self, tag: str, step: int) -> None:
+        """An element begins (1) or ends (-1)."""
         mark = _MARKS.get(tag)
-        if mark is None:
-            return
         if mark == _SKIP:
-            self._skipped -= 1
-        else:
-            self._break(mark)
-            self._verbatim -= tag in _VERBATIM
+            self._skipped += step
+        elif mark is not None:
+            if not self._skipped:
+                self._pieces.append(mark)
+                self._is_blank = True
+            self._verbatim += step * (tag in _VERBATIM)
 
     def data(self, data: str) -> None:
         if self._skipped:
@@ -208,13 +205,7 @@ class _Seen:
             self._pieces.append(text)
             self._is_blank = text[-1] == " "
 
-    def close(self) -> None:
-        """All was taken as it came."""
-
-    def _break(self, mark: str) -> None:
-        if not self._skipped:
-            self._pieces.append(mark)
-            self._is_blank = True
+    def close(self) -> None: ...
 
     def text(self) -> str:
         """What was seen, without blank lines."""
