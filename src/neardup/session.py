@@ -29,9 +29,8 @@ from neardup.engine.reading.families import check_room
 from neardup.engine.space import RECORD_SHARE, Budget, Space
 from neardup.engine.state import FoundRows, Gathered, RunTally, SearchState
 from neardup.errors import InputChanged, InputError
-from neardup.inputs.names.provenance import Provenance
-from neardup.inputs.reader import Reader
-from neardup.inputs.stamps import Stamps
+from neardup.inputs.names import Provenance
+from neardup.inputs.reader import Reader, Stamps
 from neardup.params import CONTAINMENT, RunOptions, Spec
 from neardup.result import Result, Summary
 from neardup.spool import peak_memory

@@ -151,7 +151,9 @@ FIRST = b'{"text": "first", "id": "first"}\n'
 def fast(path: Path, options: ReadOptions, block_bytes: int) -> tuple[Read, list[str]]:
     """What the reader makes of the file, in the oracle's shape, and the reasons."""
     result, reasons = Read(), []
-    for task in JsonlSource(path, options, block_bytes=block_bytes).tasks():
+    source = JsonlSource(path, options)
+    source.block_bytes = block_bytes
+    for task in source.tasks():
         batch = task()
         result.texts += [batch.documents.blob(i) for i in range(len(batch.documents))]
         result.ids += [None] * len(batch.rows) if batch.ids is None else batch.ids.to_pylist()

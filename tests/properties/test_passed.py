@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neardup.errors import InputError
-from neardup.inputs.passed import NOT_ASKED, SUFFIX, PassedOver, suffix_of
+from neardup.inputs.passed import PassedOver, suffix_of
 from neardup.inputs.reader import Reader, open_inputs
 
 READ = (".txt", ".md", ".docx", ".odt", ".pdf", ".epub", ".html", ".htm", ".xhtml")
@@ -240,11 +240,11 @@ def test_the_suffixes_of_what_was_passed_over_add_up(names: list[str]) -> None:
             Path(root, f"{i}", name).touch()
         passed = open_inputs(Path(root)).passed_over
         assert {each.suffix: each.count for each in passed} == Counter(known[name] for name in names)
-        assert all(each.reason == SUFFIX for each in passed)
+        assert all(each.reason == "suffix" for each in passed)
         assert [each.count for each in passed] == sorted((each.count for each in passed), reverse=True)
         asked = open_inputs(Path(root), glob="*.txt").passed_over
         assert {each.suffix: each.count for each in asked} == {each.suffix: each.count for each in passed}
-        assert all(each.reason == NOT_ASKED and each.cure is None for each in asked)
+        assert all(each.reason == "not asked for" and each.cure is None for each in asked)
 
 
 @pytest.mark.parametrize(

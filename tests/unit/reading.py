@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.inputs.names.ids import Ids
+from neardup.inputs.names import Ids
 from neardup.inputs.reader import open_inputs
 from neardup.types import SLACK, Batch
 

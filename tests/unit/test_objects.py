@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from tests.unit.reading import read
 
 from neardup.errors import InputError
-from neardup.inputs.objects import rereadable
+from neardup.inputs.columnar.objects import rereadable
 from neardup.tasks.dedup.objects import with_annotation, without_rows
 from neardup.tasks.dedup.rewrite.model import Annotation
 
@@ -352,7 +352,7 @@ def test_no_library_is_imported_for_values_that_are_not_its_own() -> None:
     code = """
         import sys
         import numpy as np, pyarrow as pa
-        from neardup.inputs.objects import rereadable
+        from neardup.inputs.columnar.objects import rereadable
         from neardup.tasks.dedup.objects import with_annotation, without_rows
         from neardup.tasks.dedup.rewrite.model import Annotation
         rows = np.array([1], dtype=np.int64)

@@ -16,7 +16,7 @@ import neardup
 from neardup import tuning
 from neardup.engine.observe import Silent
 from neardup.errors import InputError
-from neardup.inputs.names.provenance import Provenance
+from neardup.inputs.names import Provenance
 from neardup.inputs.reader import open_inputs
 from neardup.params import Bands
 from neardup.stages.sketch import fingerprints

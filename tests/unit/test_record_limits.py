@@ -104,11 +104,10 @@ def test_the_refusal_names_line_size_limit_and_cure(tmp_path: Path, name: str) -
 
 
 def test_the_rest_of_a_bomb_is_not_read_to_refuse_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from neardup.inputs import source
-    from neardup.inputs.streams import streams
+    from neardup.inputs import blocks, source
 
     monkeypatch.setattr(source, "COUNT_TO", 20_000)
-    monkeypatch.setattr(streams, "COUNT_TO", 20_000)
+    monkeypatch.setattr(blocks, "COUNT_TO", 20_000)
     path = tmp_path / "x.jsonl"
     path.write_bytes(b"x" * 10_000_000)
     with pytest.raises(InputError, match="the line has more than"):

@@ -25,7 +25,7 @@ from click.testing import CliRunner
 import neardup
 from neardup.cli import main
 from neardup.errors import InputChanged, SpoolError
-from neardup.inputs.stamps import Stamps
+from neardup.inputs.reader import Stamps
 from neardup.tasks.dedup import run as cleaning_run
 from neardup.tasks.dedup.rewrite.known import Known
 

@@ -15,7 +15,7 @@ from neardup.engine.reading.collection import Collection, Rows, content_order
 from neardup.engine.reading.copies import find_copies
 from neardup.engine.space import Budget, Space
 from neardup.errors import InputError
-from neardup.inputs.names.provenance import Provenance
+from neardup.inputs.names import Provenance
 from neardup.params import parse_memory
 from neardup.types import Batch, Documents, Fault
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from neardup.inputs.stamps import Stamps
+from neardup.inputs.reader import Stamps
 
 
 def test_each_kind_of_change_is_told_and_no_change_is_not(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ import pytest
 from tests.unit.reading import zstd
 
 from neardup.errors import InputError
+from neardup.inputs.blocks import line_blocks, read_all
 from neardup.inputs.source import RecordLimit
-from neardup.inputs.streams.streams import line_blocks, open_bytes, read_all
+from neardup.inputs.stream import ByteStream
 from neardup.types import SLACK
 
 GOOD = b'{"id": "a", "text": "one"}\n'
@@ -44,11 +45,11 @@ def test_long_transcoded_input_keeps_characters_across_pieces(path: Path) -> Non
 def test_unusable_paths_say_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "docs.jsonl").write_bytes(GOOD)
     with pytest.raises(InputError, match=r"dcos\.jsonl does not exist. Did you mean 'docs\.jsonl'"):
-        open_bytes(tmp_path / "dcos.jsonl")
+        ByteStream(tmp_path / "dcos.jsonl")
     with pytest.raises(InputError, match="is a folder"):
-        open_bytes(tmp_path)
+        ByteStream(tmp_path)
     with pytest.raises(InputError, match="no folder"):
-        open_bytes(tmp_path / "nowhere" / "docs.jsonl")
+        ByteStream(tmp_path / "nowhere" / "docs.jsonl")
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
@@ -60,12 +61,12 @@ def test_file_without_right_to_read_is_an_error(tmp_path: Path, monkeypatch: pyt
     path.write_bytes(GOOD)
     monkeypatch.setattr("builtins.open", refuse)
     with pytest.raises(InputError, match="may not be read"):
-        open_bytes(path)
+        ByteStream(path)
 
 
 def test_peek_leaves_the_data_to_be_read(path: Path) -> None:
     path.write_bytes(GOOD * 10_000)
-    stream = open_bytes(path)
+    stream = ByteStream(path)
     assert stream.peek().startswith(GOOD)
     assert read_all(stream, limit=RecordLimit()) == GOOD * 10_000
 

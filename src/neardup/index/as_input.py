@@ -14,7 +14,7 @@ from neardup.errors import FormatError, SpecMismatch
 from neardup.index.prepared import NUMBER
 from neardup.index.statements import Reading, Row
 from neardup.index.views import documents_of
-from neardup.inputs.source import BATCH_BYTES, Task
+from neardup.inputs.source import BATCH_BYTES, ReadOptions, Source, Task
 from neardup.params import SPEC_VERSION, Spec
 from neardup.types import I64, Batch
 
@@ -47,12 +47,13 @@ def stored_blocks(reading: Reading, *, counted: bool = True) -> Iterator[list[Ro
         yield held
 
 
-class IndexSource:
+class IndexSource(Source):
     """One transaction's documents, for ``Reader``. To be read once, in the thread that holds the transaction."""
 
+    paths = None
+
     def __init__(self, reading: Reading, name: str) -> None:
-        self.name = name
-        self.total_bytes: int | None = None
+        super().__init__(name, ReadOptions())
         self._reading = reading
 
     def tasks(self) -> Iterator[Task]:

@@ -21,7 +21,7 @@ from neardup.index.prepared import original_id
 from neardup.index.statements import Reading
 from neardup.index.views import names_of
 from neardup.inputs.reader import Reader
-from neardup.inputs.source import ReadOptions, Task
+from neardup.inputs.source import ReadOptions, Source, Task
 from neardup.params import CONTAINMENT, RunOptions
 from neardup.session import Run
 from neardup.tuning import as_exact
@@ -41,13 +41,13 @@ def _given(batch: Batch) -> Batch:
     return batch
 
 
-class _QuerySource:
+class _QuerySource(Source):
     """Queries as a source."""
 
-    name = "queries"
+    paths = None
 
     def __init__(self, documents: Documents) -> None:
-        self.total_bytes: int | None = documents.nbytes
+        super().__init__("queries", ReadOptions(), total_bytes=documents.nbytes)
         self._documents = documents
 
     def tasks(self) -> Iterator[Task]:

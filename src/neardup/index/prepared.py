@@ -18,7 +18,7 @@ from neardup.errors import InputError
 from neardup.index.outcomes import Added
 from neardup.index.statements import TailRow
 from neardup.inputs.items import COLLECTIONS, ItemError, join_items, split_items
-from neardup.inputs.names.ids import ids_of
+from neardup.inputs.names import ids_of
 from neardup.kernels import stored
 from neardup.params import Spec
 from neardup.stages import bands as band_stage

@@ -1,14 +1,13 @@
 """Readers: from what the user gave to batches of documents, and what is known of each document beside its text.
 
     formats    the table of formats: the suffixes and the reader of each
-    reader     everything that was given, as one collection     stamps     whether a file changed meanwhile
-    resolve    a path, glob or folder → sources                 walk       the files of a folder
-    passed     what a folder holds and is not read
-    streams    bytes of files and pipes, unpacked, cut into whole lines
+    reader     everything that was given, as one collection     resolve    a path, glob or folder → sources
+    walk       the files of a folder                            passed     what a folder holds and is not read
+    stream     bytes of files and pipes, unpacked, as UTF-8     blocks     the same cut into whole lines
     text       lines, JSONL, delimited files                    columnar   Arrow, Parquet, and objects that speak Arrow
     documents  PDF, DOCX, ODT, EPUB, HTML, in child processes   folder     a folder of texts, one document each
     datasets   what the library ``datasets`` saved              python     lists, dicts and other iterables
-    names      ids and places of all documents of a run
+    names      ids of all documents of a run                    places     where each is from
 
 A reader is made of sources (``source``); a source gives tasks, and a task, when called, one ``Batch`` (``batches``).
 A new format is a module here and a line in ``formats``.

@@ -1,12 +1,7 @@
-"""From columns of bytes to a ``Batch``: what every reader does last.
-
-Here: texts as Arrow arrays and as ``Documents``, the UTF-8 check, leaving out bad rows, cutting blocks.
-What a bad record is, each reader knows; ``source.Faults`` keeps the record of them.
-"""
+"""From columns of bytes to a ``Batch``, with the check for UTF-8: what every reader does last."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +10,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup.arrays import flags
+from neardup.cutting import starts_of
 from neardup.inputs.items import split_documents
-from neardup.inputs.source import BATCH_BYTES, Faults
+from neardup.inputs.source import Faults
 from neardup.kernels.delimited import copy_fields
 from neardup.types import I64, SLACK, U8, Batch, Documents, Mask
 
-__all__ = ["Columns", "documents_from", "gather", "make_batch", "text_cuts", "undecodable"]
+__all__ = ["Columns", "documents_from", "gather", "make_batch", "undecodable"]
 
 
 @dataclass(slots=True)
@@ -47,7 +43,6 @@ class Columns:
 
 def make_batch(
     columns: Columns,
-    source: str,
     faults: Faults,
     *,
     encoding: str = "utf-8",
@@ -59,14 +54,11 @@ def make_batch(
     """Check the texts and ids for UTF-8, leave out the bad ones, and wrap the rest.
 
     Args:
-        columns: the rows.
-        source: what the batch is called.
-        faults: takes the bad ones.
+        columns, faults: the rows, and what takes the bad ones.
         encoding: what the input was transcoded from, for the message.
         split: turn each text into the set of its words.
         check_texts: the texts are not known to be UTF-8, and must be.
-        blank: blank lines that were passed over.
-        consumed: bytes of input that the batch stands for.
+        blank, consumed: blank lines passed over, and bytes of input that the batch stands for.
     """
     mask = np.ones(len(columns.rows), dtype=np.bool_)
     if check_texts:
@@ -78,15 +70,9 @@ def make_batch(
     if ids is not None and pa.types.is_large_binary(ids.type):
         ids = ids.cast(pa.large_string())
     documents = documents_from(columns.texts)
-    return Batch(
-        split_documents(documents) if split else documents,
-        source,
-        columns.rows,
-        ids,
-        bad=faults.count,
-        faults=tuple(sorted(faults.first, key=lambda fault: fault.row)),
-        blank=blank,
-        consumed=consumed,
+    faults.first.sort(key=lambda fault: fault.row)
+    return faults.batch(
+        split_documents(documents) if split else documents, columns.rows, ids, blank=blank, consumed=consumed
     )
 
 
@@ -117,18 +103,14 @@ def undecodable(error: UnicodeDecodeError, what: str, encoding: str) -> tuple[st
 
 
 def gather(data: U8, spans: I64) -> Any:
-    """Copy pieces of a buffer end to end.
+    """Copy pieces of a buffer end to end, as Arrow large_binary[n].
 
     Args:
         data: uint8, with SLACK bytes behind the last piece.
         spans: int64[n, 3]: begin, end, and how many doubled quotes of each piece become one.
-
-    Returns:
-        Arrow large_binary[n].
     """
     spans = np.ascontiguousarray(spans)
-    offsets = np.zeros(len(spans) + 1, dtype=np.int64)
-    np.cumsum(spans[:, 1] - spans[:, 0] - spans[:, 2], out=offsets[1:])
+    offsets = starts_of(spans[:, 1] - spans[:, 0] - spans[:, 2])
     out = np.empty(int(offsets[-1]) + SLACK, dtype=np.uint8)
     copy_fields(data, spans, out, offsets)
     return pa.Array.from_buffers(pa.large_binary(), offsets.size - 1, [None, pa.py_buffer(offsets), pa.py_buffer(out)])
@@ -137,22 +119,10 @@ def gather(data: U8, spans: I64) -> Any:
 def documents_from(texts: Any) -> Documents:
     """Wrap an Arrow string or binary array, large or not; copied only when the bytes lack the slack."""
     _, offset_buffer, data_buffer = texts.buffers()
-    if len(texts) == 0 or offset_buffer is None:
-        return Documents.from_bytes([])
+    if len(texts) == 0 or offset_buffer is None or data_buffer is None:
+        return Documents.from_bytes([b""] * len(texts))
     is_large = pa.types.is_large_string(texts.type) or pa.types.is_large_binary(texts.type)
     # a slice keeps the whole buffers: its own offset must be applied
     stored: NDArray[Any] = np.frombuffer(offset_buffer, dtype=np.int64 if is_large else np.int32)
     offsets: I64 = stored[texts.offset : texts.offset + len(texts) + 1].astype(np.int64, copy=False)
-    if data_buffer is None:
-        return Documents.from_bytes([b""] * len(texts))
     return Documents.with_slack(np.frombuffer(data_buffer, dtype=np.uint8), offsets)
-
-
-def text_cuts(offsets: I64, block: int | None) -> Iterator[tuple[int, int]]:
-    """Cut texts into runs of about BATCH_BYTES, at most ``block`` texts and at least one."""
-    start, last = 0, offsets.size - 1
-    while start < last:
-        stop = int(np.searchsorted(offsets, offsets[start] + BATCH_BYTES, side="right"))
-        stop = min(max(stop, start + 1), last, start + (block or last))
-        yield start, stop
-        start = stop

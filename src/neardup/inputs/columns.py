@@ -1,8 +1,4 @@
-"""Which column holds the text and which the id, in every format that has named columns.
-
-Here: the names that are recognised without being told, the two guesses, and the errors for a column that is
-not there. Finding out what the columns of a file are is each reader's business.
-"""
+"""Which column holds the text and which the id, in every format that has named columns, and what if it is not there."""
 
 from __future__ import annotations
 
@@ -22,7 +18,7 @@ _LISTED = 20
 
 
 def guess_text(names: Sequence[str]) -> str | None:
-    """Return the column of ``names`` that holds the text by its name, or None.
+    """The column that holds the text by its name, or None.
 
     The order of TEXT_NAMES decides, not that of the columns; an exact match goes before one in another case.
     """
@@ -30,7 +26,7 @@ def guess_text(names: Sequence[str]) -> str | None:
 
 
 def guess_id(names: Sequence[str]) -> str | None:
-    """Return the column of ``names`` that holds the id by its name, or None."""
+    """The column that holds the id by its name, or None."""
     return _guess(names, ID_NAMES)
 
 
@@ -43,11 +39,7 @@ def _guess(names: Sequence[str], known: Sequence[str]) -> str | None:
 
 
 def choose_text(names: Sequence[str], asked: str | None, source: str) -> str:
-    """Return the text column: the one asked for, else the one guessed.
-
-    Raises:
-        InputError: the asked one is not among ``names``, or none of them is a known name.
-    """
+    """The text column: the one asked for, else the one guessed; InputError when there is none."""
     if asked is not None:
         if asked not in names:
             raise unknown_column(asked, names, source, option="text")
@@ -62,11 +54,7 @@ def choose_text(names: Sequence[str], asked: str | None, source: str) -> str:
 
 
 def choose_id(names: Sequence[str], asked: str | None, source: str) -> str | None:
-    """Return the id column: the one asked for, else the one guessed, else None.
-
-    Raises:
-        InputError: the asked one is not among ``names``.
-    """
+    """The id column: the one asked for, which must be there, else the one guessed, else None."""
     if asked is not None and asked not in names:
         raise unknown_column(asked, names, source, option="id")
     return asked if asked is not None else guess_id(names)

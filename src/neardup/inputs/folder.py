@@ -1,14 +1,13 @@
 """Files that are one document each: texts, and people's documents; the id of a document is the path of its file.
 
-Finding the files is in ``inputs``, and what is inside a document that is no plain text in ``documents``. Files are read
-inside the tasks, so that many small ones are read in parallel; documents in processes that end with the last task.
-
-A document (a PDF, say) that cannot be read is noted and left out whatever ``on_bad`` says: in a folder of such files
-some are protected, damaged or scanned, and that is no mistake in the data. A bad text file is one.
+Files are read inside the tasks, so that many small ones are read in parallel; documents in processes that end with the
+last task. A document (a PDF, say) that cannot be read is noted and left out whatever ``on_bad`` says: in a folder of
+such files some are protected, damaged or scanned, and that is no mistake in the data. A bad text file is one.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -17,12 +16,12 @@ import numpy as np
 from neardup.arrays import strings
 from neardup.errors import InputError
 from neardup.inputs.batches import undecodable
+from neardup.inputs.blocks import read_all
 from neardup.inputs.documents import Unreadable
 from neardup.inputs.documents.readers import Readers
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.items import split_items
-from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions, Task, TooLarge, sized
-from neardup.inputs.streams.streams import read_all
+from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions, Source, Task, TooLarge, sized
 from neardup.inputs.walk import InputFile
 from neardup.shown import shown, shown_path
 from neardup.types import Alone, Batch, Documents, NeedsRoom
@@ -35,16 +34,20 @@ _DOCUMENT_BYTES = 256 << 10
 """The same of a document, which takes as long to read as a text of this size or more."""
 
 
-class FilesSource:
+class FilesSource(Source):
     """Files in the order given."""
 
     format = "text"
 
     def __init__(self, name: str, files: Sequence[InputFile], options: ReadOptions) -> None:
-        self.name = name
-        self.total_bytes = sum(file.size for file in files)
+        super().__init__(name, options, total_bytes=sum(file.size for file in files))
         self.files = files
-        self._options = options
+
+    @property
+    def paths(self) -> list[str] | None:
+        """As of every source. What is known to be unreadable, such as a broken link, is not read, now or later."""
+        is_regular = all(file.error is not None or os.path.isfile(file.path) for file in self.files)
+        return [file.path for file in self.files] if is_regular else None
 
     def tasks(self) -> Iterator[Task]:
         """Yield a task for files of about 4 MB together, at most ``block`` of them.
@@ -66,10 +69,8 @@ class FilesSource:
     def read(self, start: int, stop: int, readers: Readers | None = None, is_alone: bool = False) -> Batch:
         """Read the files at some places, counted from 0.
 
-        Args:
-            start, stop: the places.
-            readers: the processes that read documents; None: some for this call.
-            is_alone: nothing else is being worked on, so that there is room for the largest text.
+        ``readers``: the processes that read documents; None: some for this call. ``is_alone``: nothing else is being
+        worked on, so that there is room for the largest text.
 
         Raises:
             InputError: a text cannot be read, and that is to fail the run.
@@ -94,14 +95,9 @@ class FilesSource:
                 blobs.append(text)
                 rows.append(row)
                 ids.append(shown_path(file.path))
-        return Batch(
-            Documents.from_bytes(blobs),
-            self.name,
-            np.array(rows, dtype=np.int64),
-            strings(ids),
-            bad=faults.count,
-            faults=tuple(faults.first),
-            consumed=sum(file.size for file in self.files[start:stop]),
+        consumed = sum(file.size for file in self.files[start:stop])
+        return faults.batch(
+            Documents.from_bytes(blobs), np.array(rows, dtype=np.int64), strings(ids), consumed=consumed
         )
 
     def _document(self, readers: Readers, file: InputFile, faults: Faults) -> bytes | None:

@@ -1,7 +1,7 @@
 """The formats that are read, in one table: the suffixes of each, and the class that reads it.
 
-A new format is a line here and a module. Its class takes ``(name, options, *, total_bytes, stream)`` and is a
-``Source``: what has named columns extends ``columnar.source.ColumnarFile``, what has lines ``streams.LineSource``.
+A new format is a line here and a module. Its class is a ``source.Source``: what has named columns extends
+``columnar.source.ColumnarFile``, what has lines ``blocks.LineSource``.
 A new kind of document, each file one text, is a line in ``DOCUMENTS`` and a module with ``load(path)``. What can be
 asked for stands in ``params.INPUT_FORMATS`` too; clean copies of a new format are made in ``tasks.dedup.rewrite``.
 
@@ -10,14 +10,17 @@ Nothing is imported for the table, so that the command line and the children tha
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from neardup.errors import InputError, did_you_mean
+
 __all__ = [
     "COMPRESSIONS", "DATASET", "DEFAULT_SUFFIXES", "DOCUMENT", "DOCUMENTS", "FORMATS", "SUFFIXES",
-    "bare_suffix", "stored_codec", "suffix_format",
+    "bare_suffix", "stored_codec", "suffix_format", "text_codec",
 ]  # fmt: skip
 
 
@@ -70,6 +73,8 @@ SUFFIXES = {
     **dict.fromkeys(DOCUMENTS, DOCUMENT),
 }
 """The format of each suffix that tells one."""
+_ENCODINGS = ("utf-8", "latin-1", "cp1252", "ascii", "utf-16", "shift_jis", "gb18030", "big5", "koi8-r")
+"""Common ones, for who mistypes."""
 
 
 def stored_codec(path: str | Path) -> Any:
@@ -86,3 +91,19 @@ def bare_suffix(path: str) -> str:
 def suffix_format(path: str) -> str | None:
     """The format that the name of a file stands for: one of INPUT_FORMATS, DOCUMENT or None."""
     return SUFFIXES.get(bare_suffix(path))
+
+
+def text_codec(encoding: str) -> str:
+    """Return Python's name of a text encoding; "utf-8" for all spellings of UTF-8.
+
+    Raises:
+        InputError: there is no such text encoding.
+    """
+    try:
+        info = codecs.lookup(encoding)
+    except LookupError as exc:
+        cure = did_you_mean(encoding, _ENCODINGS) or " Try utf-8 or latin-1."
+        raise InputError(f"{encoding!r} is no encoding that Python knows.{cure}") from exc
+    if not getattr(info, "_is_text_encoding", True) or info.incrementaldecoder is None:
+        raise InputError(f"{encoding!r} is not an encoding of text files. Try utf-8 or latin-1.")
+    return "utf-8" if info.name in ("utf-8", "utf-8-sig") else info.name

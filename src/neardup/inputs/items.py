@@ -26,11 +26,7 @@ class ItemError(ValueError):
 
 
 def join_items(items: Iterable[object]) -> bytes:
-    """Return the set as bytes.
-
-    Raises:
-        ItemError: a member is neither a string nor a whole number, or is a string with a lone surrogate.
-    """
+    """The set as bytes; ItemError for a member that is neither a string, in valid Unicode, nor a whole number."""
     return ITEM_SEPARATOR.join(_item(item) for item in items)
 
 

@@ -9,39 +9,17 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from neardup.inputs.formats import COMPRESSIONS, FORMATS, suffix_format
 from neardup.shown import shown_path
 
-__all__ = [
-    "BESIDE",
-    "FOLDER",
-    "HIDDEN_FILE",
-    "HIDDEN_FOLDER",
-    "LINKED_FILE",
-    "LINKED_FOLDER",
-    "LOCK",
-    "NOT_ASKED",
-    "REPORT",
-    "SUFFIX",
-    "PassedOver",
-    "Passing",
-    "conversion",
-    "passed_rows",
-    "passed_words",
-    "together",
-]
+__all__ = ["PassedOver", "Passing", "conversion", "passed_rows", "passed_words", "suffix_of", "together"]
 
-SUFFIX = "suffix"
-NOT_ASKED = "not asked for"
-HIDDEN_FILE = "hidden file"
-HIDDEN_FOLDER = "hidden folder"
-LOCK = "lock file"
-LINKED_FILE = "file linked twice"
-LINKED_FOLDER = "folder linked twice"
-REPORT = "report"
-FOLDER = "folder"
-BESIDE = "beside a dataset"
+Reason: TypeAlias = Literal[
+    "suffix", "not asked for", "hidden file", "hidden folder", "lock file", "file linked twice", "folder linked twice",
+    "report", "folder", "beside a dataset",
+]  # fmt: skip
 
 _KINDS = 5
 """Suffixes that the words name; all are in the table."""
@@ -100,7 +78,7 @@ class PassedOver:
     @property
     def is_folder(self) -> bool:
         """Whether these are folders, not files."""
-        return self.reason in (HIDDEN_FOLDER, LINKED_FOLDER, REPORT, FOLDER)
+        return self.reason in ("hidden folder", "folder linked twice", "report", "folder")
 
 
 class Passing:
@@ -109,10 +87,10 @@ class Passing:
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], tuple[int, str]] = {}
 
-    def note(self, reason: str, path: str) -> None:
+    def note(self, reason: Reason, path: str) -> None:
         """Count a file or a folder."""
-        is_file = reason in (SUFFIX, NOT_ASKED, BESIDE)
-        key = reason, suffix_of(path) if is_file else ""
+        tells_kind = reason in ("suffix", "not asked for", "beside a dataset")
+        key = reason, suffix_of(path) if tells_kind else ""
         count, example = self._found.get(key, (0, path))
         self._found[key] = count + 1, min(example, path)
 
@@ -151,9 +129,9 @@ def conversion(suffix: str) -> str | None:
 
 
 def _cure(reason: str, suffix: str) -> str | None:
-    if reason == FOLDER:
+    if reason == "folder":
         return "name it to read what is in it"
-    template = _template(suffix) if reason == SUFFIX else None
+    template = _template(suffix) if reason == "suffix" else None
     return None if template is None else _filled(template, [suffix])
 
 
@@ -179,7 +157,7 @@ def passed_rows(passed: Sequence[PassedOver]) -> list[tuple[str, str]]:
         return []
     by_cure: dict[str, list[PassedOver]] = {}
     for each in passed:
-        template = _template(each.suffix) if each.reason == SUFFIX else None
+        template = _template(each.suffix) if each.reason == "suffix" else None
         if template is not None:
             by_cure.setdefault(template, []).append(each)
     cures = [
@@ -192,25 +170,23 @@ def passed_rows(passed: Sequence[PassedOver]) -> list[tuple[str, str]]:
 def passed_words(passed: Sequence[PassedOver]) -> str:
     """What was passed over in one line: the most frequent suffixes first, then the other reasons."""
     parts = []
-    for reason, tail in ((SUFFIX, ""), (NOT_ASKED, " not asked for"), (BESIDE, " beside a dataset")):
-        group = [each for each in passed if each.reason == reason]
-        if group and reason == SUFFIX:
-            parts.append(_listed(group))
-        elif group:
-            parts.append(f"{_number(sum(each.count for each in group), 'file')}{tail}")
-    for reason, words in (
-        (HIDDEN_FILE, ("hidden file", "hidden files")),
-        (HIDDEN_FOLDER, ("hidden folder", "hidden folders")),
-        (LOCK, ("lock file", "lock files")),
-        (LINKED_FILE, ("link to a file read by another name", "links to files read by another name")),
-        (LINKED_FOLDER, ("link to a folder read by another name", "links to folders read by another name")),
-        (REPORT, ("folder with a report of neardup", "folders with a report of neardup")),
-        (FOLDER, ("folder that a pattern matched, not entered", "folders that a pattern matched, not entered")),
+    for reason in ("suffix", "not asked for", "beside a dataset"):
+        if group := [each for each in passed if each.reason == reason]:
+            count = _number(sum(each.count for each in group), "file")
+            parts.append(_listed(group) if reason == "suffix" else f"{count} {reason}")
+    for reason, one, many in (
+        ("hidden file", "hidden file", "hidden files"),
+        ("hidden folder", "hidden folder", "hidden folders"),
+        ("lock file", "lock file", "lock files"),
+        ("file linked twice", "link to a file read by another name", "links to files read by another name"),
+        ("folder linked twice", "link to a folder read by another name", "links to folders read by another name"),
+        ("report", "folder with a report of neardup", "folders with a report of neardup"),
+        ("folder", "folder that a pattern matched, not entered", "folders that a pattern matched, not entered"),
     ):
         for each in passed:
             if each.reason == reason:
                 name = f" ({os.path.basename(each.example)})" if each.count == 1 else ""
-                parts.append(f"{each.count:,} {words[each.count > 1]}{name}")
+                parts.append(f"{each.count:,} {one if each.count == 1 else many}{name}")
     return "; ".join(parts)
 
 

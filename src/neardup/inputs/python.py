@@ -16,7 +16,7 @@ import numpy as np
 from neardup.arrays import numbers, strings
 from neardup.errors import InputError
 from neardup.inputs.items import COLLECTIONS, ItemError, join_items, split_items
-from neardup.inputs.source import BATCH_BYTES, INT64, BadRecord, Faults, ReadOptions, Task
+from neardup.inputs.source import BATCH_BYTES, INT64, BadRecord, Faults, ReadOptions, Source, Task
 from neardup.types import Batch, Documents
 
 __all__ = ["PythonSource"]
@@ -26,8 +26,10 @@ _ITEM_BYTES = 8
 _SHOWN = 60
 
 
-class PythonSource:
+class PythonSource(Source):
     """A mapping or an iterable of documents in memory."""
+
+    paths = None
 
     def __init__(self, values: Iterable[Any] | Mapping[Any, Any], options: ReadOptions, name: str = "input") -> None:
         for option, asked in (("text", options.text), ("id", options.id)):
@@ -36,10 +38,8 @@ class PythonSource:
                     f"{option} is {asked!r}, and a {type(values).__name__} of documents has no columns. "
                     f"Leave {option} out, or give a frame or a table."
                 )
-        self.name = name
-        self.total_bytes: int | None = None
+        super().__init__(name, options)
         self._values = values
-        self._options = options
 
     def tasks(self) -> Iterator[Task]:
         """Yield a task for about 4 MB of documents, at most ``block`` of them."""
@@ -68,15 +68,7 @@ class PythonSource:
             else:
                 rows.append(i + 1)
         documents = Documents.from_bytes(blobs)
-        return Batch(
-            documents,
-            self.name,
-            np.array(rows, dtype=np.int64),
-            _id_array(ids),
-            bad=faults.count,
-            faults=tuple(faults.first),
-            consumed=documents.nbytes,
-        )
+        return faults.batch(documents, np.array(rows, dtype=np.int64), _id_array(ids), consumed=documents.nbytes)
 
 
 def _is_pair(element: Any, item: bool) -> bool:

@@ -1,7 +1,7 @@
 """The one door for input: what the user gave becomes a ``Reader``.
 
-A path (file, folder, pattern, "-") is made into sources by ``resolve``; Python values and Arrow objects are
-told apart here.
+A path (file, folder, pattern, "-") is made into sources by ``resolve``; values in memory are told apart here. What
+reads a kind of input is imported when such an input is there.
 """
 
 from __future__ import annotations
@@ -12,21 +12,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
+
 from neardup.errors import InputError
-from neardup.inputs.columnar.arrow_objects import ObjectSource, is_arrow_object
-from neardup.inputs.datasets import DatasetSource
-from neardup.inputs.folder import FilesSource
-from neardup.inputs.formats import suffix_format
+from neardup.inputs.formats import suffix_format, text_codec
 from neardup.inputs.passed import PassedOver, together
-from neardup.inputs.python import PythonSource
 from neardup.inputs.resolve import Resolver
 from neardup.inputs.source import BATCH_DOCUMENTS, ReadOptions, RecordLimit, Source, Task
-from neardup.inputs.stamps import Stamps
-from neardup.inputs.streams.streams import text_codec
 from neardup.params import InputOptions
 from neardup.shown import shown_path
+from neardup.types import I64
 
-__all__ = ["Reader", "files_of", "open_inputs"]
+__all__ = ["Reader", "Stamps", "open_inputs"]
+
+_SURE = 2
+"""The first facts, size and time of modification: where one of them differs, a file was changed."""
+_MASK = (1 << 63) - 1
+_MISSING = -1
 
 
 class Reader:
@@ -60,12 +62,8 @@ class Reader:
     @property
     def total_bytes(self) -> int | None:
         """Bytes of input as stored, or None when any source does not know."""
-        total = 0
-        for source in self.parts:
-            if source.total_bytes is None:
-                return None
-            total += source.total_bytes
-        return total
+        known = [source.total_bytes for source in self.parts if source.total_bytes is not None]
+        return sum(known) if len(known) == len(self.parts) else None
 
     @property
     def base(self) -> str | None:
@@ -73,30 +71,21 @@ class Reader:
         return self.sources[0] if len(self.sources) == 1 and os.path.isdir(self.sources[0]) else None
 
     def joined(self, more: Sequence[Source], passed_over: Sequence[PassedOver], *, is_across: bool = False) -> Reader:
-        """This reader with further sources behind its own.
+        """This reader with further sources behind its own, of which no clean copies are wanted.
 
-        Args:
-            more: the sources; no clean copies of them are wanted.
-            passed_over: what is beside them and is not read.
-            is_across: pairs are wanted only between them and the sources of this reader.
+        ``passed_over``: what is beside them and is not read. ``is_across``: pairs are wanted only between them and the
+        sources of this reader.
         """
         passed = together([*self.passed_over, *passed_over])
-        return Reader(
-            self.parts,
-            self.sources,
-            self.options,
-            self.value,
-            passed_over=passed,
-            further=more,
-            is_across=is_across,
-        )
+        given = self.parts, self.sources, self.options, self.value
+        return Reader(*given, passed_over=passed, further=more, is_across=is_across)
 
     def shared_with(self, other: Reader) -> list[tuple[Source, list[tuple[str, Source]]]]:
         """Each source of another reader, with those of its files that this one reads too, and by which source."""
-        mine = {os.path.realpath(path): source for source in self.parts for path in files_of(source) or []}
+        mine = {os.path.realpath(path): source for source in self.parts for path in source.paths or []}
         found = []
         for source in other.parts:
-            files = ((path, mine.get(os.path.realpath(path))) for path in files_of(source) or [])
+            files = ((path, mine.get(os.path.realpath(path))) for path in source.paths or [])
             found.append((source, [(path, reading) for path, reading in files if reading is not None]))
         return found
 
@@ -110,13 +99,13 @@ class Reader:
     @property
     def is_lasting(self) -> bool:
         """Whether a later process could read the same again: everything is in regular files."""
-        return all(files is not None for files in map(files_of, self.parts))
+        return all(source.paths is not None for source in self.parts)
 
     def identity(self) -> dict[str, str]:
         """Name, size and time of last change of each file; of many files, a digest of theirs."""
         found: dict[str, str] = {}
         for source in self.parts:
-            files = files_of(source)
+            files = source.paths
             if files is None:
                 found[source.name] = "cannot be read again"
                 continue
@@ -128,8 +117,7 @@ class Reader:
 
     def stamps(self) -> dict[str, Stamps]:
         """What the file system says now of the files of each source that reads nothing else, by its name."""
-        files = {source.name: files_of(source) for source in self.parts}
-        return {name: Stamps(paths) for name, paths in files.items() if paths is not None}
+        return {source.name: Stamps(paths) for source in self.parts if (paths := source.paths) is not None}
 
     def tasks(self) -> Iterator[Task]:
         """Yield the tasks of all sources; each returns a Batch, and they may run in parallel."""
@@ -137,17 +125,51 @@ class Reader:
             yield from source.tasks()
 
 
-def files_of(source: Source) -> list[str] | None:
-    """The regular files that a source reads, or None when it reads something else too."""
-    if isinstance(source, (ObjectSource, PythonSource)):
-        return None
-    if isinstance(source, DatasetSource):
-        return source.files
-    if isinstance(source, FilesSource):
-        # what is known to be unreadable, such as a broken link, is not read, now or later
-        is_regular = all(file.error is not None or os.path.isfile(file.path) for file in source.files)
-        return [file.path for file in source.files] if is_regular else None
-    return [source.name] if os.path.isfile(source.name) else None
+class Stamps:
+    """Size, times, inode and device of each file. 40 bytes a file, and 2 microseconds each time it is asked for.
+
+    Size and time of modification tell nearly every change. Who sets that time back after a change cannot set back the
+    time of the last change of the inode (on Windows there is none), but that and the number of the inode also change
+    where the bytes stay: by other rights, a hard link, a file moved into its place, some network file systems. So
+    there are two answers: files that were changed, and files whose contents should be looked at.
+    """
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        """Take the stamps of files; one that is missing is not looked at again."""
+        self._paths = paths
+        self._facts = _facts(paths)
+
+    def look(self) -> tuple[str | None, list[int]]:
+        """Look at the files again.
+
+        Gives what has become of the first that is not as large or as old as it was, as the beginning of a sentence, or
+        None; and the places of those of which anything is not what it was, so that their contents may be others.
+        """
+        differ = (_facts(self._paths) != self._facts) & (self._facts[:, :1] != _MISSING)
+        touched = np.flatnonzero(differ.any(axis=1)).tolist()
+        for i in touched:
+            if differ[i, :_SURE].any():
+                return self._told(i), touched
+        return None, touched
+
+    def _told(self, i: int) -> str:
+        now, was = _facts(self._paths[i : i + 1])[0, 0], self._facts[i, 0]
+        if now == _MISSING:
+            what = "is gone, which was there"
+        else:
+            what = "was written to since it was looked at" if now == was else f"has {now} bytes, and had {was}"
+        return f"{shown_path(self._paths[i])} {what}"
+
+
+def _facts(paths: Sequence[str]) -> I64:
+    facts = np.full((len(paths), 5), _MISSING, dtype=np.int64)
+    for i, path in enumerate(paths):
+        try:
+            told = os.stat(path)
+        except OSError:
+            continue
+        facts[i] = (told.st_size, told.st_mtime_ns, told.st_ctime_ns, told.st_ino & _MASK, told.st_dev & _MASK)
+    return facts
 
 
 def _stamp(path: str) -> str:
@@ -165,6 +187,7 @@ def open_inputs(
     item: bool = False,
     name: str = "input",
     limit: RecordLimit | None = None,
+    again: bool = False,
     **fields: Any,
 ) -> Reader:
     """Resolve inputs into a reader; files are looked at here and read by its tasks.
@@ -176,6 +199,7 @@ def open_inputs(
         item: documents are sets of items.
         name: what values in memory are called.
         limit: of the size of records, shared with another reader of the same run.
+        again: they may be read twice, so that of what gives its values once the values are held.
         fields: those of ``options`` by name, in its place.
 
     Raises:
@@ -195,10 +219,7 @@ def open_inputs(
     )
     paths = _paths(inputs)
     if paths is None:
-        value: Source = (
-            ObjectSource(inputs, settings, name) if is_arrow_object(inputs) else _python(inputs, settings, name)
-        )
-        return Reader([value], [value.name], settings, inputs)
+        return _in_memory(inputs, settings, name, again)
     patterns = (given.glob,) if isinstance(given.glob, str) else tuple(given.glob) if given.glob is not None else None
     resolver = Resolver(settings, patterns, given.input_format)
     sources = resolver.sources(paths)
@@ -232,14 +253,20 @@ def _checked_path(value: str | os.PathLike[Any]) -> str:
     return path
 
 
-def _python(inputs: Any, options: ReadOptions, name: str) -> PythonSource:
-    if isinstance(inputs, (bytes, bytearray)) or not isinstance(inputs, Iterable):
+def _in_memory(inputs: Any, options: ReadOptions, name: str, again: bool) -> Reader:
+    from neardup.inputs.columnar.objects import ObjectSource, is_arrow_object, rereadable
+    from neardup.inputs.python import PythonSource
+
+    value = rereadable(inputs) if again else inputs
+    if is_arrow_object(value):
+        return Reader([ObjectSource(value, options, name)], [name], options, value)
+    if isinstance(value, (bytes, bytearray)) or not isinstance(value, Iterable):
         raise InputError(
-            f"the input is of type {type(inputs).__name__}, which cannot be read. Give a path, a list of "
+            f"the input is of type {type(value).__name__}, which cannot be read. Give a path, a list of "
             "texts, pairs (id, text), a mapping of id to text, or a frame."
         )
-    _check_no_paths(inputs)
-    return PythonSource(inputs, options, name)
+    _check_no_paths(value)
+    return Reader([PythonSource(value, options, name)], [name], options, value)
 
 
 def _check_no_paths(inputs: Any) -> None:

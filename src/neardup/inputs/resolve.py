@@ -21,21 +21,10 @@ from dataclasses import replace
 from itertools import groupby
 
 from neardup.errors import InputError, did_you_mean
-from neardup.inputs.datasets import DICT_FILE, INFO_FILE, STATE_FILE, DatasetSource, dataset_folders, open_dataset
-from neardup.inputs.folder import FilesSource
-from neardup.inputs.formats import (
-    COMPRESSIONS,
-    DATASET,
-    DEFAULT_SUFFIXES,
-    DOCUMENT,
-    FORMATS,
-    SUFFIXES,
-    bare_suffix,
-    suffix_format,
-)
-from neardup.inputs.passed import BESIDE, Passing, conversion
+from neardup.inputs import formats
+from neardup.inputs.passed import Passing, conversion
 from neardup.inputs.source import ReadOptions, Source
-from neardup.inputs.streams.streams import open_bytes
+from neardup.inputs.stream import ByteStream
 from neardup.inputs.walk import InputFile, common_suffix, glob_files, look_at, walk_folder
 from neardup.params import INPUT_FORMATS
 from neardup.shown import shown_path
@@ -60,16 +49,15 @@ class Resolver:
     def sources(self, paths: Sequence[str]) -> list[Source]:
         """The sources of all paths, in order.
 
-        Raises:
-            InputError: a path is missing, of no known format, given twice, or a folder or pattern without
-                files.
+        Raises InputError for a path that is missing, of no known format, given twice, or a folder or pattern without
+        files.
         """
         inputs = [each for path in paths for each in self._resolve(path)]
         sources: list[Source] = []
-        for is_one_each, group in groupby(inputs, key=lambda each: each.format in ("text", DOCUMENT)):
+        for is_one_each, group in groupby(inputs, key=lambda each: each.format in ("text", formats.DOCUMENT)):
             if is_one_each:
                 files = list(group)
-                sources.append(FilesSource(shown_path(files[0].path), files, self._options))
+                sources.append(formats.FORMATS["text"].load()(shown_path(files[0].path), files, self._options))
             else:
                 sources.extend(self._source(each) for each in group)
         return sources
@@ -86,7 +74,7 @@ class Resolver:
         else:
             files = [look_at(path, os.path.realpath(path))]
             if files[0].error is not None:
-                open_bytes(path).close()  # says best what is wrong
+                ByteStream(path).close()  # says best what is wrong
                 raise InputError(files[0].error)
         return [replace(file, format=self._format_of(file.path)) for file in self._once(files, path)]
 
@@ -94,29 +82,25 @@ class Resolver:
         """The splits of a folder of Hugging Face datasets; none of another, or when it was said what to read in it."""
         if self._patterns or self._format is not None:
             return []
-        splits = dataset_folders(folder)
-        self._pass_beside(folder, splits)
-        for split in splits:
-            self._once([look_at(path, os.path.realpath(path)) for path in open_dataset(split).paths], folder)
-        return [InputFile(split, 0, os.path.realpath(split), format=DATASET) for split in splits]
+        from neardup.inputs.datasets import datasets_in
 
-    def _pass_beside(self, folder: str, splits: Sequence[str]) -> None:
-        """Note what lies beside the files of datasets, which alone are read."""
-        for each in {folder, *splits} if splits else ():
-            parts = open_dataset(each).shards if each in splits else map(os.path.basename, splits)
-            for entry in {*os.listdir(each)} - {*parts, DICT_FILE, STATE_FILE, INFO_FILE}:
-                self.passing.note(BESIDE, os.path.join(each, entry))
+        splits, beside = datasets_in(folder)
+        for path in beside:
+            self.passing.note("beside a dataset", path)
+        for split in splits:
+            self._once([look_at(path, os.path.realpath(path)) for path in split.paths], folder)
+        return [InputFile(split.folder, 0, os.path.realpath(split.folder), format=formats.DATASET) for split in splits]
 
     def _folder(self, folder: str) -> list[InputFile]:
         patterns = self._patterns or self._format_globs()
         files = walk_folder(folder, patterns, self.passing)
         if not files:
-            *others, last = patterns or [f"*{suffix}" for suffix in DEFAULT_SUFFIXES]
+            *others, last = patterns or [f"*{suffix}" for suffix in formats.DEFAULT_SUFFIXES]
             named = f"{', '.join(others)} or {last}" if others else last
             raise InputError(f"{shown_path(folder)} has no file that matches {named}.{_other_glob(folder)}")
         if self._options.on_bad == "fail":
             for file in files:
-                if file.error is not None and self._folder_format(file) != DOCUMENT:
+                if file.error is not None and self._folder_format(file) != formats.DOCUMENT:
                     raise InputError(
                         f"{shown_path(file.error)} Mend it, or leave it out with --on-bad skip (on_bad='skip')."
                     )
@@ -127,24 +111,26 @@ class Resolver:
         if self._format is None:
             return None
         is_text = self._format in ("text", "lines")
-        suffixes = FORMATS["text" if is_text else self._format].suffixes
-        return tuple(f"*{suffix}{packed}" for suffix in suffixes for packed in ("", *(() if is_text else COMPRESSIONS)))
+        suffixes = formats.FORMATS["text" if is_text else self._format].suffixes
+        return tuple(
+            f"*{suffix}{packed}" for suffix in suffixes for packed in ("", *(() if is_text else formats.COMPRESSIONS))
+        )
 
     def _folder_format(self, file: InputFile) -> str:
         """As for a file by itself, but a file of unknown suffix that was asked for is a text."""
-        format = self._format or suffix_format(file.path) or "text"
+        format = self._format or formats.suffix_format(file.path) or "text"
         if file.error is not None:
-            return DOCUMENT if format == DOCUMENT else "text"
+            return formats.DOCUMENT if format == formats.DOCUMENT else "text"
         return self._settled(format)
 
     def _format_of(self, path: str) -> str:
-        format = self._format or suffix_format(path)
+        format = self._format or formats.suffix_format(path)
         if format is None:
-            suffix = bare_suffix(path)
+            suffix = formats.bare_suffix(path)
             said = f"the suffix {suffix!r} does not tell" if suffix else "there is no suffix to tell"
             raise InputError(
                 f"{shown_path(path)}: {said} the format. Name it with --input-format (input_format=): "
-                f"{', '.join(INPUT_FORMATS)}.{did_you_mean(suffix, SUFFIXES)}"
+                f"{', '.join(INPUT_FORMATS)}.{did_you_mean(suffix, formats.SUFFIXES)}"
             )
         return self._settled(format)
 
@@ -154,8 +140,8 @@ class Resolver:
 
     def _stream(self, path: str) -> InputFile:
         self._once([InputFile(path, 0, path)], path)
-        format = self._format or suffix_format(path) or ("lines" if self._options.item else None)
-        stream = open_bytes(path)
+        format = self._format or formats.suffix_format(path) or ("lines" if self._options.item else None)
+        stream = ByteStream(path)
         if format is None:
             head = stream.peek().removeprefix(b"\xef\xbb\xbf").lstrip()
             if head[:1] not in (b"{", b""):
@@ -180,10 +166,14 @@ class Resolver:
         return files
 
     def _source(self, file: InputFile) -> Source:
-        if file.format == DATASET:
+        if file.format == formats.DATASET:
+            from neardup.inputs.datasets import DatasetSource
+
             return DatasetSource(file.path, self._options)
         size = file.size if file.stream is None else None
-        source: Source = FORMATS[file.format].load()(file.path, self._options, total_bytes=size, stream=file.stream)
+        source: Source = formats.FORMATS[file.format].load()(
+            file.path, self._options, total_bytes=size, stream=file.stream
+        )
         return source
 
 

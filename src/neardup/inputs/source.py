@@ -1,39 +1,27 @@
-"""The shape that all readers share: options, a source of tasks, and the record of what was wrong.
+"""What all readers share: options, a source of tasks, and the record of what was wrong.
 
-A reader is a small class with ``name``, ``total_bytes`` and ``tasks()``. Each task is independent of the
-others and returns one ``Batch``. Resolving what the user gave into sources is in ``inputs``.
+A reader extends ``Source``. Each of its tasks is independent of the others and returns one ``Batch``.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from neardup.errors import InputError
+from neardup.inputs.stream import ByteStream
 from neardup.spool import available_memory
-from neardup.types import Alone, Batch, Documents, Fault
+from neardup.types import I64, Alone, Batch, Documents, Fault
 
 __all__ = [
-    "BATCH_BYTES",
-    "BATCH_DOCUMENTS",
-    "COUNT_TO",
-    "INT64",
-    "MAX_FAULTS",
-    "BadRecord",
-    "Faults",
-    "ReadOptions",
-    "RecordLimit",
-    "Source",
-    "Task",
-    "TooLarge",
-    "TooLargeRows",
-    "megabytes",
-    "oversized",
-    "sized",
-]
+    "BATCH_BYTES", "BATCH_DOCUMENTS", "COUNT_TO", "INT64", "MAX_FAULTS", "BadRecord", "Faults", "ReadOptions",
+    "RecordLimit", "Source", "Task", "TooLarge", "TooLargeRows", "oversized", "sized",
+]  # fmt: skip
 
 BATCH_BYTES = 4 << 20
 """Input bytes that one batch holds, about: enough to keep a thread busy, little beside any memory limit."""
@@ -74,6 +62,7 @@ class TooLargeRows:
     size: int
 
 
+@dataclass(slots=True, eq=False)
 class RecordLimit:
     """The largest record, or file that is one document, that may be held; whatever is larger is a bad record.
 
@@ -81,13 +70,10 @@ class RecordLimit:
     the memory that is free when the first record is read.
     """
 
-    __slots__ = ("_growth", "_largest", "_memory", "_together")
-
-    def __init__(self, largest: int | None = None) -> None:
-        self._largest = largest
-        self._memory: int | None = None
-        self._growth = 0.0
-        self._together: int | None = None
+    _largest: int | None = None
+    _memory: int | None = None
+    _growth: float = 0.0
+    _together: int | None = None
 
     def set(self, largest: int, *, memory: int, growth: float, together: int) -> None:
         """Set what a run allows.
@@ -123,13 +109,10 @@ class RecordLimit:
         return 3 * self.largest
 
     def refusal(self, what: str, size: int, *, is_more: bool = False, most: int | None = None) -> tuple[str, str]:
-        """The reason why something is too large, and the cure.
+        """The reason why ``what`` ("the line", "the record") of ``size`` bytes is too large, and the cure.
 
-        Args:
-            what: "the line", "the record" and so on.
-            size: its bytes.
-            is_more: it has more than that; it was not read to its end.
-            most: the limit for it; None: that for records.
+        ``is_more``: it has more bytes than that, and was not read to its end. ``most``: the limit for it; None: that
+        for records.
         """
         most = self.largest if most is None else most
         of = "the memory that is free" if self._memory is None else f"a memory limit of {megabytes(self._memory)}"
@@ -143,7 +126,7 @@ class RecordLimit:
 
 
 def megabytes(size: int) -> str:
-    """Bytes for a message, as "15.2 MB"."""
+    """Bytes for a message, as "15.2 MB" or "1,520 bytes"."""
     return f"{size / 1e6:,.1f} MB" if size >= 1_000_000 else f"{size:,} bytes"
 
 
@@ -175,47 +158,53 @@ def sized(task: Task, nbytes: int, options: ReadOptions) -> Task:
 def oversized(
     source: str, row: int, what: str, size: int, options: ReadOptions, *, consumed: int, rows: int = 1
 ) -> Batch:
-    """The batch of records that are too large to be held: bad ones, and nothing else.
+    """The batch of ``rows`` records from ``row`` on that are too large to be held: bad ones, and nothing else.
 
-    Args:
-        source: what the batch is called.
-        row: of the first.
-        what: as ``RecordLimit.refusal`` has it.
-        size: bytes.
-        options: how the source is read.
-        consumed: bytes of input that they stand for.
-        rows: how many they are.
-
-    Raises:
-        InputError: bad records are to fail the run.
+    ``what`` is as ``RecordLimit.refusal`` has it; ``consumed``: bytes of input that they stand for.
     """
     faults = Faults(source, options.on_bad)
     is_more = options.on_bad == "fail" and size > COUNT_TO
     most = None if rows == 1 else options.limit.whole
     faults.add(row, *options.limit.refusal(what, size, is_more=is_more, most=most))
-    return Batch(
-        Documents.from_bytes([]),
-        source,
-        np.empty(0, dtype=np.int64),
-        bad=rows,
-        faults=tuple(faults.first),
-        consumed=consumed,
-    )
+    faults.count = rows
+    return faults.batch(Documents.from_bytes([]), np.empty(0, dtype=np.int64), consumed=consumed)
 
 
-class Source(Protocol):
-    """One input that gives batches."""
+class Source:
+    """One input that gives batches; most are files, which are not opened before ``tasks``."""
+
+    format = ""
+    """One of INPUT_FORMATS, of files."""
+
+    def __init__(
+        self,
+        name: str | Path,
+        options: ReadOptions,
+        *,
+        total_bytes: int | None = None,
+        stream: ByteStream | None = None,
+    ) -> None:
+        """Nothing is read yet.
+
+        Args:
+            name: the input as the user named it, such as a file, or "-"; the default id is ``name:row``.
+            options: how to read.
+            total_bytes: bytes of input as stored; None when unknown.
+            stream: the open stream, where it was looked into already.
+        """
+        self.name = str(name)
+        self.total_bytes = total_bytes
+        self._options = options
+        self._stream = stream
 
     @property
-    def name(self) -> str:
-        """The input as the user named it; the default id is ``name:row``."""
-
-    @property
-    def total_bytes(self) -> int | None:
-        """Bytes of input as stored; None when unknown."""
+    def paths(self) -> list[str] | None:
+        """The regular files that it reads, or None when it reads something else too."""
+        return [self.name] if os.path.isfile(self.name) else None
 
     def tasks(self) -> Iterator[Task]:
         """Yield tasks in input order: cheap to make, independent to run."""
+        raise NotImplementedError
 
 
 class BadRecord(ValueError):
@@ -226,37 +215,34 @@ class BadRecord(ValueError):
         self.cure = cure
 
 
+@dataclass(slots=True)
 class Faults:
     """What was wrong in one task: raises at the first bad record under ``fail``, counts under ``skip``."""
 
-    __slots__ = ("count", "first", "on_bad", "source")
+    source: str
+    on_bad: str
+    count: int = 0
+    first: list[Fault] = field(default_factory=list)
 
-    def __init__(self, source: str, on_bad: str) -> None:
-        self.source = source
-        self.on_bad = on_bad
-        self.count = 0
-        self.first: list[Fault] = []
+    def batch(self, documents: Documents, rows: I64, ids: Any = None, *, blank: int = 0, consumed: int) -> Batch:
+        """What could be read, with what could not."""
+        wrong = tuple(self.first)
+        return Batch(documents, self.source, rows, ids, bad=self.count, faults=wrong, blank=blank, consumed=consumed)
 
     def add(self, row: int, reason: str, cure: str = "", *, source: str | None = None) -> None:
-        """Note that the record at 1-based ``row`` cannot be used.
+        """Note that the record at 1-based ``row`` cannot be used; InputError where that is to fail the run.
 
-        Args:
-            row: line or row in the source.
-            reason: what is wrong, with the value, no full stop.
-            cure: a sentence for the user's hand, said before "--on-bad skip".
-            source: the file, where the batch's source has several.
-
-        Raises:
-            InputError: bad records are to fail the run.
+        ``reason`` says what is wrong, with the value; ``cure``, a sentence, comes before "--on-bad skip"; ``source`` is
+        the file, where the batch's source has several.
         """
         if self.on_bad != "skip":
-            fault = Fault(source if source is not None else self.source, int(row), reason)
+            fault = Fault(source or self.source, int(row), reason)
             cure = f"{cure} Or" if cure else "Mend it, or"
             raise InputError(f"{fault}. {cure} leave out bad records with --on-bad skip (on_bad='skip').")
         self.note(row, reason, source=source)
 
     def note(self, row: int, reason: str, *, source: str | None = None) -> None:
-        """Note a record that is left out whatever ``on_bad`` says; the arguments are those of ``add``."""
+        """Note a record that is left out whatever ``on_bad`` says."""
         self.count += 1
         if len(self.first) < MAX_FAULTS:
-            self.first.append(Fault(source if source is not None else self.source, int(row), reason))
+            self.first.append(Fault(source or self.source, int(row), reason))

@@ -1,12 +1,9 @@
-"""Finding files: folders with patterns, and glob patterns. Nothing is opened here.
+"""Finding files: folders with patterns, and glob patterns. Nothing is opened here; what is not read is counted.
 
 Hidden files and folders (a leading dot) are passed over unless the pattern itself names them, and so are the locks
 that Word lays beside an open document (``~$report.docx``). A folder that holds a report of ours is always passed over.
 Links are followed; a folder is entered once and a file found once, by whatever name comes first, so a loop of links
 ends.
-
-What is not read is counted: ``walk_folder`` and ``glob_files`` take a ``Passing`` for it. A hidden folder counts as one
-and is not entered.
 """
 
 from __future__ import annotations
@@ -19,33 +16,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from neardup.inputs.formats import DEFAULT_SUFFIXES, DOCUMENT
-from neardup.inputs.passed import (
-    FOLDER,
-    HIDDEN_FILE,
-    HIDDEN_FOLDER,
-    LINKED_FILE,
-    LINKED_FOLDER,
-    LOCK,
-    NOT_ASKED,
-    REPORT,
-    SUFFIX,
-    Passing,
-)
+from neardup.inputs.passed import Passing
+from neardup.inputs.stream import ByteStream
 
-if TYPE_CHECKING:
-    from neardup.inputs.streams.streams import ByteStream
-
-__all__ = [
-    "REPORT_MARKER",
-    "InputFile",
-    "common_suffix",
-    "glob_files",
-    "look_at",
-    "walk_folder",
-]
+__all__ = ["REPORT_MARKER", "InputFile", "common_suffix", "glob_files", "look_at", "walk_folder"]
 
 REPORT_MARKER = "neardup-report.json"
 """A file that says that its folder is a report, which is about documents and holds none."""
@@ -91,7 +67,7 @@ def walk_folder(folder: str, patterns: Sequence[str] | None = None, passing: Pas
         ):
             found.append(file)
         else:
-            passing.note(SUFFIX if patterns is None else NOT_ASKED, file.path)
+            passing.note("suffix" if patterns is None else "not asked for", file.path)
     return _once(found, passing)
 
 
@@ -108,7 +84,7 @@ def glob_files(pattern: str, passing: Passing | None = None) -> list[InputFile]:
     entered = {folder for path in files for folder in _above(path)}
     for folder in folders:
         if os.path.join(folder, "").rstrip(os.sep) not in entered:
-            passing.note(FOLDER, folder)
+            passing.note("folder", folder)
     return _once([look_at(path, os.path.realpath(path)) for path in files], passing)
 
 
@@ -140,7 +116,7 @@ def _once(found: list[InputFile], passing: Passing) -> list[InputFile]:
     first: dict[str, InputFile] = {}
     for file in sorted(found, key=lambda file: file.path):
         if first.setdefault(file.real, file) is not file:
-            passing.note(LINKED_FILE, file.path)
+            passing.note("file linked twice", file.path)
     return list(first.values())
 
 
@@ -151,7 +127,7 @@ def _files(folder: str, hidden: bool, passing: Passing) -> Iterator[tuple[list[s
     while pending:
         path, parts, real = pending.pop()
         if real in entered:
-            passing.note(LINKED_FOLDER, path)
+            passing.note("folder linked twice", path)
             continue
         entered.add(real)
         try:
@@ -161,16 +137,16 @@ def _files(folder: str, hidden: bool, passing: Passing) -> Iterator[tuple[list[s
             yield None, InputFile(path, 0, real, f"{path} cannot be listed: {exc.strerror}.")
             continue
         if any(entry.name == REPORT_MARKER for entry in entries):
-            passing.note(REPORT, path)
+            passing.note("report", path)
             continue
         folders = []
         for entry in entries:
             is_folder = _leads_to_folder(entry)
             if entry.name.startswith(_LOCK) and not hidden:
-                passing.note(LOCK, entry.path)
+                passing.note("lock file", entry.path)
                 continue
             if entry.name.startswith(".") and not hidden:
-                passing.note(HIDDEN_FOLDER if is_folder else HIDDEN_FILE, entry.path)
+                passing.note("hidden folder" if is_folder else "hidden file", entry.path)
                 continue
             inner_real = os.path.realpath(entry.path) if entry.is_symlink() else os.path.join(real, entry.name)
             if is_folder:

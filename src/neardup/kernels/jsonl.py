@@ -5,7 +5,7 @@ any line that gives it the least doubt it says so and stops; the caller asks Pyt
 behind that line (``inputs.text.jsonl``). So the kernel may doubt what is good, and must never accept what
 ``json`` refuses or would read as another value.
 
-One pass over the bytes, no look-ahead: a block ends with a newline (``inputs.streams.streams.LineBlock``), every
+One pass over the bytes, no look-ahead: a block ends with a newline (``inputs.blocks.LineBlock``), every
 scanner stops at a newline, and unescaped text is never longer than its source, so the output position
 never overtakes the input position and an output as long as the input has room. Strings go eight bytes at
 a time; each step stores all eight, which is why every buffer needs SLACK.

@@ -1,9 +1,4 @@
-"""Output files that appear whole or not at all.
-
-Here: ``AtomicFiles``, which holds any number of outputs back until all of them are complete, and
-``check_target``, which says before a long run whether an output could be written. What goes into the files
-is in ``write``.
-"""
+"""Output files that appear whole or not at all, and, before a long run, whether an output could be written."""
 
 from __future__ import annotations
 
@@ -26,14 +21,8 @@ from neardup.shown import shown_path
 from neardup.spool.manifest import is_running, this_process
 
 __all__ = [
-    "AtomicFiles",
-    "check_target",
-    "is_special",
-    "left_behind",
-    "output_error",
-    "remove_parts",
-    "temporary_name",
-]
+    "AtomicFiles", "check_target", "is_special", "left_behind", "output_error", "remove_parts", "temporary_name",
+]  # fmt: skip
 
 _CURES = {
     errno.ENOSPC: "Free some space or give a file on another disk.",
@@ -113,21 +102,43 @@ def is_special(path: str | Path) -> bool:
 
 
 @dataclass(slots=True)
-class _Held:
+class _Taken:
     target: str | Path
     """As the caller named it, for messages."""
+    renames: Renames
+    discard: Callable[[BaseException], None]
+
+
+@dataclass(slots=True)
+class _Held:
+    target: str | Path
     final: Path
     """With symbolic links followed, so that a link stays a link."""
     temporary: Path | None
     """None for a special file, which is written in place."""
     stream: BinaryIO
 
+    def renames(self) -> Iterator[Rename]:
+        if self.temporary is not None:
+            yield Rename(str(self.temporary), str(self.final))
 
-@dataclass(slots=True)
-class _Taken:
-    target: str | Path
-    renames: Renames
-    discard: Callable[[BaseException], None]
+    def complete(self) -> None:
+        try:
+            self.stream.flush()
+            if self.temporary is not None:
+                os.fsync(self.stream.fileno())
+            self.stream.close()
+        except BrokenPipeError:
+            raise
+        except OSError as exc:
+            raise output_error(self.target, exc) from exc
+
+    def discard(self, _: BaseException) -> None:
+        with contextlib.suppress(OSError):
+            self.stream.close()
+        with contextlib.suppress(OSError):
+            if self.temporary is not None:
+                self.temporary.unlink(missing_ok=True)
 
 
 class AtomicFiles:
@@ -216,23 +227,15 @@ class AtomicFiles:
 
     def _complete(self) -> None:
         for held in self._held:
-            if isinstance(held, _Taken):
-                continue
-            try:
-                held.stream.flush()
-                if held.temporary is not None:
-                    os.fsync(held.stream.fileno())
-                held.stream.close()
-            except BrokenPipeError:
-                raise
-            except OSError as exc:
-                raise output_error(held.target, exc) from exc
+            if isinstance(held, _Held):
+                held.complete()
         for check in self._checks:
             check()
 
     def _name(self) -> None:
+        outputs = [str(held.target) for held in self._held if isinstance(held, _Taken) or held.temporary is not None]
         try:
-            give_names(self._renames, [str(held.target) for held in self._held if _gets_a_name(held)])
+            give_names(self._renames, outputs)
         except OutputError:
             raise
         except KeyboardInterrupt:
@@ -244,10 +247,7 @@ class AtomicFiles:
 
     def _renames(self) -> Iterator[Rename]:
         for held in self._held:
-            if isinstance(held, _Taken):
-                yield from held.renames()
-            elif held.temporary is not None:
-                yield Rename(str(held.temporary), str(held.final))
+            yield from held.renames()
 
     def _target_of(self, final: str) -> str | Path:
         """What the user called an output."""
@@ -256,15 +256,4 @@ class AtomicFiles:
 
     def _discard(self, error: BaseException) -> None:
         for held in self._held:
-            if isinstance(held, _Taken):
-                held.discard(error)
-                continue
-            with contextlib.suppress(OSError):
-                held.stream.close()
-            if held.temporary is not None:
-                with contextlib.suppress(OSError):
-                    held.temporary.unlink(missing_ok=True)
-
-
-def _gets_a_name(held: _Held | _Taken) -> bool:
-    return isinstance(held, _Taken) or held.temporary is not None
+            held.discard(error)

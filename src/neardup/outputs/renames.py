@@ -7,9 +7,6 @@ was before is gone with its rename, and all that still waits was complete and on
 
 A journal says what is to be renamed, so one that another user wrote, in a folder that several may write to, is not
 looked at, and each rename stays in its folder.
-
-Here: ``Rename``, ``give_names``, ``finish_names``. What is collected for that moment, and what happens on an error
-before it, is in ``atomic``.
 """
 
 from __future__ import annotations
@@ -193,11 +190,8 @@ def _remove(paths: Iterable[str]) -> None:
 def finish_names(outputs: Iterable[str]) -> list[str]:
     """Give their names to what earlier runs with any of these outputs were killed before naming; for a new run's start.
 
-    Returns:
-        What was done, as sentences for the user.
-
-    Raises:
-        OutputError: a journal is damaged, or a name cannot be given.
+    Returns what was done, as sentences for the user. Raises OutputError when a journal is damaged, or a name cannot be
+    given.
     """
     mine = {os.path.realpath(output) for output in outputs}
     told = []
@@ -233,15 +227,16 @@ def _head(journal: str) -> dict[str, Any] | None:
     try:
         with open(journal, encoding="ascii") as stream:
             head = json.loads(stream.readline())
+        if (head["neardup"], head["format"]) != ("names", _FORMAT):
+            raise ValueError
+        if not all(isinstance(head[name], list) for name in ("process", "outputs", "journals")):
+            raise ValueError
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as exc:
+    except (OSError, ValueError, LookupError, TypeError) as exc:
         raise _damaged(journal) from exc
-    if not isinstance(head, dict) or head.get("neardup") != "names" or head.get("format") != _FORMAT:
-        raise _damaged(journal)
-    if not all(isinstance(head.get(name), list) for name in ("process", "outputs", "journals")):
-        raise _damaged(journal)
-    return head
+    found: dict[str, Any] = head
+    return found
 
 
 def _damaged(journal: str) -> OutputError:

@@ -12,43 +12,14 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-__all__ = ["Counted", "Sink"]
+__all__ = ["Sink"]
 
 _GZIP_LEVEL = 6
 _GZIP_WINDOW = 31  # zlib's largest window, with a gzip header
 
 
-class Counted:
-    """A stream of the caller's (None: only count) that counts its bytes and stays open when pyarrow closes it.
-
-    Parquet asks ``tell`` where each part begins, which a pipe cannot answer.
-    """
-
-    closed = False
-
-    def __init__(self, stream: BinaryIO | None) -> None:
-        self._stream = stream
-        self.written = 0
-
-    def write(self, data: Any) -> int:
-        size = memoryview(data).nbytes
-        if self._stream is not None:
-            self._stream.write(data)
-        self.written += size
-        return size
-
-    def tell(self) -> int:
-        return self.written
-
-    def flush(self) -> None:
-        """The stream belongs to the caller."""
-
-    def close(self) -> None:
-        """The same."""
-
-
 class Sink:
-    """Writes to a stream of the caller's, which stays open. A context manager; whole at its end.
+    """Writes to a stream of the caller's, which stays open, and compresses. A context manager; whole at its end.
 
     Example:
         >>> import io
@@ -61,12 +32,13 @@ class Sink:
 
     closed = False
 
-    def __init__(self, out: BinaryIO | None, codec: str | None) -> None:
+    def __init__(self, out: BinaryIO | None, codec: str | None = None) -> None:
         """Take the stream (None: only count) and the compression, "gzip", "zstd" or None."""
-        self._counter = Counted(out)
-        self._given = 0
+        self._out = out
+        self._written = self._given = 0
         self._gzip = zlib.compressobj(_GZIP_LEVEL, wbits=_GZIP_WINDOW) if codec == "gzip" else None
-        self._zstd = pa.CompressedOutputStream(pa.PythonFile(self._counter, "w"), codec) if codec == "zstd" else None
+        self._packed = Sink(out) if codec == "zstd" else None
+        self._zstd = None if self._packed is None else pa.CompressedOutputStream(self._packed.file(), codec)
 
     def __enter__(self) -> Sink:
         return self
@@ -74,41 +46,40 @@ class Sink:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if error is not None:
-            with contextlib.suppress(OSError):  # the first error counts
-                self._end()
-        else:
-            self._end()
-
-    def _end(self) -> None:
-        if self._gzip is not None:
-            self._counter.write(self._gzip.flush())
-        if self._zstd is not None:
-            self._zstd.close()
+        with contextlib.nullcontext() if error is None else contextlib.suppress(OSError):  # the first error counts
+            if self._gzip is not None:
+                self._put(self._gzip.flush())
+            if self._zstd is not None:
+                self._zstd.close()
 
     @property
     def written(self) -> int:
         """Bytes that reached the stream; final after the ``with`` block."""
-        return self._counter.written
+        return self._written if self._packed is None else self._packed.written
 
     def write(self, data: Any) -> int:
         """Write bytes, or anything with a buffer of bytes; return how many."""
         size = memoryview(data).nbytes
         if self._gzip is not None:
-            self._counter.write(self._gzip.compress(data))
+            self._put(self._gzip.compress(data))
         elif self._zstd is not None:
             self._zstd.write(data)
         else:
-            self._counter.write(data)
+            self._put(data)
         self._given += size
         return size
+
+    def _put(self, data: Any) -> None:
+        if self._out is not None:
+            self._out.write(data)
+        self._written += memoryview(data).nbytes
 
     def file(self) -> Any:
         """The sink as a file for pyarrow's writers, which may be closed without harm."""
         return pa.PythonFile(self, mode="w")
 
     def tell(self) -> int:
-        """Bytes given so far, before compression."""
+        """Bytes given so far, before compression. Parquet asks where each part begins, which a pipe cannot answer."""
         return self._given
 
     def flush(self) -> None:

@@ -1,12 +1,8 @@
 """Tables written as JSONL, CSV or Parquet, exact and whole.
 
-Here: ``write_table`` for one table, ``write_tables`` for several that must appear together,
-``output_format`` for the format that a name stands for. A similarity is written so that it reads back as
-the same float64; a text is escaped as RFC 8259 (JSON) and RFC 4180 (CSV) say. Temporary names and renaming
-are in ``atomic``; tables for the eye are in ``cli``.
-
-A table may come as a stream, and need not fit into memory. Rows are cut into pieces by their number and size, so
-the bytes written do not depend on how they came. Lines are built column by column inside Arrow, never as one
+A similarity is written so that it reads back as the same float64; a text is escaped as RFC 8259 (JSON) and RFC 4180
+(CSV) say. A table may come as a stream, and need not fit into memory: rows are cut into pieces by their number and
+size, so the bytes written do not depend on how they came. Lines are built column by column inside Arrow, never as one
 Python object a row: writing a million pairs takes about a second.
 """
 
@@ -29,19 +25,13 @@ from neardup.arrays import strings
 from neardup.arrays import text as scalar
 from neardup.errors import InputError, OutputError, did_you_mean
 from neardup.outputs.atomic import AtomicFiles, output_error, remove_parts
-from neardup.outputs.sink import Counted
+from neardup.outputs.sink import Sink
 from neardup.outputs.stdout import stdout_bytes
 from neardup.types import I64
 
 __all__ = [
-    "OUTPUT_FORMATS",
-    "SPEC_SUFFIX",
-    "Output",
-    "output_format",
-    "remove_leftovers",
-    "write_table",
-    "write_tables",
-]
+    "OUTPUT_FORMATS", "SPEC_SUFFIX", "Output", "output_format", "remove_leftovers", "write_table", "write_tables",
+]  # fmt: skip
 
 OUTPUT_FORMATS = ("jsonl", "csv", "parquet")
 STDOUT = "-"
@@ -72,11 +62,8 @@ class Output(NamedTuple):
 def output_format(target: str | Path, format: str | None) -> str:
     """Return ``jsonl``, ``csv`` or ``parquet``: ``format`` when given, else what ``target`` ends in.
 
-    ``.gz`` and ``.zst`` after a suffix of JSONL or CSV compress it. Stdout (``-``) is JSONL unless a format
-    is given.
-
-    Raises:
-        InputError: the format or the suffix is unknown, or Parquet is to be compressed once more.
+    ``.gz`` and ``.zst`` after a suffix of JSONL or CSV compress it. Stdout (``-``) is JSONL unless a format is given.
+    Raises InputError for an unknown one, and for Parquet that is to be compressed once more.
     """
     suffix, compression = _suffix_of(target)
     if format is None:
@@ -184,13 +171,10 @@ def _write(
         _write_parquet(schema, batches, stream, spec)
         return
     pieces = _jsonl(schema, batches) if format == "jsonl" else _csv(schema, batches)
-    if compression is None:
+    packed = pa.CompressedOutputStream(Sink(stream).file(), compression) if compression else None
+    with packed or contextlib.nullcontext(stream) as taker:
         for piece in pieces:
-            stream.write(piece)
-        return
-    with pa.CompressedOutputStream(pa.PythonFile(Counted(stream), "w"), compression) as packed:
-        for piece in pieces:
-            packed.write(piece)
+            taker.write(piece)
 
 
 def _write_parquet(
@@ -198,8 +182,7 @@ def _write_parquet(
 ) -> None:
     note = json.dumps(spec, sort_keys=True).encode()
     noted = schema.with_metadata({**(schema.metadata or {}), b"neardup": note})
-    sink = pa.PythonFile(Counted(stream), "w")
-    with pq.ParquetWriter(sink, noted, compression="zstd") as writer:
+    with pq.ParquetWriter(Sink(stream).file(), noted, compression="zstd") as writer:
         for group in _regrouped(schema, batches, _GROUP_ROWS, _GROUP_BYTES):
             writer.write_table(pa.Table.from_batches([group.replace_schema_metadata(noted.metadata)], noted))
 
@@ -219,10 +202,8 @@ def _csv(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes
     yield (",".join(_csv_text(names).to_pylist()) + "\r\n").encode()
     for batch in _regrouped(schema, batches, _TEXT_ROWS, _TEXT_BYTES):
         cells = [_cells(column, _csv_text, null="") for column in batch.columns]
-        parts: list[Any] = []
-        for i, column in enumerate(cells):
-            parts += [column] if i == 0 else [",", column]
-        yield _joined([*parts, "\r\n"])
+        ends = [*[","] * (len(cells) - 1), "\r\n"]
+        yield _joined([part for pair in zip(cells, ends, strict=True) for part in pair])
 
 
 def _regrouped(schema: pa.Schema, batches: Iterable[pa.RecordBatch], rows: int, size: int) -> Iterator[pa.RecordBatch]:

@@ -9,7 +9,6 @@ from typing import Any
 from neardup import params, tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
-from neardup.inputs.objects import rereadable
 from neardup.inputs.reader import Reader, open_inputs
 from neardup.params import AUTO, Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
 from neardup.result import Result
@@ -118,19 +117,15 @@ def find(
             raise InputError("collapse_exact is for one collection; against compares two. Give one of them.")
         search = replace(search, exact=True)
     spec = tuning.make_spec(search)
-    reader = open_across(
-        rereadable(inputs) if search.exact == AUTO else inputs,
-        against,
-        InputOptions.of(given),
-        item=spec.shingle.kind == "item",
-    )
+    is_item, again = spec.shingle.kind == "item", search.exact == AUTO
+    reader = open_across(inputs, against, InputOptions.of(given), item=is_item, again=again)
     watching = observer or Silent()
     spec, choice = decide(reader, spec, search, run, watching)
     with Run(reader, spec, run, choice=choice, observer=watching) as searched:
         return searched.find(search.link).result()
 
 
-def open_across(inputs: Any, against: Any, options: InputOptions, *, item: bool) -> Reader:
+def open_across(inputs: Any, against: Any, options: InputOptions, *, item: bool, again: bool = False) -> Reader:
     """Open inputs, with those that they are held against behind them.
 
     Args:
@@ -138,11 +133,12 @@ def open_across(inputs: Any, against: Any, options: InputOptions, *, item: bool)
         against: the same; None: the inputs are compared among themselves.
         options: how both are read.
         item: documents are sets of items.
+        again: ``inputs`` may be read twice, as for ``open_inputs``.
 
     Raises:
         InputError: something cannot be read, or a file is on both sides.
     """
-    reader = open_inputs(inputs, options, item=item)
+    reader = open_inputs(inputs, options, item=item, again=again)
     if against is None:
         return reader
     other = open_inputs(against, options, item=item, name="against", limit=reader.options.limit)

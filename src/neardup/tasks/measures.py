@@ -11,7 +11,7 @@ from neardup.engine.observe import Silent
 from neardup.engine.reading.collect import collect
 from neardup.engine.space import Budget, Space
 from neardup.errors import InputError, SpecMismatch
-from neardup.inputs.names.provenance import Provenance
+from neardup.inputs.names import Provenance
 from neardup.inputs.reader import open_inputs
 from neardup.params import Normalize, Shingle, check_slots
 from neardup.stages import shingle as shingle_stage

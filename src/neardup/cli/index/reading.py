@@ -61,7 +61,7 @@ def open_reader(inputs: Sequence[Path], options: Mapping[str, Any], *, item: boo
 def asked(reader: Reader, counts: Counts) -> Iterator[Asked]:
     """Yield the documents of a reader in order, and count them."""
     from neardup.index.stream.admitting import texts_of
-    from neardup.inputs.names.ids import ids_of
+    from neardup.inputs.names import ids_of
 
     counts.passed_over = reader.passed_over
     for task in reader.tasks():

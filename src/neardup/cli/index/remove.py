@@ -83,8 +83,8 @@ def _lines(source: Path) -> list[str]:
     Raises:
         InputError: it cannot be read, or is no UTF-8.
     """
+    from neardup.inputs.blocks import read_all
     from neardup.inputs.source import RecordLimit
-    from neardup.inputs.streams.streams import read_all
 
     data = read_all(source, limit=RecordLimit())
     try:

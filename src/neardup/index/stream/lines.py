@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 
 from neardup.errors import InputError
-from neardup.inputs.formats import suffix_format
+from neardup.inputs.blocks import LineBlock
+from neardup.inputs.formats import stored_codec, suffix_format
 from neardup.inputs.source import ReadOptions, oversized
-from neardup.inputs.streams.streams import LineBlock, open_bytes, stored_codec
+from neardup.inputs.stream import ByteStream
 from neardup.inputs.text.jsonl import JsonlSource
 from neardup.inputs.text.lines import LinesSource
 from neardup.types import SLACK, Batch
@@ -92,7 +93,7 @@ class LineReader:
     def check(self) -> None:
         """Raise InputError for a file that cannot be read, before anything is done."""
         if not self.is_nameless:
-            open_bytes(self.name).close()
+            ByteStream(self.name).close()
 
     def pieces(self) -> Iterator[bytes]:
         """The bytes, unpacked, as they come."""
@@ -257,7 +258,7 @@ def _of_stdin() -> Iterator[bytes]:
 
 
 def _unpacked(source: str) -> Iterator[bytes]:
-    with open_bytes(source) as stream:
+    with ByteStream(source) as stream:
         while True:
             room = bytearray(PIECE)
             got = stream.fill(memoryview(room))

@@ -19,8 +19,9 @@ import pyarrow.types as pat
 from numpy.typing import NDArray
 
 from neardup.arrays import numbers
+from neardup.cutting import starts_of
 from neardup.errors import InputError
-from neardup.inputs.batches import Columns, make_batch, text_cuts
+from neardup.inputs.batches import Columns, make_batch
 from neardup.inputs.columns import choose_id, choose_text, guess_text
 from neardup.inputs.items import ITEM_SEPARATOR
 from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions
@@ -50,8 +51,7 @@ class Chosen:
 def choose_columns(schema: Any, options: ReadOptions, source: str) -> Chosen:
     """Find the columns by the names asked for, else by known names, passing over columns of unfit types.
 
-    Raises:
-        InputError: there is no such column, or it is there twice, or its type is no text and no set.
+    Raises InputError when there is no such column, or it is there twice, or its type is no text and no set.
     """
     if options.text is None:
         fit = [field.name for field in schema if _is_text(field.type) or (options.item and _is_set(field.type))]
@@ -60,10 +60,8 @@ def choose_columns(schema: Any, options: ReadOptions, source: str) -> Chosen:
         named = options.text
     text = _place(schema, choose_text(schema.names, named, source), source)
     check_text_type(schema.field(text), options.item, source)
-    if options.id is not None:
-        name = choose_id(schema.names, options.id, source)
-    else:
-        name = choose_id([field.name for field in schema if _is_id(field.type)], None, source)
+    names = schema.names if options.id is not None else [field.name for field in schema if _is_id(field.type)]
+    name = choose_id(names, options.id, source)
     place = None if name is None else _place(schema, name, source)
     if place is not None and not _is_id(schema.field(place).type):
         raise InputError(
@@ -95,13 +93,9 @@ def check_text_type(field: Any, item: bool, source: str) -> None:
 
 def _bare(type_: Any) -> Any:
     """The type under extensions and dictionaries."""
-    while True:
-        if isinstance(type_, pa.BaseExtensionType):
-            type_ = type_.storage_type
-        elif pat.is_dictionary(type_):
-            type_ = type_.value_type
-        else:
-            return type_
+    if isinstance(type_, pa.BaseExtensionType):
+        return _bare(type_.storage_type)
+    return _bare(type_.value_type) if pat.is_dictionary(type_) else type_
 
 
 def _is_string(type_: Any) -> bool:
@@ -138,13 +132,8 @@ def _is_id(type_: Any) -> bool:
 def column_cuts(column: Any, ids: Any, block: int | None) -> Iterator[tuple[int, int, int]]:
     """Cut a column into runs of rows of about BATCH_BYTES, at most ``block`` rows; a very large row by itself.
 
-    Args:
-        column: the texts, or sets.
-        ids: their ids, or None; they count where they are long.
-        block: rows.
-
-    Yields:
-        First row, row behind the last, and bytes about.
+    Yields the first row, the row behind the last, and bytes about. ``ids``, where there are any, count where they are
+    long.
     """
     if len(column) == 0:
         return
@@ -153,12 +142,16 @@ def column_cuts(column: Any, ids: Any, block: int | None) -> Iterator[tuple[int,
         more = _offsets(ids)
         if more[-1] - more[0] > BATCH_BYTES:
             offsets = offsets - offsets[0] + (more - more[0])
-    for start, stop in text_cuts(offsets, block):
+    start, last = 0, len(column)
+    while start < last:
+        stop = int(np.searchsorted(offsets, int(offsets[start]) + BATCH_BYTES, side="right"))
+        stop = min(max(stop, start + 1), last, start + (block or last))
         size = int(offsets[stop] - offsets[start])
         if size > 2 * BATCH_BYTES and stop - start > 1:  # by its last row, or the run would have ended before
             yield start, stop - 1, int(offsets[stop - 1] - offsets[start])
             start, size = stop - 1, int(offsets[stop] - offsets[stop - 1])
         yield start, stop, size
+        start = stop
 
 
 def _offsets(array: Any) -> Any:
@@ -167,9 +160,7 @@ def _offsets(array: Any) -> Any:
     if width is not None and array.buffers()[1] is not None:
         offsets: NDArray[Any] = np.frombuffer(array.buffers()[1], dtype=width)
         return offsets[array.offset : array.offset + len(array) + 1]
-    found = np.zeros(len(array) + 1, dtype=np.int64)
-    np.cumsum(_sizes(array), out=found[1:])
-    return found
+    return starts_of(_sizes(array))
 
 
 def _offset_type(type_: Any) -> Any:
@@ -197,10 +188,7 @@ def _sizes(array: Any) -> I64:
         return views[array.offset : array.offset + len(array), 0].astype(np.int64)
     if _is_list(type_):
         counts = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-        ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
-        items = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(_sizes(array.flatten()) + 1)])
-        sizes: I64 = items[ends[1:]] - items[ends[:-1]]
-        return sizes
+        return np.diff(starts_of(_sizes(array.flatten()) + 1)[starts_of(counts)])
     return np.full(len(array), _SCALAR_BYTES, dtype=np.int64)
 
 
@@ -217,11 +205,9 @@ def read_rows(
     """Turn a piece of the columns into a batch.
 
     Args:
-        texts: Arrow array of a text or, with ``item``, set type.
-        ids: Arrow array, or None.
+        texts, ids: Arrow arrays: of a text or, with ``options.item``, set type; of ids, or None.
         first_row: 1-based row of the first.
-        source: what the rows are from.
-        options: how to read.
+        source, options: what the rows are from, and how to read.
         consumed: stored bytes; None: the bytes of the texts.
         positions: rows without an id have their 0-based position as one.
     """
@@ -241,7 +227,6 @@ def read_rows(
         columns.texts = columns.texts.view(pa.large_binary())
     return make_batch(
         columns,
-        source,
         faults,
         split=options.item and not is_set,
         check_texts=not is_set,
@@ -260,13 +245,9 @@ def _note_nulls(array: Any, rows: I64, faults: Faults, reason: str) -> Mask:
 
 def _flat(array: Any) -> Any:
     """The array without extension types and dictionaries."""
-    while True:
-        if isinstance(array, pa.ExtensionArray):
-            array = array.storage
-        elif pat.is_dictionary(array.type):
-            array = array.dictionary_decode()
-        else:
-            return array
+    if isinstance(array, pa.ExtensionArray):
+        return _flat(array.storage)
+    return _flat(array.dictionary_decode()) if pat.is_dictionary(array.type) else array
 
 
 def _large(array: Any) -> Any:
@@ -289,9 +270,7 @@ def _joined_sets(array: Any) -> Any:
     lengths = pc.list_value_length(array).fill_null(0)
     items = _flat(array.flatten())  # leaves out what null lists cover
     items = items.cast(pa.large_string()).cast(pa.large_binary())
-    offsets = np.zeros(len(array) + 1, dtype=np.int64)
-    np.cumsum(lengths.to_numpy(zero_copy_only=False), out=offsets[1:])
-    lists = pa.LargeListArray.from_arrays(numbers(offsets), items)
+    lists = pa.LargeListArray.from_arrays(numbers(starts_of(lengths.to_numpy(zero_copy_only=False))), items)
     joined = pc.binary_join(lists, pa.scalar(ITEM_SEPARATOR, pa.large_binary()))
     if array.null_count:
         joined = pc.if_else(array.is_valid(), joined, pa.scalar(None, joined.type))

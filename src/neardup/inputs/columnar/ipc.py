@@ -71,14 +71,12 @@ def ipc_batches(data: Any, name: str, schema: Any, chosen: Chosen, limit: Record
     Args:
         data: pyarrow buffer of all of it.
         name: what it is called in messages.
-        schema: its schema.
-        chosen: the columns.
+        schema, chosen: its schema, and the columns that are read.
         limit: what may be held.
         is_file: it is a file and no stream.
 
     Raises:
-        ArrowException: it is damaged.
-        TooLarge: a dictionary cannot be held.
+        ArrowException: it is damaged. TooLarge: a dictionary cannot be held.
     """
     columns = sorted({chosen.text, *([] if chosen.id is None else [chosen.id])})
     messages = messages_of(data, is_file=is_file, schema=schema, columns=columns)
@@ -105,13 +103,8 @@ def map_file(path: str) -> tuple[pa.BufferReader, Callable[[], None]]:
     """Map a file that is not empty, so that columns are read without a copy.
 
     A page of a mapped file counts as memory of the process as long as it stays mapped, which would break a memory
-    limit.
-
-    Returns:
-        A pyarrow file over it, and a function that lets go of all pages; what is still looked at is read again.
-
-    Raises:
-        OSError: the file cannot be opened.
+    limit. So beside the pyarrow file this gives a function that lets go of all pages; what is still looked at is read
+    again.
     """
     with open(path, "rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -139,14 +132,7 @@ class Message:
 def messages_of(data: Any, *, is_file: bool, schema: Any, columns: Sequence[int]) -> list[Message]:
     """The dictionaries and batches of an Arrow file or stream, a file's in the order that its footer gives.
 
-    Args:
-        data: pyarrow buffer of all of it.
-        is_file: it is a file and no stream.
-        schema: its schema.
-        columns: places of the columns that are read.
-
-    Raises:
-        ArrowInvalid: it is damaged.
+    ``data``: pyarrow buffer of all of it. ``columns``: places of those that are read. Raises ArrowInvalid for damage.
     """
     try:
         places = _of_footer(data) if is_file else _of_stream(data)

@@ -75,14 +75,7 @@ class Groups:
     """Reads some columns of a file, group by group."""
 
     def __init__(self, file: Any, source: Any, columns: list[str], limit: RecordLimit) -> None:
-        """Name the columns.
-
-        Args:
-            file: the ParquetFile.
-            source: the pyarrow file that it reads.
-            columns: names of columns of the Arrow schema.
-            limit: what may be held.
-        """
+        """``source`` is the pyarrow file that the ParquetFile reads; the columns are those of its Arrow schema."""
         self.file = file
         self._source = source
         self._columns = columns
@@ -90,11 +83,7 @@ class Groups:
         self._by_number: Any = None
 
     def batches(self, i: int) -> Iterator[Any]:
-        """Yield row group i in batches, or TooLargeRows when a part of it that is read in one piece cannot be held.
-
-        Raises:
-            ArrowException: it is damaged.
-        """
+        """Yield row group i in batches, or TooLargeRows when a part of it that is read in one piece cannot be held."""
         plan = self.plan(i)
         if isinstance(plan, TooLargeRows):
             yield plan
@@ -199,15 +188,7 @@ class Page:
 
 
 def pages_of(file: Any, chunk: Any) -> Iterator[Page]:
-    """Yield the pages of a column chunk.
-
-    Args:
-        file: a pyarrow file.
-        chunk: the metadata of the chunk.
-
-    Raises:
-        ArrowInvalid: a header is damaged.
-    """
+    """Yield the pages of a column chunk of a pyarrow file; ArrowInvalid for a damaged header."""
     at = chunk.data_page_offset
     if chunk.has_dictionary_page and chunk.dictionary_page_offset is not None and chunk.dictionary_page_offset > 0:
         at = min(at, chunk.dictionary_page_offset)

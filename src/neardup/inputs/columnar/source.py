@@ -1,7 +1,4 @@
-"""What the readers of columns share: batches cut into tasks, a file unpacked in memory, errors in the user's words.
-
-What types a text, a set and an id may have, and how they become bytes, is in ``arrow_columns``.
-"""
+"""What the readers of columns share: batches cut into tasks, a file unpacked in memory, errors in the user's words."""
 
 from __future__ import annotations
 
@@ -13,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 
 from neardup.errors import InputError
+from neardup.inputs.blocks import read_all
 from neardup.inputs.columnar.arrow_columns import Chosen, column_cuts, read_rows
 from neardup.inputs.formats import stored_codec
-from neardup.inputs.source import ReadOptions, Task, TooLargeRows, oversized, sized
-from neardup.inputs.streams.streams import ByteStream, read_all
+from neardup.inputs.source import Source, Task, TooLargeRows, oversized, sized
 
 __all__ = ["Batches", "ColumnarFile", "ColumnarSource", "explained", "first_line"]
 
@@ -27,24 +24,16 @@ Batches = Iterator[tuple[Any, int | None]]
 """Record batches or TooLargeRows, each with the stored bytes that it stands for; None: as large as its texts."""
 
 
-class ColumnarSource:
+class ColumnarSource(Source):
     """What the columnar sources share: batches to tasks."""
-
-    def __init__(self, name: str, options: ReadOptions, total_bytes: int | None) -> None:
-        self.name = name
-        self.total_bytes = total_bytes
-        self._options = options
 
     def cut(
         self, batches: Batches, chosen: Chosen, *, positions: bool = False, rest: Callable[[], None] | None = None
     ) -> Iterator[Task]:
         """Yield tasks of about 4 MB of text; one row at least.
 
-        Args:
-            batches: of the file or object.
-            chosen: its columns.
-            positions: they stand in for ids that are not there.
-            rest: called now and then, to let go of memory that was looked at.
+        ``positions`` stand in for ids that are not there. ``rest`` is called now and then, to let go of memory that was
+        looked at.
         """
         first_row = 1
         tasks = 0
@@ -85,18 +74,8 @@ class ColumnarSource:
 class ColumnarFile(ColumnarSource):
     """One columnar file, or standard input."""
 
-    def __init__(
-        self, name: str, options: ReadOptions, *, total_bytes: int | None = None, stream: ByteStream | None = None
-    ) -> None:
-        super().__init__(name, options, total_bytes)
-        self._stream = stream
-
     def unpacked(self) -> Any:
-        """The bytes as a pyarrow file in memory where they are not those of a plain file; None: ``name`` has them.
-
-        Raises:
-            InputError: they cannot be read. TooLarge: they cannot be held.
-        """
+        """The bytes as a pyarrow file in memory where they are not those of a plain file; None: ``name`` has them."""
         if self._stream is None and stored_codec(self.name) is None:
             return None
         return pa.BufferReader(read_all(self._stream or self.name, limit=self._options.limit, many=True))

@@ -1,8 +1,8 @@
 """Documents written for people: .docx, .odt, .epub, .pdf and web pages, read to text.
 
-    readers ── process ┄┄ child ── read_document ─┬─ docx, odt ── paragraphs ─┐
-                └─ protocol ─┘                    ├─ epub ── webpage ─────────┼─ package (zip, within limits) ── xml
-                                                  └─ webpage, pdf             └─ unreadable
+    readers ── process ┄┄ child ── read_document ─┬─ docx, odt ───────────────┐
+                                                  ├─ epub ── webpage ─────────┼─ package (zip, within limits)
+                                                  └─ webpage, pdf             └─ xml
 
 A run reads them by ``readers``, in processes of their own with limits of time and memory (``child``); ``read_document``
 is what is done there. The libraries are those of the extra ``documents`` and are imported when the first such file is
@@ -16,19 +16,50 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from importlib import import_module
-from typing import TypeAlias
 
 from neardup.errors import InputError
-from neardup.inputs.documents.unreadable import Unreadable
 from neardup.inputs.formats import DOCUMENTS, bare_suffix
 from neardup.shown import shown
 
-__all__ = ["Unreadable", "document_kind", "read_document"]
+__all__ = [
+    "MOST_BYTES", "MOST_TIMES", "Unreadable", "damaged", "document_kind", "protected", "read_document", "too_large",
+]  # fmt: skip
 
-Loader: TypeAlias = Callable[..., str]
-
+MOST_BYTES = 256 << 20
+"""Bytes of a document, unpacked, that are read at most, and bytes of its text."""
+MOST_TIMES = 100
+"""How many times its own size a package may unpack to; the XML of real ones shrinks 5 to 50 times, pictures hardly."""
 _FORBIDDEN = re.compile("[\0\ud800-\udfff]")
 """Characters that no text may have: NUL, which is no character to people, and halves of surrogate pairs."""
+
+
+class Unreadable(Exception):
+    """A document that gives no text. Not an InputError: one file among many does not end a run."""
+
+    def __init__(self, reason: str, cure: str) -> None:
+        super().__init__(f"{reason}. {cure}" if cure else reason)
+        self.reason = reason
+        """What is wrong, as a sentence without its full stop; the subject is the file."""
+        self.cure = cure
+
+
+def damaged(detail: str) -> Unreadable:
+    """The fault of a file that is not what its suffix says, or not whole."""
+    said = " ".join(detail.split()).rstrip(".")[:200]
+    return Unreadable(f"it is damaged: {said}", "Fetch it again, or open it in its program and save it anew.")
+
+
+def protected() -> Unreadable:
+    """The fault of a file that asks for a password."""
+    return Unreadable("it is protected by a password", "Save it without one.")
+
+
+def too_large() -> Unreadable:
+    """The fault of a file that would take all memory, or all day."""
+    return Unreadable(
+        f"it unpacks to more than {MOST_BYTES >> 20} MB, or to more than {MOST_TIMES} times its size",
+        "Split it, or leave it out.",
+    )
 
 
 def document_kind(path: str) -> str | None:
@@ -55,7 +86,7 @@ def read_document(path: str, *, encoding: str = "utf-8", boilerplate: str = "kee
     assert kind is not None
     options = {"encoding": encoding, "boilerplate": boilerplate} if DOCUMENTS[kind] == "webpage" else {}
     try:
-        load: Loader = import_module(f"{__name__}.{DOCUMENTS[kind]}").load
+        load: Callable[..., str] = import_module(f"{__name__}.{DOCUMENTS[kind]}").load
         text = load(path, **options)
     except InputError as exc:
         raise Unreadable(str(exc).removeprefix(f"{shown(path)} ").rstrip("."), "") from exc

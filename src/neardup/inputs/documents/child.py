@@ -1,5 +1,8 @@
 """The process that reads documents for a run: asked over stdin, it answers over stdout, within its limits.
 
+A message is a mark, the number of the request, its kind and its length, then so many bytes. The child may be broken or
+taken over by a document, so what comes from it is held against what it may be, and nothing of it is executed.
+
 It is started by ``readers`` and by nobody else, and ends when its stdin does. It loads neither numpy nor pyarrow nor
 numba (but for compressed documents), so that it starts in about 0.1 s and takes about 20 MB.
 
@@ -14,32 +17,43 @@ import json
 import os
 import re
 import signal
+import struct
 import sys
 import threading
 import time
 from contextlib import suppress
-from typing import Any, BinaryIO, NoReturn
+from typing import IO, Any, BinaryIO, NoReturn
 
 try:
     import resource
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
-from neardup.inputs.documents import Unreadable, read_document
-from neardup.inputs.documents.protocol import (
-    PASSED_MEMORY,
-    PASSED_PROCESSOR,
-    READY,
-    TEXT,
-    UNREADABLE,
-    receive,
-    send,
-)
-from neardup.inputs.documents.unreadable import MOST_BYTES, too_large
+from neardup.inputs.documents import MOST_BYTES, Unreadable, read_document, too_large
 
-__all__ = ["MOST_REQUEST", "Watch", "main", "peak_memory"]
+__all__ = [
+    "PASSED_MEMORY", "PASSED_PROCESSOR", "READ", "READY", "TEXT", "UNREADABLE", "GarbledError",
+    "main", "receive", "send",
+]  # fmt: skip
 
-MOST_REQUEST = 1 << 20
+READY = b"+"
+"""The child has started."""
+READ = b"?"
+"""Read a document: JSON of its path and how."""
+TEXT = b"t"
+"""Its text, in UTF-8."""
+UNREADABLE = b"u"
+"""Why there is none: JSON of reason and cure."""
+
+PASSED_PROCESSOR = 81
+"""Exit code of a child whose document takes too much processor time."""
+PASSED_MEMORY = 82
+"""Exit code of a child whose document takes too much memory."""
+
+_HEAD = struct.Struct(">4sIcQ")
+_MARK = b"nd\xf6\1"
+
+_MOST_REQUEST = 1 << 20
 """Bytes of a request: a path and a few words."""
 _TICK = 0.02
 """Seconds between two looks at the limits; memory fills at 1 to 2 GB/s, so that it is passed by 40 MB at most."""
@@ -49,17 +63,43 @@ _ORPHANED = 83
 _PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB", re.M)
 
 
-def main(memory: int) -> NoReturn:
-    """Answer until stdin ends.
+class GarbledError(Exception):
+    """What came is no message."""
 
-    Args:
-        memory: resident bytes that this process may take.
+
+def send(pipe: IO[bytes], number: int, kind: bytes, content: bytes) -> None:
+    """Write a message."""
+    pipe.write(_HEAD.pack(_MARK, number, kind, len(content)))
+    pipe.write(content)
+    pipe.flush()
+
+
+def receive(pipe: IO[bytes], most: int) -> tuple[int, bytes, bytes]:
+    """The next message: number, kind and content, of ``most`` bytes.
+
+    Raises:
+        EOFError: the other side has ended, between messages or inside one.
+        GarbledError: what came is no message, or a larger one.
     """
+    head = pipe.read(_HEAD.size)
+    if len(head) < _HEAD.size:
+        raise EOFError
+    mark, number, kind, size = _HEAD.unpack(head)
+    if mark != _MARK or size > most:
+        raise GarbledError
+    content = pipe.read(size)
+    if len(content) < size:
+        raise EOFError
+    return number, kind, content
+
+
+def main(memory: int) -> NoReturn:
+    """Answer until stdin ends; ``memory``: resident bytes that this process may take."""
     # What a library prints must not come between the answers
     answers = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal is said to the run, which ends this process
-    watch = Watch(memory)
+    watch = _Watch(memory)
     send(answers, 0, READY, b"")
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
@@ -69,9 +109,9 @@ def main(memory: int) -> NoReturn:
         os._exit(0)
 
 
-def _serve(requests: BinaryIO, answers: BinaryIO, watch: Watch) -> NoReturn:
+def _serve(requests: BinaryIO, answers: BinaryIO, watch: _Watch) -> NoReturn:
     while True:
-        number, _, content = receive(requests, MOST_REQUEST)
+        number, _, content = receive(requests, _MOST_REQUEST)
         request = json.loads(content)
         watch.begin(request.pop("seconds"))
         kind, answer = _answer(request)
@@ -95,7 +135,7 @@ def _answer(request: dict[str, Any]) -> tuple[bytes, bytes]:
     return UNREADABLE, json.dumps([fault.reason, fault.cure]).encode("ascii")
 
 
-class Watch:
+class _Watch:
     """Ends this process when a document takes too much, or when the run that wants it is gone."""
 
     def __init__(self, memory: int) -> None:
@@ -133,7 +173,7 @@ class Watch:
             os._exit(_ORPHANED)
         if time.process_time() > self._last:
             os._exit(PASSED_PROCESSOR)
-        if peak_memory() > self._memory:
+        if _peak_memory() > self._memory:
             os._exit(PASSED_MEMORY)
 
 
@@ -145,7 +185,7 @@ def _limit(kind: int, value: int, *, again: bool = False) -> None:
         resource.setrlimit(kind, (min([value, *others]), most))
 
 
-def peak_memory() -> int:
+def _peak_memory() -> int:
     """The most resident bytes that this process had; 0 where the system does not tell (Windows)."""
     if sys.platform == "linux":  # not getrusage: there, the peak of the process that started this one counts too
         try:

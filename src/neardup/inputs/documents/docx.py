@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import posixpath
 
+from neardup.inputs.documents import damaged
 from neardup.inputs.documents.package import Package
-from neardup.inputs.documents.paragraphs import Paragraphs
-from neardup.inputs.documents.unreadable import damaged
-from neardup.inputs.documents.xml import Starts, feed
+from neardup.inputs.documents.xml import Paragraphs, elements, feed
 
 __all__ = ["load"]
 
@@ -24,7 +23,6 @@ _MATHS = (
     "http://purl.oclc.org/ooxml/officeDocument/math",
 )
 _COMPATIBILITY = ("http://schemas.openxmlformats.org/markup-compatibility/2006",)
-_RELATION = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
 _MAIN = "word/document.xml"
 
 
@@ -48,12 +46,7 @@ _AS_TEXT = {
 
 
 def load(path: str) -> str:
-    """The text of a Word document.
-
-    Raises:
-        InputError: the file cannot be opened.
-        Unreadable: it is damaged or protected.
-    """
+    """The text of a Word document."""
     body = _Body()
     with Package(path) as package:
         main = _main_part(package)
@@ -84,22 +77,12 @@ def _relations(package: Package, part: str) -> list[tuple[str, str]]:
     path = posixpath.join(folder, "_rels", f"{name}.rels")
     if path not in package.names:
         return []
-    relations = _Relations(folder)
-    feed([package.part(path)], relations)
-    return relations.found
-
-
-class _Relations(Starts):
-    """Takes the events of a list of relationships."""
-
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
-        self.found: list[tuple[str, str]] = []
-
-    def start(self, tag: str, attrib: dict[str, str]) -> None:
-        if tag == _RELATION and attrib.get("TargetMode") != "External":
-            path = posixpath.normpath(posixpath.join("/", self._folder, attrib.get("Target", "")))
-            self.found.append((posixpath.basename(attrib.get("Type", "")), path.lstrip("/")))
+    found = []
+    for _, attributes in elements(package.part(path), "Relationship"):
+        if attributes.get("TargetMode") != "External":
+            target = posixpath.normpath(posixpath.join("/", folder, attributes.get("Target", "")))
+            found.append((posixpath.basename(attributes.get("Type", "")), target.lstrip("/")))
+    return found
 
 
 class _Body:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import posixpath
 from urllib.parse import unquote, urlsplit
 
+from neardup.inputs.documents import Unreadable, damaged
 from neardup.inputs.documents.package import Package
-from neardup.inputs.documents.unreadable import Unreadable, damaged
 from neardup.inputs.documents.webpage import decoded, page_text
-from neardup.inputs.documents.xml import Starts, feed
+from neardup.inputs.documents.xml import elements
 
 __all__ = ["load"]
 
@@ -23,12 +23,7 @@ _SUFFIXES = (".xhtml", ".html", ".htm", ".xml")
 
 
 def load(path: str) -> str:
-    """The text of an e-book.
-
-    Raises:
-        InputError: the file cannot be opened.
-        Unreadable: it is damaged, or protected against copying.
-    """
+    """The text of an e-book."""
     with Package(path) as package:
         protected = _encrypted(package)
         chapters = _reading_order(package)
@@ -45,24 +40,21 @@ def _encrypted(package: Package) -> set[str]:
     """Parts that are encrypted."""
     if _ENCRYPTION not in package.names:
         return set()
-    found = _Elements("CipherReference")
-    feed([package.part(_ENCRYPTION)], found)
-    return {_path("", attributes.get("URI", "")) for _, attributes in found.found}
+    found = elements(package.part(_ENCRYPTION), "CipherReference")
+    return {_path("", attributes.get("URI", "")) for _, attributes in found}
 
 
 def _reading_order(package: Package) -> list[str]:
     """Parts of the book in the order of reading."""
-    container = _Elements("rootfile")
-    feed([package.part(_CONTAINER)], container)
-    root = next((attributes["full-path"] for _, attributes in container.found if "full-path" in attributes), None)
+    container = elements(package.part(_CONTAINER), "rootfile")
+    root = next((attributes["full-path"] for _, attributes in container if "full-path" in attributes), None)
     if root is None:
         raise damaged("it does not say where its text begins")
-    book = _Elements("item", "itemref")
-    feed([package.part(root)], book)
+    book = elements(package.part(root), "item", "itemref")
     folder = posixpath.dirname(root)
-    items = {attributes.get("id"): attributes for tag, attributes in book.found if tag == "item"}
+    items = {attributes.get("id"): attributes for tag, attributes in book if tag == "item"}
     chapters: dict[str, None] = {}  # a chapter is read once, however often it is named
-    for tag, attributes in book.found:
+    for tag, attributes in book:
         if tag != "itemref":
             continue
         item = items.get(attributes.get("idref"))
@@ -82,16 +74,3 @@ def _path(folder: str, reference: str) -> str:
     """The part that a reference in a file of ``folder`` means."""
     path = posixpath.join("/", folder, unquote(urlsplit(reference).path))
     return posixpath.normpath(path).lstrip("/")
-
-
-class _Elements(Starts):
-    """Takes the events of an XML part and keeps the attributes of elements by name."""
-
-    def __init__(self, *names: str) -> None:
-        self._names = names
-        self.found: list[tuple[str, dict[str, str]]] = []
-
-    def start(self, tag: str, attrib: dict[str, str]) -> None:
-        name = tag.rpartition("}")[2]
-        if name in self._names:
-            self.found.append((name, dict(attrib)))

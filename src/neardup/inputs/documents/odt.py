@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import re
 
+from neardup.inputs.documents import protected
 from neardup.inputs.documents.package import Package
-from neardup.inputs.documents.paragraphs import Paragraphs
-from neardup.inputs.documents.unreadable import protected
-from neardup.inputs.documents.xml import Starts, feed
+from neardup.inputs.documents.xml import Paragraphs, elements, feed
 
 __all__ = ["load"]
 
 _CONTENT = "content.xml"
 _MANIFEST = "META-INF/manifest.xml"
-_ENCRYPTION = "{urn:oasis:names:tc:opendocument:xmlns:manifest:1.0}encryption-data"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _SVG = "{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}"
@@ -54,26 +52,13 @@ _MOST_SPACES = 1000
 
 
 def load(path: str) -> str:
-    """The text of an OpenDocument text.
-
-    Raises:
-        InputError: the file cannot be opened.
-        Unreadable: it is damaged or protected.
-    """
+    """The text of an OpenDocument text."""
     body = _Body()
     with Package(path) as package:
-        if _MANIFEST in package.names:
-            feed([package.part(_MANIFEST)], _Manifest())
+        if _MANIFEST in package.names and elements(package.part(_MANIFEST), "encryption-data"):
+            raise protected()
         feed(package.pieces(_CONTENT), body)
     return body.paragraphs.text()
-
-
-class _Manifest(Starts):
-    """Takes the events of the list of parts: one with its encryption means a password."""
-
-    def start(self, tag: str, attrib: dict[str, str]) -> None:
-        if tag == _ENCRYPTION:
-            raise protected()
 
 
 class _Body:
@@ -117,5 +102,4 @@ class _Body:
         if text:
             self.paragraphs.add(text)
 
-    def close(self) -> None:
-        """All was taken as it came."""
+    def close(self) -> None: ...

@@ -14,15 +14,9 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from neardup.errors import InputError
-from neardup.inputs.documents.unreadable import (
-    MOST_BYTES,
-    MOST_TIMES,
-    Unreadable,
-    damaged,
-    protected,
-    too_large,
-)
+from neardup.inputs.documents import MOST_BYTES, MOST_TIMES, Unreadable, damaged, protected, too_large
 from neardup.inputs.formats import stored_codec
+from neardup.inputs.stream import ByteStream
 
 __all__ = ["Package", "read_stored"]
 
@@ -37,12 +31,7 @@ _IS_ENCRYPTED = 1
 
 
 def read_stored(path: str) -> bytes:
-    """All bytes of a file, decompressed where its name ends in ``.gz`` or ``.zst``.
-
-    Raises:
-        InputError: it cannot be opened.
-        Unreadable: it is empty or too large.
-    """
+    """All bytes of a file, decompressed where its name ends in ``.gz`` or ``.zst``."""
     pieces: list[bytes] = []
     size = 0
     for piece in _stored(path):
@@ -65,12 +54,8 @@ def _stored(path: str) -> Iterator[bytes]:
             except OSError as exc:
                 raise InputError(f"{path} cannot be read: {exc.strerror}. Copy it to another disk.") from exc
         return
-    from neardup.inputs.streams.streams import (
-        open_bytes,  # loads numpy and pyarrow, which other documents need not wait for
-    )
-
     buffer = bytearray(16 * _PIECE)
-    with open_bytes(path) as stream:
+    with ByteStream(path) as stream:
         while got := stream.fill(memoryview(buffer)):
             yield bytes(memoryview(buffer)[:got])
 
@@ -80,9 +65,7 @@ def _plain(path: str) -> BinaryIO:
     try:
         return open(path, "rb")
     except OSError:
-        from neardup.inputs.streams.streams import open_bytes
-
-        open_bytes(path).close()  # says best why it cannot be opened
+        ByteStream(path).close()  # says best why it cannot be opened
         raise
 
 
@@ -90,12 +73,7 @@ class Package:
     """A zip archive; a context manager."""
 
     def __init__(self, path: str) -> None:
-        """Open the archive and read its list of parts.
-
-        Raises:
-            InputError: the file cannot be opened.
-            Unreadable: it is empty, protected, or no zip archive.
-        """
+        """Open the archive and read its list of parts."""
         self._file = _opened(path)
         self._unpacked = 0
         try:
@@ -120,11 +98,7 @@ class Package:
         self._file.close()
 
     def pieces(self, name: str) -> Iterator[bytes]:
-        """Yield a part, unpacked, piece by piece.
-
-        Raises:
-            Unreadable: it is not there, damaged or protected, or the package is too large.
-        """
+        """Yield a part, unpacked, piece by piece."""
         if name not in self.names:
             raise damaged(f"its part {name} is missing")
         with _explained():

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import pypdfium2
 from pypdfium2 import raw
 
+from neardup.inputs.documents import MOST_BYTES, Unreadable, damaged, protected, too_large
 from neardup.inputs.documents.package import read_stored
-from neardup.inputs.documents.unreadable import MOST_BYTES, Unreadable, damaged, protected, too_large
 
 __all__ = ["load"]
 
@@ -33,12 +33,7 @@ _LEAST_FULL = 40
 
 
 def load(path: str) -> str:
-    """The text of a PDF.
-
-    Raises:
-        InputError: the file cannot be opened.
-        Unreadable: it is empty, damaged, protected, too large, or has only pictures.
-    """
+    """The text of a PDF."""
     data = read_stored(path)
     _check_whole(data)
     pages: list[str] = []

@@ -18,19 +18,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from neardup.inputs.documents import Unreadable
-from neardup.inputs.documents.protocol import (
-    PASSED_MEMORY,
-    PASSED_PROCESSOR,
-    READ,
-    READY,
-    TEXT,
-    UNREADABLE,
-    GarbledError,
-    receive,
-    send,
-)
-from neardup.inputs.documents.unreadable import MOST_BYTES
+from neardup.inputs.documents import MOST_BYTES, Unreadable
+from neardup.inputs.documents import child as protocol
 
 __all__ = ["LIMITS", "Child", "Limits", "LostError"]
 
@@ -88,11 +77,7 @@ class Child:
     """A process that reads documents, one after the other."""
 
     def __init__(self, limits: Limits, memory: int) -> None:
-        """Start it.
-
-        Raises:
-            OSError: it cannot be started.
-        """
+        """Start it; OSError when it cannot be started."""
         self._limits = limits
         self._memory = memory
         self._number = 0
@@ -130,10 +115,10 @@ class Child:
             with self._within(_START_SECONDS):
                 self._requests.write(json.dumps(told).encode("ascii") + b"\n")
                 self._requests.flush()
-                _, kind, _ = receive(self._answers, 0)
-            if kind != READY:
-                raise GarbledError
-        except (EOFError, OSError, GarbledError) as exc:
+                _, kind, _ = protocol.receive(self._answers, 0)
+            if kind != protocol.READY:
+                raise protocol.GarbledError
+        except (EOFError, OSError, protocol.GarbledError) as exc:
             self._process.kill()
             said = errors.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
             code = self._process.wait()
@@ -142,11 +127,7 @@ class Child:
         self.is_well = True
 
     def read(self, request: dict[str, Any], size: int) -> str:
-        """The text of a document.
-
-        Args:
-            request: arguments of ``read_document``.
-            size: bytes of the file.
+        """The text of a document of ``size`` bytes; ``request``: arguments of ``read_document``.
 
         Raises:
             Unreadable: it gives no text, or takes too much time.
@@ -158,24 +139,20 @@ class Child:
         asked = json.dumps({**request, "seconds": seconds}).encode("ascii")
         try:
             with self._within(self._limits.wall(size)):
-                send(self._requests, self._number, READ, asked)
-                number, kind, content = receive(self._answers, MOST_BYTES)
+                protocol.send(self._requests, self._number, protocol.READ, asked)
+                number, kind, content = protocol.receive(self._answers, MOST_BYTES)
+            if number != self._number:
+                raise protocol.GarbledError
+            found = _understood(kind, content)
         except (EOFError, OSError) as exc:
             raise self._fault(seconds, size) from exc
-        except GarbledError as exc:
-            raise _nonsense() from exc
-        if number != self._number:
-            raise _nonsense()
-        if kind == TEXT:
-            text = _text(content)
-            self.is_well = True
-            return text
-        if kind != UNREADABLE:
-            raise _nonsense()
-        reason, cure = _reason(content)
+        except (protocol.GarbledError, ValueError, TypeError, RecursionError) as exc:
+            raise LostError("its reader answered what is no text", _CURE) from exc
         self.is_well = True
+        if isinstance(found, str):
+            return found
         # in no variable: its traceback would hold this frame, and so the readers, until somebody looks for cycles
-        raise Unreadable(reason, cure)
+        raise Unreadable(*found)
 
     def _fault(self, seconds: float, size: int) -> Unreadable | LostError:
         """Why the child ended."""
@@ -183,9 +160,9 @@ class Child:
         if self._is_late:
             minutes = self._limits.wall(size) / 60
             return Unreadable(f"reading it takes more than {minutes:,.0f} minutes", _CURE)
-        if code == PASSED_PROCESSOR or _ending(code) == "SIGXCPU":
+        if code == protocol.PASSED_PROCESSOR or _ending(code) == "SIGXCPU":
             return Unreadable(f"reading it takes more than {seconds:,.0f} seconds of processor time", _CURE)
-        if code == PASSED_MEMORY:
+        if code == protocol.PASSED_MEMORY:
             most = self._memory >> 20
             return LostError(f"reading it takes more than {most:,} MB of memory", "Split it, or leave it out.")
         return LostError(f"its reader crashed on it ({_ending(code)})", _CURE)
@@ -226,11 +203,7 @@ class Child:
 
 
 def _python() -> str:
-    """The interpreter that is to be started, as ``multiprocessing`` knows it.
-
-    Raises:
-        OSError: there is none.
-    """
+    """The interpreter that is to be started, as ``multiprocessing`` knows it; OSError when there is none."""
     from multiprocessing.spawn import get_executable
 
     found = os.fsdecode(get_executable() or b"")
@@ -239,43 +212,22 @@ def _python() -> str:
     return found
 
 
-def _text(content: bytes) -> str:
-    """What a child gives as a text.
-
-    Raises:
-        LostError: it is none.
-    """
-    try:
+def _understood(kind: bytes, content: bytes) -> str | tuple[str, str]:
+    """What a child answers: a text, or the reason why there is none, and the cure. Errors mean that it is neither."""
+    if kind == protocol.TEXT:
         text = content.decode("utf-8")
-    except UnicodeDecodeError as exc:
-        raise _nonsense() from exc
-    if not text or "\0" in text:
-        raise _nonsense()
-    return text
-
-
-def _reason(content: bytes) -> tuple[str, str]:
-    """Reason and cure, as a child gives them.
-
-    Raises:
-        LostError: it gives something else.
-    """
-    try:
+        if text and "\0" not in text:
+            return text
+    elif kind == protocol.UNREADABLE:
         reason, cure = json.loads(content[:_MOST_FAULT])
-    except (ValueError, TypeError, RecursionError) as exc:
-        raise _nonsense() from exc
-    if not isinstance(reason, str) or not isinstance(cure, str):
-        raise _nonsense()
-    return _shown(reason), _shown(cure)
+        if isinstance(reason, str) and isinstance(cure, str):
+            return _shown(reason), _shown(cure)
+    raise protocol.GarbledError
 
 
 def _shown(said: str) -> str:
     """Without what a terminal would obey: names in a document may be made for it."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in said)
-
-
-def _nonsense() -> LostError:
-    return LostError("its reader answered what is no text", _CURE)
 
 
 def _ending(code: int | None) -> str:

@@ -14,7 +14,6 @@ How a child is started and asked is in ``process``.
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 import threading
 import weakref
@@ -23,10 +22,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from neardup.errors import InputError
-from neardup.inputs.documents import Unreadable, document_kind
+from neardup.inputs.documents import MOST_BYTES, Unreadable, document_kind, too_large
 from neardup.inputs.documents.process import LIMITS, Child, Limits, LostError
-from neardup.inputs.documents.unreadable import MOST_BYTES, too_large
-from neardup.inputs.streams.streams import ByteStream
+from neardup.inputs.stream import ByteStream
 
 __all__ = ["Readers"]
 
@@ -37,21 +35,15 @@ _ALONE = threading.Lock()
 class Readers:
     """Children that read documents, for the threads of one run; started when they are needed.
 
-    They end with ``close``, or when nobody holds this object any more, or with this process however it ends.
+    They end when nobody holds this object any more, or with this process however it ends.
     """
 
     def __init__(self, *, limits: Limits | None = None, most: int | None = None) -> None:
-        """Make ready; nothing is started.
-
-        Args:
-            limits: of each document; None: LIMITS.
-            most: children at a time; None: as many as the machine has processors.
-        """
+        """Nothing is started. ``limits``: None: LIMITS. ``most``: children at a time; None: one for each processor."""
         self._limits = limits or LIMITS
         self._most = most if most is not None else os.cpu_count() or 1
         self._free: list[Child] = []
         self._started = 0
-        self._is_closed = False
         self._changed = threading.Condition()
         weakref.finalize(self, _end_all, self._free)
 
@@ -60,10 +52,7 @@ class Readers:
     ) -> str:
         """The text of a document, as ``read_document`` gives it; may be called in several threads.
 
-        Args:
-            path: a file whose suffix tells its kind.
-            stream: the file, where it is open already; it is read to a temporary file first.
-            encoding, boilerplate: as of ``read_document``.
+        ``stream`` is the file where it is open already; it is read to a temporary file first.
 
         Raises:
             Unreadable: as ``read_document``; or it takes too much time or memory, or the reader crashes on it.
@@ -75,27 +64,14 @@ class Readers:
                 size = os.stat(place).st_size
             except OSError:
                 size = 0  # the child says best why it cannot be opened
+            child = self._take()
             try:
-                return self._read_beside(request, size)
+                return child.read(request, size)
             except LostError:
-                return self._read_alone(request, size)
-
-    def close(self) -> None:
-        """End the children that are free, and the others when they are. Documents can still be read."""
-        with self._changed:
-            self._is_closed = True
-            free = self._free[:]
-            self._free.clear()
-            self._started -= len(free)
-        _end_all(free)
-
-    def _read_beside(self, request: dict[str, Any], size: int) -> str:
-        """Read in one of the children, beside others."""
-        child = self._take()
-        try:
-            return child.read(request, size)
-        finally:
-            self._give_back(child)
+                pass  # once more, by itself
+            finally:
+                self._give_back(child)
+            return self._read_alone(request, size)
 
     def _read_alone(self, request: dict[str, Any], size: int) -> str:
         """Read in a new child with the large limit of memory."""
@@ -139,7 +115,7 @@ class Readers:
 
     def _give_back(self, child: Child) -> None:
         with self._changed:
-            if child.is_well and not self._is_closed:
+            if child.is_well:
                 self._free.append(child)
                 self._changed.notify()
                 return
@@ -170,13 +146,10 @@ def _on_disk(path: str, stream: ByteStream | None) -> Iterator[str]:
     if stream is None:
         yield os.path.abspath(path)
         return
-    folder = tempfile.mkdtemp(prefix="neardup-")
-    try:
+    with tempfile.TemporaryDirectory(prefix="neardup-", ignore_cleanup_errors=True) as folder:
         place = os.path.join(folder, f"document{document_kind(path)}")
         _copy(path, stream, place)
         yield place
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _copy(path: str, stream: ByteStream, place: str) -> None:

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from lxml import etree
 
 from neardup.errors import InputError
+from neardup.inputs.documents import Unreadable, damaged
 from neardup.inputs.documents.package import read_stored
-from neardup.inputs.documents.unreadable import Unreadable, damaged
 from neardup.inputs.documents.xml import feed, feed_html
-from neardup.inputs.streams.encodings import text_codec
+from neardup.inputs.formats import text_codec
 
 __all__ = ["decoded", "load", "page_text"]
 
@@ -73,14 +73,7 @@ _MOST_CHARACTERS = 4 << 20
 def load(path: str, *, encoding: str, boilerplate: str) -> str:
     """The text of a web page.
 
-    Args:
-        path: of the file.
-        encoding: of a page that does not say its own and is no UTF-8; windows-1252 when it is "utf-8".
-        boilerplate: "keep", or "remove" for the running text only.
-
-    Raises:
-        InputError: the file cannot be opened.
-        Unreadable: it is empty, or nothing is left without its boilerplate.
+    ``encoding`` is that of a page that does not say its own and is no UTF-8; windows-1252 when it is "utf-8".
     """
     page = decoded(read_stored(path), encoding)
     if boilerplate == "keep":
@@ -96,9 +89,6 @@ def _running_text(page: str) -> str:
 
     jusText judges each block by its length, its share of links and its neighbours. It is used without its lists of
     common words, which would throw away pages of any language but the one that was named.
-
-    Raises:
-        Unreadable: the page is no HTML, too large or too deeply nested.
     """
     import justext
 
@@ -184,24 +174,21 @@ class _Seen:
         """The text so far ends in white space."""
 
     def start(self, tag: str, attrib: dict[str, str]) -> None:
-        mark = _MARKS.get(tag)
-        if mark is None:
-            return
-        if mark == _SKIP:
-            self._skipped += 1
-        else:
-            self._break(mark)
-            self._verbatim += tag in _VERBATIM
+        self._mark(tag, 1)
 
     def end(self, tag: str) -> None:
+        self._mark(tag, -1)
+
+    def _mark(self, tag: str, step: int) -> None:
+        """An element begins (1) or ends (-1)."""
         mark = _MARKS.get(tag)
-        if mark is None:
-            return
         if mark == _SKIP:
-            self._skipped -= 1
-        else:
-            self._break(mark)
-            self._verbatim -= tag in _VERBATIM
+            self._skipped += step
+        elif mark is not None:
+            if not self._skipped:
+                self._pieces.append(mark)
+                self._is_blank = True
+            self._verbatim += step * (tag in _VERBATIM)
 
     def data(self, data: str) -> None:
         if self._skipped:
@@ -218,13 +205,7 @@ class _Seen:
             self._pieces.append(text)
             self._is_blank = text[-1] == " "
 
-    def close(self) -> None:
-        """All was taken as it came."""
-
-    def _break(self, mark: str) -> None:
-        if not self._skipped:
-            self._pieces.append(mark)
-            self._is_blank = True
+    def close(self) -> None: ...
 
     def text(self) -> str:
         """What was seen, without blank lines."""

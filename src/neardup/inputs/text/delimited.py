@@ -1,16 +1,12 @@
 """CSV and TSV, with or without a header row.
 
-Here: reading lines into buffers that begin at a record, and the tasks. Which byte delimits and what the
-fields mean is in ``layout``; where records begin, and what is wrong with them, is found by
-``kernels.delimited``, whose docstring has the rules for quotes; lines, compression and encodings come from
-``streams``; what happens to a record that is too large to be held is in ``endless``.
+Here: reading lines into buffers that begin at a record, and the tasks. Where records begin, and what is wrong with
+them, is found by ``kernels.delimited``, whose docstring has the rules for quotes. All ids are strings, so that ``007``
+stays what it is; an empty id is a fault, as one that is missing in JSONL.
 
-All ids are strings, so that ``007`` stays what it is; an empty id is a fault, as one that is missing in
-JSONL.
-
-Measured on 100 MB of quoted real text, one core: 430 MB/s here, 190 MB/s through Python's csv module, which
-also holds the interpreter's lock, and 410 MB/s through pyarrow.csv, which joins the records behind a stray
-quote without a word and knows no line numbers.
+Measured on 100 MB of quoted real text, one core: 430 MB/s here, 190 MB/s through Python's csv module, which also holds
+the interpreter's lock, and 410 MB/s through pyarrow.csv, which joins the records behind a stray quote without a word
+and knows no line numbers.
 """
 
 from __future__ import annotations
@@ -24,23 +20,12 @@ import numpy as np
 
 from neardup.errors import InputError
 from neardup.inputs.batches import Columns, gather, make_batch
+from neardup.inputs.blocks import WHOLE, LineBlock, LineSource, first_newline, line_blocks
 from neardup.inputs.source import Faults, ReadOptions, RecordLimit, Task, oversized, sized
-from neardup.inputs.streams.line_cuts import WHOLE, first_newline
-from neardup.inputs.streams.streams import ByteStream, LineBlock, LineSource, line_blocks
+from neardup.inputs.stream import ByteStream
 from neardup.inputs.text.endless import MAX_RECORD, Ahead, pass_line, pass_record
 from neardup.inputs.text.layout import BLANK_LAYOUT, Layout, find_layout
-from neardup.kernels.delimited import (
-    BAD_QUOTE,
-    COLUMNS,
-    FIELDS,
-    FINE,
-    ID,
-    LINE,
-    NEVER_CLOSED,
-    STATUS,
-    TEXT,
-    scan_records,
-)
+from neardup.kernels import delimited as kernel
 from neardup.types import I64, SLACK, U8, Batch
 
 __all__ = ["DelimitedSource", "RecordBlock", "TsvSource", "record_blocks"]
@@ -53,11 +38,11 @@ class RecordBlock:
     data: U8
     """UTF-8, followed by SLACK bytes; the records and the blank lines among them are ``data[start:stop]``."""
     records: I64
-    """int64[n, COLUMNS] as ``scan_records`` writes it."""
+    """int64[n, kernel.COLUMNS] as ``scan_records`` writes it."""
     start: int
     stop: int
     first_line: int
-    """1-based number of the line at ``start``: record i begins at line ``first_line + records[i, LINE]``."""
+    """1-based number of the line at ``start``: record i begins at line ``first_line + records[i, kernel.LINE]``."""
     lines: int
     """Lines in ``data[start:stop]``, blank ones included."""
     layout: Layout
@@ -80,44 +65,36 @@ class DelimitedSource(LineSource):
         work.
         """
         for block in record_blocks(self._stream or self.name, self.name, self.format, self._options):
-            yield from self._cut(block)
+            if block.too_large:
+                row, size = block.first_line, block.too_large
+                yield partial(oversized, self.name, row, "the record", size, self._options, consumed=block.consumed)
+            else:
+                yield from self._cut(block)
 
     def _cut(self, block: RecordBlock) -> Iterator[Task]:
-        if block.too_large:
-            yield partial(
-                oversized,
-                *(self.name, block.first_line, "the record", block.too_large, self._options),
-                consumed=block.consumed,
-            )
-            return
         records, blank, consumed = block.records, block.blank, block.consumed
         step = self._options.block or max(1, len(records))
         for start in range(0, max(1, len(records)), step):
             part = records[start : start + step]
-            rows = part[:, LINE] + block.first_line
+            rows = part[:, kernel.LINE] + block.first_line
             task = partial(self.parse, block.data, part, rows, block.layout, blank, consumed)
             yield sized(task, block.stop - block.start, self._options)
             blank = consumed = 0
 
     def parse(self, data: U8, records: I64, rows: I64, layout: Layout, blank: int, consumed: int) -> Batch:
-        """Read records that ``record_blocks`` found in ``data``; ``rows`` are their lines.
-
-        Raises:
-            InputError: one of them is bad, and that is to fail the run.
-        """
+        """Read records that ``record_blocks`` found in ``data``; ``rows`` are their lines."""
         faults = Faults(self.name, self._options.on_bad)
-        good = (records[:, STATUS] == FINE) & (records[:, FIELDS] == layout.width)
+        good = (records[:, kernel.STATUS] == kernel.FINE) & (records[:, kernel.FIELDS] == layout.width)
         if layout.id_field >= 0:
-            good &= records[:, ID] < records[:, ID + 1]
+            good &= records[:, kernel.ID] < records[:, kernel.ID + 1]
         for i in np.flatnonzero(~good):
             faults.add(int(rows[i]), *_wrong(records[i], layout))
         records, rows = records[good], rows[good]
-        columns = Columns(gather(data, records[:, TEXT : TEXT + 3]), rows)
+        columns = Columns(gather(data, records[:, kernel.TEXT : kernel.TEXT + 3]), rows)
         if layout.id_field >= 0:
-            columns.ids = gather(data, records[:, ID : ID + 3])
+            columns.ids = gather(data, records[:, kernel.ID : kernel.ID + 3])
         return make_batch(
             columns,
-            self.name,
             faults,
             encoding=self._options.encoding,
             split=self._options.item,
@@ -135,14 +112,9 @@ class TsvSource(DelimitedSource):
 def record_blocks(source: str | ByteStream, name: str, kind: str, options: ReadOptions) -> Iterator[RecordBlock]:
     """Yield the records of a file in order, and where they lie.
 
-    Args:
-        source: the file, or the open stream.
-        name: what the file is called in messages.
-        kind: "csv" or "tsv".
-        options: the encoding, and the columns that were asked for.
+    ``source`` is the file or the open stream, ``name`` what it is called in messages, ``kind`` "csv" or "tsv".
 
-    Raises:
-        InputError: the file cannot be read, or its first row does not have the columns that were asked for.
+    Raises InputError when the file cannot be read, or its first row does not have the columns that were asked for.
     """
     layout: Layout | None = None
     parts: list[LineBlock] = []  # whole lines, the first of which begins a record
@@ -159,26 +131,23 @@ def record_blocks(source: str | ByteStream, name: str, kind: str, options: ReadO
                     continue
             buffer = _joined(parts)
             patience = MAX_RECORD if blocks.look(0) is not None else 0
-            start, header_lines = 0, 0
+            header = 0, 0
             if layout is None:
                 layout = find_layout(buffer.data, buffer.size, patience, name, kind, options)
-                if layout is not None and layout.header is not None:
-                    start, header_lines = layout.header
+                header = (layout and layout.header) or header
             if layout is None:
                 if is_cut or buffer.size > limit.largest:
                     raise _endless_row(name, limit)
                 parts, wanted = [buffer], 2 * buffer.size
                 if not patience:  # all blank
-                    nothing = np.empty((0, COLUMNS), dtype=np.int64)
-                    span, count = (0, buffer.size), (0, buffer.lines, buffer.lines)
-                    yield _record_block(buffer, nothing, span, count, BLANK_LAYOUT)
+                    yield _records_in(buffer, BLANK_LAYOUT, patience)
                     return
                 continue
             rest = buffer
             if buffer.size:
-                records, read, passed, blank = _scan(buffer, start, layout, patience)
-                yield _record_block(buffer, records, (start, read), (header_lines, passed, blank), layout)
-                rest = _rest(buffer, read, header_lines + passed)
+                found = _records_in(buffer, layout, patience, header)
+                yield found
+                rest = _rest(buffer, found.stop, header[1] + found.lines)
             parts, wanted = ([rest], 2 * rest.size) if rest.size else ([], 0)
             if is_cut or rest.size > limit.largest:
                 block, parts = _endless(rest, blocks, layout)
@@ -194,10 +163,7 @@ def _endless_row(name: str, limit: RecordLimit) -> InputError:
 def _endless(rest: LineBlock, blocks: Ahead, layout: Layout) -> tuple[RecordBlock, list[LineBlock]]:
     """The block of a record that is too large to be held, or whose quote is never closed, and the lines behind it.
 
-    Args:
-        rest: what is held of it; nothing if it begins with the next block, a line that is too long by itself.
-        blocks: what follows.
-        layout: of the file.
+    ``rest`` is what is held of it: nothing if it begins with the next block, a line that is too long by itself.
     """
     following = blocks.look(0)
     if rest.size == 0 and following is not None:
@@ -207,8 +173,8 @@ def _endless(rest: LineBlock, blocks: Ahead, layout: Layout) -> tuple[RecordBloc
         if found is None:
             return _first_line_of(rest, layout)
         first_line, passed = rest.first_line, found
-    bad = np.full((1, COLUMNS), -1, dtype=np.int64)
-    bad[0, [LINE, STATUS, FIELDS]] = 0, NEVER_CLOSED, 0
+    bad = np.full((1, kernel.COLUMNS), -1, dtype=np.int64)
+    bad[0, [kernel.LINE, kernel.STATUS, kernel.FIELDS]] = 0, kernel.NEVER_CLOSED, 0
     block = RecordBlock(
         np.zeros(SLACK, dtype=np.uint8),
         *(bad, 0, 0, first_line, rest.lines + passed.lines, layout, 0, rest.consumed + passed.consumed),
@@ -220,18 +186,9 @@ def _endless(rest: LineBlock, blocks: Ahead, layout: Layout) -> tuple[RecordBloc
 def _first_line_of(rest: LineBlock, layout: Layout) -> tuple[RecordBlock, list[LineBlock]]:
     """The first line by itself, as a record whose quote is never closed, and the lines behind it."""
     end = first_newline(rest.data, rest.size) + 1 or rest.size
-    line = replace(rest, size=end, lines=1, consumed=0)
-    records, *_ = _scan(line, 0, layout, 1)
     behind = _rest(rest, end, 1)
-    return _record_block(line, records, (0, end), (0, 1, 0), layout), [behind] if behind.size else []
-
-
-def _record_block(
-    buffer: LineBlock, records: I64, span: tuple[int, int], lines: tuple[int, int, int], layout: Layout
-) -> RecordBlock:
-    """Records in ``span`` of a buffer; ``lines``: those before the span, in it, and the blank ones in it."""
-    before, read, blank = lines
-    return RecordBlock(buffer.data, records, *span, buffer.first_line + before, read, layout, blank, buffer.consumed)
+    line = _records_in(replace(rest, size=end, lines=1, consumed=0), layout, 1)
+    return line, [behind] if behind.size else []
 
 
 def _joined(parts: list[LineBlock]) -> LineBlock:
@@ -250,38 +207,27 @@ def _rest(buffer: LineBlock, read: int, lines: int) -> LineBlock:
     return LineBlock(buffer.data[read:], size, buffer.lines - lines, first_line, consumed=0)
 
 
-def _scan(buffer: LineBlock, start: int, layout: Layout, patience: int) -> tuple[I64, int, int, int]:
-    """The table of records from ``start``, the place behind them, and the lines and blank lines read.
-
-    ``patience`` is as ``scan_records`` wants it.
-    """
-    records = np.empty((buffer.lines, COLUMNS), dtype=np.int64)
-    count, read, lines, blank = scan_records(
-        buffer.data,
-        start,
-        buffer.size,
-        layout.delimiter,
-        layout.relaxed,
-        patience,
-        layout.text_field,
-        layout.id_field,
-        records,
+def _records_in(buffer: LineBlock, layout: Layout, patience: int, header: tuple[int, int] = (0, 0)) -> RecordBlock:
+    """The records of a buffer; ``patience`` is as ``scan_records`` has it, ``header``: bytes and lines before them."""
+    start, lines_before = header
+    records = np.empty((buffer.lines, kernel.COLUMNS), dtype=np.int64)
+    count, stop, lines, blank = kernel.scan_records(
+        *(buffer.data, start, buffer.size, layout.delimiter, layout.relaxed, patience),
+        *(layout.text_field, layout.id_field, records),
     )
-    return records[:count], read, lines, blank
+    first_line = buffer.first_line + lines_before
+    return RecordBlock(buffer.data, records[:count], start, stop, first_line, lines, layout, blank, buffer.consumed)
 
 
 def _wrong(record: I64, layout: Layout) -> tuple[str, str]:
     """Why a record is bad, and the cure."""
-    if record[STATUS] == BAD_QUOTE:
+    if record[kernel.STATUS] == kernel.BAD_QUOTE:
         reason = "a quoted field is never closed, or text follows its closing quote"
-    elif record[STATUS] != FINE:
-        reason = "a quoted field is never closed"
-    elif record[FIELDS] == layout.width:
+        return reason, "Double every quote inside a quoted field."
+    if record[kernel.STATUS] != kernel.FINE:
+        return "a quoted field is never closed", "Double every quote inside a quoted field."
+    fields = int(record[kernel.FIELDS])
+    if fields == layout.width:
         return "the id is empty", ""
-    else:
-        fields = int(record[FIELDS])
-        return (
-            f"{fields} field{'s' if fields != 1 else ''} where the first row has {layout.width}",
-            "Quote a field that holds the delimiter.",
-        )
-    return reason, "Double every quote inside a quoted field."
+    reason = f"{fields} field{'s' if fields != 1 else ''} where the first row has {layout.width}"
+    return reason, "Quote a field that holds the delimiter."

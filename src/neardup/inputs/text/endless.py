@@ -17,8 +17,7 @@ from typing import IO
 import numpy as np
 
 from neardup.errors import InputError
-from neardup.inputs.streams.line_cuts import LAST, NEWLINE
-from neardup.inputs.streams.streams import LineBlock
+from neardup.inputs.blocks import LAST, NEWLINE, LineBlock
 from neardup.inputs.text.layout import Layout
 from neardup.kernels.delimited import ENDED, GOES_ON, QUOTED, START, follow_record, unclosed_field
 from neardup.types import I64, SLACK, U8
@@ -127,14 +126,13 @@ class Passed:
 def pass_record(data: U8, size: int, blocks: Ahead, layout: Layout) -> Passed | None:
     """Pass over a record that begins with ``data[:size]``, whole lines in which a quote is open, and goes on.
 
-    Returns:
-        What was passed over behind ``data``; None when the quote is never closed, and then nothing was.
+    None when the quote is never closed; then nothing was passed over behind ``data``.
     """
     state: I64 = np.zeros(3, dtype=np.int64)
     state[0] = QUOTED if layout.relaxed else START
     begin = unclosed_field(data, size, layout.delimiter) if layout.relaxed else 0
     _, outcome = follow_record(data, begin, size, layout.delimiter, layout.relaxed, state)
-    return _followed(outcome, state, size, blocks, layout)
+    return _followed(outcome, state, size, blocks, layout, Passed())
 
 
 def pass_line(blocks: Ahead, layout: Layout) -> Passed:
@@ -154,15 +152,12 @@ def pass_line(blocks: Ahead, layout: Layout) -> Passed:
         passed.note(block, block.size, is_end=False)
         if block.part == LAST:
             break
-    more = _followed(outcome, state, passed.size, blocks, layout) if outcome == GOES_ON else None
-    if more is not None:
-        return Passed(passed.size + more.size, passed.lines + more.lines, passed.consumed + more.consumed, more.left)
-    return replace(passed, lines=1)
+    whole = _followed(outcome, state, 0, blocks, layout, replace(passed)) if outcome == GOES_ON else None
+    return whole or replace(passed, lines=1)
 
 
-def _followed(outcome: int, state: I64, size: int, blocks: Ahead, layout: Layout) -> Passed | None:
-    """Look for the end of a record in the blocks that follow ``size`` bytes of it, and take them if it is there."""
-    passed = Passed()
+def _followed(outcome: int, state: I64, size: int, blocks: Ahead, layout: Layout, passed: Passed) -> Passed | None:
+    """Look for the end of a record in the blocks behind its ``size`` bytes and ``passed``; take them if it is there."""
     looked = 0
     while outcome == GOES_ON and size + passed.size <= MAX_RECORD:
         block = blocks.look(looked)

@@ -1,37 +1,37 @@
 """Reader of JSON Lines: one object a line, with a text field and perhaps an id field.
 
-The kernel (``kernels.jsonl``) reads the lines that are plainly well-formed; a line about which it has any
-doubt is judged by Python's ``json``, which gives the value or the reason. Both write into one output, in
-order.
+The kernel (``kernels.jsonl``) reads the lines that are plainly well-formed; a line about which it has any doubt is
+judged by Python's ``json``, which gives the value or the reason. Both write into one output, in order. The judge goes
+by RFC 8259 where Python is generous: NaN and Infinity are refused. Of equal keys the last counts.
 """
 
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.arrays import flags, numbers
+from neardup.inputs.blocks import LineBlock, LineSource, Slabs
 from neardup.inputs.columns import choose_id, choose_text
-from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions, Task, sized
-from neardup.inputs.streams.line_cuts import Slabs
-from neardup.inputs.streams.streams import ByteStream, LineBlock, LineSource
-from neardup.inputs.text.jsonl_judge import BadRecord, judge, parse_object
+from neardup.inputs.items import ItemError, join_items, split_items
+from neardup.inputs.source import BATCH_BYTES, INT64, BadRecord, Faults, ReadOptions, Task, sized
 from neardup.kernels import jsonl as kernel
 from neardup.types import SLACK, Batch, Documents
 
-__all__ = ["JsonlSource"]
+__all__ = ["JsonlSource", "parse_object"]
+
+_LONGEST_INTEGER = 640
+"""Characters that every Python turns into an int; a longer number is read as a float."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Columns:
+class _Columns(NamedTuple):
     text: str
     id: str | None
 
@@ -45,35 +45,21 @@ class JsonlSource(LineSource):
 
     format = "jsonl"
 
-    def __init__(
-        self,
-        name: str | Path,
-        options: ReadOptions,
-        *,
-        total_bytes: int | None = None,
-        stream: ByteStream | None = None,
-        block_bytes: int = BATCH_BYTES,
-    ) -> None:
-        super().__init__(name, options, total_bytes=total_bytes, stream=stream)
-        self._block_bytes = block_bytes
-        self._columns: _Columns | None = None
+    block_bytes = BATCH_BYTES
+    """Of text in a task."""
+    _columns: _Columns | None = None
 
     def tasks(self) -> Iterator[Task]:
-        """Yield one task a block of lines, in order.
-
-        Raises:
-            InputError: the file cannot be read, or its first record lacks a field that was asked for.
-        """
-        options = self._options
+        """Yield one task a block of lines; InputError when the first record lacks a field that was asked for."""
         columns: _Columns | None = None
         slabs, blocks_of = Slabs(), Slabs()
-        for block in self.blocks(block_bytes=self._block_bytes, slabs=blocks_of):
+        for block in self.blocks(block_bytes=self.block_bytes, slabs=blocks_of):
             if block.too_large:
                 yield self.too_large(block)
                 continue
-            if columns is None:
-                columns = _find_columns(block, self.name, options)
-            yield sized(partial(self._task, block, columns or _NO_COLUMNS, slabs, blocks_of), block.size, options)
+            columns = columns or _find_columns(block, self.name, self._options)
+            task = partial(self._task, block, columns or _NO_COLUMNS, slabs, blocks_of)
+            yield sized(task, block.size, self._options)
 
     @property
     def has_fields(self) -> bool:
@@ -81,20 +67,12 @@ class JsonlSource(LineSource):
         return self._columns is not None
 
     def look_at(self, block: LineBlock) -> None:
-        """Let the first line of a block that has an object decide on the fields, if none has yet.
-
-        Raises:
-            InputError: it lacks a field that was asked for.
-        """
+        """Let the first line of a block that has an object decide on the fields, if none has yet."""
         if self._columns is None:
             self._columns = _find_columns(block, self.name, self._options)
 
     def read_block(self, block: LineBlock) -> Batch:
-        """Read one block of lines that the caller has; the first of them that has an object decides on the fields.
-
-        Raises:
-            InputError: its first record lacks a field that was asked for, or a record cannot be used.
-        """
+        """Read one block of lines that the caller has; the first of them that has an object decides on the fields."""
         self.look_at(block)
         return _read_block(block, self.name, self._columns or _NO_COLUMNS, self._options, Slabs())
 
@@ -130,22 +108,15 @@ def _read_block(block: LineBlock, name: str, columns: _Columns, options: ReadOpt
             break
         line = block.data[state[kernel.AT] : stop].tobytes()
         try:
-            buffers.add(*judge(line, columns.text, columns.id, item=options.item, encoding=options.encoding))
+            buffers.add(*_judge(line, columns, options))
         except BadRecord as exc:
             faults.add(int(state[kernel.LINE]), str(exc), exc.cure)
         state[kernel.AT] = stop + 1
         state[kernel.LINE] += 1
     n = int(state[kernel.DOCUMENTS])
-    return Batch(
-        documents=buffers.documents(),
-        source=name,
-        rows=buffers.rows[:n].copy(),
-        ids=None if columns.id is None else buffers.id_array(),
-        bad=faults.count,
-        faults=tuple(faults.first),
-        blank=int(state[kernel.BLANK]),
-        consumed=block.consumed,
-    )
+    ids = None if columns.id is None else buffers.id_array()
+    rows, blank = buffers.rows[:n].copy(), int(state[kernel.BLANK])
+    return faults.batch(buffers.documents(), rows, ids, blank=blank, consumed=block.consumed)
 
 
 class _Buffers:
@@ -210,3 +181,97 @@ class _Buffers:
             return names
         digits = numbers(self.numbers[:n]).cast(pa.large_string())
         return pc.if_else(flags(is_number), digits, names)
+
+
+def _judge(line: bytes, columns: _Columns, options: ReadOptions) -> tuple[bytes, str | int | None]:
+    """The text and the id of a line; of a set, which is a list or a string split at white space, its items as bytes."""
+    record = parse_object(line, options.encoding)
+    value = _field(record, columns.text)
+    content = _items(value, columns.text) if options.item else _string(value, columns.text).encode("utf-8")
+    return content, None if columns.id is None else _identifier(_field(record, columns.id), columns.id)
+
+
+def parse_object(line: bytes, encoding: str) -> dict[str, Any]:
+    """The object in a line; BadRecord when it is not one object in valid JSON and valid UTF-8."""
+    try:
+        value = _DECODER.decode(line.decode("utf-8"))
+    except UnicodeDecodeError as exc:
+        reason = "the line has bytes that are"
+        if encoding == "utf-8":
+            reason = f"byte 0x{line[exc.start]:02x} at byte {exc.start + 1} of the line is"
+        cure = "Name the encoding of the file with --encoding (encoding=)."
+        raise BadRecord(f"{reason} no valid {encoding}", cure) from exc
+    except json.JSONDecodeError as exc:
+        if line.startswith(b"\xef\xbb\xbf"):
+            raise BadRecord("a byte order mark stands before the record") from exc
+        raise BadRecord(f"no valid JSON: {exc.msg} at character {exc.pos + 1}") from exc
+    except RecursionError as exc:
+        raise BadRecord("no usable JSON: nested too deeply") from exc
+    if not isinstance(value, dict):
+        raise BadRecord(f"{_kind(value)}, not an object")
+    return value
+
+
+def _constant(name: str) -> None:
+    raise BadRecord(f"no valid JSON: {name} is not a JSON number")
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _LONGEST_INTEGER else float(digits)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_constant, parse_int=_integer)
+
+
+def _field(record: dict[str, Any], name: str) -> Any:
+    if name not in record:
+        raise BadRecord(f"there is no field {name!r}")
+    if record[name] is None:
+        raise BadRecord(f"the field {name!r} is null")
+    return record[name]
+
+
+def _string(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise BadRecord(f"the field {name!r} is {_kind(value)}, not a string")
+    return _checked(value, name)
+
+
+def _items(value: Any, name: str) -> bytes:
+    if isinstance(value, str):
+        return split_items(_checked(value, name))
+    if not isinstance(value, list):
+        raise BadRecord(f"the field {name!r} is {_kind(value)}, not a list or a string")
+    try:
+        return join_items(value)
+    except ItemError as exc:
+        raise BadRecord(f"the field {name!r}: {exc}") from exc
+
+
+def _identifier(value: Any, name: str) -> str | int:
+    """The id; a whole number beyond 64 bits as its decimal text."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value if value in INT64 else str(value)
+    if not isinstance(value, str):
+        raise BadRecord(f"the field {name!r} is {_kind(value)}, not a string or a whole number")
+    return _checked(value, name)
+
+
+def _checked(value: str, name: str) -> str:
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as exc:
+        code = ord(value[exc.start])
+        raise BadRecord(
+            f"the field {name!r} has the lone surrogate \\u{code:04x} at character {exc.start + 1}"
+        ) from exc
+    return value
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true or false"
+    kinds: dict[type, str] = {str: "a string", list: "a list", dict: "an object"}
+    return kinds.get(type(value), "a number")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -46,55 +47,46 @@ BLANK_LAYOUT = Layout(ord(","), False, 0, 0, -1, None)
 """For a file of nothing but blank lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class _FirstRow:
+class _FirstRow(NamedTuple):
     cells: list[str]
     end: int
     lines: int
 
 
-_UNFINISHED = _FirstRow([], 0, 0)
-
-
 def find_layout(data: U8, size: int, patience: int, source: str, kind: str, options: ReadOptions) -> Layout | None:
-    """Read the first row.
+    """The layout that the first row tells, or None when ``data`` holds no whole row yet.
 
     Args:
-        data: whole lines from the beginning of the file.
-        size: bytes of them.
+        data, size: whole lines from the beginning of the file, and bytes of them.
         patience: as ``scan_records`` has it.
-        source: the file, for messages.
-        kind: "csv" or "tsv".
+        source, kind: the file, for messages, and "csv" or "tsv".
         options: the columns that were asked for.
-
-    Returns:
-        The layout, or None when ``data`` holds no whole row yet.
 
     Raises:
         InputError: the row is broken, or does not have the columns that were asked for.
     """
     relaxed = kind == "tsv"
-    rows: list[tuple[int, _FirstRow]] = []
-    broken = 0
+    first: tuple[int, _FirstRow] | None = None
+    broken, is_unfinished = 0, False
     for delimiter in map(ord, _DELIMITERS[kind]):
         row = _first_row(data, size, patience, delimiter, relaxed)
-        if isinstance(row, int):
+        if row is None:
+            is_unfinished = True
+        elif isinstance(row, int):
             broken = broken or row
-        elif row is None:
-            rows.append((delimiter, _UNFINISHED))
         elif _is_header(row.cells, options):
             text, id_field = _header_fields(row.cells, options, source)
             return Layout(delimiter, relaxed, len(row.cells), text, id_field, (row.end, row.lines), tuple(row.cells))
         else:
-            rows.append((delimiter, row))
-    if any(row is _UNFINISHED for _, row in rows):
+            first = first or (delimiter, row)
+    if is_unfinished:
         return None
-    if not rows:
+    if first is None:
         raise InputError(
             f"{source}:{broken}: the first row has a quoted field that is not closed properly. "
             "Double every quote inside a quoted field, and close it."
         )
-    delimiter, row = rows[0]
+    delimiter, row = first
     text, id_field = _headless_fields(row.cells, options, source)
     return Layout(delimiter, relaxed, len(row.cells), text, id_field, None)
 
@@ -150,11 +142,12 @@ def _header_fields(cells: list[str], options: ReadOptions, source: str) -> tuple
 
 def _headless_fields(cells: Sequence[str], options: ReadOptions, source: str) -> tuple[int, int]:
     """The fields of the text and of the id (-1: none) in a file without a header."""
+    found = []
     for option, asked in (("text", options.text), ("id", options.id)):
-        if asked is not None and _field(cells, asked, source, option=option) is None:
+        found.append(_field(cells, asked, source, option=option))
+        if asked is not None and found[-1] is None:
             raise unknown_column(asked, cells, source, option=option)
-    text = _field(cells, options.text, source, option="text")
-    id_field = _field(cells, options.id, source, option="id")
+    text, id_field = found
     if text is None:
         others = [i for i in range(len(cells)) if i != id_field]
         if len(cells) > 2 or not others:

@@ -8,13 +8,13 @@ from functools import partial
 import numpy as np
 
 from neardup.inputs.batches import Columns, gather, make_batch
+from neardup.inputs.blocks import NEWLINE, LineBlock, LineSource, line_ends
 from neardup.inputs.source import Faults, Task, sized
-from neardup.inputs.streams.streams import LineBlock, LineSource
 from neardup.types import Batch
 
 __all__ = ["LinesSource"]
 
-_NEWLINE, _RETURN = 10, 13
+_RETURN = 13
 
 
 class LinesSource(LineSource):
@@ -33,18 +33,16 @@ class LinesSource(LineSource):
     def read_block(self, block: LineBlock) -> Batch:
         """Read one block of lines, of whatever input."""
         data = block.data
-        ends = np.flatnonzero(data[: block.size] == _NEWLINE)
-        if data[block.size - 1] != _NEWLINE:
-            ends = np.append(ends, block.size)
+        behind = line_ends(data, block.size)
+        ends = behind - (data[behind - 1] == NEWLINE)
         spans = np.zeros((ends.size, 3), dtype=np.int64)
-        spans[1:, 0] = ends[:-1] + 1
+        spans[1:, 0] = behind[:-1]
         spans[:, 1] = ends
         spans[:, 1] -= (ends > spans[:, 0]) & (data[ends - 1] == _RETURN)
         filled = spans[:, 1] > spans[:, 0]
         rows = np.arange(block.first_line, block.first_line + ends.size, dtype=np.int64)[filled]
         return make_batch(
             Columns(gather(data, spans[filled]), rows),
-            self.name,
             Faults(self.name, self._options.on_bad),
             encoding=self._options.encoding,
             split=self._options.item,

@@ -14,7 +14,7 @@ from neardup.engine.results.passages import Marker, Occurrences, Passages
 from neardup.engine.space import Budget, Space
 from neardup.errors import InputError
 from neardup.inputs.items import ITEM_SEPARATOR, ItemError, join_items
-from neardup.inputs.names.provenance import Provenance
+from neardup.inputs.names import Provenance
 from neardup.params import Normalize, Spec
 from neardup.stages import bands as band_stage
 from neardup.stages import sketch as sketch_stage

@@ -16,7 +16,7 @@ from pathlib import Path
 from neardup.errors import InputError, did_you_mean
 from neardup.inputs.formats import DOCUMENT, suffix_format
 from neardup.inputs.items import ITEM_SEPARATOR
-from neardup.inputs.names.ids import ids_of
+from neardup.inputs.names import ids_of
 from neardup.inputs.reader import open_inputs
 from neardup.params import InputOptions
 from neardup.types import Documents

@@ -17,19 +17,19 @@ import pyarrow.parquet as pq
 from neardup.arrays import numbers
 from neardup.errors import InputError
 from neardup.inputs.batches import gather
+from neardup.inputs.blocks import LineBlock, line_blocks, read_all
 from neardup.inputs.columnar.arrow_columns import Chosen
-from neardup.inputs.columnar.arrow_objects import ObjectSource
 from neardup.inputs.columnar.ipc import IpcSource, ipc_batches
+from neardup.inputs.columnar.objects import ObjectSource
 from neardup.inputs.columnar.parquet import Groups, ParquetSource
 from neardup.inputs.columnar.source import explained
 from neardup.inputs.columns import unknown_column
-from neardup.inputs.datasets import DatasetSource, shard_schema
+from neardup.inputs.datasets import DatasetSource
+from neardup.inputs.formats import stored_codec
 from neardup.inputs.reader import Reader
-from neardup.inputs.source import ReadOptions, RecordLimit, Source, TooLarge, TooLargeRows
-from neardup.inputs.streams.streams import LineBlock, line_blocks, read_all, stored_codec
+from neardup.inputs.source import BadRecord, ReadOptions, RecordLimit, Source, TooLarge, TooLargeRows
 from neardup.inputs.text.delimited import DelimitedSource, RecordBlock, record_blocks
-from neardup.inputs.text.jsonl import JsonlSource
-from neardup.inputs.text.jsonl_judge import BadRecord, parse_object
+from neardup.inputs.text.jsonl import JsonlSource, parse_object
 from neardup.kernels.delimited import COLUMNS, LINE, TEXT, scan_records
 from neardup.tasks.dedup.rewrite.model import changed, check_rereadable
 from neardup.tasks.dedup.values import Part, joined, json_part, ordered, text_part
@@ -171,7 +171,7 @@ def _opened(source: Source, rows: I64, column: str, limit: RecordLimit) -> tuple
     if isinstance(source, IpcSource):
         return _opened_ipc(source.name, limit)
     if isinstance(source, DatasetSource):
-        schema = shard_schema(source.dataset)
+        schema = source.schema()
         return schema, lambda place: (batch for batch, _ in source.batches(schema, Chosen(place, None), []))
     if isinstance(source, ObjectSource):
         schema, batches = source.with_column(column)

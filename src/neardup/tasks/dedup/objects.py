@@ -23,8 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.inputs.columnar.arrow_objects import is_dataset
-from neardup.inputs.objects import ARROW, is_a, is_frame, rereadable
+from neardup.inputs.columnar.objects import ARROW, is_a, is_dataset, is_frame, rereadable
 from neardup.tasks.dedup.rewrite.columnar import filtered
 from neardup.tasks.dedup.rewrite.model import Annotation, added_names
 from neardup.types import I64, Mask

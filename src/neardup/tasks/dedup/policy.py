@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neardup.errors import InputError
-from neardup.inputs.reader import Reader, files_of, open_inputs
+from neardup.inputs.reader import Reader, open_inputs
 from neardup.params import InputOptions, Keep
 
 __all__ = ["Policy", "check_policy", "is_source", "open_protected"]
@@ -45,7 +45,7 @@ def open_protected(inputs: Any, protect: Any, options: InputOptions, *, item: bo
     Raises:
         InputError: something cannot be read, or text files of a folder are protected in part.
     """
-    reader = open_inputs(inputs, options, item=item)
+    reader = open_inputs(inputs, options, item=item, again=True)
     if protect is None or (isinstance(protect, Sequence) and not isinstance(protect, str) and not len(protect)):
         return reader, frozenset()
     other = open_inputs(protect, options, item=item, name="protect", limit=reader.options.limit)
@@ -58,7 +58,7 @@ def open_protected(inputs: Any, protect: Any, options: InputOptions, *, item: bo
             protected.add(part.name)
             continue
         (first, *others) = twice.values()
-        if others or len(files_of(first) or []) != len(files_of(part) or []):
+        if others or len(first.paths or []) != len(part.paths or []):
             raise InputError(
                 f"{os.path.realpath(shared[0][0])} is both an input and protected, and other files beside it are only "
                 "one of the two. Give separate folders."
@@ -73,7 +73,7 @@ def check_policy(reader: Reader, policy: Policy) -> None:
     Raises:
         InputError: no input is a source that is to be preferred, or one lacks the column that decides.
     """
-    paths = [path for part in reader.parts for path in (files_of(part) or [part.name])]
+    paths = [path for part in reader.parts for path in (part.paths or [part.name])]
     for source in policy.prefer:
         if not any(is_source(path, source) for path in paths):
             raise InputError(

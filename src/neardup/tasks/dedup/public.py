@@ -9,7 +9,6 @@ from typing import Any
 from neardup import params, tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
-from neardup.inputs.objects import rereadable
 from neardup.outputs.atomic import AtomicFiles
 from neardup.outputs.renames import finish_names
 from neardup.params import Bands, InputOptions, Keep, Normalize, RunOptions, SearchOptions, Shingle, check_share
@@ -102,9 +101,7 @@ def dedup(
     spec = tuning.make_spec(search)
     rule, watching = Keep.parse(keep), observer or Silent()
     check_share(alarm, "alarm")
-    reader, protected = open_protected(
-        rereadable(inputs), protect, InputOptions.of(given), item=spec.shingle.kind == "item"
-    )
+    reader, protected = open_protected(inputs, protect, InputOptions.of(given), item=spec.shingle.kind == "item")
     in_memory = reader.value is not None
     if in_memory and output is not None:
         raise InputError("output is for inputs that are files; what is in memory is given back. Leave output out.")

@@ -155,7 +155,7 @@ class Cleaning:
         group_bytes = min(64 << 20, run.space.budget.share(0.1))
 
         def job_of(part: Source) -> Rewrite:
-            job = Rewrite(part.name, str(getattr(part, "format", "")), run.reader.options, group_bytes=group_bytes)
+            job = Rewrite(part.name, part.format, run.reader.options, group_bytes=group_bytes)
             if annotation_of is None:
                 job = replace(job, removed=self.removed_from(part.name))
             else:

@@ -8,7 +8,7 @@ import numpy as np
 
 from neardup.engine.observe import Observer
 from neardup.engine.space import Budget
-from neardup.inputs.names.provenance import Provenance
+from neardup.inputs.names import Provenance
 from neardup.inputs.passed import PassedOver
 from neardup.inputs.reader import Reader
 from neardup.params import Spec

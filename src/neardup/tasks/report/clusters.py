@@ -18,7 +18,7 @@ from neardup.engine.results.expand import Members
 from neardup.engine.results.pairs import PairStore
 from neardup.errors import InputError
 from neardup.inputs.batches import documents_from
-from neardup.inputs.names.ids import Ids
+from neardup.inputs.names import Ids
 from neardup.stages.sketch import fingerprints
 from neardup.types import F64, I32, I64, U64
 

@@ -17,7 +17,7 @@ from neardup.engine.space import Space
 from neardup.engine.threads import in_order
 from neardup.errors import InputChanged, InputError
 from neardup.inputs.items import ITEM_SEPARATOR
-from neardup.inputs.reader import Reader, files_of
+from neardup.inputs.reader import Reader
 from neardup.session import Run
 from neardup.spool import FileTexts, MemoryTexts
 from neardup.stages.sketch import fingerprints
@@ -135,7 +135,7 @@ def check_inputs(reader: Reader, output: str | os.PathLike[str]) -> None:
         )
     place = os.path.realpath(output)
     for part in reader.parts:
-        for path in files_of(part) or []:
+        for path in part.paths or []:
             real = os.path.realpath(path)
             if real == place or real.startswith(os.path.join(place, "")):
                 raise InputError(

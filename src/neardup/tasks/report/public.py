@@ -10,7 +10,6 @@ from typing import Any
 from neardup import params, tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
-from neardup.inputs.objects import rereadable
 from neardup.inputs.reader import open_inputs
 from neardup.outputs.renames import finish_names
 from neardup.pages.site.write import check_site
@@ -121,7 +120,7 @@ def report(
     watching = observer or Silent()
     for line in finish_names([os.fspath(output)]):
         watching.note(line)
-    reader = open_inputs(rereadable(inputs), InputOptions.of(given), item=spec.shingle.kind == "item")
+    reader = open_inputs(inputs, InputOptions.of(given), item=spec.shingle.kind == "item", again=True)
     check_inputs(reader, output)
     spec, choice = decide(reader, spec, search, options, watching)
     audited = None

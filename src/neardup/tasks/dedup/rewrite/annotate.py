@@ -16,8 +16,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from neardup.errors import InputError
-from neardup.inputs.streams.streams import open_bytes
-from neardup.inputs.text.jsonl_judge import parse_object
+from neardup.inputs.stream import ByteStream
+from neardup.inputs.text.jsonl import parse_object
 from neardup.inputs.text.layout import Layout
 from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.blocks import Block, blocks, inserted, read_line_ends
@@ -40,7 +40,7 @@ def annotate_text(job: Rewrite, sink: Sink, *, head: bool = True) -> Tally:
     Raises:
         InputError: the file cannot be read, or was changed, or has fields of these names with the prefix too.
     """
-    with open_bytes(job.path) as stream:
+    with ByteStream(job.path) as stream:
         ends = read_line_ends(stream, job.options.encoding)
         fields = (_Json if job.format == "jsonl" else _Delimited)(job, ends)
         if head:

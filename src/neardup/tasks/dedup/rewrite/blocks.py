@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from neardup.inputs.source import RecordLimit
-from neardup.inputs.streams.streams import ByteStream
+from neardup.inputs.stream import ByteStream
 from neardup.kernels.delimited import copy_fields, line_stops
 from neardup.tasks.dedup.rewrite.line_ends import LineEnds, line_ends_of
 from neardup.types import I64, SLACK, U8, Mask

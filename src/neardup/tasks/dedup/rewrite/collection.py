@@ -12,7 +12,7 @@ from neardup.errors import InputError
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.formats import DOCUMENT
-from neardup.inputs.reader import Reader, files_of
+from neardup.inputs.reader import Reader
 from neardup.inputs.source import Source
 from neardup.shown import shown_path
 from neardup.tasks.dedup.rewrite.files import check_annotatable
@@ -47,7 +47,7 @@ def plan_copies(reader: Reader, output: str) -> OutputSet:
                 "a folder of the library datasets is cleaned by itself: give it as the only input, and -o a new folder."
             )
         return plan_dataset([(_split_of(part, reader.base), part.dataset.paths) for part in datasets], output)
-    others = [path for part in reader.parts for path in files_of(part) or []]
+    others = [path for part in reader.parts for path in part.paths or []]
     return plan_outputs(_files(parts), output, options=reader.options, base=reader.base, inputs=others)
 
 
@@ -67,7 +67,7 @@ def _files(parts: Sequence[Source]) -> list[tuple[str, str]]:
         if isinstance(part, FilesSource):
             found += [(file.path, DOCUMENT if file.is_document else "text") for file in part.files]
         else:
-            found.append((part.name, str(getattr(part, "format", ""))))
+            found.append((part.name, part.format))
     return found
 
 

@@ -8,10 +8,11 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from neardup.errors import InputError
+from neardup.inputs.blocks import read_all
 from neardup.inputs.columnar.ipc import IpcSource
 from neardup.inputs.columnar.parquet import ParquetSource
+from neardup.inputs.formats import stored_codec
 from neardup.inputs.source import Source
-from neardup.inputs.streams.streams import read_all, stored_codec
 from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.annotate import annotate_text
 from neardup.tasks.dedup.rewrite.ipc import count_ipc, rewrite_ipc

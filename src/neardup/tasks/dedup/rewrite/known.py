@@ -16,10 +16,9 @@ import numpy as np
 from neardup.arrays import numbers
 from neardup.errors import InputChanged
 from neardup.inputs.batches import documents_from, gather
+from neardup.inputs.blocks import NEWLINE, LineBlock
 from neardup.inputs.columnar.arrow_columns import choose_columns, read_rows
 from neardup.inputs.source import ReadOptions, Source
-from neardup.inputs.streams.line_cuts import NEWLINE
-from neardup.inputs.streams.streams import LineBlock
 from neardup.inputs.text.delimited import DelimitedSource
 from neardup.inputs.text.jsonl import JsonlSource
 from neardup.inputs.text.lines import LinesSource

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from neardup.errors import InputError
-from neardup.inputs.streams.encodings import text_codec
+from neardup.inputs.formats import text_codec
 
 __all__ = ["LineEnds", "line_ends_of"]
 

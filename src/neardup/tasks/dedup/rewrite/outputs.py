@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from neardup.errors import InputError
-from neardup.inputs.formats import DOCUMENT, suffix_format
+from neardup.inputs.formats import DOCUMENT, stored_codec, suffix_format
 from neardup.inputs.source import ReadOptions
-from neardup.inputs.streams.streams import open_bytes, stored_codec
+from neardup.inputs.stream import ByteStream
 from neardup.outputs.atomic import check_target, is_special, output_error
 from neardup.shown import shown_path
 from neardup.tasks.dedup.rewrite.blocks import read_line_ends
@@ -269,7 +269,7 @@ def _check_stream(sources: Sequence[tuple[str, str]], options: ReadOptions) -> i
 
 def _encoding(path: str, options: ReadOptions) -> str:
     """The encoding with its byte order."""
-    with open_bytes(path) as stream:
+    with ByteStream(path) as stream:
         return read_line_ends(stream, options.encoding).codec
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from neardup.inputs.streams.streams import open_bytes
+from neardup.inputs.stream import ByteStream
 from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.blocks import Block, Buffer, blocks, read_line_ends
 from neardup.tasks.dedup.rewrite.feed import Feed, Part, records_of, those_rows
@@ -32,7 +32,7 @@ def cut_text(job: Rewrite, sink: Sink, *, head: bool = True) -> Tally:
     tally = Tally()
     is_delimited = job.format in ("csv", "tsv")
     feed, buffer = Feed(_doomed_records(job, head, tally) if is_delimited else those_rows(job.removed)), Buffer()
-    with open_bytes(job.path) as stream:
+    with ByteStream(job.path) as stream:
         ends = read_line_ends(stream, job.options.encoding)
         if head:
             sink.write(ends.mark)

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from neardup.errors import InputChanged, NeardupError, OutputError
-from neardup.inputs.streams.streams import ByteStream, open_bytes
+from neardup.inputs.stream import ByteStream
 from neardup.outputs.atomic import AtomicFiles, output_error
 from neardup.outputs.renames import Rename
 from neardup.outputs.stdout import stdout_bytes
@@ -136,7 +136,7 @@ class CleanWriter:
             OutputError: the copy cannot be written.
         """
         if self._stream is not None:
-            with self._explained(self._output_name), open_bytes(target.source) as source:
+            with self._explained(self._output_name), ByteStream(target.source) as source:
                 return _copy_plain(source, self._stream)
         self._copies += 1
         with self._part_of(target) as (_, part):
@@ -149,7 +149,7 @@ class CleanWriter:
         head = place == self._outputs.leader
         with self._explained(self._output_name):
             if not head:
-                with open_bytes(target.source) as source:
+                with ByteStream(target.source) as source:
                     stream.end_line(read_line_ends(source, job.options.encoding).encode("\n"))
             return rewrite_file(job, stream.file, plain=True, head=head)
 

@@ -1,8 +1,7 @@
-"""Where each document of a run came from: its source, and its line or row there."""
+"""Where each document of a run came from, batch by batch: its source, its line or row there, and where its id is."""
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,12 @@ import numpy as np
 from neardup.spool import Column, MemoryColumn, Workdir
 from neardup.types import I64, Batch
 
-__all__ = ["Places"]
+__all__ = ["ID_BASE", "ID_KIND", "SIZE", "START", "Places"]
 
-_FIELDS = 6
-_START, _SIZE, _SOURCE, _FIRST, _LAST, _BASE = range(_FIELDS)
+_FIELDS = 7
+START, SIZE, _SOURCE, _FIRST, _BASE, ID_KIND, ID_BASE = range(_FIELDS)
+"""Fields of a batch: first document and their number; source; local row of the first; where the local rows
+begin among those that are kept, -1 where they follow each other; what ``names.Ids`` says of the ids."""
 
 
 class Places:
@@ -39,29 +40,25 @@ class Places:
     @property
     def nbytes(self) -> int:
         """Bytes held in memory."""
-        return 200 * len(self._batches) + (self._rows.nbytes if self._stored is None else 0)
+        return 350 * len(self._batches) + (self._rows.nbytes if self._stored is None else 0)
 
-    def append(self, batch: Batch) -> int:
-        """Add a batch; returns the number of its source."""
+    def append(self, batch: Batch, id_kind: int = 0, id_base: int = 0) -> None:
+        """Add a batch."""
         source = self._known.setdefault(batch.source, len(self.sources))
         if source == len(self.sources):
             self.sources.append(batch.source)
         n = len(batch.documents)
         if n == 0:
-            return source
+            return
         first, last = int(batch.rows[0]), int(batch.rows[-1])
         base = -1
         if last - first + 1 != n:
             base = len(self._rows)
             self._rows.append(batch.rows)
-        self._add((self._size, n, source, first, last, base))
+        self._batches.append((self._size, n, source, first, base, id_kind, id_base))
+        self._size += n
         if self._stored is not None:
-            self._stored.append(np.array([self._batches[-1]], dtype=np.int64))
-        return source
-
-    def _add(self, entry: tuple[int, ...]) -> None:
-        self._batches.append(entry)
-        self._size += entry[_SIZE]
+            self._stored.append(np.array(self._batches[-1:], dtype=np.int64))
 
     def spill(self, workdir: Workdir) -> None:
         """Go on in files."""
@@ -84,15 +81,14 @@ class Places:
         self._known = {name: number for number, name in enumerate(self.sources)}
         self._rows = workdir.column("place-rows", np.int64)
         self._stored = workdir.column("place-batches", np.int64, _FIELDS)
-        for _, table in self._stored.scan(1 << 12):
-            for entry in table.tolist():
-                self._add(tuple(entry))
+        self._batches = [tuple(entry) for _, table in self._stored.scan(1 << 12) for entry in table.tolist()]
+        self._size = sum(entry[SIZE] for entry in self._batches)
 
     def locate(self, rows: I64) -> tuple[I64, I64]:
         """Number of the source and local row of each of ``rows``, int64[m] both."""
-        table = self._entries()
-        at = np.searchsorted(table[:, _START], rows, side="right") - 1
-        inside = rows - table[at, _START]
+        table = self.table
+        at = np.searchsorted(table[:, START], rows, side="right") - 1
+        inside = rows - table[at, START]
         local = table[at, _FIRST] + inside
         base = table[at, _BASE]
         gaps = np.flatnonzero(base >= 0)
@@ -102,37 +98,23 @@ class Places:
 
     def span(self, source: int) -> tuple[int, int]:
         """First row of a source and the row behind its last; sources are read one after the other."""
-        table = self._entries()
+        table = self.table
         mine = np.flatnonzero(table[:, _SOURCE] == source)
         if not mine.size:
             return 0, 0
         last = table[mine[-1]]
-        return int(table[mine[0], _START]), int(last[_START] + last[_SIZE])
+        return int(table[mine[0], START]), int(last[START] + last[SIZE])
 
     def documents(self) -> I64:
         """int64[sources]: documents that each source gave."""
-        table = self._entries()
+        table = self.table
         counts = np.zeros(len(self.sources), dtype=np.int64)
-        np.add.at(counts, table[:, _SOURCE], table[:, _SIZE])
+        np.add.at(counts, table[:, _SOURCE], table[:, SIZE])
         return counts
 
-    def repeats(self, batches: I64) -> tuple[int, str | None]:
-        """Of some batches (by number): documents whose (source, local row) an earlier one has, and one such name."""
-        found, example = 0, None
-        table = self._entries()[batches]
-        for source in np.unique(table[:, _SOURCE]).tolist():
-            mine = table[table[:, _SOURCE] == source]
-            if all(before[_LAST] < after[_FIRST] for before, after in pairwise(mine.tolist())):
-                continue  # the source was read once, from top to bottom
-            rows = np.concatenate([np.arange(each[_START], each[_START] + each[_SIZE]) for each in mine.tolist()])
-            local = self.locate(rows)[1]
-            firsts = np.unique(local, return_index=True)[1]
-            again = np.delete(local, firsts)
-            found += int(again.size)
-            example = example or (f"{self.sources[source]}:{again[0]}" if again.size else None)
-        return found, example
-
-    def _entries(self) -> I64:
+    @property
+    def table(self) -> I64:
+        """int64[batches, fields]: the batches that have documents, in order."""
         if len(self._table) != len(self._batches):
             self._table = np.array(self._batches, dtype=np.int64).reshape(-1, _FIELDS)
         return self._table

@@ -1,15 +1,18 @@
 """Objects in memory with Arrow data inside: frames, tables, relations, readers, single columns.
 
-pandas, polars, pyarrow and duckdb speak the Arrow PyCapsule interface. A ``datasets.Dataset`` (5.2) does
-not; it is known by its methods, so nothing of these libraries is imported.
+pandas, polars, pyarrow and duckdb speak the Arrow PyCapsule interface. A ``datasets.Dataset`` (5.2) does not; it is
+known by its methods. Nothing is imported for this: an object of a library that is not imported yet does not exist.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
@@ -18,18 +21,15 @@ from neardup.inputs.columnar.source import Batches, ColumnarSource
 from neardup.inputs.columns import unknown_column
 from neardup.inputs.source import ReadOptions, Task
 
-__all__ = ["ObjectSource", "is_arrow_object", "is_dataset", "read_object"]
+__all__ = ["ARROW", "ObjectSource", "is_a", "is_arrow_object", "is_dataset", "is_frame", "rereadable"]
 
+ARROW = (pa.Table, pa.RecordBatch, pa.Array, pa.ChunkedArray)
 _ROWS = 1000
 """Rows asked of a ``datasets.Dataset`` at a time."""
 
 
 def is_arrow_object(value: Any) -> bool:
-    """True when ``ObjectSource`` can read ``value``.
-
-    Raises:
-        InputError: it is a dictionary of datasets, of which one must be chosen.
-    """
+    """True when ``ObjectSource`` can read ``value``; InputError when it is a dictionary of datasets."""
     if isinstance(value, Mapping) and hasattr(value, "with_format"):
         raise InputError(
             f"the input is a {type(value).__name__} of the splits {', '.join(map(repr, value))}. "
@@ -41,6 +41,34 @@ def is_arrow_object(value: Any) -> bool:
 def is_dataset(value: Any) -> bool:
     """True for a dataset of ``datasets``, of either kind."""
     return all(hasattr(value, name) for name in ("with_format", "iter", "column_names", "features"))
+
+
+def is_a(value: Any, library: str, name: str) -> bool:
+    """Whether ``value`` is an instance of ``library.name``, without importing the library."""
+    kind = getattr(sys.modules.get(library), name, None)
+    return isinstance(kind, type) and isinstance(value, kind)
+
+
+def is_frame(value: Any) -> bool:
+    return is_a(value, "pandas", "DataFrame") or is_a(value, "polars", "DataFrame")
+
+
+def rereadable(value: Any) -> Any:
+    """Return ``value``, or its content where it might not be read twice with the same result.
+
+    Generators and other iterators become lists. Readers become tables, and so does a duckdb relation: it is a query,
+    which need not give its rows in the same order again.
+    """
+    is_series = is_a(value, "pandas", "Series") or is_a(value, "polars", "Series")
+    if isinstance(value, (*ARROW, np.ndarray)) or is_frame(value) or is_series or is_dataset(value):
+        return value
+    if not (hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__")):
+        return list(value) if isinstance(value, Iterator) else value
+    with _explained(value):
+        opened = _open(value)
+        assert opened is not None  # of a dataset only
+        table = pa.Table.from_batches(list(opened.batches), opened.schema)
+    return table.column(0) if opened.is_column else table
 
 
 class _Opened(NamedTuple):
@@ -55,8 +83,10 @@ class ObjectSource(ColumnarSource):
     Without an id column the id of a row is its position, from 0, so that it can index the object.
     """
 
+    paths = None
+
     def __init__(self, value: Any, options: ReadOptions, name: str = "input") -> None:
-        super().__init__(name, options, None)
+        super().__init__(name, options)
         self._value = value
 
     def with_column(self, name: str) -> tuple[Any, Iterator[Any]]:
@@ -134,27 +164,7 @@ def _open_dataset(dataset: Any) -> _Opened | None:
     first = next(tables, None)
     if first is None:
         return None
-
-    def batches() -> Iterator[Any]:
-        yield from first.to_batches()
-        for table in tables:
-            yield from table.to_batches()
-
-    return _Opened(first.schema, batches())
-
-
-def read_object(value: Any) -> Any:
-    """Everything that an object of the Arrow PyCapsule interface has: a table, or a chunked array of a single column.
-
-    Raises:
-        InputError: it cannot be read as Arrow columns.
-    """
-    with _explained(value):
-        opened = _open(value)
-        if opened is None:
-            return pa.table({})
-        table = pa.Table.from_batches(list(opened.batches), opened.schema)
-    return table.column(0) if opened.is_column else table
+    return _Opened(first.schema, (batch for table in chain([first], tables) for batch in table.to_batches()))
 
 
 @contextmanager

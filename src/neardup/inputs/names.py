@@ -1,7 +1,8 @@
-"""The ids of all documents of a run, held as lean as they come, in memory or in a workdir."""
+"""What is remembered of a run's documents beside their texts: ids, places, and what was wrong."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,17 +13,15 @@ import pyarrow.compute as pc
 from neardup.arrays import numbers, strings
 from neardup.cutting import cut
 from neardup.inputs.batches import documents_from
-from neardup.inputs.names.places import Places
+from neardup.inputs.places import ID_BASE, ID_KIND, SIZE, START, Places
 from neardup.kernels.hashing import fingerprint
 from neardup.spool import Column, MemoryColumn, MemoryTexts, Sorter, Texts, Workdir
-from neardup.types import I32, I64, U64, Batch, Documents
+from neardup.types import I32, I64, MOST_FAULTS, U64, Batch, Documents, Fault
 
-__all__ = ["Ids", "ids_of"]
+__all__ = ["Ids", "Provenance", "ids_of"]
 
 _TEXT = pa.large_string()
 _MADE, _NUMBERS, _STRINGS = range(3)
-_FIELDS = 3
-_KIND, _START, _BASE = range(_FIELDS)
 _PIECE = 1 << 16
 _PIECE_BYTES = 16 << 20
 _DIGITS = 20
@@ -30,55 +29,93 @@ _DIGITS = 20
 DEFAULT_BUDGET = 256 << 20
 
 
+class Provenance:
+    """Told of every batch in order; goes to a workdir with the collection, and comes back from there."""
+
+    def __init__(self) -> None:
+        self.ids = Ids()
+        self.places = self.ids.places
+        self.faults: list[Fault] = []
+        self.bad = 0
+        self.blank = 0
+        self.records: dict[str, int] = {}
+        """Documents and bad records of each source."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory held."""
+        return self.ids.nbytes
+
+    def enter(self, batch: Batch) -> None:
+        """Take note of a batch, in order."""
+        self.ids.append(batch)
+        self.bad += batch.bad
+        self.blank += batch.blank
+        self.records[batch.source] = self.records.get(batch.source, 0) + len(batch.documents) + batch.bad
+        self.faults.extend(batch.faults[: MOST_FAULTS - len(self.faults)])
+
+    def first_of(self, rows: I64) -> int:
+        """Among copies the row with the least hash of its id, so that shuffling the input changes nothing."""
+        names = self.ids.take(rows).to_pylist()
+        digests = [hashlib.blake2b(str(name).encode("utf-8", "replace"), digest_size=8).digest() for name in names]
+        return int(rows[min(range(len(digests)), key=lambda i: (digests[i], i))])
+
+    def spill(self, workdir: Workdir) -> None:
+        """Go on in files."""
+        self.ids.spill(workdir)
+
+    def state(self) -> dict[str, Any]:
+        """JSON values from which ``restore`` makes it again, with its files."""
+        faults = [[fault.source, fault.row, fault.reason] for fault in self.faults]
+        counts = {"bad": self.bad, "blank": self.blank, "records": self.records}
+        return {"places": self.places.state(), "faults": faults, **counts}
+
+    def restore(self, workdir: Workdir, state: dict[str, Any]) -> None:
+        """Become what an interrupted run's was."""
+        self.ids.restore(workdir, state["places"])
+        self.faults = [Fault(*fault) for fault in state["faults"]]
+        self.bad, self.blank = state["bad"], state["blank"]
+        self.records = dict(state["records"])
+
+
 class Ids:
-    """Ids in input order, appended batch by batch.
+    """Ids and places of documents in input order, appended batch by batch, held as lean as they come.
 
     A batch without ids costs nothing but its place: such ids are made, as ``source:row``, when they are asked for.
     """
 
-    def __init__(self, places: Places | None = None) -> None:
-        self.places = Places() if places is None else places
-        self._owns_places = places is None
-        self._chunks: list[tuple[int, ...]] = []
+    def __init__(self) -> None:
+        self.places = Places()
         self._numbers: Column = MemoryColumn(np.int64)
         self._strings: Texts = MemoryTexts()
-        self._stored: Column | None = None
-        self._size = 0
+        self._is_spilled = False
         self._longest = 0
 
     def __len__(self) -> int:
-        return self._size
+        return len(self.places)
 
     @property
     def nbytes(self) -> int:
         """Bytes held in memory."""
-        data = 0 if self._stored is not None else self._numbers.nbytes + self._strings.nbytes
-        return data + 150 * len(self._chunks)
+        data = 0 if self._is_spilled else self._numbers.nbytes + self._strings.nbytes
+        return data + self.places.nbytes
 
     def append(self, batch: Batch) -> None:
-        """Add the ids of a batch behind those before; its place must have been added, or be ours to add."""
-        if self._owns_places:
-            self.places.append(batch)
-        n = len(batch.documents)
-        if n == 0:
-            return
-        if batch.ids is None:
-            entry = (_MADE, self._size, 0)
+        """Add the documents of a batch behind those before."""
+        if batch.ids is None or len(batch.documents) == 0:
+            self.places.append(batch, _MADE)
         elif pa.types.is_integer(batch.ids.type):
-            entry = (_NUMBERS, self._size, len(self._numbers))
+            self.places.append(batch, _NUMBERS, len(self._numbers))
             self._numbers.append(batch.ids.to_numpy(zero_copy_only=False))
         else:
-            entry = (_STRINGS, self._size, len(self._strings))
+            self.places.append(batch, _STRINGS, len(self._strings))
             texts = documents_from(batch.ids)
             self._strings.append(texts)
             self._longest = max(self._longest, int(np.diff(texts.offsets).max()))
-        self._chunks.append(entry)
-        self._size += n
-        if self._stored is not None:
-            self._stored.append(np.array([entry], dtype=np.int64))
 
     def spill(self, workdir: Workdir) -> None:
         """Go on in files."""
+        self.places.spill(workdir)
         numbers_, strings_ = workdir.column("id-numbers", np.int64), workdir.texts("id-strings")
         for _, values in self._numbers.scan(_PIECE):
             numbers_.append(values)
@@ -86,17 +123,13 @@ class Ids:
             rows = np.arange(first, min(first + _PIECE, len(self._strings)))
             for documents, local, _ in self._strings.parts(rows):
                 strings_.append(documents.slice(int(local[0]), int(local[-1]) + 1))
-        self._numbers, self._strings = numbers_, strings_
-        self._stored = workdir.column("id-chunks", np.int64, _FIELDS)
-        if self._chunks:
-            self._stored.append(np.array(self._chunks, dtype=np.int64))
+        self._numbers, self._strings, self._is_spilled = numbers_, strings_, True
 
-    def restore(self, workdir: Workdir, size: int) -> None:
-        """Become what an interrupted run's was, of ``size`` documents."""
+    def restore(self, workdir: Workdir, places: dict[str, Any]) -> None:
+        """Become what an interrupted run's was, with ``places`` as their ``state`` gave it."""
+        self.places.restore(workdir, places)
         self._numbers, self._strings = workdir.column("id-numbers", np.int64), workdir.texts("id-strings")
-        self._stored = workdir.column("id-chunks", np.int64, _FIELDS)
-        self._chunks = [tuple(entry) for _, table in self._stored.scan(1 << 12) for entry in table.tolist()]
-        self._size = size
+        self._is_spilled = True
         for first in range(0, len(self._strings), _PIECE):
             rows = np.arange(first, min(first + _PIECE, len(self._strings)))
             self._longest = max(self._longest, int(self._strings.lengths(rows).max()))
@@ -104,26 +137,22 @@ class Ids:
     @property
     def type(self) -> Any:
         """int64 when every source has whole-number ids, else large_string."""
-        return pa.int64() if self._chunks and all(chunk[_KIND] == _NUMBERS for chunk in self._chunks) else _TEXT
+        kinds = self.places.table[:, ID_KIND]
+        return pa.int64() if kinds.size and (kinds == _NUMBERS).all() else _TEXT
 
     def take(self, rows: I64) -> Any:
-        """The ids of documents, by their place in the input.
+        """The ids of documents, by their place in the input, as an Arrow array[m] of ``type``.
 
-        Args:
-            rows: int64[m], 0-based, in any order, repeats allowed.
-
-        Returns:
-            Arrow array[m] of ``type``. The work grows with m and the number of sources, not with the documents.
+        ``rows``: int64[m], 0-based, in any order, repeats allowed. The work grows with m and the number of sources, not
+        with the documents.
         """
         type_ = self.type
         rows = np.asarray(rows, dtype=np.int64)
         if rows.size == 0:
             return pa.nulls(0, type_)
-        if not (int(rows.min()) >= 0 and int(rows.max()) < self._size):
-            raise IndexError(f"rows must lie from 0 to {self._size - 1}")
-        table = np.array(self._chunks, dtype=np.int64)
-        at = np.searchsorted(table[:, _START], rows, side="right") - 1
-        kinds, inside = table[at, _KIND], rows - table[at, _START] + table[at, _BASE]
+        if not (int(rows.min()) >= 0 and int(rows.max()) < len(self)):
+            raise IndexError(f"rows must lie from 0 to {len(self) - 1}")
+        kinds, inside = self._kept(rows)
         if pa.types.is_integer(type_):
             return numbers(self._numbers.take(inside))
         pieces, places = [], []
@@ -138,12 +167,14 @@ class Ids:
         back[np.concatenate(places)] = np.arange(rows.size)
         return pa.concat_arrays(pieces).take(numbers(back))
 
-    def pieces(self, *columns: I32 | I64) -> Iterator[slice]:
-        """Cut columns of rows into pieces of which all ids are held at a time: 65,536 rows, or 16 MB of long ids.
+    def _kept(self, rows: I64) -> tuple[I64, I64]:
+        """Of each row the kind of its id, and where that lies among the numbers, or the strings."""
+        table = self.places.table
+        at = np.searchsorted(table[:, START], rows, side="right") - 1
+        return table[at, ID_KIND], rows - table[at, START] + table[at, ID_BASE]
 
-        Args:
-            columns: int32 or int64[m] each, documents by their place in the input.
-        """
+    def pieces(self, *columns: I32 | I64) -> Iterator[slice]:
+        """Cut columns of rows into pieces of which all ids are held at a time: 65,536 rows, or 16 MB of long ids."""
         size = int(columns[0].size)
         names = np.array([len(source.encode()) + 1 + _DIGITS for source in self.places.sources] or [0])
         is_long = max(self._longest, int(names.max())) * len(columns) * _PIECE > _PIECE_BYTES
@@ -158,9 +189,7 @@ class Ids:
 
     def _lengths(self, rows: I64, names: I64) -> I64:
         """Bytes of the id of each document, at most; those of made ones by the length of their source's name."""
-        table = np.array(self._chunks, dtype=np.int64)
-        at = np.searchsorted(table[:, _START], rows, side="right") - 1
-        kinds, inside = table[at, _KIND], rows - table[at, _START] + table[at, _BASE]
+        kinds, inside = self._kept(rows)
         out = np.full(rows.size, _DIGITS, dtype=np.int64)
         if (made := kinds == _MADE).any():
             out[made] = names[self.places.locate(rows[made])[0]]
@@ -186,58 +215,37 @@ class Ids:
     def count_duplicates(self, budget: int = DEFAULT_BUDGET, workdir: Workdir | None = None) -> tuple[int, str | None]:
         """How many documents carry the id of an earlier one, and an id that comes back.
 
-        Ids made as ``source:row`` are compared among themselves only.
-
-        Args:
-            budget: bytes of memory that the comparison may take.
-            workdir: where to sort, if there is one.
+        Ids made as ``source:row`` do not: a source is read once. The comparison may take ``budget`` bytes of memory.
         """
-        kinds = np.array([chunk[_KIND] for chunk in self._chunks], dtype=np.int64)
-        made = self.places.repeats(np.flatnonzero(kinds == _MADE)) if (kinds == _MADE).any() else (0, None)
-        own = self._own_duplicates(budget, workdir) if (kinds != _MADE).any() else (0, None)
-        return own[0] + made[0], own[1] or made[1]
-
-    def _own_duplicates(self, budget: int, workdir: Workdir | None) -> tuple[int, str | None]:
+        if (self.places.table[:, ID_KIND] == _MADE).all():
+            return 0, None
         sorter = Sorter("id-hashes", payload=np.dtype(np.uint64), budget=budget, workdir=workdir)
         for hashes, rows in self._hashed():
             sorter.add(hashes, rows.astype(np.uint64))
         repeated: list[I64] = []
-        last, last_row = None, 0
-        for hashes, payload in sorter.merged(_PIECE, unique=False):
+        last, last_row = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
+        for piece, payload in sorter.merged(_PIECE, unique=False):
             assert payload is not None
-            if hashes.size == 0:
-                continue
-            same = np.zeros(hashes.size, dtype=np.bool_)
-            same[1:] = hashes[1:] == hashes[:-1]
-            same[0] = int(hashes[0]) == last
-            again = np.flatnonzero(same)
-            if again.size:
-                rows = payload.view(np.uint64).astype(np.int64)
-                before = rows[again - 1]
-                before[again == 0] = last_row
-                repeated += [rows[again], before]
-            last, last_row = int(hashes[-1]), int(payload.view(np.uint64)[-1])
+            hashes = np.concatenate((last, piece))
+            rows = np.concatenate((last_row, payload.view(np.uint64).astype(np.int64)))
+            again = np.flatnonzero(hashes[1:] == hashes[:-1])
+            repeated += [rows[again], rows[again + 1]]
+            last, last_row = hashes[-1:], rows[-1:]
         sorter.drop()
-        if not repeated:
-            return 0, None
         # equal hashes are almost surely equal ids, and the few that have them are compared themselves
-        suspects = self.take(np.unique(np.concatenate(repeated)))
+        suspects = self.take(np.unique(np.concatenate(repeated or [last_row])))
         codes = suspects.dictionary_encode().indices.to_numpy()
         firsts = np.unique(codes, return_index=True)[1]
         if firsts.size == codes.size:
             return 0, None
-        again_ = np.ones(codes.size, dtype=np.bool_)
-        again_[firsts] = False
-        return int(codes.size - firsts.size), str(suspects[int(np.argmax(again_))].as_py())
+        first_again = int(np.delete(np.arange(codes.size), firsts)[0])
+        return int(codes.size - firsts.size), str(suspects[first_again].as_py())
 
     def _hashed(self) -> Any:
         """Yield (uint64 hashes, rows) of the ids that batches brought, equal for equal ids."""
         as_text = not pa.types.is_integer(self.type)
-        ends = [*(chunk[_START] for chunk in self._chunks[1:]), self._size]
-        for (kind, start, _), end in zip(self._chunks, ends, strict=True):
-            if kind == _MADE:
-                continue
-            for part in self.pieces(np.arange(start, end)):
+        for start, size, kind in self.places.table[:, [START, SIZE, ID_KIND]].tolist():
+            for part in self.pieces(np.arange(start, start + size)) if kind != _MADE else ():
                 rows = np.arange(start + part.start, start + part.stop)
                 yield _hashes(self.take(rows), as_text), rows
 

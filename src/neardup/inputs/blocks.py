@@ -1,0 +1,319 @@
+"""Bytes cut into blocks of whole UTF-8 lines, or read whole. What lines mean is the readers' business.
+
+A line that is longer than may be held is passed over, or handed on in pieces: some bytes of a compressed file can
+stand for as many lines, and as long ones, as they like.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from neardup.inputs.source import COUNT_TO, RecordLimit, Source, Task, TooLarge, oversized
+from neardup.inputs.stream import ByteStream, Feed, as_utf8
+from neardup.types import I64, SLACK, U8
+
+__all__ = [
+    "LAST", "NEWLINE", "PART", "WHOLE", "LineBlock", "LineSource", "Slabs",
+    "first_newline", "line_blocks", "line_ends", "read_all",
+]  # fmt: skip
+
+BLOCK_BYTES = 4 << 20
+"""Bytes of text in a block; more only where one line is longer."""
+NEWLINE = 10
+_BOM = b"\xef\xbb\xbf"
+_NOTHING: U8 = np.full(SLACK, NEWLINE, dtype=np.uint8)
+WHOLE, PART, LAST = 0, 1, 2
+"""What a buffer has: whole lines, a piece of one that is too long, the last piece of it."""
+SLAB_BYTES = 32 << 20
+HUGE_PAGE = 2 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class LineBlock:
+    """Whole lines of UTF-8 (not yet validated), writable and followed by SLACK readable bytes.
+
+    ``data[size - 1]`` is a newline; or the input ended without one, and then ``data[size]`` is a newline. So
+    a scan that stops at newlines never leaves the block.
+    """
+
+    data: U8
+    size: int
+    lines: int
+    """Lines in the block, blank ones and an unfinished last one included."""
+    first_line: int
+    """1-based number of its first line in the file."""
+    consumed: int
+    """Bytes of the input as stored (compressed where compressed), read since the block before."""
+    is_alone: bool = True
+    """No other block shares the buffer, which may be given back after use."""
+    too_large: int = 0
+    """Bytes of a line that is longer than may be held; then it is the only line of the block, which has no data."""
+    part: int = WHOLE
+    """PART, LAST: a piece of such a line, and the last of them, where pieces were asked for."""
+
+
+def read_all(
+    source: str | Path | ByteStream,
+    *,
+    limit: RecordLimit,
+    encoding: str = "utf-8",
+    many: bool = False,
+    on_large: Callable[[], None] | None = None,
+) -> bytes:
+    """The whole input as UTF-8 (not yet validated) without its byte order mark; TooLarge when it cannot be held.
+
+    Args:
+        source, encoding: the input.
+        limit: what may be held.
+        many: it holds many records and can be read in one piece only, so that ``limit.whole`` is what counts.
+        on_large: called when it turns out to have more than ``limit.together`` bytes.
+    """
+    most = limit.whole if many else limit.largest
+    with _opened(source) as stream:
+        feed = as_utf8(stream, encoding)
+        pieces: list[bytearray] = []
+        size = 0
+        room = 1 << 16  # most files are small, and a buffer is zeroed before it is filled
+        while True:
+            buffer = bytearray(room)
+            got = feed.fill(memoryview(buffer))
+            size += got
+            if not pieces and buffer.startswith(_BOM):
+                most += len(_BOM)
+            if size > most:
+                del pieces, buffer
+                raise _too_large(stream, feed, size, limit, most)
+            if on_large is not None and size > limit.together:
+                on_large()
+            pieces.append(buffer[:got])
+            if got < room:
+                break
+            room = min(4 * room, BLOCK_BYTES)
+    return bytes(b"".join(pieces).removeprefix(_BOM))
+
+
+def _too_large(stream: ByteStream, feed: Feed, size: int, limit: RecordLimit, most: int) -> TooLarge:
+    """What is wrong with a file that cannot be held. It is read on so that its size can be named, but not for ever."""
+    spare = memoryview(bytearray(1 << 20))
+    got = len(spare)
+    while got == len(spare) and size <= COUNT_TO:
+        got = feed.fill(spare)
+        size += got
+    name = "standard input" if stream.name == "-" else stream.name
+    return TooLarge(name, *limit.refusal("the file", size, is_more=got == len(spare), most=most))
+
+
+def line_blocks(
+    source: str | Path | ByteStream,
+    *,
+    encoding: str = "utf-8",
+    limit: RecordLimit,
+    block_bytes: int = BLOCK_BYTES,
+    max_lines: int | None = None,
+    slabs: Slabs | None = None,
+    pieces: bool = False,
+    count_to: int | None = None,
+) -> Iterator[LineBlock]:
+    """The input as blocks of whole lines, in order; nothing for an empty input.
+
+    A block holds about ``block_bytes`` (more only for a line longer than that: it grows, in linear time) and
+    at most ``max_lines`` lines. Lines end with a newline character only; a carriage return stays where it is.
+    Buffers come from ``slabs``; ``data`` of a block that is alone in it may be given back to it after use.
+
+    A line of more than ``limit.largest`` bytes, its newline not counted, is a block of its own, ``too_large`` and
+    without data; or with ``pieces`` several, with its bytes. After ``count_to`` bytes of such a line the reading ends.
+    """
+    most = max(limit.largest, SLACK)
+    with _opened(source) as stream:
+        line = 1
+        stored = long = 0
+        for data, size, part in _cuts(as_utf8(stream, encoding), min(block_bytes, most), slabs or Slabs(), most):
+            consumed = stream.stored - stored
+            stored += consumed
+            if part:
+                long += size
+                is_last = part == LAST
+                gives_up = count_to is not None and long > count_to
+                if pieces:
+                    data = data[: size + SLACK].copy()  # the next piece is read into the same buffer
+                    yield LineBlock(data, size, int(is_last), line, consumed, is_alone=False, part=part)
+                elif is_last or gives_up:
+                    is_ended = is_last and size > 0 and data[size - 1] == NEWLINE
+                    yield LineBlock(_NOTHING, 0, 1, line, consumed, is_alone=False, too_large=long - is_ended)
+                else:
+                    stored -= consumed  # told with the last
+                if gives_up:
+                    return
+                if is_last:
+                    line, long = line + 1, 0
+                continue
+            lines = _count_lines(data, size)
+            if max_lines is None or lines <= max_lines:
+                yield LineBlock(data, size, lines, line, consumed)
+            else:
+                yield from _split(data, line_ends(data, size), max_lines, line, consumed)
+            line += lines
+
+
+class LineSource(Source):
+    """What the readers of lines share: one file, or standard input, whose blocks become tasks."""
+
+    def blocks(self, **more: Any) -> Iterator[LineBlock]:
+        """The lines of the file; ``more``: further arguments of ``line_blocks``."""
+        options = self._options
+        return line_blocks(
+            self._stream or self.name,
+            encoding=options.encoding,
+            limit=options.limit,
+            max_lines=options.block,
+            count_to=options.count_to,
+            **more,
+        )
+
+    def too_large(self, block: LineBlock) -> Task:
+        """The task of a line that was passed over."""
+        row, size = block.first_line, block.too_large
+        return partial(oversized, self.name, row, "the line", size, self._options, consumed=block.consumed)
+
+
+def _opened(source: str | Path | ByteStream) -> ByteStream:
+    return source if isinstance(source, ByteStream) else ByteStream(source)
+
+
+def _split(data: U8, ends: I64, max_lines: int, line: int, consumed: int) -> Iterator[LineBlock]:
+    """One buffer as blocks of at most ``max_lines`` lines; the first carries the consumed bytes."""
+    start = 0
+    for i in range(0, ends.size, max_lines):
+        stop = int(ends[min(i + max_lines, ends.size) - 1])
+        lines = min(max_lines, ends.size - i)
+        yield LineBlock(data[start:], stop - start, lines, line + i, consumed, is_alone=False)
+        start, consumed = stop, 0
+
+
+class Slabs:
+    """Hands out uninitialised byte buffers, cut from large allocations; safe to use from several threads.
+
+    A fresh buffer costs a page fault every 4 KB, which on a virtual machine is dearer than reading the page: a quarter
+    of a run's time. NumPy asks the system for huge pages in large arrays, so one slab serves many buffers with few
+    faults. A slab is freed when the last buffer cut from it is.
+    """
+
+    def __init__(self) -> None:
+        self._slab: U8 = np.empty(0, dtype=np.uint8)
+        self._returned: list[U8] = []
+        self._lock = threading.Lock()
+
+    def take(self, size: int) -> U8:
+        """A buffer of ``size`` bytes that nobody else has; large ones are allocated by themselves."""
+        with self._lock:
+            if self._returned and self._returned[-1].size == size:
+                return self._returned.pop()
+            if size > SLAB_BYTES // 2:
+                return np.empty(size, dtype=np.uint8)
+            if size > self._slab.size:
+                slab = np.empty(SLAB_BYTES + HUGE_PAGE, dtype=np.uint8)
+                self._slab = slab[-slab.ctypes.data % HUGE_PAGE :][:SLAB_BYTES]  # begins at a huge page
+            taken, self._slab = self._slab[:size], self._slab[size:]
+        return taken
+
+    def give_back(self, buffer: U8) -> None:
+        """Offer a buffer that nobody looks at any more to the next who takes one of its size.
+
+        A large one, made for one long line, is let go: it would be held until the end of the input.
+        """
+        if buffer.size <= SLAB_BYTES // 2:
+            with self._lock:
+                self._returned.append(buffer)
+
+
+def _cuts(feed: Feed, block_bytes: int, slabs: Slabs, most: int) -> Iterator[tuple[U8, int, int]]:
+    """Buffers of whole lines and how many bytes of each are meant; of a line of more than ``most`` bytes its pieces."""
+    block_bytes = max(block_bytes, SLACK)  # the byte order mark must fit into the first
+    data = slabs.take(block_bytes + SLACK)
+    held = 0  # bytes at the start of data that were read before
+    seen = 0  # bytes of them that have no newline
+    first = True
+    is_long = False  # the unfinished line is longer than may be held
+    while True:
+        capacity = data.size - SLACK
+        got = feed.fill(memoryview(data)[held:capacity])  # type: ignore[arg-type]
+        size = held + got
+        ended = size < capacity
+        data[size : size + SLACK] = NEWLINE
+        if first and data[: min(size, len(_BOM))].tobytes() == _BOM:
+            data = data[len(_BOM) :]
+            size -= len(_BOM)
+        first = False
+        if is_long:
+            cut = first_newline(data, size) + 1
+            is_long = not cut and not ended
+            yield data, cut or size, PART if is_long else LAST
+            if ended and cut in (0, size):
+                return
+            data, held = (data, 0) if is_long else _moved(data, cut, size, block_bytes, slabs, most)
+            seen = 0
+            continue
+        cut = size if ended else _last_newline(data, seen, size) + 1
+        if cut > 0:
+            yield data, cut, WHOLE
+        if ended:
+            return
+        is_long = cut == 0 and size > most
+        if is_long:
+            yield data, size, PART
+            data, held = slabs.take(block_bytes + SLACK), 0
+        else:
+            data, held = _moved(data, cut, size, block_bytes, slabs, most)
+        seen = held
+
+
+def _moved(data: U8, cut: int, size: int, block_bytes: int, slabs: Slabs, most: int) -> tuple[U8, int]:
+    """The unfinished line behind ``cut`` at the start of a buffer with room for more; a line of ``most`` bytes fits."""
+    rest = size - cut
+    room = max(block_bytes, min(2 * rest, most + 1))
+    following = slabs.take(room + SLACK)
+    following[:rest] = data[cut:size]  # may be data itself, given back; NumPy copies overlaps rightly
+    return following, rest
+
+
+def first_newline(data: U8, size: int) -> int:
+    """Position of the first newline in ``data[:size]``, -1 without one."""
+    step = 1 << 14
+    for start in range(0, size, step):
+        found = np.flatnonzero(data[start : min(start + step, size)] == NEWLINE)
+        if found.size:
+            return start + int(found[0])
+    return -1
+
+
+def _last_newline(data: U8, start: int, stop: int) -> int:
+    """Position of the last newline in ``data[start:stop]``, -1 without one."""
+    step = 1 << 14
+    while stop > start:
+        low = max(start, stop - step)
+        found = np.flatnonzero(data[low:stop] == NEWLINE)
+        if found.size:
+            return low + int(found[-1])
+        stop, step = low, min(2 * step, 1 << 20)
+    return -1
+
+
+def _count_lines(data: U8, size: int) -> int:
+    """Lines in ``data[:size]``, an unfinished last one included."""
+    step = 1 << 17  # the comparison's result stays in the cache
+    text = data[:size]
+    count = sum(int(np.count_nonzero(text[i : i + step] == NEWLINE)) for i in range(0, size, step))
+    return count + int(data[size - 1] != NEWLINE)
+
+
+def line_ends(data: U8, size: int) -> I64:
+    """int64[lines]: the place behind each line of ``data[:size]``."""
+    ends = np.flatnonzero(data[:size] == NEWLINE) + 1
+    return ends if data[size - 1] == NEWLINE else np.append(ends, size)

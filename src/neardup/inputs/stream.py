@@ -1,0 +1,341 @@
+"""Opening a path or standard input as bytes: unpacked, and as UTF-8.
+
+Compression (``.gz``, ``.zst``; by magic number on standard input) and other encodings are dealt with here, once, for
+every format. Nothing here loads numpy or pyarrow, but for ``.zst``: children that read documents use it.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from neardup.errors import InputError, did_you_mean
+from neardup.inputs.formats import stored_codec, text_codec
+
+__all__ = ["ByteStream", "Feed", "as_utf8"]
+
+_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_PEEK = 1 << 16
+_DECODED = 1 << 16
+"""Bytes decoded at a time; small, since what is pending is sliced, which must not become quadratic."""
+_PACKED = 1 << 18
+"""Bytes of gzip that are read at a time."""
+_UNPACKED = 1 << 20
+"""Bytes of gzip that are unpacked at a time: Python's zlib makes an object of them."""
+_WITH_GZIP_HEADER = 31
+
+
+class Feed(Protocol):
+    """What fills a buffer; with fewer bytes than it has room for only at the end."""
+
+    def fill(self, view: memoryview, /) -> int:
+        """Fill ``view`` and return how many bytes it got."""
+
+
+class ByteStream:
+    """Decompressed bytes of a file, or of standard input for ``-``. A context manager; errors come as InputError."""
+
+    def __init__(self, path: str | Path) -> None:
+        """Open it; InputError when it is missing, a folder, or not readable."""
+        self.name = str(path)
+        self._stored = 0
+        self._ahead = b""
+        self._source: Any
+        self._packed: _Gzip | _Zstd | None = None
+        with self._explained():
+            if self.name == "-":
+                self._open_stdin()
+            else:
+                self._open_file(self.name)
+
+    def __enter__(self) -> ByteStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def stored(self) -> int:
+        """Bytes read so far as they are stored, for the progress bar."""
+        return self._stored if self._packed is None else self._packed.stored
+
+    def peek(self) -> bytes:
+        """Up to 64 kB that the next reads will return again, to look at the kind of data."""
+        if not self._ahead:
+            buffer = bytearray(_PEEK)
+            self._ahead = bytes(buffer[: self._fill(memoryview(buffer))])
+        return self._ahead
+
+    def fill(self, view: memoryview, /) -> int:
+        """Read until ``view`` is full or the data ends; return the bytes read."""
+        ahead = min(len(view), len(self._ahead))
+        view[:ahead] = self._ahead[:ahead]
+        self._ahead = self._ahead[ahead:]
+        return ahead + self._fill(view[ahead:])
+
+    def close(self) -> None:
+        """Close the file; standard input is left open."""
+        if self.name != "-":
+            self._source.close()
+
+    def _fill(self, view: memoryview) -> int:
+        done = 0
+        with self._explained():
+            while done < len(view):
+                got = self._source.readinto(view[done:])
+                if not got:
+                    break
+                done += got
+        if self._packed is None:
+            self._stored += done
+        return done
+
+    def _open_file(self, name: str) -> None:
+        if os.path.isdir(name):  # before the open: pyarrow's message would not say so
+            raise InputError(f"{name} is a folder, not a file. Name the folder itself as the input, or a file in it.")
+        codec = stored_codec(name)
+        self._source = open(name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
+        if codec is not None:
+            self._source = self._packed = _unpacked(self._source, codec, name)
+
+    def _open_stdin(self) -> None:
+        source: Any = getattr(sys.stdin, "buffer", None)
+        if source is None:
+            raise InputError("standard input is not open. Pipe data into the command or name a file instead of '-'.")
+        self._source = source
+        head = self.peek()
+        for magic, codec in _MAGIC.items():
+            if head.startswith(magic):
+                self._source = self._packed = _unpacked(_Rest(head, source), codec, "standard input")
+                self._ahead = b""
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turn what the system and the decompressors say into InputError with the cure."""
+        try:
+            yield
+        except FileNotFoundError as exc:
+            raise InputError(f"{self.name} does not exist.{_near_files(self.name)}") from exc
+        except PermissionError as exc:
+            raise InputError(f"{self.name} may not be read by this user. Change its rights, or copy it.") from exc
+        except OSError as exc:
+            if exc.errno is None:  # the decompressors carry no errno
+                message = (
+                    f"{self.name} is damaged or cut short: {exc} (after {self.stored} stored bytes). "
+                    "Fetch the file again, or unpack by hand what can be saved."
+                )
+            else:
+                message = f"{self.name} cannot be read: {exc.strerror}. Name a regular, readable file."
+            raise InputError(message) from exc
+
+
+class _Rest:
+    """Standard input as a file for the decompressors, beginning with the bytes that were looked at."""
+
+    closed = False
+
+    def __init__(self, head: bytes, rest: Any) -> None:
+        self._head, self._rest, self._told = head, rest, 0
+
+    def read(self, size: int) -> bytes:
+        piece, self._head = self._head[:size], self._head[size:]
+        piece = piece or self._rest.read(size)
+        self._told += len(piece)
+        return piece
+
+    def tell(self) -> int:
+        return self._told
+
+    def close(self) -> None:
+        """Standard input is not ours to close."""
+
+    def flush(self) -> None:
+        """Nothing is ever written."""
+
+
+def _near_files(name: str) -> str:
+    parent = Path(name).parent
+    try:
+        return did_you_mean(Path(name).name, os.listdir(parent)) or " Check the path."
+    except OSError:
+        return f" There is no folder {parent} either. Check the path."
+
+
+def _unpacked(file: Any, codec: str, name: str) -> _Gzip | _Zstd:
+    """What a compressed file holds: it has ``stored``, the compressed bytes that were read, ``readinto`` and ``close``.
+
+    A file that is empty, ends too soon or has something else behind its end is no file of its kind: ``readinto``
+    raises InputError, or OSError without a number where it is damaged or cut short.
+    """
+    return _Gzip(file, name) if codec == "gzip" else _Zstd(file, name)
+
+
+class _Zstd:
+    """Zstandard data, of any number of frames; pyarrow unpacks it."""
+
+    def __init__(self, file: Any, name: str) -> None:
+        import pyarrow as pa
+
+        if isinstance(file, _Rest):
+            self._raw = pa.PythonFile(file, mode="r")
+        else:
+            with file:  # which Python has opened, for its own kinds of OSError
+                self._raw = pa.OSFile(file.name, mode="r")
+        self._name = name
+        self._source = pa.CompressedInputStream(self._raw, "zstd")
+
+    @property
+    def stored(self) -> int:
+        return int(self._raw.tell())
+
+    def readinto(self, view: memoryview, /) -> int:
+        got = int(self._source.readinto(view))
+        if not got and not self.stored:
+            raise _empty(self._name, "zstd")
+        return got
+
+    def close(self) -> None:
+        self._source.close()
+
+
+class _Gzip:
+    """gzip data, member by member, with zeros behind the last, as a tape leaves them.
+
+    It is read through Python's zlib, which is as fast as pyarrow's and tells where a member ends.
+    """
+
+    def __init__(self, file: Any, name: str) -> None:
+        self._file = file
+        self._name = name
+        self._rest = b""
+        self._inflater: Any = None
+        """None between two members."""
+        self._members = 0
+        self.stored = 0
+
+    def readinto(self, view: memoryview, /) -> int:
+        while True:
+            if not self._rest and not self._more():
+                if self._inflater is not None:
+                    raise OSError("the gzip data ends too soon")
+                if not self._members:
+                    raise _empty(self._name, "gzip")
+                return 0
+            if self._inflater is None and not self._begin():
+                return 0
+            try:
+                piece = self._inflater.decompress(self._rest, min(len(view), _UNPACKED))
+            except zlib.error as exc:
+                raise OSError(str(exc).partition("data: ")[2] or str(exc)) from exc
+            self._rest = self._inflater.unconsumed_tail
+            if self._inflater.eof:
+                self._rest = self._inflater.unused_data
+                self._inflater = None
+            if piece:
+                view[: len(piece)] = piece
+                return len(piece)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _more(self) -> bool:
+        piece = self._file.read(_PACKED)
+        self._rest += piece
+        self.stored += len(piece)
+        return bool(piece)
+
+    def _begin(self) -> bool:
+        """Begin a member; False when there is none and the file has ended as it may."""
+        if self._members and self._rest[0] == 0:
+            return self._pass_zeros()
+        if len(self._rest) == 1:
+            self._more()
+        if not self._rest.startswith(b"\x1f\x8b"):
+            if self._members:
+                raise self._trailing()
+            raise InputError(
+                f"{self._name} is no gzip file: it does not begin as one. Fetch the file again, or name it without the "
+                "suffix if it is not compressed."
+            )
+        self._inflater = zlib.decompressobj(_WITH_GZIP_HEADER)
+        self._members += 1
+        return True
+
+    def _pass_zeros(self) -> bool:
+        while True:
+            if self._rest.strip(b"\0"):
+                raise self._trailing()
+            self._rest = b""
+            if not self._more():
+                return False
+
+    def _trailing(self) -> InputError:
+        return InputError(
+            f"{self._name} has bytes behind the end of its gzip data that are none (within the first {self.stored:,} "
+            "stored bytes), so a part of it may be missing. Fetch the file again."
+        )
+
+
+def _empty(name: str, codec: str) -> InputError:
+    return InputError(f"{name} is empty (0 bytes): it is no {codec} file. Fetch it again.")
+
+
+def as_utf8(stream: ByteStream, encoding: str) -> Feed:
+    """The bytes of a stream as UTF-8, not yet validated.
+
+    A byte that its encoding does not know costs its line, not the file: it is handed on as bytes that are no valid
+    UTF-8, so the reader's own check finds it and reports the line.
+    """
+    codec = text_codec(encoding)
+    return stream if codec == "utf-8" else _Transcoder(stream, codec, stream.name)
+
+
+class _Transcoder:
+    """Bytes of another encoding as UTF-8, decoded piece by piece."""
+
+    def __init__(self, stream: ByteStream, codec: str, name: str) -> None:
+        self._stream = stream
+        self._name = name
+        self._decoder = codecs.getincrementaldecoder(codec)(errors="neardup.mark")
+        self._pending = b""
+        self._ended = False
+
+    def fill(self, view: memoryview, /) -> int:
+        done = 0
+        while done < len(view):
+            if not self._pending and not self._advance():
+                break
+            size = min(len(view) - done, len(self._pending))
+            view[done : done + size] = self._pending[:size]
+            self._pending = self._pending[size:]
+            done += size
+        return done
+
+    def _advance(self) -> bool:
+        """Decode the next piece of the stream; False at its end."""
+        while not self._pending and not self._ended:
+            buffer = bytearray(_DECODED)
+            got = self._stream.fill(memoryview(buffer))
+            self._ended = got < _DECODED
+            try:
+                text = self._decoder.decode(bytes(buffer[:got]), self._ended)
+            except UnicodeError as exc:  # what no handler sees: utf-16 without its mark
+                raise InputError(f"{self._name}: {exc}. Name the byte order, such as utf-16-le or utf-32-be.") from exc
+            self._pending = text.encode("utf-8", "surrogatepass")
+        return bool(self._pending)
+
+
+def _mark(error: UnicodeError) -> tuple[str, int]:
+    """Codec error handler: a lone surrogate in place of the bytes, which strict UTF-8 refuses later."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return "\udcff", error.end
+
+
+codecs.register_error("neardup.mark", _mark)

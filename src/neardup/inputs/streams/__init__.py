@@ -1,1 +1,0 @@
-"""Bytes of files, pipes and compressed files, cut into buffers of whole lines."""
