@@ -31,6 +31,7 @@ class Column(Protocol):
     @property
     def nbytes(self) -> int:
         """Bytes of all rows."""
+        return len(self) * self.width * self.dtype.itemsize
 
     def __len__(self) -> int:
         """Rows."""
@@ -71,11 +72,6 @@ class MemoryColumn(Column):
         return self._used
 
     @property
-    def nbytes(self) -> int:
-        """Bytes of all rows."""
-        return self._used * self.width * self.dtype.itemsize
-
-    @property
     def array(self) -> NDArray[Any]:
         """All rows: a contiguous view, true until the next append."""
         return self._values[: self._used]
@@ -97,12 +93,10 @@ class MemoryColumn(Column):
         self._used = 0
 
     def take(self, rows: I64) -> NDArray[Any]:
-        """A new array of some rows, in any order, repeats allowed."""
         _check_rows(rows, self._used)
         return self.array[rows]
 
     def slice(self, start: int, stop: int) -> NDArray[Any]:
-        """Rows ``start`` to ``stop``, a view."""
         return self.array[start:stop]
 
 
@@ -118,11 +112,6 @@ class FileColumn(Column):
     def __len__(self) -> int:
         return self.file.count
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all rows."""
-        return self.file.nbytes
-
     def append(self, values: NDArray[Any]) -> None:
         """Add rows at the end; they are in memory until about a quarter of a megabyte is together."""
         values = np.ascontiguousarray(_checked(values, self.dtype, self.width), dtype=self.dtype)
@@ -130,10 +119,7 @@ class FileColumn(Column):
             self.file.append(_raw(values))
 
     def take(self, rows: I64) -> NDArray[Any]:
-        """A new array of some rows, in any order, repeats allowed.
-
-        Neighbours are read together. Memory: the answer, at most four times 4 MB beside, and the order of the rows.
-        """
+        """As ``Column.take``. Memory: the answer, at most four times 4 MB beside, and the order of the rows."""
         _check_rows(rows, len(self))
         if rows.size == 0:
             return self._room(0)
@@ -146,7 +132,6 @@ class FileColumn(Column):
         return self._gathered(rows[order], order)
 
     def slice(self, start: int, stop: int) -> NDArray[Any]:
-        """Rows ``start`` to ``stop``, a new array."""
         start, stop, _ = slice(start, stop).indices(len(self))
         out = self._room(max(0, stop - start))
         if out.size:

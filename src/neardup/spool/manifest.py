@@ -20,7 +20,7 @@ from typing import Any
 
 from neardup._version import __version__
 from neardup.errors import SpoolError
-from neardup.spool.files import damaged, spool_error
+from neardup.spool.files import at_work, damaged
 
 __all__ = [
     "LOCK",
@@ -58,17 +58,18 @@ class Manifest:
         """Put this in place of the manifest that is there, whole or not at all, and make it last."""
         body = json.dumps({each.name: getattr(self, each.name) for each in fields(self)}, indent=1).encode("ascii")
         part = folder / PART
-        try:
-            with open(part, "wb") as stream:
-                stream.write(f"{_FIRST}{_FORMAT} {zlib.crc32(body):08x}\n".encode("ascii") + body)
-                stream.flush()
-                os.fsync(stream.fileno())
-            part.replace(folder / MANIFEST)
-            sync_folder(folder)
-        except OSError as exc:
-            with contextlib.suppress(OSError):
-                part.unlink(missing_ok=True)
-            raise spool_error(folder / MANIFEST, exc) from exc
+        with at_work(folder / MANIFEST):
+            try:
+                with open(part, "wb") as stream:
+                    stream.write(f"{_FIRST}{_FORMAT} {zlib.crc32(body):08x}\n".encode("ascii") + body)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                part.replace(folder / MANIFEST)
+                sync_folder(folder)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    part.unlink(missing_ok=True)
+                raise
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
@@ -78,15 +79,14 @@ class Manifest:
             SpoolError: there is none, or it is damaged or of another format.
         """
         path = folder / MANIFEST
-        try:
-            first, _, body = path.read_bytes().partition(b"\n")
-        except (FileNotFoundError, NotADirectoryError) as exc:
-            raise SpoolError(
-                f"nothing to resume at {folder}: no interrupted run left its work there. "
-                "Run without --resume (resume=False)."
-            ) from exc
-        except OSError as exc:
-            raise spool_error(path, exc) from exc
+        with at_work(path):
+            try:
+                first, _, body = path.read_bytes().partition(b"\n")
+            except (FileNotFoundError, NotADirectoryError) as exc:
+                raise SpoolError(
+                    f"nothing to resume at {folder}: no interrupted run left its work there. "
+                    "Run without --resume (resume=False)."
+                ) from exc
         check = f" {zlib.crc32(body):08x}"
         if first != f"{_FIRST}{_FORMAT}{check}".encode("ascii"):
             format = first.decode("ascii", "replace").removeprefix(_FIRST).removesuffix(check)
@@ -162,20 +162,20 @@ class Lock:
         self._path = folder / LOCK
         text = " ".join(this_process()) + "\n"
         for _ in range(10):
-            try:
-                fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            except FileExistsError:
-                self._put_aside(folder)
-                continue
-            except OSError as exc:
-                raise spool_error(folder, exc) from exc
-            try:
-                os.write(fd, text.encode("ascii"))
-            except OSError as exc:
-                self._path.unlink(missing_ok=True)
-                raise spool_error(self._path, exc) from exc
-            finally:
-                os.close(fd)
+            with at_work(folder):
+                try:
+                    fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                except FileExistsError:
+                    self._put_aside(folder)
+                    continue
+            with at_work(self._path):
+                try:
+                    os.write(fd, text.encode("ascii"))
+                except OSError:
+                    self._path.unlink(missing_ok=True)
+                    raise
+                finally:
+                    os.close(fd)
             self._mine.add(self._key())
             return
         raise SpoolError(f"{folder} is being taken by other runs. Name another folder with --workdir (workdir=).")

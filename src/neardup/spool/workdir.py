@@ -8,12 +8,13 @@ not list is deleted, and a file that is not as it was is named. Files are in ``f
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
 import shutil
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from numpy.typing import DTypeLike
 
 from neardup.errors import SpoolError
 from neardup.spool.columns import FileColumn
-from neardup.spool.files import Label, SpoolFile, spool_error
+from neardup.spool.files import Label, SpoolFile, at_work
 from neardup.spool.manifest import LOCK, MANIFEST, PART, Lock, Manifest, differences
 from neardup.spool.texts import FileTexts
 
@@ -39,10 +40,8 @@ def free_bytes(path: str | Path) -> int:
     nearest = Path(os.path.abspath(path))
     while not nearest.exists() and nearest != nearest.parent:
         nearest = nearest.parent
-    try:
+    with at_work(nearest):
         return shutil.disk_usage(nearest).free
-    except OSError as exc:
-        raise spool_error(nearest, exc) from exc
 
 
 class Workdir:
@@ -82,16 +81,14 @@ class Workdir:
             SpoolError: the folder holds other files, or the work of an interrupted run, or another run is in it.
         """
         path = Path(path)
-        try:
-            path.mkdir(exist_ok=True)
+        with at_work(path):
+            try:
+                path.mkdir(exist_ok=True)
+            except FileExistsError as exc:
+                raise SpoolError(f"{path} is a file. Name a folder with --workdir (workdir=).") from exc
             if not all(map(_is_ours, os.listdir(path))):
                 raise SpoolError(f"{path} holds other files. Name an empty or a new folder with --workdir (workdir=).")
-        except FileExistsError as exc:
-            raise SpoolError(f"{path} is a file. Name a folder with --workdir (workdir=).") from exc
-        except OSError as exc:
-            raise spool_error(path, exc) from exc
-        lock = Lock(path)
-        try:
+        with _locked(path) as lock:
             if (path / MANIFEST).exists():
                 raise SpoolError(
                     f"{path} holds the work of an interrupted run. Go on with --resume (resume=True), or delete it."
@@ -99,10 +96,7 @@ class Workdir:
             workdir = cls(path, lock, _plain(identity))
             workdir._clean()  # of a run that was killed before its first manifest, or while it removed its folder
             workdir.checkpoint()
-        except BaseException:
-            lock.release()
-            raise
-        return workdir
+            return workdir
 
     @classmethod
     def reopen(cls, path: str | Path, identity: dict[str, Any]) -> Workdir:
@@ -117,8 +111,7 @@ class Workdir:
         path = Path(path)
         if not (path / MANIFEST).exists():
             Manifest.read(path)  # says so, and leaves no lock in a folder that is not ours
-        lock = Lock(path)
-        try:
+        with _locked(path) as lock:
             manifest = Manifest.read(path)
             workdir = cls(path, lock, _plain(identity))
             found = list(differences(manifest.identity, workdir._identity))
@@ -131,10 +124,7 @@ class Workdir:
             workdir.state, workdir.peak_bytes = manifest.state, manifest.peak
             workdir._resume(manifest)
             workdir._clean()
-        except BaseException:
-            lock.release()
-            raise
-        return workdir
+            return workdir
 
     def column(self, name: str, dtype: DTypeLike, width: int = 1) -> FileColumn:
         """The column of that name, new and empty if there is none yet; always the same object while it is there."""
@@ -205,14 +195,13 @@ class Workdir:
             file.close()
         self._files, self._columns, self._doomed = {}, {}, []
         try:
-            # first, so that a run killed here leaves no manifest of files that are gone
-            (self.path / MANIFEST).unlink(missing_ok=True)
+            with at_work(self.path):
+                # first, so that a run killed here leaves no manifest of files that are gone
+                (self.path / MANIFEST).unlink(missing_ok=True)
             self._clean()
-        except OSError as exc:
-            raise spool_error(self.path, exc) from exc
         finally:
             self.close()
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             self.path.rmdir()
 
     def _label(self, name: str, dtype: str, width: int) -> Label:
@@ -236,24 +225,31 @@ class Workdir:
     def _clean(self) -> None:
         """Delete what an interrupted run left and the manifest does not list."""
         keep = {file.path.name for file in self._files.values()} | {MANIFEST, LOCK}
-        try:
+        with at_work(self.path):
             for name in os.listdir(self.path):
                 if _is_ours(name) and name not in keep:
                     (self.path / name).unlink()
-        except OSError as exc:
-            raise spool_error(self.path, exc) from exc
 
     def _unlink(self, file: SpoolFile) -> None:
-        try:
+        with at_work(file.path):
             file.path.unlink()
-        except OSError as exc:
-            raise spool_error(file.path, exc) from exc
         self._grew(-file.disk_bytes)
 
     def _grew(self, size: int) -> None:
         with self._counting:
             self._used += size
             self.peak_bytes = max(self.peak_bytes, self._used)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[Lock]:
+    """The lock of a folder, which is given back only when what is done inside of this fails."""
+    lock = Lock(path)
+    try:
+        yield lock
+    except BaseException:
+        lock.release()
+        raise
 
 
 def _is_ours(name: str) -> bool:
