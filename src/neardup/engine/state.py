@@ -80,11 +80,7 @@ class SearchState(Gathered):
         return cls(**known, pairs=pairs, crowd=crowd, split_row=split_row)
 
     def need_memory(self, involved: I64) -> None:
-        """Raise unless all documents, and those that have a pair or a copy, can be held as far as they must be.
-
-        Args:
-            involved: representatives that have a pair.
-        """
+        """Raise unless all documents can be held as far as they must be; ``involved`` are those that have a pair."""
         copies = self.copies
         alone = copies.several[~np.isin(copies.several, involved, assume_unique=True)]
         paired = sum(int(copies.weight[rows].sum(dtype=np.int64)) for rows in (involved, alone))

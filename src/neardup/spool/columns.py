@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from neardup.spool.files import STAGE, SpoolFile
 from neardup.types import I64
 
-__all__ = ["Column", "FileColumn", "MemoryColumn"]
+__all__ = ["Column", "FileColumn", "MemoryColumn", "group_heads"]
 
 GAP = 4096
 """Bytes between two rows that are cheaper to read than to jump over: a page."""
@@ -144,7 +144,7 @@ class FileColumn(Column):
     def _gathered(self, rows: I64, order: I64 | None) -> NDArray[Any]:
         """Rows that do not fall, each put to its place in ``order``. A system call for each group of near rows."""
         record = self.file.label.record
-        heads = _group_heads(rows, near=max(1, GAP // record), most=max(1, STAGE // record))
+        heads = group_heads(rows, rows + 1, near=max(1, GAP // record), most=max(1, STAGE // record))
         begins, ends = rows[heads], rows[np.append(heads[1:], rows.size) - 1] + 1
         lengths = ends - begins
         # groups are read one behind the other into one place, so a row lies as far from its group's head as in the file
@@ -167,18 +167,17 @@ class FileColumn(Column):
         return out
 
 
-def _group_heads(rows: I64, *, near: int, most: int) -> I64:
-    """int64[groups]: places in ``rows``, which do not fall, where a new read begins.
+def group_heads(begins: I64, ends: I64, *, near: int, most: int) -> I64:
+    """int64[groups]: places among ranges, which do not fall, where a new read begins.
 
-    Rows less than ``near`` apart go together; a read spans at most ``most`` rows and ``near`` more.
+    Ranges less than ``near`` apart go together; those of one read begin at most ``most`` apart.
     """
-    fresh = np.empty(rows.size, dtype=np.bool_)
-    fresh[0] = True
-    np.greater(np.diff(rows), near, out=fresh[1:])
+    fresh = np.ones(begins.size, dtype=np.bool_)
+    np.greater_equal(begins[1:] - ends[:-1], near, out=fresh[1:])
     heads = np.flatnonzero(fresh)
-    if int(np.max(rows[np.append(heads[1:], rows.size) - 1] - rows[heads])) >= most:
-        origin = np.repeat(rows[heads], np.diff(np.append(heads, rows.size)))
-        piece = (rows - origin) // most
+    if int(np.max(begins[np.append(heads[1:], begins.size) - 1] - begins[heads])) >= most:
+        origin = np.repeat(begins[heads], np.diff(np.append(heads, begins.size)))
+        piece = (begins - origin) // most
         fresh[1:] |= piece[1:] != piece[:-1]
         heads = np.flatnonzero(fresh)
     return heads

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.cutting import cut
-from neardup.spool.columns import FileColumn, MemoryColumn
+from neardup.spool.columns import FileColumn, MemoryColumn, group_heads
 from neardup.spool.files import STAGE, SpoolFile
 from neardup.types import I64, SLACK, U8, Documents, Mask
 
@@ -244,12 +244,7 @@ def _read_short(file: SpoolFile, begins: I64, sizes: I64, places: I64, raw: memo
     if begins.size == 0:
         return
     ends = begins + sizes
-    fresh = np.ones(begins.size, dtype=np.bool_)
-    fresh[1:] = begins[1:] - ends[:-1] >= GAP
-    heads = np.flatnonzero(fresh)
-    origin = np.repeat(begins[heads], np.diff(np.append(heads, begins.size)))
-    fresh[1:] |= np.diff((begins - origin) // STAGE) != 0
-    heads = np.flatnonzero(fresh)
+    heads = group_heads(begins, ends, near=GAP, most=STAGE)
     tails = np.append(heads[1:], begins.size)
     firsts, spans = begins[heads], ends[tails - 1] - begins[heads]
     room = np.empty(int(spans.max()), dtype=np.uint8).data

@@ -45,12 +45,7 @@ class Stars:
     """Greedy stars over n rows numbered in the order in which they may keep: 13 bytes a row."""
 
     def __init__(self, n: int, fixed: NDArray[np.bool_] | None = None) -> None:
-        """Begin without edges.
-
-        Args:
-            n: rows.
-            fixed: bool[n], rows that are kept, and keep others, even when they are near an earlier one.
-        """
+        """No edges yet. A row that is ``fixed`` is kept, and keeps others, even when it is near an earlier one."""
         self._fixed = np.zeros(n, dtype=np.bool_) if fixed is None else fixed
         self._keeper = np.full(n, -1, dtype=np.int32)
         self._similarity = np.ones(n)

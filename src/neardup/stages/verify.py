@@ -34,16 +34,11 @@ class Chunk:
 
 
 def chunks(left: I64, right: I64, counts: Callable[[I64], I64], *, budget: int) -> Iterator[Chunk]:
-    """Cut candidate pairs into chunks whose documents have at most about ``budget`` shingles.
+    """Cut candidate pairs into chunks whose documents have at most about ``budget`` shingles, or of one pair with more.
 
-    Documents are laid out by connected component of the candidate graph and cut into blocks of half the budget; pairs
-    are ordered by the blocks of their two documents. A set is built once where its component fits a block, and at
-    most once for each block that it has a pair with. O(pairs log pairs).
-
-    Args:
-        left, right: int64[p], rows of each pair.
-        counts: gives the shingles of rows, with repeats.
-        budget: shingles held at a time, more only where one pair alone needs more.
+    ``counts`` gives the shingles of rows, with repeats. Documents are laid out by connected component of the candidate
+    graph and cut into blocks of half the budget; pairs are ordered by the blocks of their two documents. A set is built
+    once where its component fits a block, and at most once for each block that it has a pair with. O(pairs log pairs).
     """
     if left.size == 0:
         return
@@ -99,18 +94,11 @@ def compare_shingles(
     threshold: float,
     is_containment: bool = False,
 ) -> None:
-    """Correct similarities that were computed from hashes by comparing the shingles themselves.
+    """Correct similarities that were computed from hashes of ``hasher`` by comparing the shingles themselves.
 
     Where no two different shingles of a pair share a hash, which is all but always, its similarity is right. Else it
-    is computed anew from the shingles, and is -1 where it is below the threshold.
-
-    Args:
-        documents: normalised.
-        left, right: int64[p], documents of each pair; pairs of one left document best follow each other.
-        hasher: by whose hashes they were compared.
-        similarity: float64[p], written to.
-        threshold: what a pair must reach.
-        is_containment: similarity is the share of the smaller set, not of the union.
+    is computed anew from the shingles, and is -1 where it is below the threshold. Pairs of one left document best
+    follow each other.
     """
     colliding = np.empty(left.size, dtype=np.bool_)
     equal.colliding(hasher.params, documents.data, documents.offsets, left, right, colliding)

@@ -12,10 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from neardup.engine.banding.buckets import Buckets, pair_members
-from neardup.engine.banding.crowds import Crowds, find_crowds
-from neardup.engine.banding.hot import HotPairs, pair_hot_buckets
-from neardup.engine.banding.pending import Pending
+from neardup.engine.banding.hot import Crowds, find_crowds, pair_hot_buckets
+from neardup.engine.banding.pending import Buckets, Pending, pair_members
 from neardup.engine.check import Checker
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
@@ -88,22 +86,22 @@ def find_candidates(
     n = len(collection)
     if not len(bands.hot):
         crowds = Crowds.none(n)
-        of_hot = HotPairs(0, 0)
+        met_hot = overfull = 0
     elif "hot_pairs" in space.state:
         crowds = Crowds.restored(collection, space)
-        of_hot = HotPairs(*space.state["hot_pairs"])
+        met_hot, overfull = space.state["hot_pairs"]
     else:
         crowds = find_crowds(bands.hot, collection, weight, check)
-        of_hot = pair_hot_buckets(bands.hot, pending, collection, weight, crowds, threads=threads)
+        met_hot, overfull = pair_hot_buckets(bands.hot, pending, collection, weight, crowds, threads=threads)
     if "waited" in space.state:
         met = space.state["waited"]
     else:
         met = _pair_waiting(bands, pending, collection, crowds.crowd, threads=threads)
         pending.flush()
         crowds.keep(space)
-        space.checkpoint(hot_pairs=[of_hot.met, of_hot.overfull], waited=met, asked=crowds.asked, checked=check.checked)
+        space.checkpoint(hot_pairs=[met_hot, overfull], waited=met, asked=crowds.asked, checked=check.checked)
     pending.hot = {int(band) for band in bands.hot.bands()}
-    return BandCandidates(pending, crowds, bands.met + crowds.asked + of_hot.met + met, of_hot.overfull)
+    return BandCandidates(pending, crowds, bands.met + crowds.asked + met_hot + met, overfull)
 
 
 def _group_resident(
@@ -150,19 +148,13 @@ def _group_spooled(
                 bands.hot.add(band, members)
             sizes = np.diff(found.starts)
             small = sizes <= SMALL
-            for left, right in band_stage.all_pairs(*_chosen(found, small)):
+            for left, right in band_stage.all_pairs(*found.chosen(small)):
                 pending.add(left, right, tag=band + 1)
-            bands.waiting.add_all(band, *_chosen(found, ~small))
+            bands.waiting.add_all(band, *found.chosen(~small))
         bands.done = band + 1
         pending.flush()
         space.checkpoint(bands=bands.state())
         observer.advance(1)
-
-
-def _chosen(found: BandBuckets, which: np.typing.NDArray[np.bool_]) -> tuple[I64, I64]:
-    """Members and starts of some buckets."""
-    sizes = np.diff(found.starts)
-    return found.members[np.repeat(which, sizes)], np.concatenate(([0], np.cumsum(sizes[which]))).astype(np.int64)
 
 
 def _pair_waiting(bands: _Bands, pending: Pending, collection: Collection, crowd: I32, *, threads: int) -> int:
