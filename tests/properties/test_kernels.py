@@ -192,7 +192,7 @@ def test_checked_pairs_have_the_similarity_of_the_twin(sets, threshold):
     left, right = (np.array(side, dtype=np.int64) for side in np.indices((len(sets),) * 2).reshape(2, -1))
     fast, slow = np.empty(left.size), np.empty(left.size)
     padded = PaddedSets(starts, sizes, flat)
-    fast_verify.check_pairs(left, right, padded, padded, threshold, fast)
+    fast_verify.check_pairs(left, right, padded, padded, threshold, False, fast)
     verify.check_pairs(left, right, padded, padded, threshold, slow)
     assert fast.tolist() == slow.tolist()
 

@@ -72,15 +72,14 @@ def check_pairs(
     """
     similarity = np.empty(chunk.pairs.size, dtype=np.float64)
     padded = PaddedSets(starts, sizes, sets)
-    check = kernels.check_contained if is_containment else kernels.check_pairs
-    check(chunk.left, chunk.right, padded, padded, threshold, similarity)
+    kernels.check_pairs(chunk.left, chunk.right, padded, padded, threshold, is_containment, similarity)
     return similarity
 
 
 def check_across(left: I64, right: I64, first: PaddedSets, second: PaddedSets, *, threshold: float) -> F64:
     """Exact similarity of a set of ``first`` and one of ``second`` each, or -1 where it is below the threshold."""
     similarity = np.empty(left.size, dtype=np.float64)
-    kernels.check_pairs(left, right, first, second, threshold, similarity)
+    kernels.check_pairs(left, right, first, second, threshold, False, similarity)
     return similarity
 
 
