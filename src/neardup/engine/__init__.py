@@ -1,6 +1,6 @@
 """From batches of documents to verified pairs and clusters of rows: the one place where the stages meet.
 
-    reading   collect: read, normalise, sketch; collection: what is held of all documents; copies: exact copies as one
+    reading   collection: read, normalise, sketch, and what is held of all documents; copies: exact copies as one
     banding   bands → buckets → candidate pairs, and what is done with hot buckets
     joins     every pair at or above a threshold, without banding: exact and containment
     check     exact similarity of candidate pairs, chunk by chunk; sets of shingles in buffers

@@ -19,7 +19,7 @@ from neardup.params import CONTAINMENT, TEXT
 from neardup.stages import verify as verify_stage
 from neardup.stages.shingle import Hasher, build_rows
 from neardup.stages.verify import Chunk
-from neardup.types import F64, I64, U64, Documents
+from neardup.types import F64, I64, Documents, PaddedSets
 
 __all__ = ["CHUNK_SHINGLES", "Buffers", "Checker", "TooLargeError", "built_sets", "pairs_at_once"]
 
@@ -81,8 +81,8 @@ class Buffers:
 @contextmanager
 def built_sets(
     collection: Collection, rows: I64, counts: I64, hasher: Hasher, buffers: Buffers, *, fresh: int
-) -> Iterator[tuple[U64, I64, I64]]:
-    """Sets of rising ``rows``, for as long as the block lasts: (hashes in a buffer, where each starts, its size).
+) -> Iterator[PaddedSets]:
+    """Sets of rising ``rows``, in a buffer for as long as the block lasts.
 
     ``counts`` are shingles with repeats of each; a fresh buffer has room for at least ``fresh`` of them.
     """
@@ -92,7 +92,7 @@ def built_sets(
     for documents, local, part in collection.texts.parts(rows):
         places = starts[part.start : part.stop + 1]
         build_rows(documents, local, counts[part], hasher, places, sizes[part], hashes)
-    yield hashes, starts[:-1], sizes
+    yield PaddedSets(starts[:-1], sizes, hashes)
     buffers.give_back(hashes)
 
 
@@ -109,6 +109,7 @@ class Checker:
         self.hasher = Hasher.private(collection.spec.shingle)
         self.threads = threads
         self.checked = 0
+        self._is_containment = collection.spec.measure == CONTAINMENT
         self._chunk = min(CHUNK_SHINGLES, collection.space.budget.share(0.25) // (threads * SHINGLE_BYTES))
         self._buffers = Buffers(np.uint64)
         self._large = threading.Lock()
@@ -153,12 +154,8 @@ class Checker:
             raise TooLargeError(chunk.docs[np.argsort(counts)[-2:]], need)
         fresh = min(self._chunk, 4 * total)
         with built_sets(self.collection, chunk.docs, counts, self.hasher, self._buffers, fresh=fresh) as sets:
-            hashes, starts, sizes = sets
             similarity = verify_stage.check_pairs(
-                chunk,
-                *(starts, sizes, hashes),
-                threshold=threshold,
-                is_containment=self.collection.spec.measure == CONTAINMENT,
+                *(chunk.left, chunk.right, sets, sets), threshold=threshold, is_containment=self._is_containment
             )
         if self.collection.spec.verify == TEXT:
             self._compare_shingles(chunk, counts, similarity, threshold)
@@ -182,6 +179,6 @@ class Checker:
                 Documents.from_bytes(found),
                 *(place[: near.size], place[near.size :], self.hasher, checked),
                 threshold=threshold,
-                is_containment=self.collection.spec.measure == CONTAINMENT,
+                is_containment=self._is_containment,
             )
         similarity[near] = checked

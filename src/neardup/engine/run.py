@@ -20,8 +20,7 @@ from neardup.engine.check import Checker
 from neardup.engine.joins.containment import ContainmentJoin, Sizes, sizes_of
 from neardup.engine.joins.exact import ExactJoin
 from neardup.engine.observe import Observer, Stages
-from neardup.engine.reading.collect import RowNames, collect
-from neardup.engine.reading.collection import Collection, content_order
+from neardup.engine.reading.collection import Collection, RowNames, collect, content_order
 from neardup.engine.reading.copies import find_copies
 from neardup.engine.results.expand import Members, expand_across, expand_clusters, expand_pairs
 from neardup.engine.results.pairs import Links, PairStore, link

@@ -9,8 +9,7 @@ import numpy as np
 from neardup.engine.check import Checker
 from neardup.engine.joins.containment import Sizes
 from neardup.engine.observe import Stages
-from neardup.engine.reading.collect import RowNames
-from neardup.engine.reading.collection import Collection
+from neardup.engine.reading.collection import Collection, RowNames
 from neardup.engine.reading.copies import Copies
 from neardup.engine.results.expand import ListedLeaders, Members
 from neardup.engine.results.pairs import PairStore

@@ -19,10 +19,6 @@ document of any size needs one chunk of scratch. Whoever passes over documents d
         if count == 0:
             break
         ...  # the first ``count`` of ``cursor.hashes``
-
-The same in plain Python, slow and obvious, is in ``tests/twins``.
-
-Not here: what becomes of the hashes (``sketching``, ``verify``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """Where shingles occur: the hashes of one document in order, repeats and all, the partners of each in another, and the
 runs that shared ones make.
-
-Sets, which lose the order, are built in ``verify``.
 """
 
 from __future__ import annotations

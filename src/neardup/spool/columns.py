@@ -1,7 +1,6 @@
 """Values of each row, of a fixed width, in memory or in a file, with one face.
 
-Here: ``Column`` (the face), ``MemoryColumn``, ``FileColumn``. Files are not mapped into memory: mapped pages would
-count against the memory limit. The documents themselves are in ``texts``.
+Files are not mapped into memory: mapped pages would count against the memory limit.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """One spool file: a header that says what it is, then records of a fixed width, only ever appended to.
 
-Here: ``SpoolFile``, its ``Label`` and the errors of work on disk. What the records mean is in ``columns`` and
-``texts``; which files belong together, and which of their bytes count, is in ``workdir``.
-
-    bytes 0..7      b"NEARDUP\\0"
-    bytes 8..19     format version, length of the JSON, crc32 of the whole header with this field zero (uint32 each)
-    bytes 20..4095  JSON {name, spec_id, dtype, width, count, crc32, neardup}, then zeros
-    from 4096       the records, little-endian
+bytes 0..7      b"NEARDUP\\0"
+bytes 8..19     format version, length of the JSON, crc32 of the whole header with this field zero (uint32 each)
+bytes 20..4095  JSON {name, spec_id, dtype, width, count, crc32, neardup}, then zeros
+from 4096       the records, little-endian
 """
 
 from __future__ import annotations

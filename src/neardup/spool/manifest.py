@@ -1,13 +1,8 @@
-"""What a workdir holds as of its last checkpoint, and the lock that keeps a second run out of it.
-
-Here: ``Manifest`` with its file, ``differences`` of two identities, ``Lock``. The spool files themselves are in
-``files``; when a checkpoint is made is in ``workdir``.
-"""
+"""What a workdir holds as of its last checkpoint, and the lock that keeps a second run out of it."""
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import secrets
@@ -21,6 +16,7 @@ from typing import Any
 from neardup._version import __version__
 from neardup.errors import SpoolError
 from neardup.spool.files import at_work, damaged
+from neardup.spool.machine import is_running, sync_folder, this_process
 
 __all__ = [
     "LOCK",
@@ -29,9 +25,6 @@ __all__ = [
     "Lock",
     "Manifest",
     "differences",
-    "is_running",
-    "sync_folder",
-    "this_process",
 ]
 
 MANIFEST = "neardup.manifest"
@@ -97,30 +90,6 @@ class Manifest:
                 f"began the run, or delete {folder} and start anew without --resume (resume=False)."
             )
         return cls(**json.loads(body))
-
-
-_NO_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EBADF}
-"""What file systems say that cannot sync a folder."""
-
-
-def sync_folder(folder: str | Path) -> None:
-    """Make the names of a folder's files last, so that a loss of power does not undo a rename.
-
-    Where a folder cannot be opened (Windows) or synced (some file systems over a network) the system sees to it by
-    itself. A disk that fails raises OSError: who cannot do anything about it, since the files themselves are whole and
-    synced, passes over it.
-    """
-    try:
-        fd = os.open(folder, os.O_RDONLY)
-    except PermissionError:
-        return
-    try:
-        os.fsync(fd)
-    except OSError as exc:
-        if exc.errno not in _NO_SYNC:
-            raise
-    finally:
-        os.close(fd)
 
 
 def differences(then: Any, now: Any, key: str = "") -> Iterator[str]:
@@ -216,37 +185,3 @@ class Lock:
         if int(pid) == os.getpid():
             return self._key() in self._mine
         return is_running(pid, born)
-
-
-def this_process() -> tuple[str, str]:
-    """What tells this process from all others on the machine: its number, and when it began, where that is told."""
-    return str(os.getpid()), _born(os.getpid())
-
-
-def is_running(pid: int | str, born: str = "") -> bool:
-    """Whether a process, as ``this_process`` told it, is still there; without ``born``, one of its number."""
-    number = int(pid)
-    try:
-        os.kill(number, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:
-        pass  # it is another user's
-    else:
-        if _stat(number)[:1] in (["Z"], ["X"]):
-            return False  # killed, and nobody has asked for its exit status
-    return born in ("", _born(number))
-
-
-def _born(pid: int) -> str:
-    """When a process began, in ticks since the machine did, where the system tells; else empty."""
-    return (_stat(pid)[19:20] or [""])[0]
-
-
-def _stat(pid: int) -> list[str]:
-    """What Linux says of a process, from its state on; empty elsewhere."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    return stat.rpartition(")")[2].split()

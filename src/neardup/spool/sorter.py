@@ -1,7 +1,4 @@
-"""Sorting of more keys than fit into memory: sorted runs in files, merged block by block.
-
-Here: ``Sorter``. Where the files lie and how a killed run finds them again is in ``workdir``.
-"""
+"""Sorting of more keys than fit into memory: sorted runs in files, merged block by block."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The documents of a run by row, in memory or in two files, with one face.
-
-Here: ``Texts`` (the face), ``MemoryTexts``, ``FileTexts``. Numbers of each row are in ``columns``.
-"""
+"""The documents of a run by row, in memory or in two files, with one face."""
 
 from __future__ import annotations
 

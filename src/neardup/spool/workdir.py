@@ -1,9 +1,8 @@
 """The folder of a run's work on disk, from which a killed run goes on.
 
-Here: ``Workdir``, ``free_bytes``. Between two checkpoints files only grow and none that the manifest lists goes away,
-so whatever happens to the process, the last checkpoint is there: what lies past it is cut off, what the manifest does
-not list is deleted, and a file that is not as it was is named. Files are in ``files``, the manifest and the lock in
-``manifest``.
+Between two checkpoints files only grow and none that the manifest lists goes away, so whatever happens to the process,
+the last checkpoint is there: what lies past it is cut off, what the manifest does not list is deleted, and a file that
+is not as it was is named.
 """
 
 from __future__ import annotations
@@ -61,7 +60,6 @@ class Workdir:
         self._lock: Lock | None = lock
         self._identity = identity
         self._spec_id = str(identity.get("spec_id", ""))
-        self._files: dict[str, SpoolFile] = {}
         self._columns: dict[str, FileColumn] = {}
         self._listed: set[str] = set()
         self._doomed: list[SpoolFile] = []
@@ -129,16 +127,13 @@ class Workdir:
     def column(self, name: str, dtype: DTypeLike, width: int = 1) -> FileColumn:
         """The column of that name, new and empty if there is none yet; always the same object while it is there."""
         label = self._label(name, np.dtype(dtype).newbyteorder("<").str, width)
-        if name in self._files:
-            known = self._files[name].label
-            if known != label:
-                raise ValueError(f"column {name} is {known.width} of {known.dtype}, not {width} of {label.dtype}")
-        else:
+        if name not in self._columns:
             file = SpoolFile(self._fresh(name), label, self._grew)
             file.create()
-            self._files[name] = file
-        if name not in self._columns:
-            self._columns[name] = FileColumn(self._files[name])
+            self._columns[name] = FileColumn(file)
+        known = self._columns[name].file.label
+        if known != label:
+            raise ValueError(f"column {name} is {known.width} of {known.dtype}, not {width} of {label.dtype}")
         return self._columns[name]
 
     def texts(self, name: str) -> FileTexts:
@@ -147,13 +142,12 @@ class Workdir:
 
     def names(self, prefix: str = "") -> list[str]:
         """Columns that are here, in the order of their names; texts are two: ``NAME.bytes`` and ``NAME.ends``."""
-        return sorted(name for name in self._files if name.startswith(prefix))
+        return sorted(name for name in self._columns if name.startswith(prefix))
 
     def delete(self, name: str) -> None:
         """Delete a column, or texts. A file that the last checkpoint lists stays on disk until the next one."""
-        for each in (name,) if name in self._files else (f"{name}.bytes", f"{name}.ends"):
-            file = self._files.pop(each)
-            self._columns.pop(each, None)
+        for each in (name,) if name in self._columns else (f"{name}.bytes", f"{name}.ends"):
+            file = self._columns.pop(each).file
             file.close()
             if each in self._listed:
                 self._listed.discard(each)
@@ -168,9 +162,10 @@ class Workdir:
             SpoolError: it cannot be written; the last checkpoint is as it was.
         """
         state = _plain({**self.state, **changes})
-        for file in self._files.values():
-            file.settle()
-        files = {name: {"file": file.path.name, **file.facts} for name, file in self._files.items()}
+        files = {}
+        for name, column in self._columns.items():
+            column.file.settle()
+            files[name] = {"file": column.file.path.name, **column.file.facts}
         Manifest(self._identity, state, files, self.peak_bytes).write(self.path)
         self.state, self._listed = state, set(files)
         doomed, self._doomed = self._doomed, []
@@ -183,7 +178,7 @@ class Workdir:
 
     def close(self) -> None:
         """Leave the folder for a later run: what came after the last checkpoint is lost. Twice does no harm."""
-        for file in (*self._files.values(), *self._doomed):
+        for file in (*self._open(), *self._doomed):
             file.close()
         if self._lock is not None:
             self._lock.release()
@@ -191,9 +186,9 @@ class Workdir:
 
     def remove(self) -> None:
         """Delete the folder with all that this run put there; files of others, and then the folder, stay."""
-        for file in self._files.values():
+        for file in self._open():
             file.close()
-        self._files, self._columns, self._doomed = {}, {}, []
+        self._columns, self._doomed = {}, []
         try:
             with at_work(self.path):
                 # first, so that a run killed here leaves no manifest of files that are gone
@@ -203,6 +198,9 @@ class Workdir:
             self.close()
         with suppress(OSError):
             self.path.rmdir()
+
+    def _open(self) -> list[SpoolFile]:
+        return [column.file for column in self._columns.values()]
 
     def _label(self, name: str, dtype: str, width: int) -> Label:
         if not _NAME.fullmatch(name):
@@ -219,12 +217,12 @@ class Workdir:
         for name, facts in manifest.files.items():
             file = SpoolFile(self.path / facts["file"], self._label(name, facts["dtype"], facts["width"]), self._grew)
             file.resume(facts["count"], facts["crc32"])
-            self._files[name] = file
+            self._columns[name] = FileColumn(file)
         self._listed = set(manifest.files)
 
     def _clean(self) -> None:
         """Delete what an interrupted run left and the manifest does not list."""
-        keep = {file.path.name for file in self._files.values()} | {MANIFEST, LOCK}
+        keep = {file.path.name for file in self._open()} | {MANIFEST, LOCK}
         with at_work(self.path):
             for name in os.listdir(self.path):
                 if _is_ours(name) and name not in keep:

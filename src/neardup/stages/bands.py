@@ -2,7 +2,7 @@
 
 Each band is independent: keys, buckets, pairs. A pair is met once, in the first band where both agree, and leaves at
 once unless its signatures agree in enough slots. A bucket of more documents than the crowd limit is *hot*: it is
-handed back whole, for ``engine`` to deal with by leaders. Choosing (bands, rows) is in ``tuning``.
+handed back whole, for ``engine`` to deal with by leaders.
 """
 
 from __future__ import annotations

@@ -1,15 +1,11 @@
-"""The joins of shingle sets: all pairs of at least a threshold, by similarity or by containment, none missed.
+"""The joins of shingle sets in memory: all pairs of a threshold, by similarity or containment, none missed.
 
 By similarity: prefix filter over rare-first shingles, size filter, the positional filter at the end of both prefixes,
 early-stopping merge: AllPairs (Bayardo, Ma, Srikant 2007) and PPJoin (Xiao, Wang, Lin, Yu 2008), of whose filters
 these are the ones that pay (Mann, Augsten, Bouros: An Empirical Evaluation of Set Similarity Join Techniques, 2016,
 section 5). Before the join, a document is dropped when more of its shingles are unique to it than a partner may lack.
 
-By containment: an index of the sets that may be part of something, by their rarest shingles, and the probe of it with
-other sets (``kernels.containing``).
-
-Here: counting how often shingles are met, dropping documents, one join of sets that are in memory. Who fetches texts,
-and how a collection larger than memory is cut into blocks, is in ``engine.joins``.
+By containment: an index of the sets that may be part of something, by their rarest shingles (``kernels.containing``).
 """
 
 from __future__ import annotations

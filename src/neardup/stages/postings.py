@@ -1,8 +1,7 @@
 """Runs of postings: the sorted band keys of consecutive documents, in memory; made, merged, looked up.
 
 A run covers the documents ``base`` to ``base + span``. It has a row of postings for each band and one more for the
-ids, so that an id is looked up as a key is. How postings are laid out and searched is in ``kernels.postings``; runs in
-files are in ``neardup.index.segments``.
+ids, so that an id is looked up as a key is.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Shingles: the readable ones for people, their hashes in sets for the exact check.
-
-Here: ``shingles`` of one text as strings, ``Hasher`` (the parameters that every hashing kernel takes),
-``build_sets``, and ``SALT``. Sketching, which hashes on the fly, is in ``sketch``.
-"""
+"""Shingles: the readable ones for people, their hashes in sets for the exact check."""
 
 from __future__ import annotations
 

@@ -3,8 +3,6 @@
 ASCII needs no Unicode form, so a block of it passes through untouched, buffer and all. Of other texts only those with a
 character that a form could change are handed to ``forms``, the judge; the test errs on the side of asking it.
 Nothing here merges words of another script: marks are never stripped.
-
-Not here: reading and decoding (``inputs``), cutting into shingles (``shingle``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The exact check: Jaccard similarity, or containment, of candidate pairs on their shingle sets.
 
-Here: the order in which pairs are checked (so that each document's set is built once and dropped soon) and the check
-of one chunk of them. Building the sets is in ``shingle``; who fetches the texts is ``engine``.
+Pairs are checked in an order in which each document's set is built once and dropped soon.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ import numpy as np
 from neardup.kernels import equal, graph
 from neardup.kernels import verify as kernels
 from neardup.stages.shingle import Hasher, shingle_set
-from neardup.types import F64, I64, U64, Documents, PaddedSets
+from neardup.types import F64, I64, Documents, PaddedSets
 
-__all__ = ["Chunk", "check_across", "check_pairs", "chunks", "compare_shingles"]
+__all__ = ["Chunk", "check_pairs", "chunks", "compare_shingles"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,24 +61,22 @@ def chunks(left: I64, right: I64, counts: Callable[[I64], I64], *, budget: int) 
 
 
 def check_pairs(
-    chunk: Chunk, starts: I64, sizes: I64, sets: U64, *, threshold: float, is_containment: bool = False
+    left: I64,
+    right: I64,
+    first: PaddedSets,
+    second: PaddedSets,
+    *,
+    threshold: float,
+    is_containment: bool = False,
 ) -> F64:
-    """Exact similarity of each pair of a chunk, or -1 where it is below the threshold.
+    """Exact similarity of a set of ``first`` and one of ``second`` each, or -1 where it is below the threshold.
 
     intersection / union, or for containment intersection / smaller set, is compared as a float64, correctly rounded,
     with the threshold as typed: a pair at exactly 7/10 passes 0.7. O(shingles of both) a pair, less where the
     threshold is out of reach early.
     """
-    similarity = np.empty(chunk.pairs.size, dtype=np.float64)
-    padded = PaddedSets(starts, sizes, sets)
-    kernels.check_pairs(chunk.left, chunk.right, padded, padded, threshold, is_containment, similarity)
-    return similarity
-
-
-def check_across(left: I64, right: I64, first: PaddedSets, second: PaddedSets, *, threshold: float) -> F64:
-    """Exact similarity of a set of ``first`` and one of ``second`` each, or -1 where it is below the threshold."""
     similarity = np.empty(left.size, dtype=np.float64)
-    kernels.check_pairs(left, right, first, second, threshold, False, similarity)
+    kernels.check_pairs(left, right, first, second, threshold, is_containment, similarity)
     return similarity
 
 

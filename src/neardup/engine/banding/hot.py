@@ -71,18 +71,17 @@ class Crowds:
 
     def keep(self, space: Space) -> None:
         """Write down what ``restored`` needs, in a workdir."""
-        if space.is_lasting and space.workdir is not None and len(self):
-            space.workdir.column("crowds", np.int32).append(self.crowd)
+        if space.is_lasting and len(self):
+            space.column("crowds", np.int32).append(self.crowd)
 
     @classmethod
-    def restored(cls, collection: Collection, space: Space) -> Crowds:
+    def restored(cls, collection: Collection) -> Crowds:
         """The crowds that an interrupted run had found."""
-        workdir = space.workdir
-        assert workdir is not None
+        space = collection.space
         stars, similarity = _columns(space)
         if not len(stars):
             return cls.none(len(collection))
-        crowd = workdir.column("crowds", np.int32).slice(0, len(collection))
+        crowd = space.column("crowds", np.int32).slice(0, len(collection))
         return cls(np.array(crowd), stars, similarity, int(space.state["asked"]))
 
 

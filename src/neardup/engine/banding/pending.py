@@ -15,7 +15,6 @@ import numpy as np
 from neardup.cutting import ROWS_AT_A_TIME, cut, starts_of
 from neardup.engine.check import pairs_at_once
 from neardup.engine.reading.collection import Collection
-from neardup.engine.space import Space
 from neardup.errors import InputError
 from neardup.spool import Sorter
 from neardup.stages import bands as band_stage
@@ -40,12 +39,14 @@ class Bucket:
 class Buckets:
     """Members of buckets, band after band, in memory or in a file."""
 
-    def __init__(self, name: str, collection: Collection, space: Space) -> None:
+    def __init__(self, name: str, collection: Collection) -> None:
+        """None, or those that an interrupted run left."""
+        space = collection.space
         self._collection = collection
         self._rows = space.column(f"{name}-rows", np.int64)
         self._sizes = space.column(f"{name}-sizes", np.int64, 2)
         """Band and size of each bucket."""
-        self.marked: list[Bucket] = []
+        self.marked = [Bucket(*each) for each in space.state.get("bands", {}).get(name, [])]
         """The buckets that ``add`` kept."""
 
     def __len__(self) -> int:
@@ -54,10 +55,6 @@ class Buckets:
     def state(self) -> list[list[int]]:
         """The marked buckets as JSON values; what lies in columns needs none."""
         return [[bucket.band, bucket.start, bucket.size, bucket.mark] for bucket in self.marked]
-
-    def restore(self, state: list[list[int]]) -> None:
-        """Take back what ``state`` gave."""
-        self.marked = [Bucket(*each) for each in state]
 
     def add(self, band: int, members: I64) -> None:
         """Keep one bucket that will be asked for by itself."""
@@ -138,10 +135,10 @@ class Pending:
     and its signatures have not been seen.
     """
 
-    def __init__(self, collection: Collection, space: Space) -> None:
+    def __init__(self, collection: Collection) -> None:
         """Empty, or with the pairs that an interrupted run wrote down."""
         self._collection = collection
-        self._space = space
+        self._space = space = collection.space
         self._n = len(collection)
         self._tags = collection.spec.bands.bands + 1
         if self._n * self._n * self._tags >= 1 << 64:

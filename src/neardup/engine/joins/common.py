@@ -23,7 +23,7 @@ from neardup.engine.threads import in_order
 from neardup.stages import join as join_stage
 from neardup.stages.join import Cells, Occurrences, Rarity
 from neardup.stages.shingle import Hasher
-from neardup.types import F64, I64, U8, U32, U64, Mask
+from neardup.types import F64, I64, U8, U32, U64, Mask, PaddedSets
 
 __all__ = ["SLAB", "Join", "JoinWork", "Key", "Queue", "slabs"]
 
@@ -242,7 +242,7 @@ class JoinWork:
 
         def build(slab: slice) -> None:
             out = hashes[int(places[slab.start]) : int(places[slab.stop])]
-            with self.built(rows[slab], counts[slab]) as (built, begins, some):
+            with self.built(rows[slab], counts[slab]) as (begins, some, built):
                 join_stage.pack(built, begins, some, self.rarity, self.threshold, out)
             starts[slab], sizes[slab] = begins + places[slab.start], some
 
@@ -250,7 +250,7 @@ class JoinWork:
             pass
         return hashes, starts, sizes
 
-    def built(self, rows: I64, counts: I64) -> AbstractContextManager[tuple[U64, I64, I64]]:
+    def built(self, rows: I64, counts: I64) -> AbstractContextManager[PaddedSets]:
         """Whole sets of rising rows, for as long as the block lasts; from any thread. See ``built_sets``."""
         return built_sets(self.collection, rows, counts, self.hasher, self._buffers, fresh=SLAB)
 

@@ -104,8 +104,8 @@ class ContainmentJoin(JoinWork):
                 scratch = parts.scratch()
             met = counted = 0
             rows = others.rows[slab]
-            with self.built(rows, others.counts[slab]) as (hashes, starts, sizes):
-                for some in parts.probe(SetBlock(rows, others.sides[slab], starts, sizes, hashes), scratch):
+            with self.built(rows, others.counts[slab]) as sets:
+                for some in parts.probe(SetBlock(rows, others.sides[slab], *sets), scratch):
                     self.add(some.left, some.right, some.similarity)
                     met += some.candidates_met
                     counted += some.overlaps_counted
@@ -153,8 +153,8 @@ def sizes_of(collection: Collection, rows: I64, hasher: Hasher, *, threads: int)
     buffers = Buffers(np.uint64)
 
     def count(slab: slice) -> None:
-        with built_sets(collection, rows[slab], counts[slab], hasher, buffers, fresh=SLAB) as (_, _, found):
-            sizes[slab] = found
+        with built_sets(collection, rows[slab], counts[slab], hasher, buffers, fresh=SLAB) as found:
+            sizes[slab] = found.sizes
 
     for _ in in_order(count, slabs(counts), threads=threads):
         pass
