@@ -59,7 +59,7 @@ def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """So little that each stage must work in many parts; what the program itself takes is not counted."""
     monkeypatch.setattr(Budget, "of", classmethod(lambda cls, limit: Budget(8_000_000, 6_000_000)))
     monkeypatch.setattr("neardup.engine.space.CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr("neardup.engine.reading.collect.CHECKPOINT_BYTES", 300_000)
+    monkeypatch.setattr("neardup.engine.reading.collection.CHECKPOINT_BYTES", 300_000)
     monkeypatch.setattr("os.fsync", lambda descriptor: None)  # a machine that fails is not what is tested here
 
 

@@ -17,9 +17,9 @@ from tests.properties.strategies import NORMALIZE, SHINGLES, collections
 
 import neardup
 from neardup.engine import space as space_module
-from neardup.engine.joins import containment, rarity
+from neardup.engine.joins import common, containment
 from neardup.engine.space import Budget, Space
-from neardup.stages import contain
+from neardup.stages import join as join_stage
 
 EXAMPLES = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 ANY_THRESHOLD = st.one_of(
@@ -91,12 +91,12 @@ def test_containment_of_sets_is_comparing_every_pair(rows, threshold):
 def test_pieces_and_a_table_full_of_collisions_lose_nothing(rows, threshold, bits, fit, threads, longer):
     """With few cells hardly a shingle looks as rare as it is, and a piece holds a handful of sets."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(rarity, "LEAST_BITS", bits)
-        patched.setattr(rarity, "MOST_BITS", bits)
-        patched.setattr(rarity, "SLAB", 7)
-        patched.setattr(rarity, "HELD", 2)
-        patched.setattr(contain, "ROOM", 3)
-        patched.setattr(contain, "FURTHER", float(longer))
+        patched.setattr(common, "LEAST_BITS", bits)
+        patched.setattr(common, "MOST_BITS", bits)
+        patched.setattr(common, "SLAB", 7)
+        patched.setattr(common, "HELD", 2)
+        patched.setattr(join_stage, "ROOM", 3)
+        patched.setattr(join_stage, "FURTHER", float(longer))
         patched.setattr(containment.ContainmentJoin, "fit", fit)
         found = found_in_sets(rows, threshold, threads=threads)
     assert found == naive_contained(rows, threshold)
@@ -178,14 +178,14 @@ def test_small_parts_of_large_sets_are_found(threshold):
 def test_what_is_needed_one_too_high_is_caught(monkeypatch):
     rows = quoting(2)
     true = counted_contained(rows, 0.7)
-    plain = contain.rarest.choose
+    plain = join_stage.rarest.choose
 
     def greedy(*arguments):
         total = plain(*arguments)
         arguments[-1][:] += 1
         return total
 
-    monkeypatch.setattr(contain.rarest, "choose", greedy)
+    monkeypatch.setattr(join_stage.rarest, "choose", greedy)
     assert len(found_in_sets(rows, 0.7)) < len(true)
 
 
@@ -193,8 +193,7 @@ def test_a_second_round_that_counts_survivors_only_is_caught(monkeypatch):
     """A whole that is part of nothing does not survive, and is what makes its parts' shingles shared."""
     rows = quoting(3)
     true = counted_contained(rows, 0.7)
-    plain = rarity.Pruner.prune
-    monkeypatch.setattr(rarity.Pruner, "prune", lambda self, rows, sides, **_: plain(self, rows, sides, rounds=2))
+    monkeypatch.setattr(containment.ContainmentJoin, "rounds", 2)
     assert len(found_in_sets(rows, 0.7)) < len(true)
 
 
@@ -259,7 +258,7 @@ def test_a_run_killed_behind_any_checkpoint_goes_on_to_the_same_answer(
     monkeypatch.setattr(Budget, "of", classmethod(lambda cls, limit: Budget(900_000, 700_000)))
     monkeypatch.setattr("neardup.engine.space.CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr(rarity, "SLAB", 5000)
+    monkeypatch.setattr(common, "SLAB", 5000)
     monkeypatch.setattr(containment, "SLAB", 5000)
     monkeypatch.setattr(containment.ContainmentJoin, "fit", 12_000)
     plain = Space.checkpoint

@@ -15,7 +15,7 @@ from tests.oracles.results import pair_map
 from tests.properties.strategies import NORMALIZE, SHINGLES, collections
 
 import neardup
-from neardup.engine.joins import exact, rarity
+from neardup.engine.joins import common, exact
 from neardup.engine.space import Budget
 from neardup.kernels import joining
 
@@ -57,10 +57,10 @@ def test_the_exact_join_of_sets_is_comparing_every_pair(rows, threshold):
 def test_blocks_and_a_table_full_of_collisions_lose_nothing(rows, threshold, bits, fit, threads):
     """With few cells hardly a shingle looks as rare as it is, and blocks hold a handful of sets."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(rarity, "LEAST_BITS", bits)
-        patched.setattr(rarity, "MOST_BITS", bits)
-        patched.setattr(rarity, "SLAB", 7)
-        patched.setattr(rarity, "HELD", 2)
+        patched.setattr(common, "LEAST_BITS", bits)
+        patched.setattr(common, "MOST_BITS", bits)
+        patched.setattr(common, "SLAB", 7)
+        patched.setattr(common, "HELD", 2)
         patched.setattr(exact, "SLAB", 9)
         patched.setattr(exact, "LEAST_RANGE", 5)
         patched.setattr(exact.ExactJoin, "fit", fit)

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.cutting import cut, starts_of
-from neardup.engine.joins import rarity
+from neardup.engine.check import Buffers
+from neardup.engine.joins import common
 from neardup.engine.observe import Silent, Stages
-from neardup.engine.sets import Buffers
 from neardup.engine.space import Budget, Space
 
 
@@ -28,8 +28,8 @@ def test_runs_follow_each_other_and_none_could_be_longer(costs: list[int], most:
 def test_slabs_are_runs_of_one_side(documents: list[tuple[int, int]]):
     counts, sides = np.array(documents, dtype=np.int64).reshape(-1, 2).T
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(rarity, "SLAB", 12)
-        found = list(rarity.slabs(counts, sides.astype(np.uint8)))
+        patched.setattr(common, "SLAB", 12)
+        found = list(common.slabs(counts, sides.astype(np.uint8)))
     assert [i for run in found for i in range(run.start, run.stop)] == list(range(len(documents)))
     for run in found:
         assert len(set(sides[run].tolist())) == 1

@@ -11,7 +11,7 @@ from tests.twins import banding as twin
 
 from neardup.kernels import banding
 from neardup.params import Bands
-from neardup.stages.bands import PAIRS_AT_A_TIME, band_buckets, nearest_leaders, pair_up
+from neardup.stages.bands import PAIRS_AT_A_TIME, Leading, band_buckets, pair_up
 from neardup.stages.shingle import SALT
 
 TOP = 2**64 - 1
@@ -134,8 +134,7 @@ def test_a_hot_bucket_has_no_more_leaders_than_allowed(most):
     """500 members in 10 families: one leader a family while there is room, the rest of the members without one."""
     n = 500
     values = np.repeat(np.arange(n, dtype=np.uint32)[:, None] % 10, 16, axis=1)
-    nobody, free = np.empty(0, dtype=np.int64), np.full(n, -1, dtype=np.int64)
-    best = nearest_leaders(np.arange(n), values, free, nobody, most=most, min_matches=16)
+    best = Leading(np.empty(0, dtype=np.int64), values[:0], most=most, min_matches=16).nearest(np.arange(n), values)
     assert best[:10].tolist() == [-1] * 10
     led = [i % 10 if i % 10 < most else -1 for i in range(10, n)]
     assert best[10:].tolist() == led
@@ -144,8 +143,6 @@ def test_a_hot_bucket_has_no_more_leaders_than_allowed(most):
 def test_known_leaders_lead_first_and_a_tie_goes_to_the_earlier():
     values = np.zeros((5, 4), dtype=np.uint32)
     values[3] = 7
-    known, free = np.array([4, 2], dtype=np.int64), np.full(5, -1, dtype=np.int64)
-    best = nearest_leaders(np.array([0, 4, 3, 1]), values, free, known, most=3, min_matches=2)
+    known, members = np.array([4, 2], dtype=np.int64), np.array([0, 4, 3, 1])
+    best = Leading(known, values[known], most=3, min_matches=2).nearest(members, values[members])
     assert best.tolist() == [4, -1, -1, 4]
-    free[1] = 2  # has a leader, is passed over
-    assert nearest_leaders(np.array([1, 0]), values, free, known, most=3, min_matches=2).tolist() == [-1, 4]

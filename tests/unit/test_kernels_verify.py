@@ -29,7 +29,7 @@ def shares(cells: list[tuple[int, int]], threshold: float) -> list[float]:
     left, right = np.arange(count) * 2, np.arange(count) * 2 + 1
     similarity = np.full(count, math.nan)
     sets = PaddedSets(np.array(starts, dtype=np.int64), np.array(sizes, dtype=np.int64), NUMBERS)
-    check_pairs(left, right, sets, sets, threshold, similarity)
+    check_pairs(left, right, sets, sets, threshold, False, similarity)
     return similarity.tolist()
 
 
@@ -64,9 +64,9 @@ def test_two_empty_sets_are_no_pair_and_a_threshold_of_zero_lets_the_rest_throug
     sets = PaddedSets(np.zeros(3, dtype=np.int64), np.array([0, 0, 5], dtype=np.int64), NUMBERS)
     similarity = np.full(3, math.nan)
     left, right = np.array([0, 0, 2]), np.array([1, 2, 2])
-    check_pairs(left, right, sets, sets, 0.5, similarity)
+    check_pairs(left, right, sets, sets, 0.5, False, similarity)
     assert similarity.tolist() == [-1.0, -1.0, 1.0]
-    check_pairs(left, right, sets, sets, 0.0, similarity)
+    check_pairs(left, right, sets, sets, 0.0, False, similarity)
     assert similarity.tolist() == [-1.0, 0.0, 1.0]
 
 
@@ -82,7 +82,7 @@ def test_early_stops_never_lose_a_pair_whatever_the_order_of_misses(shift):
         exact = (1000 - shift) / (1000 + shift)
         for threshold in (exact, math.nextafter(exact, 2), exact / 2):
             similarity = np.full(2, math.nan)
-            check_pairs(np.array([0, 1]), np.array([1, 0]), sets, sets, threshold, similarity)
+            check_pairs(np.array([0, 1]), np.array([1, 0]), sets, sets, threshold, False, similarity)
             expected = exact if exact >= threshold else -1.0
             assert similarity.tolist() == [expected, expected]
 

@@ -15,7 +15,7 @@ import pytest
 from tests import warm
 
 from neardup.errors import SpoolError
-from neardup.spool import FileColumn, Sorter, Workdir, free_bytes, manifest
+from neardup.spool import FileColumn, Sorter, Workdir, free_bytes, machine
 from neardup.spool import files as spool_files
 from neardup.types import Documents
 
@@ -366,19 +366,19 @@ def test_a_file_system_that_syncs_no_folder_is_passed_over_and_a_disk_that_fails
         return fsync
 
     path.mkdir()
-    monkeypatch.setattr(manifest.os, "fsync", failing(number))
-    manifest.sync_folder(path)
-    monkeypatch.setattr(manifest.os, "fsync", failing(errno.EIO))
+    monkeypatch.setattr(machine.os, "fsync", failing(number))
+    machine.sync_folder(path)
+    monkeypatch.setattr(machine.os, "fsync", failing(errno.EIO))
     with pytest.raises(OSError, match="made up"):
-        manifest.sync_folder(path)
+        machine.sync_folder(path)
 
 
 def test_a_process_of_another_birth_is_not_the_one_that_was_told():
-    pid, born = manifest.this_process()
-    assert manifest.is_running(pid, born)
-    assert manifest.is_running(int(pid))
-    assert not manifest.is_running(pid, "1") or not born  # where the system does not tell, any will do
-    assert not manifest.is_running(2**22 + 1, "")
+    pid, born = machine.this_process()
+    assert machine.is_running(pid, born)
+    assert machine.is_running(int(pid))
+    assert not machine.is_running(pid, "1") or not born  # where the system does not tell, any will do
+    assert not machine.is_running(2**22 + 1, "")
 
 
 # Files of a workdir

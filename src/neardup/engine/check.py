@@ -1,25 +1,27 @@
-"""The exact check of candidate pairs against a collection, chunk by chunk in threads."""
+"""The exact check of candidate pairs against a collection, chunk by chunk in threads, and the sets that it takes."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
+from neardup.cutting import starts_of
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
-from neardup.engine.sets import Buffers, built_sets
 from neardup.engine.space import Space
 from neardup.engine.threads import in_order
 from neardup.params import CONTAINMENT, TEXT
 from neardup.stages import verify as verify_stage
-from neardup.stages.shingle import Hasher
+from neardup.stages.shingle import Hasher, build_rows
 from neardup.stages.verify import Chunk
-from neardup.types import F64, I64, Documents
+from neardup.types import F64, I64, Documents, PaddedSets
 
-__all__ = ["CHUNK_SHINGLES", "Checker", "TooLargeError", "pairs_at_once"]
+__all__ = ["CHUNK_SHINGLES", "Buffers", "Checker", "TooLargeError", "built_sets", "pairs_at_once"]
 
 CHUNK_SHINGLES = 8_000_000
 """Shingles held at a time by a thread, unless the budget has room for fewer: 64 MB of sets."""
@@ -49,6 +51,51 @@ class TooLargeError(Exception):
         self.need = need
 
 
+class Buffers:
+    """Arrays that threads use one after the other: fresh pages of memory cost more than filling them."""
+
+    def __init__(self, dtype: DTypeLike) -> None:
+        self._dtype = np.dtype(dtype)
+        self._spare: list[NDArray[Any]] = []
+
+    def take(self, size: int, *, fresh: int) -> NDArray[Any]:
+        """An array of at least ``size`` values; one that has to be made has at least ``fresh``."""
+        try:
+            buffer = self._spare.pop()
+        except IndexError:
+            pass
+        else:
+            if buffer.size >= size:
+                return buffer
+        return np.empty(max(size, fresh), dtype=self._dtype)
+
+    def give_back(self, buffer: NDArray[Any]) -> None:
+        """Let the next ``take`` have it; nobody may look at it any more."""
+        self._spare.append(buffer)
+
+    def clear(self) -> None:
+        """Give up the memory of those that are not in use."""
+        self._spare.clear()
+
+
+@contextmanager
+def built_sets(
+    collection: Collection, rows: I64, counts: I64, hasher: Hasher, buffers: Buffers, *, fresh: int
+) -> Iterator[PaddedSets]:
+    """Sets of rising ``rows``, in a buffer for as long as the block lasts.
+
+    ``counts`` are shingles with repeats of each; a fresh buffer has room for at least ``fresh`` of them.
+    """
+    starts = starts_of(counts)
+    sizes = np.empty(rows.size, dtype=np.int64)
+    hashes = buffers.take(int(starts[-1]), fresh=fresh)
+    for documents, local, part in collection.texts.parts(rows):
+        places = starts[part.start : part.stop + 1]
+        build_rows(documents, local, counts[part], hasher, places, sizes[part], hashes)
+    yield PaddedSets(starts[:-1], sizes, hashes)
+    buffers.give_back(hashes)
+
+
 class Checker:
     """Knows a collection's texts and gives the exact similarity of pairs of its rows.
 
@@ -62,6 +109,7 @@ class Checker:
         self.hasher = Hasher.private(collection.spec.shingle)
         self.threads = threads
         self.checked = 0
+        self._is_containment = collection.spec.measure == CONTAINMENT
         self._chunk = min(CHUNK_SHINGLES, collection.space.budget.share(0.25) // (threads * SHINGLE_BYTES))
         self._buffers = Buffers(np.uint64)
         self._large = threading.Lock()
@@ -72,11 +120,6 @@ class Checker:
 
         The result does not depend on threads or chunks. ``checked`` counts the pairs that are held against a threshold;
         those of which only the similarity is asked for (a threshold of 0) are not counted.
-
-        Args:
-            left, right: int64[m], rows.
-            threshold: least similarity that is wanted; 0: of all pairs.
-            observer: told how many pairs are done.
         """
         self.checked += left.size if threshold > 0 else 0
         similarity = np.full(left.size, -1.0)
@@ -111,12 +154,8 @@ class Checker:
             raise TooLargeError(chunk.docs[np.argsort(counts)[-2:]], need)
         fresh = min(self._chunk, 4 * total)
         with built_sets(self.collection, chunk.docs, counts, self.hasher, self._buffers, fresh=fresh) as sets:
-            hashes, starts, sizes = sets
             similarity = verify_stage.check_pairs(
-                chunk,
-                *(starts, sizes, hashes),
-                threshold=threshold,
-                is_containment=self.collection.spec.measure == CONTAINMENT,
+                *(chunk.left, chunk.right, sets, sets), threshold=threshold, is_containment=self._is_containment
             )
         if self.collection.spec.verify == TEXT:
             self._compare_shingles(chunk, counts, similarity, threshold)
@@ -140,6 +179,6 @@ class Checker:
                 Documents.from_bytes(found),
                 *(place[: near.size], place[near.size :], self.hasher, checked),
                 threshold=threshold,
-                is_containment=self.collection.spec.measure == CONTAINMENT,
+                is_containment=self._is_containment,
             )
         similarity[near] = checked

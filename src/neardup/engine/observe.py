@@ -42,12 +42,7 @@ class Stages:
     """The stages of a run, one after the other."""
 
     def __init__(self, space: Space, observer: Observer) -> None:
-        """None has begun yet.
-
-        Args:
-            space: its memory is released after each stage.
-            observer: told of the stages that have work to be counted.
-        """
+        """None has begun yet; after each the memory of ``space`` is released."""
         self.seconds: dict[str, float] = {}
         """Wall time of each stage that has ended; a stage that came twice has the sum."""
         self.observer = observer
@@ -55,13 +50,7 @@ class Stages:
 
     @contextmanager
     def stage(self, name: str, total: int | None = None, unit: str | None = None) -> Iterator[None]:
-        """Work on a stage inside of this.
-
-        Args:
-            name: under which its seconds are added up.
-            total: units of work, when known.
-            unit: what they are; None: the observer is not told.
-        """
+        """Work on a stage inside of this; without a ``unit`` of work the observer is not told of it."""
         if unit is not None:
             self.observer.stage(name, total, unit)
         begin = time.perf_counter()

@@ -2,8 +2,8 @@
 
 gather ── collect ── find_copies                                  a collection whose copies are known
 search ── gather ──┬── find_candidates ── check                   verified pairs of representatives
-                   ├── exact.join                                 the same by the exact join
-                   └── containment.join                           documents that are part of others
+                   ├── ExactJoin                                  the same by the exact join
+                   └── ContainmentJoin                            documents that are part of others
 find ── search ── link_rows ── expand_pairs, expand_clusters      pairs and clusters of all rows
 """
 
@@ -15,17 +15,15 @@ import numpy as np
 
 from neardup.cutting import ROWS_AT_A_TIME
 from neardup.engine.banding.candidates import BandCandidates, find_candidates
-from neardup.engine.banding.crowds import Crowds
+from neardup.engine.banding.hot import Crowds
 from neardup.engine.check import Checker
-from neardup.engine.joins import containment, exact
-from neardup.engine.joins.containment import Sizes, sizes_of
+from neardup.engine.joins.containment import ContainmentJoin, Sizes, sizes_of
+from neardup.engine.joins.exact import ExactJoin
 from neardup.engine.observe import Observer, Stages
-from neardup.engine.reading.collect import RowNames, collect
-from neardup.engine.reading.collection import Collection, content_order
+from neardup.engine.reading.collection import Collection, RowNames, collect, content_order
 from neardup.engine.reading.copies import find_copies
 from neardup.engine.results.expand import Members, expand_across, expand_clusters, expand_pairs
-from neardup.engine.results.link import Links, involved_rows, link
-from neardup.engine.results.pairs import PairStore
+from neardup.engine.results.pairs import Links, PairStore, link
 from neardup.engine.space import Space
 from neardup.engine.state import DOCUMENT_BYTES, FoundRows, Gathered, RunTally, SearchState
 from neardup.kernels import compiling_note, is_compiled
@@ -46,16 +44,10 @@ def gather(
     observer: Observer,
     space: Space,
 ) -> Gathered:
-    """Read a collection and find its exact copies.
+    """Read a collection and find its exact copies. The answer does not depend on ``threads``, nor on ``space``.
 
-    Args:
-        tasks: readers' work, in order; called in threads.
-        spec: all that decides which pairs are found.
-        total_bytes: size of the input when known.
-        threads: how many; the answer does not depend on it.
-        names: takes note of each batch in order, and tells names of rows.
-        observer: told about progress.
-        space: memory budget and workdir; the answer does not depend on it.
+    ``tasks`` are readers' work, in order, called in threads; ``total_bytes`` is the size of the input when known;
+    ``names`` takes note of each batch in order.
     """
     stages = Stages(space, observer)
     threads = space.budget.threads(threads)
@@ -84,9 +76,7 @@ def gather(
 def search(gathered: Gathered, *, split_row: int | None = None) -> SearchState:
     """Find the verified pairs of a collection.
 
-    Args:
-        gathered: what ``gather`` gave.
-        split_row: from which row on a second collection begins, if only pairs across are wanted; for the joins.
+    From ``split_row`` on a second collection begins, if only pairs across are wanted; for the joins.
     """
     spec = gathered.collection.spec
     if spec.exact:
@@ -106,9 +96,9 @@ def _joined(gathered: Gathered, split_row: int | None) -> PairStore:
     with gathered.stages.stage("join"):
         rows = np.flatnonzero(gathered.weight)
         sides = None if split_row is None else gathered.copies.sides(rows, split_row)
-        join = containment.join if spec.measure == CONTAINMENT else exact.join
-        hasher = Hasher(spec.shingle, spec.seed)
-        joined = join(collection, rows, hasher, sides=sides, threads=tally.threads, observer=gathered.stages.observer)
+        work = ContainmentJoin if spec.measure == CONTAINMENT else ExactJoin
+        hasher, observer = Hasher(spec.shingle, spec.seed), gathered.stages.observer
+        joined = work(collection, rows, hasher, sides=sides, threads=tally.threads, observer=observer).run()
         pairs = _confirmed(joined.pairs, collection, gathered.check)
     tally.candidates, tally.checked = joined.candidates_met, joined.overlaps_counted
     return pairs
@@ -209,7 +199,7 @@ def _ordered(leaders: PairStore, collection: Collection) -> Iterator[tuple[int, 
 
 def keeping_order(found: SearchState) -> I64:
     """Representatives that have pairs in the order in which they may keep: leaders of crowds first, then by content."""
-    involved = involved_rows(found.pairs, len(found.collection))
+    involved = found.pairs.involved()
     found.need_memory(involved)
     order = content_order(found.collection, involved)
     del involved
@@ -227,13 +217,9 @@ def link_rows(found: SearchState, rule: str) -> Links:
 
 
 def find(found: SearchState, *, rule: str) -> FoundRows:
-    """Clusters of representatives, then the pairs and clusters of all rows.
+    """Clusters of representatives by ``star`` or ``connected``, then the pairs and clusters of all rows.
 
     Between two collections there are pairs only, no clusters.
-
-    Args:
-        found: what ``search`` gave.
-        rule: ``star`` or ``connected``.
     """
     copies, crowd, spec, space = found.copies, found.crowd, found.collection.spec, found.space
     stages, leads = found.stages, found.leads
@@ -260,5 +246,4 @@ def _sizes(found: SearchState, pairs: PairStore) -> Sizes | None:
     if found.collection.spec.measure != CONTAINMENT:
         return None
     with found.stages.stage("sizes"):
-        rows = involved_rows(pairs, len(found.collection))
-        return sizes_of(found.collection, rows, found.check.hasher, threads=found.tally.threads)
+        return sizes_of(found.collection, pairs.involved(), found.check.hasher, threads=found.tally.threads)

@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import DTypeLike
 
 from neardup.errors import InputError
 from neardup.kernels import is_compiled
-from neardup.spool import Sorter, Workdir, available_memory, free_bytes, resident_memory
+from neardup.spool import Column, MemoryColumn, Sorter, Workdir, available_memory, free_bytes, resident_memory
 
 __all__ = ["RECORD_SHARE", "Budget", "Space"]
 
@@ -113,14 +114,9 @@ class Space:
         at_once: bool = False,
         resume: bool = False,
     ) -> None:
-        """Name the folder; it is made when needed, or now.
+        """Name the folder, which is made when it is needed, or ``at_once``; None: everything must stay in memory.
 
-        Args:
-            budget: memory shares.
-            path: the folder; None: everything must stay in memory.
-            identity: what must be equal for a later run to go on with this one's work.
-            at_once: make it now.
-            resume: go on with an interrupted run's.
+        With ``resume`` an interrupted run's work is gone on with, if its ``identity`` is equal.
         """
         self.budget = budget
         self.path = path
@@ -152,14 +148,14 @@ class Space:
             self.workdir = Workdir.create(self.path, self.identity)
         return self.workdir
 
-    def sorter(self, name: str, *, payload: np.dtype[Any] | None, part: float, is_lasting: bool = False) -> Sorter:
-        """A sorter that goes to files where its records outgrow a share of the memory, wherever the rest is.
+    def column(self, name: str, dtype: DTypeLike, width: int = 1) -> Column:
+        """A column where the rest of the data is: of the workdir, if there is one, else in memory."""
+        return MemoryColumn(dtype, width) if self.workdir is None else self.workdir.column(name, dtype, width)
 
-        Args:
-            name: of its files.
-            payload: dtype of eight bytes, or None.
-            part: share of the memory for data.
-            is_lasting: a later run can go on with its records even if everything else is in memory.
+    def sorter(self, name: str, *, payload: np.dtype[Any] | None, part: float, is_lasting: bool = False) -> Sorter:
+        """A sorter that goes to files where it outgrows a ``part`` of the memory for data, wherever the rest is.
+
+        ``is_lasting``: a later run can go on with its records even if everything else is in memory.
         """
         spill = None if self.path is None else self.open if is_lasting else self.scratch
         return Sorter(name, payload=payload, budget=self.budget.share(part), workdir=self.workdir, spill=spill)

@@ -9,8 +9,7 @@ import numpy as np
 from neardup.engine.check import Checker
 from neardup.engine.joins.containment import Sizes
 from neardup.engine.observe import Stages
-from neardup.engine.reading.collect import RowNames
-from neardup.engine.reading.collection import Collection
+from neardup.engine.reading.collection import Collection, RowNames
 from neardup.engine.reading.copies import Copies
 from neardup.engine.results.expand import ListedLeaders, Members
 from neardup.engine.results.pairs import PairStore
@@ -80,11 +79,7 @@ class SearchState(Gathered):
         return cls(**known, pairs=pairs, crowd=crowd, split_row=split_row)
 
     def need_memory(self, involved: I64) -> None:
-        """Raise unless all documents, and those that have a pair or a copy, can be held as far as they must be.
-
-        Args:
-            involved: representatives that have a pair.
-        """
+        """Raise unless all documents can be held as far as they must be; ``involved`` are those that have a pair."""
         copies = self.copies
         alone = copies.several[~np.isin(copies.several, involved, assume_unique=True)]
         paired = sum(int(copies.weight[rows].sum(dtype=np.int64)) for rows in (involved, alone))

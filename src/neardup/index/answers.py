@@ -17,7 +17,7 @@ from neardup.index.outcomes import Hit
 from neardup.index.prepared import PreparedDocuments, Sketcher, id_keys, original_id
 from neardup.index.statements import Reading
 from neardup.index.views import View, documents_of, names_of
-from neardup.stages.verify import check_across
+from neardup.stages.verify import check_pairs
 from neardup.types import F64, I32, I64
 
 __all__ = ["QueryCandidates", "candidates_of", "check", "find_ids", "hits", "unverified"]
@@ -134,7 +134,7 @@ class _Texts:
             left = np.searchsorted(self._asked, query[some])
             right = np.searchsorted(there, number[some])
             others = self._sketcher.sets(self._sketcher.normalized(documents))
-            self.similarity[some] = check_across(left, right, self._sets, others, threshold=self._threshold)
+            self.similarity[some] = check_pairs(left, right, self._sets, others, threshold=self._threshold)
         return np.concatenate(gone)
 
 

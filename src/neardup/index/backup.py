@@ -27,7 +27,7 @@ from neardup.index.segments import bad_pages, fresh_name, open_segment, write_ne
 from neardup.index.statements import Reading, Writing
 from neardup.index.views import keys_of
 from neardup.outputs.atomic import output_error
-from neardup.spool.manifest import sync_folder
+from neardup.spool.machine import sync_folder
 
 __all__ = ["backed_up"]
 

@@ -15,7 +15,7 @@ from neardup.index.prepared import EMPTY, PreparedDocuments, original_id, tail_r
 from neardup.index.statements import State, Writing
 from neardup.index.views import View, with_run
 from neardup.stages import postings as stage
-from neardup.stages.verify import check_across
+from neardup.stages.verify import check_pairs
 from neardup.types import I64
 
 __all__ = ["ADMIT_AT_ONCE", "admit", "remove", "store"]
@@ -230,7 +230,7 @@ class _Groups:
         compared = distinct.at(used)
         sets = self._core.sketcher.sets(compared.normal)
         ends = inside[: left.size], inside[left.size :]
-        similarity = check_across(*ends, sets, sets, threshold=self._threshold)
+        similarity = check_pairs(*ends, sets, sets, threshold=self._threshold)
         for i in np.flatnonzero(similarity >= 0).tolist():
             a, b = firsts[left[i]], firsts[right[i]]
             for one, other in ((a, b), (b, a)):

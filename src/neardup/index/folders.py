@@ -16,7 +16,7 @@ from neardup.errors import FormatError, IndexLocked, IndexNotFound, OutputError
 from neardup.index.database import DATABASE, Database
 from neardup.outputs.atomic import left_behind, remove_parts, temporary_name
 from neardup.params import Spec
-from neardup.spool.manifest import sync_folder
+from neardup.spool.machine import sync_folder
 
 __all__ = [
     "LOCK",

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from neardup.errors import FormatError, OutputError
 from neardup.kernels.postings import page_sums
-from neardup.spool.manifest import sync_folder
+from neardup.spool.machine import sync_folder
 from neardup.stages.postings import PAGE, Run, directory_bits, fill_directory, make_run, merged_row, sorted_row, without
 from neardup.types import I64, U32, U64
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from neardup.kernels._jit import kernel, part
 from neardup.kernels.rarest import LIST, find, is_marked, place
-from neardup.kernels.verify import VACANT, intersection, least_held
+from neardup.kernels.verify import VACANT, first_at_least, intersection, least_held
 
 __all__ = ["Scratch", "probe"]
 
@@ -30,19 +30,6 @@ class Scratch(NamedTuple):
     """int32 a set of the table, all 0, and left so."""
     touched: Any
     """int32, a cell more."""
-
-
-@part
-def _larger_from(sizes, size):
-    """First of the rising ``sizes`` that is above ``size``."""
-    low, high = 0, sizes.size
-    while low < high:
-        middle = (low + high) >> 1
-        if sizes[middle] <= size:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @part
@@ -94,7 +81,7 @@ def probe(others, parts, needed, table, threshold, scratch, state, left, right, 
     state[3] = 0
     while i < others.rows.size:
         begin, size = others.starts[i], others.sizes[i]
-        high = _larger_from(parts.sizes, size)
+        high = first_at_least(parts.sizes, 0, parts.sizes.size, size + 1)
         met = 0
         for first in range(begin, begin + size if high > 0 else begin, LOOK):
             # step by step and without a branch where memory is waited for: loads that miss the cache overlap

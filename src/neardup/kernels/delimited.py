@@ -66,16 +66,8 @@ _NEWLINES, _LOW, _HIGH = uint64(0x0A0A0A0A0A0A0A0A), uint64(0x0101010101010101),
 
 @part
 def _plain_end(data: Any, at: int, size: int, delimiter: int) -> int:
-    """Position of the delimiter or newline that ends an unquoted field, or ``size``."""
+    """Position of the delimiter or newline that ends an unquoted field, or ``size``; of a line where both are one."""
     while at < size and data[at] != delimiter and data[at] != _NEWLINE:
-        at += 1
-    return at
-
-
-@part
-def _line_end(data: Any, at: int, size: int) -> int:
-    """Position of the next newline, or ``size``."""
-    while at < size and data[at] != _NEWLINE:
         at += 1
     return at
 
@@ -147,7 +139,7 @@ def scan_records(
     blank = 0
     while at < size and count < records.shape[0]:
         if data[at] == _NEWLINE or (data[at] == _RETURN and (at + 1 == size or data[at + 1] == _NEWLINE)):
-            at = _line_end(data, at, size) + 1
+            at = _plain_end(data, at, size, _NEWLINE) + 1
             line += 1
             blank += 1
             continue
@@ -198,7 +190,7 @@ def scan_records(
             at = start
             break
         if status != FINE:
-            at = _line_end(data, start, size)
+            at = _plain_end(data, start, size, _NEWLINE)
             newlines = 0
         records[count, LINE] = line
         records[count, STATUS] = status

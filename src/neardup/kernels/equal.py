@@ -8,7 +8,20 @@ import numpy as np
 
 from neardup.kernels._bits import peek64
 from neardup.kernels._jit import kernel, part
-from neardup.kernels.hashing import BYTE, CHAR, CHUNK, ITEM, SEPARATOR, WORD, _in_word, _next, fill, new_cursor, rewind
+from neardup.kernels.hashing import (
+    BYTE,
+    CHAR,
+    CHUNK,
+    ITEM,
+    SEPARATOR,
+    WORD,
+    _in_word,
+    _next,
+    fill,
+    new_cursor,
+    rewind,
+    table_bits,
+)
 from neardup.kernels.stored import ALL
 
 __all__ = ["colliding", "equal_bytes"]
@@ -148,10 +161,7 @@ def colliding(params, data, offsets, left, right, found):
     for p in range(left.size):
         a, b = left[p], right[p]
         longest = max(longest, offsets[a + 1] - offsets[a] + offsets[b + 1] - offsets[b])
-    most_bits = 4
-    while (1 << most_bits) < 2 * longest:
-        most_bits += 1
-    names, values = np.full(1 << most_bits, -1, np.int64), np.empty(longest, np.uint64)
+    names, values = np.full(1 << table_bits(longest), -1, np.int64), np.empty(longest, np.uint64)
     begins, ends, cells = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
     table = Table(names, values, cells, begins, ends)
     cursor = new_cursor(params, CHUNK)
@@ -164,9 +174,7 @@ def colliding(params, data, offsets, left, right, found):
             run_a = 1 if kind == ITEM else min(k, n_a)
         n_b = _tokens(params, data, offsets[b], offsets[b + 1], begins, ends, n_a)
         run_b = 1 if kind == ITEM else min(k, n_b)
-        wanted = 4
-        while (1 << wanted) < 2 * (n_a + n_b):
-            wanted += 1
+        wanted = table_bits(n_a + n_b)
         if a != last or wanted > bits:
             for i in range(used_a):
                 names[cells[i]] = -1

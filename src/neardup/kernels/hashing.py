@@ -19,10 +19,6 @@ document of any size needs one chunk of scratch. Whoever passes over documents d
         if count == 0:
             break
         ...  # the first ``count`` of ``cursor.hashes``
-
-The same in plain Python, slow and obvious, is in ``tests/twins``.
-
-Not here: what becomes of the hashes (``sketching``, ``verify``).
 """
 
 from __future__ import annotations
@@ -48,6 +44,7 @@ __all__ = [
     "is_short",
     "new_cursor",
     "rewind",
+    "table_bits",
 ]
 
 BYTE, CHAR, WORD, ITEM = 0, 1, 2, 3
@@ -374,6 +371,15 @@ def fill(params, data, stop, cursor):
 def is_short(params, cursor):
     """Whether a document that was read to its end is its one shingle, for it has fewer than k tokens."""
     return cursor.state[2] == SHORT and params.kind != ITEM
+
+
+@inlined
+def table_bits(entries):
+    """Binary logarithm of the cells of a hash table that so many entries fill by half at most."""
+    bits = 4
+    while (1 << bits) < 2 * entries:
+        bits += 1
+    return bits
 
 
 @kernel

@@ -17,7 +17,7 @@ import numpy as np
 
 from neardup.kernels._jit import kernel, part
 from neardup.kernels.hashing import CHUNK, fill, new_cursor, rewind
-from neardup.kernels.verify import UNIQUE, VACANT, intersection, overlap_needed
+from neardup.kernels.verify import UNIQUE, VACANT, first_at_least, intersection, overlap_needed
 
 __all__ = [
     "Postings",
@@ -275,31 +275,6 @@ def postings_of(prefixes):
 
 
 @part
-def _first_of_size(sizes, least, high):
-    """First place below ``high`` whose size is at least ``least``; sizes rise up to there."""
-    low = 0
-    while low < high:
-        middle = (low + high) >> 1
-        if sizes[middle] < least:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@part
-def _first_at_least(places, begin, end, place):
-    """First of ``places[begin:end]`` that is at least ``place``."""
-    while begin < end:
-        middle = (begin + end) >> 1
-        if places[middle] < place:
-            begin = middle + 1
-        else:
-            end = middle
-    return begin
-
-
-@part
 def _rest(end, kind, tail, other_end, other_kind, other_tail):
     """Most shingles that two sets can share behind their prefixes.
 
@@ -337,13 +312,13 @@ def probe(
             continue
         size = block.sizes[x]
         high = x if same else sizes.size
-        low = _first_of_size(sizes, _least_partner(size, threshold), high)
+        low = first_at_least(sizes, 0, high, _least_partner(size, threshold))
         met = 0
         for j in range(begins[x], begins[x] + held[x]):
             at = _slot(prefixes.tokens[j], keys)
             begin, behind = starts[at], starts[at + 1]
             if begin < behind and places[begin] < low:
-                begin = _first_at_least(places, begin, behind, low)
+                begin = first_at_least(places, begin, behind, low)
             for i in range(begin, behind):
                 y = places[i]
                 if y >= high:

@@ -1,7 +1,5 @@
 """Where shingles occur: the hashes of one document in order, repeats and all, the partners of each in another, and the
 runs that shared ones make.
-
-Sets, which lose the order, are built in ``verify``.
 """
 
 from __future__ import annotations
@@ -9,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels._jit import kernel, part
-from neardup.kernels.hashing import CHUNK, fill, new_cursor, rewind
+from neardup.kernels.hashing import CHUNK, fill, new_cursor, rewind, table_bits
 
 __all__ = ["hashes_in_order", "match", "runs"]
 
@@ -86,9 +84,7 @@ def match(a, b, partners_a, partners_b, counts_a, counts_b):
     Returns:
         Distinct hashes of a, of b, of both.
     """
-    bits = 4
-    while (1 << bits) < 2 * (a.size + b.size):
-        bits += 1
+    bits = table_bits(a.size + b.size)
     table = np.full(1 << bits, -1, np.int32)
     values = np.empty(a.size + b.size, np.uint64)
     groups_a, groups_b = np.empty(a.size, np.int32), np.empty(b.size, np.int32)

@@ -10,8 +10,6 @@ postings, row starts, directory, hashes of the texts, bits, number of the first 
 address of its first checked page, of the checksums of the pages and of the flags of those that were checked (0 for a
 run in memory). A page of a file is held against its checksum when it is first touched, so that a damaged byte is seen
 before it can change an answer, and opening a file costs nothing.
-
-Not here: the file format (``neardup.index.segments``), which arrays make up a run (``neardup.stages.postings``).
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@ rounds of S. Dahlgaard, M. Knudsen, M. Thorup, "Fast Similarity Sketching", FOCS
 classical minimum for each slot. A value carries its round in its leading one bits, so that an earlier round is always
 smaller: the sketch of a union is the slot-wise minimum, order and repeats do not matter, and two sets agree in a slot
 with probability equal to their Jaccard similarity. Its variance is never above that of independent permutations.
-
-Not here: the classical families (``classical``), choosing slots and bands (``neardup.tuning``).
 """
 
 from __future__ import annotations

@@ -3,9 +3,6 @@
 ``prints`` is held against accidents (checksums of documents) and leads to candidates (keys of ids, documents that may
 be copies). It is no protection against anybody: two texts of one print can be written down. So nothing may be decided
 by it; who finds two that agree compares the things themselves. The same in plain Python is in ``tests/golden``.
-
-Not here: the checksum of a page of postings (``postings``), which builds on ``mix`` of this module; band keys, which
-are fixed by the version of the spec.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels._jit import kernel, part
-from neardup.kernels.hashing import CHUNK, fill, new_cursor, rewind
+from neardup.kernels.hashing import CHUNK, fill, new_cursor, rewind, table_bits
 
-__all__ = ["build_sets", "check_contained", "check_pairs"]
+__all__ = ["build_sets", "check_pairs"]
 
 VACANT = np.uint64(0xFFFFFFFFFFFFFFFF)
 UNIQUE = 1
@@ -115,16 +115,12 @@ def build_sets(params, data, offsets, docs, starts, sizes, out):
     most = 1
     for i in range(docs.size):
         most = max(most, starts[i + 1] - starts[i])
-    bits = 4
-    while (1 << bits) < 2 * most:
-        bits += 1
+    bits = table_bits(most)
     table = np.empty((1 << bits) + most + TAIL, np.uint64)
     cursor = new_cursor(params, CHUNK)
     for i in range(docs.size):
         room = starts[i + 1] - starts[i]
-        bits = 4
-        while (1 << bits) < 2 * room:
-            bits += 1
+        bits = table_bits(room)
         shift = np.uint64(64 - bits)
         end = (1 << bits) + room + TAIL
         table[:end] = VACANT
@@ -142,6 +138,18 @@ def build_sets(params, data, offsets, docs, starts, sizes, out):
             out[at] = value
             at += value != VACANT
             j += 1
+
+
+@part
+def first_at_least(values, low, high, least):
+    """First place from ``low`` on of rising values that is at least ``least``, else ``high``."""
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] < least:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @part
@@ -190,36 +198,22 @@ def intersection(a, a_end, sets_a, b, b_end, sets_b, needed):
     return common
 
 
-@part
-def _common(first, a, second, b, needed):
-    """Size of the intersection of set a of ``first`` and set b of ``second``, or -1 as ``intersection`` has it."""
-    a_end, b_end = first.starts[a] + first.sizes[a], second.starts[b] + second.sizes[b]
-    return intersection(first.starts[a], a_end, first.hashes, second.starts[b], b_end, second.hashes, needed)
-
-
 @kernel
-def check_pairs(left, right, first, second, threshold, similarity):
-    """Exact Jaccard similarity of a set of ``first`` and one of ``second`` each, or -1 where it is below the threshold.
+def check_pairs(left, right, first, second, threshold, is_containment, similarity):
+    """Exact similarity of a set of ``first`` and one of ``second`` each, or -1 where it is below the threshold.
 
-    Both are ``PaddedSets``, and may be the same. Steps of the merge have no branch; every 64 of them the misses so far
-    are held against what the threshold allows.
+    Jaccard's or, for containment, the share of the smaller set that the larger one holds. Both are ``PaddedSets``, and
+    may be the same. Steps of the merge have no branch; every 64 of them the misses so far are held against what the
+    threshold allows.
     """
     for p in range(left.size):
-        total = first.sizes[left[p]] + second.sizes[right[p]]
-        needed = overlap_needed(first.sizes[left[p]], second.sizes[right[p]], threshold)
-        common = _common(first, left[p], second, right[p], needed)
+        a, b = left[p], right[p]
+        size, other = first.sizes[a], second.sizes[b]
+        needed = least_held(min(size, other), threshold) if is_containment else overlap_needed(size, other, threshold)
+        a_end, b_end = first.starts[a] + size, second.starts[b] + other
+        common = intersection(first.starts[a], a_end, first.hashes, second.starts[b], b_end, second.hashes, needed)
         similarity[p] = -1.0
-        if total > 0 and common >= needed and common / (total - common) >= threshold:
-            similarity[p] = common / (total - common)
-
-
-@kernel
-def check_contained(left, right, first, second, threshold, similarity):
-    """As ``check_pairs``, the share of the smaller set that the larger one holds: their containment."""
-    for p in range(left.size):
-        size = min(first.sizes[left[p]], second.sizes[right[p]])
-        needed = least_held(size, threshold)
-        common = _common(first, left[p], second, right[p], needed)
-        similarity[p] = -1.0
-        if size > 0 and common >= needed and common / size >= threshold:
-            similarity[p] = common / size
+        if common >= needed:
+            whole = min(size, other) if is_containment else size + other - common
+            if whole > 0 and common / whole >= threshold:
+                similarity[p] = common / whole

@@ -18,7 +18,7 @@ from typing import BinaryIO
 from neardup.errors import OutputError
 from neardup.outputs.renames import Rename, Renames, UnfinishedError, give_names
 from neardup.shown import shown_path
-from neardup.spool.manifest import is_running, this_process
+from neardup.spool.machine import is_running, this_process
 
 __all__ = [
     "AtomicFiles", "check_target", "is_special", "left_behind", "output_error", "remove_parts", "temporary_name",

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from neardup.errors import OutputError
-from neardup.spool.manifest import is_running, sync_folder, this_process
+from neardup.spool.machine import is_running, sync_folder, this_process
 
 __all__ = ["Rename", "UnfinishedError", "finish_names", "give_names"]
 

@@ -1,7 +1,6 @@
 """Values of each row, of a fixed width, in memory or in a file, with one face.
 
-Here: ``Column`` (the face), ``MemoryColumn``, ``FileColumn``. Files are not mapped into memory: mapped pages would
-count against the memory limit. The documents themselves are in ``texts``.
+Files are not mapped into memory: mapped pages would count against the memory limit.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from neardup.spool.files import STAGE, SpoolFile
 from neardup.types import I64
 
-__all__ = ["Column", "FileColumn", "MemoryColumn"]
+__all__ = ["Column", "FileColumn", "MemoryColumn", "group_heads"]
 
 GAP = 4096
 """Bytes between two rows that are cheaper to read than to jump over: a page."""
@@ -31,6 +30,7 @@ class Column(Protocol):
     @property
     def nbytes(self) -> int:
         """Bytes of all rows."""
+        return len(self) * self.width * self.dtype.itemsize
 
     def __len__(self) -> int:
         """Rows."""
@@ -71,11 +71,6 @@ class MemoryColumn(Column):
         return self._used
 
     @property
-    def nbytes(self) -> int:
-        """Bytes of all rows."""
-        return self._used * self.width * self.dtype.itemsize
-
-    @property
     def array(self) -> NDArray[Any]:
         """All rows: a contiguous view, true until the next append."""
         return self._values[: self._used]
@@ -97,12 +92,10 @@ class MemoryColumn(Column):
         self._used = 0
 
     def take(self, rows: I64) -> NDArray[Any]:
-        """A new array of some rows, in any order, repeats allowed."""
         _check_rows(rows, self._used)
         return self.array[rows]
 
     def slice(self, start: int, stop: int) -> NDArray[Any]:
-        """Rows ``start`` to ``stop``, a view."""
         return self.array[start:stop]
 
 
@@ -118,11 +111,6 @@ class FileColumn(Column):
     def __len__(self) -> int:
         return self.file.count
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all rows."""
-        return self.file.nbytes
-
     def append(self, values: NDArray[Any]) -> None:
         """Add rows at the end; they are in memory until about a quarter of a megabyte is together."""
         values = np.ascontiguousarray(_checked(values, self.dtype, self.width), dtype=self.dtype)
@@ -130,10 +118,7 @@ class FileColumn(Column):
             self.file.append(_raw(values))
 
     def take(self, rows: I64) -> NDArray[Any]:
-        """A new array of some rows, in any order, repeats allowed.
-
-        Neighbours are read together. Memory: the answer, at most four times 4 MB beside, and the order of the rows.
-        """
+        """As ``Column.take``. Memory: the answer, at most four times 4 MB beside, and the order of the rows."""
         _check_rows(rows, len(self))
         if rows.size == 0:
             return self._room(0)
@@ -146,7 +131,6 @@ class FileColumn(Column):
         return self._gathered(rows[order], order)
 
     def slice(self, start: int, stop: int) -> NDArray[Any]:
-        """Rows ``start`` to ``stop``, a new array."""
         start, stop, _ = slice(start, stop).indices(len(self))
         out = self._room(max(0, stop - start))
         if out.size:
@@ -159,7 +143,7 @@ class FileColumn(Column):
     def _gathered(self, rows: I64, order: I64 | None) -> NDArray[Any]:
         """Rows that do not fall, each put to its place in ``order``. A system call for each group of near rows."""
         record = self.file.label.record
-        heads = _group_heads(rows, near=max(1, GAP // record), most=max(1, STAGE // record))
+        heads = group_heads(rows, rows + 1, near=max(1, GAP // record), most=max(1, STAGE // record))
         begins, ends = rows[heads], rows[np.append(heads[1:], rows.size) - 1] + 1
         lengths = ends - begins
         # groups are read one behind the other into one place, so a row lies as far from its group's head as in the file
@@ -182,18 +166,17 @@ class FileColumn(Column):
         return out
 
 
-def _group_heads(rows: I64, *, near: int, most: int) -> I64:
-    """int64[groups]: places in ``rows``, which do not fall, where a new read begins.
+def group_heads(begins: I64, ends: I64, *, near: int, most: int) -> I64:
+    """int64[groups]: places among ranges, which do not fall, where a new read begins.
 
-    Rows less than ``near`` apart go together; a read spans at most ``most`` rows and ``near`` more.
+    Ranges less than ``near`` apart go together; those of one read begin at most ``most`` apart.
     """
-    fresh = np.empty(rows.size, dtype=np.bool_)
-    fresh[0] = True
-    np.greater(np.diff(rows), near, out=fresh[1:])
+    fresh = np.ones(begins.size, dtype=np.bool_)
+    np.greater_equal(begins[1:] - ends[:-1], near, out=fresh[1:])
     heads = np.flatnonzero(fresh)
-    if int(np.max(rows[np.append(heads[1:], rows.size) - 1] - rows[heads])) >= most:
-        origin = np.repeat(rows[heads], np.diff(np.append(heads, rows.size)))
-        piece = (rows - origin) // most
+    if int(np.max(begins[np.append(heads[1:], begins.size) - 1] - begins[heads])) >= most:
+        origin = np.repeat(begins[heads], np.diff(np.append(heads, begins.size)))
+        piece = (begins - origin) // most
         fresh[1:] |= piece[1:] != piece[:-1]
         heads = np.flatnonzero(fresh)
     return heads

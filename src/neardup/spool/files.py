@@ -1,12 +1,9 @@
 """One spool file: a header that says what it is, then records of a fixed width, only ever appended to.
 
-Here: ``SpoolFile``, its ``Label`` and the errors of work on disk. What the records mean is in ``columns`` and
-``texts``; which files belong together, and which of their bytes count, is in ``workdir``.
-
-    bytes 0..7      b"NEARDUP\\0"
-    bytes 8..19     format version, length of the JSON, crc32 of the whole header with this field zero (uint32 each)
-    bytes 20..4095  JSON {name, spec_id, dtype, width, count, crc32, neardup}, then zeros
-    from 4096       the records, little-endian
+bytes 0..7      b"NEARDUP\\0"
+bytes 8..19     format version, length of the JSON, crc32 of the whole header with this field zero (uint32 each)
+bytes 20..4095  JSON {name, spec_id, dtype, width, count, crc32, neardup}, then zeros
+from 4096       the records, little-endian
 """
 
 from __future__ import annotations
@@ -18,7 +15,7 @@ import os
 import struct
 import threading
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +25,7 @@ import numpy as np
 from neardup._version import __version__
 from neardup.errors import SpoolError
 
-__all__ = ["BUFFER", "HEADER", "STAGE", "Label", "SpoolFile", "damaged", "spool_error"]
+__all__ = ["BUFFER", "HEADER", "STAGE", "Label", "SpoolFile", "at_work", "damaged"]
 
 MAGIC = b"NEARDUP\0"
 VERSION = 1
@@ -52,11 +49,15 @@ _CURES = {
 }
 
 
-def spool_error(path: Path, exc: OSError) -> SpoolError:
-    """Return the SpoolError for a system error met at ``path``: path, reason and cure."""
-    reason = exc.strerror or str(exc)
-    cure = _CURES.get(exc.errno or 0, "Name another folder with --workdir (workdir=).")
-    return SpoolError(f"cannot work in {path}: {reason}. {cure}")
+@contextlib.contextmanager
+def at_work(path: Path) -> Iterator[None]:
+    """Raise a system error met at ``path`` inside of this as a SpoolError: path, reason and cure."""
+    try:
+        yield
+    except OSError as exc:
+        reason = exc.strerror or str(exc)
+        cure = _CURES.get(exc.errno or 0, "Name another folder with --workdir (workdir=).")
+        raise SpoolError(f"cannot work in {path}: {reason}. {cure}") from exc
 
 
 def damaged(path: Path, fact: str) -> SpoolError:
@@ -145,14 +146,14 @@ class SpoolFile:
 
     def create(self) -> None:
         """Make the file, which must not exist."""
-        try:
+        with at_work(self.path):
             self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-            self._pwrite(memoryview(_header(self.label, 0, 0)), 0)
-        except OSError as exc:
-            if self._fd is not None:
+            try:
+                self._pwrite(memoryview(_header(self.label, 0, 0)), 0)
+            except OSError:
                 self._close()
                 self.path.unlink(missing_ok=True)
-            raise spool_error(self.path, exc) from exc
+                raise
         self._grew(HEADER)
 
     def resume(self, count: int, crc: int) -> None:
@@ -162,8 +163,11 @@ class SpoolFile:
             SpoolError: it is missing, cut short, changed, or another file than the label says.
         """
         size = count * self.label.record
-        try:
-            fd = self._descriptor()
+        with at_work(self.path):
+            try:
+                fd = self._descriptor()
+            except FileNotFoundError as exc:
+                raise damaged(self.path, "it is missing") from exc
             facts = _parse(self.path, os.pread(fd, HEADER, 0))
             for key, value in asdict(self.label).items():
                 if facts.get(key) != value:
@@ -182,10 +186,6 @@ class SpoolFile:
                 raise damaged(self.path, f"the checksum of its {count} records is wrong")
             if there > size:
                 os.ftruncate(fd, HEADER + size)
-        except FileNotFoundError as exc:
-            raise damaged(self.path, "it is missing") from exc
-        except OSError as exc:
-            raise spool_error(self.path, exc) from exc
         self._written, self._crc, self._stated = size, crc, (facts["count"], facts["crc32"])
         self._grew(HEADER + size)
         self.rest()
@@ -215,7 +215,7 @@ class SpoolFile:
         if starts[-1] + sizes[-1] > self._written:
             with self._lock:
                 self._flush()
-        try:
+        with at_work(self.path):
             fd, at, preadv = self._fd, 0, os.preadv
             if fd is None:
                 with self._lock:
@@ -228,8 +228,6 @@ class SpoolFile:
                         raise damaged(self.path, f"it ends before byte {HEADER + start + size}")
                     done += more
                 at += size
-        except OSError as exc:
-            raise spool_error(self.path, exc) from exc
 
     def settle(self) -> None:
         """Make all records last: written, header true, synced to the disk."""
@@ -238,11 +236,9 @@ class SpoolFile:
             stated = (self.count, self._crc)
             if stated == self._stated:
                 return
-            try:
+            with at_work(self.path):
                 self._pwrite(memoryview(_header(self.label, *stated)), 0)
                 os.fsync(self._descriptor())
-            except OSError as exc:
-                raise spool_error(self.path, exc) from exc
             self._stated = stated
 
     def rest(self) -> None:
@@ -265,10 +261,9 @@ class SpoolFile:
                 os.close(fd)
 
     def _descriptor(self) -> int:
-        fd = self._fd
-        if fd is None:
-            fd = self._fd = os.open(self.path, os.O_RDWR | getattr(os, "O_BINARY", 0))
-        return fd
+        if self._fd is None:
+            self._fd = os.open(self.path, os.O_RDWR | getattr(os, "O_BINARY", 0))
+        return self._fd
 
     def _flush(self) -> None:
         if self._used:
@@ -280,10 +275,8 @@ class SpoolFile:
                 raise
 
     def _write(self, data: memoryview) -> None:
-        try:
+        with at_work(self.path):
             self._pwrite(data, HEADER + self._written)
-        except OSError as exc:
-            raise spool_error(self.path, exc) from exc
         self._crc = zlib.crc32(data, self._crc)
         self._written += data.nbytes
         self._grew(data.nbytes)

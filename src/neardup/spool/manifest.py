@@ -1,13 +1,8 @@
-"""What a workdir holds as of its last checkpoint, and the lock that keeps a second run out of it.
-
-Here: ``Manifest`` with its file, ``differences`` of two identities, ``Lock``. The spool files themselves are in
-``files``; when a checkpoint is made is in ``workdir``.
-"""
+"""What a workdir holds as of its last checkpoint, and the lock that keeps a second run out of it."""
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import secrets
@@ -20,7 +15,8 @@ from typing import Any
 
 from neardup._version import __version__
 from neardup.errors import SpoolError
-from neardup.spool.files import damaged, spool_error
+from neardup.spool.files import at_work, damaged
+from neardup.spool.machine import is_running, sync_folder, this_process
 
 __all__ = [
     "LOCK",
@@ -29,9 +25,6 @@ __all__ = [
     "Lock",
     "Manifest",
     "differences",
-    "is_running",
-    "sync_folder",
-    "this_process",
 ]
 
 MANIFEST = "neardup.manifest"
@@ -58,17 +51,18 @@ class Manifest:
         """Put this in place of the manifest that is there, whole or not at all, and make it last."""
         body = json.dumps({each.name: getattr(self, each.name) for each in fields(self)}, indent=1).encode("ascii")
         part = folder / PART
-        try:
-            with open(part, "wb") as stream:
-                stream.write(f"{_FIRST}{_FORMAT} {zlib.crc32(body):08x}\n".encode("ascii") + body)
-                stream.flush()
-                os.fsync(stream.fileno())
-            part.replace(folder / MANIFEST)
-            sync_folder(folder)
-        except OSError as exc:
-            with contextlib.suppress(OSError):
-                part.unlink(missing_ok=True)
-            raise spool_error(folder / MANIFEST, exc) from exc
+        with at_work(folder / MANIFEST):
+            try:
+                with open(part, "wb") as stream:
+                    stream.write(f"{_FIRST}{_FORMAT} {zlib.crc32(body):08x}\n".encode("ascii") + body)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                part.replace(folder / MANIFEST)
+                sync_folder(folder)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    part.unlink(missing_ok=True)
+                raise
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
@@ -78,15 +72,14 @@ class Manifest:
             SpoolError: there is none, or it is damaged or of another format.
         """
         path = folder / MANIFEST
-        try:
-            first, _, body = path.read_bytes().partition(b"\n")
-        except (FileNotFoundError, NotADirectoryError) as exc:
-            raise SpoolError(
-                f"nothing to resume at {folder}: no interrupted run left its work there. "
-                "Run without --resume (resume=False)."
-            ) from exc
-        except OSError as exc:
-            raise spool_error(path, exc) from exc
+        with at_work(path):
+            try:
+                first, _, body = path.read_bytes().partition(b"\n")
+            except (FileNotFoundError, NotADirectoryError) as exc:
+                raise SpoolError(
+                    f"nothing to resume at {folder}: no interrupted run left its work there. "
+                    "Run without --resume (resume=False)."
+                ) from exc
         check = f" {zlib.crc32(body):08x}"
         if first != f"{_FIRST}{_FORMAT}{check}".encode("ascii"):
             format = first.decode("ascii", "replace").removeprefix(_FIRST).removesuffix(check)
@@ -97,30 +90,6 @@ class Manifest:
                 f"began the run, or delete {folder} and start anew without --resume (resume=False)."
             )
         return cls(**json.loads(body))
-
-
-_NO_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EBADF}
-"""What file systems say that cannot sync a folder."""
-
-
-def sync_folder(folder: str | Path) -> None:
-    """Make the names of a folder's files last, so that a loss of power does not undo a rename.
-
-    Where a folder cannot be opened (Windows) or synced (some file systems over a network) the system sees to it by
-    itself. A disk that fails raises OSError: who cannot do anything about it, since the files themselves are whole and
-    synced, passes over it.
-    """
-    try:
-        fd = os.open(folder, os.O_RDONLY)
-    except PermissionError:
-        return
-    try:
-        os.fsync(fd)
-    except OSError as exc:
-        if exc.errno not in _NO_SYNC:
-            raise
-    finally:
-        os.close(fd)
 
 
 def differences(then: Any, now: Any, key: str = "") -> Iterator[str]:
@@ -162,20 +131,20 @@ class Lock:
         self._path = folder / LOCK
         text = " ".join(this_process()) + "\n"
         for _ in range(10):
-            try:
-                fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            except FileExistsError:
-                self._put_aside(folder)
-                continue
-            except OSError as exc:
-                raise spool_error(folder, exc) from exc
-            try:
-                os.write(fd, text.encode("ascii"))
-            except OSError as exc:
-                self._path.unlink(missing_ok=True)
-                raise spool_error(self._path, exc) from exc
-            finally:
-                os.close(fd)
+            with at_work(folder):
+                try:
+                    fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+                except FileExistsError:
+                    self._put_aside(folder)
+                    continue
+            with at_work(self._path):
+                try:
+                    os.write(fd, text.encode("ascii"))
+                except OSError:
+                    self._path.unlink(missing_ok=True)
+                    raise
+                finally:
+                    os.close(fd)
             self._mine.add(self._key())
             return
         raise SpoolError(f"{folder} is being taken by other runs. Name another folder with --workdir (workdir=).")
@@ -216,37 +185,3 @@ class Lock:
         if int(pid) == os.getpid():
             return self._key() in self._mine
         return is_running(pid, born)
-
-
-def this_process() -> tuple[str, str]:
-    """What tells this process from all others on the machine: its number, and when it began, where that is told."""
-    return str(os.getpid()), _born(os.getpid())
-
-
-def is_running(pid: int | str, born: str = "") -> bool:
-    """Whether a process, as ``this_process`` told it, is still there; without ``born``, one of its number."""
-    number = int(pid)
-    try:
-        os.kill(number, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:
-        pass  # it is another user's
-    else:
-        if _stat(number)[:1] in (["Z"], ["X"]):
-            return False  # killed, and nobody has asked for its exit status
-    return born in ("", _born(number))
-
-
-def _born(pid: int) -> str:
-    """When a process began, in ticks since the machine did, where the system tells; else empty."""
-    return (_stat(pid)[19:20] or [""])[0]
-
-
-def _stat(pid: int) -> list[str]:
-    """What Linux says of a process, from its state on; empty elsewhere."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    return stat.rpartition(")")[2].split()

@@ -1,7 +1,4 @@
-"""Sorting of more keys than fit into memory: sorted runs in files, merged block by block.
-
-Here: ``Sorter``. Where the files lie and how a killed run finds them again is in ``workdir``.
-"""
+"""Sorting of more keys than fit into memory: sorted runs in files, merged block by block."""
 
 from __future__ import annotations
 
@@ -28,7 +25,8 @@ WRITE = 1 << 17
 """Records that are put in order at a time when a run is written."""
 
 Data = NDArray[Any] | None
-Block = tuple[U64, Data]
+Block = tuple[NDArray[Any], ...]
+"""Keys and, in a sorter that has one, their payload."""
 
 
 class Sorter:
@@ -64,9 +62,11 @@ class Sorter:
                 whatever the budget.
         """
         self.name = name
-        self._payload = None if payload is None else np.dtype(payload)
-        if self._payload is not None and self._payload.itemsize != 8:
-            raise ValueError(f"a payload of {self._payload} is not eight bytes wide")
+        self._dtypes: dict[str, np.dtype[Any]] = {"keys": np.dtype(np.uint64)}
+        if payload is not None:
+            self._dtypes["data"] = np.dtype(payload)
+            if self._dtypes["data"].itemsize != 8:
+                raise ValueError(f"a payload of {self._dtypes['data']} is not eight bytes wide")
         self._workdir = workdir
         self._spill = spill
         self._budget = budget
@@ -80,30 +80,30 @@ class Sorter:
 
     def __len__(self) -> int:
         """Records added."""
-        return self._written + len(self._keys)
+        return self._written + len(self._held[0])
 
     @property
     def nbytes(self) -> int:
         """Bytes of records held in memory now."""
-        return len(self._keys) * (8 if self._payload is None else 16)
+        return sum(column.nbytes for column in self._held)
 
     def add(self, keys: U64, payload: Data = None) -> None:
         """Add records: uint64[m], and as many values of payload if this sorter has one."""
-        if (payload is None) != (self._payload is None) or (payload is not None and payload.size != keys.size):
+        block: Block = (keys,) if payload is None else (keys, payload)
+        if [values.size for values in block] != [keys.size] * len(self._dtypes):
             raise ValueError(f"sorter {self.name}: each key needs its payload, and none where there is none")
-        if len(self._keys) == 0 and self._capacity is not None:
+        if len(self._held[0]) == 0 and self._capacity is not None:
             self._clear(self._capacity)
         start = 0
         while start < keys.size:
             stop = keys.size
             if self._capacity is not None:
-                stop = min(stop, start + self._capacity - len(self._keys))
-            self._keys.append(keys[start:stop])
-            if payload is not None:
-                self._data.append(payload[start:stop])
+                stop = min(stop, start + self._capacity - len(self._held[0]))
+            for column, values in zip(self._held, block, strict=True):
+                column.append(values[start:stop])
             self._in_order = False
             start = stop
-            if len(self._keys) == self._capacity:
+            if len(self._held[0]) == self._capacity:
                 self._write_run()
         # growing, and sorting with a payload, takes as much again as there is
         if self._workdir is None and self._spill is not None and 2 * self.nbytes > self._budget:
@@ -114,7 +114,7 @@ class Sorter:
     def flush(self) -> None:
         """Write what is in memory as a run, so that a checkpoint keeps it; nothing to do without a workdir."""
         if self._workdir is not None:
-            if len(self._keys):
+            if len(self._held[0]):
                 self._write_run()
             self._clear()
 
@@ -136,17 +136,16 @@ class Sorter:
             self._sort()
             blocks = self._pieces(max(rows, 1))
         last: np.uint64 | None = None
-        for keys, data in blocks:
+        for keys, *data in blocks:
             if unique:
                 keep = np.empty(keys.size, dtype=np.bool_)
                 keep[0] = last is None or keys[0] != last
                 np.not_equal(keys[1:], keys[:-1], out=keep[1:])
                 last = keys[-1]
-                keys = keys[keep]
-                data = None if data is None else data[keep]
+                keys, data = keys[keep], [values[keep] for values in data]
             for start in range(0, keys.size, rows):
                 part = slice(start, start + rows)
-                yield keys[part], None if data is None else data[part]
+                yield keys[part], data[0][part] if data else None
 
     def drop(self) -> None:
         """Delete the runs and forget all records."""
@@ -158,32 +157,31 @@ class Sorter:
     # Records in memory
 
     def _clear(self, room: int = 0) -> None:
-        self._keys = MemoryColumn(np.uint64, room=room)
-        self._data = MemoryColumn(self._payload or np.uint64, room=room if self._payload is not None else 0)
+        self._held = [MemoryColumn(dtype, room=room) for dtype in self._dtypes.values()]
         self._in_order = True
 
     def _sort(self) -> None:
         """Put what is in memory in order, there."""
         if self._in_order:
             return
-        if self._payload is None:
-            self._keys.array.sort()
+        keys = self._held[0].array
+        if len(self._held) == 1:
+            keys.sort()
         else:
-            order = np.argsort(self._keys.array, kind="stable")
-            for column in (self._keys, self._data):
+            order = np.argsort(keys, kind="stable")
+            for column in self._held:
                 column.array[:] = column.array[order]
         self._in_order = True
 
     def _pieces(self, rows: int) -> Iterator[Block]:
-        for start in range(0, len(self._keys), rows):
-            stop = start + rows
-            yield self._keys.slice(start, stop), None if self._payload is None else self._data.slice(start, stop)
+        for start in range(0, len(self._held[0]), rows):
+            yield tuple(column.slice(start, start + rows) for column in self._held)
 
     # Runs
 
     def _run_size(self) -> int:
         """Records of a run: a key is sorted in place; with a payload the order and a sorted column lie beside both."""
-        return max(1024, min(self._budget, MOST) // (8 if self._payload is None else 32))
+        return max(1024, min(self._budget, MOST) // (8 if len(self._dtypes) == 1 else 32))
 
     def _adopt(self, workdir: Workdir) -> None:
         """Take over the runs that the workdir has under this name."""
@@ -194,38 +192,31 @@ class Sorter:
             self._serial = int(match[1]) + 1
             self._written += len(self._columns(self._runs[-1])[0])
 
-    def _columns(self, run: str) -> tuple[FileColumn, FileColumn | None]:
+    def _columns(self, run: str) -> list[FileColumn]:
         assert self._workdir is not None
-        keys = self._workdir.column(f"{run}.keys", np.uint64)
-        return keys, None if self._payload is None else self._workdir.column(f"{run}.data", self._payload)
-
-    def _new_run(self) -> str:
-        run = f"{self.name}.{self._serial:03d}"
-        self._serial += 1
-        return run
+        return [self._workdir.column(f"{run}.{kind}", dtype) for kind, dtype in self._dtypes.items()]
 
     def _delete(self, run: str) -> None:
         assert self._workdir is not None
-        self._workdir.delete(f"{run}.keys")
-        if self._payload is not None:
-            self._workdir.delete(f"{run}.data")
+        for kind in self._dtypes:
+            self._workdir.delete(f"{run}.{kind}")
 
     def _write_run(self) -> None:
         """Sort what is in memory, write it as a run, and keep the room for the next."""
         self._sort()
         self._runs.append(self._write(self._pieces(WRITE)))
-        self._written += len(self._keys)
-        self._keys.clear()
-        self._data.clear()
+        self._written += len(self._held[0])
+        for column in self._held:
+            column.clear()
 
     def _write(self, blocks: Iterator[Block]) -> str:
-        run = self._new_run()
-        keys, data = self._columns(run)
-        for block, payload in blocks:
-            keys.append(block)
-            if data is not None and payload is not None:
-                data.append(payload)
-        _rest(keys, data)
+        run = f"{self.name}.{self._serial:03d}"
+        self._serial += 1
+        columns = self._columns(run)
+        for block in blocks:
+            for column, values in zip(columns, block, strict=True):
+                column.append(values)
+        _rest(columns)
         return run
 
     def _narrow(self) -> None:
@@ -250,8 +241,8 @@ class Sorter:
         nothing smaller can come any more. Of the keys equal to it, the runs after the first that ends with it must
         wait for the rest of that one. Memory: a block of each run, the records of a round, their order and their copy.
         """
-        cursors = [_Cursor(*self._columns(run)) for run in runs]
-        block = max(BLOCK, self._budget // (4 * len(runs) * (8 if self._payload is None else 16)))
+        cursors = [_Cursor(self._columns(run)) for run in runs]
+        block = max(BLOCK, self._budget // (4 * len(runs) * 8 * len(self._dtypes)))
         while True:
             for cursor in cursors:
                 cursor.fill(block)
@@ -275,30 +266,32 @@ def _in_order(parts: list[Block]) -> Block:
     """Sorted parts as one; equal keys in the order of the parts."""
     if len(parts) == 1:
         return parts[0]
-    keys = np.concatenate([part for part, _ in parts])
-    if parts[0][1] is None:
-        keys.sort()
-        return keys, None
-    data = np.concatenate([payload for _, payload in parts if payload is not None])
-    order = np.argsort(keys, kind="stable")
-    return keys[order], data[order]
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    if len(columns) == 1:
+        columns[0].sort()
+        return tuple(columns)
+    order = np.argsort(columns[0], kind="stable")
+    return tuple(column[order] for column in columns)
 
 
-def _rest(*columns: FileColumn | None) -> None:
+def _rest(columns: list[FileColumn]) -> None:
     """Hundreds of runs would else hold a file descriptor and a buffer each."""
     for column in columns:
-        if column is not None:
-            column.file.rest()
+        column.file.rest()
 
 
 class _Cursor:
     """A place in a sorted run, and the block that follows it in memory."""
 
-    def __init__(self, keys: FileColumn, data: FileColumn | None) -> None:
-        self._columns = (keys, data)
+    def __init__(self, columns: list[FileColumn]) -> None:
+        self._columns = columns
         self._next = 0
-        self.keys: U64 = np.empty(0, dtype=np.uint64)
-        self.data: Data = None if data is None else np.empty(0, dtype=data.dtype)
+        self._block: Block = tuple(np.empty(0, dtype=column.dtype) for column in columns)
+
+    @property
+    def keys(self) -> U64:
+        """Those in memory."""
+        return self._block[0]
 
     @property
     def more(self) -> bool:
@@ -309,17 +302,14 @@ class _Cursor:
         """Read on when less than half a block is left: a run that is nearly used up would make rounds short."""
         if self.keys.size >= (block + 1) // 2 or not self.more:
             return
-        keys, data = self._columns
         stop = self._next + block - self.keys.size
-        self.keys = np.concatenate((self.keys, keys.slice(self._next, stop)))
-        if data is not None and self.data is not None:
-            self.data = np.concatenate((self.data, data.slice(self._next, stop)))
-        self._next = min(stop, len(keys))
-        _rest(keys, data)
+        more = [column.slice(self._next, stop) for column in self._columns]
+        self._block = tuple(map(np.concatenate, zip(self._block, more, strict=True)))
+        self._next = min(stop, len(self._columns[0]))
+        _rest(self._columns)
 
     def shift(self, count: int) -> Block:
         """Give the next records and go past them."""
-        given = self.keys[:count], None if self.data is None else self.data[:count]
-        self.keys = self.keys[count:]
-        self.data = None if self.data is None else self.data[count:]
+        given = tuple(values[:count] for values in self._block)
+        self._block = tuple(values[count:] for values in self._block)
         return given

@@ -1,7 +1,4 @@
-"""The documents of a run by row, in memory or in two files, with one face.
-
-Here: ``Texts`` (the face), ``MemoryTexts``, ``FileTexts``. Numbers of each row are in ``columns``.
-"""
+"""The documents of a run by row, in memory or in two files, with one face."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.cutting import cut
-from neardup.spool.columns import FileColumn, MemoryColumn
+from neardup.spool.columns import FileColumn, MemoryColumn, group_heads
 from neardup.spool.files import STAGE, SpoolFile
 from neardup.types import I64, SLACK, U8, Documents, Mask
 
@@ -61,13 +58,27 @@ class Texts(Protocol):
             left, right: int64[m], rows; pairs of one left document best follow each other.
             room: bytes of texts to hold beside those in memory.
         """
+        equal = np.empty(left.size, dtype=np.bool_)
+        for start in range(0, left.size, PAIRS_AT_A_TIME):
+            part = slice(start, start + PAIRS_AT_A_TIME)
+            lengths = self._lengths_of(left[part])
+            alike = lengths == self._lengths_of(right[part])
+            alike[alike] = self._same(left[part][alike], right[part][alike], lengths[alike], room)
+            equal[part] = alike
+        return equal
+
+    def _lengths_of(self, rows: I64) -> I64:
+        """As ``lengths``, where many rows are the same or out of order."""
+        return self.lengths(rows)
+
+    def _same(self, left: I64, right: I64, lengths: I64, room: int) -> Mask:
+        """As ``same``, of pairs that have these lengths."""
 
 
-class MemoryTexts:
+class MemoryTexts(Texts):
     """Documents in memory: the blocks as they came, none copied."""
 
     def __init__(self) -> None:
-        """None yet."""
         self.blocks: list[Documents] = []
         self._firsts = MemoryColumn(np.int64)
         self._lengths = MemoryColumn(np.int64)
@@ -91,11 +102,10 @@ class MemoryTexts:
         self.blocks.append(documents)
 
     def lengths(self, rows: I64) -> I64:
-        """int64[m]: bytes of some documents."""
         return self._lengths.take(rows)
 
     def parts(self, rows: I64) -> Iterator[tuple[Documents, I64, slice]]:
-        """Some documents: the blocks that hold them."""
+        """As ``Texts.parts``: the blocks that hold them."""
         if rows.size == 0:
             return
         firsts = self._firsts.array
@@ -105,17 +115,9 @@ class MemoryTexts:
             block = int(block_of[begin])
             yield self.blocks[block], rows[begin:end] - firsts[block], slice(begin, end)
 
-    def same(self, left: I64, right: I64, room: int) -> Mask:
-        """Whether pairs of documents are equal, byte for byte. Nothing is copied."""
-        equal = np.empty(left.size, dtype=np.bool_)
-        for start in range(0, left.size, PAIRS_AT_A_TIME):
-            part = slice(start, start + PAIRS_AT_A_TIME)
-            lengths = self._lengths.take(left[part])
-            alike = lengths == self._lengths.take(right[part])
-            a, b = left[part][alike], right[part][alike]
-            alike[alike] = _equal(self._addresses(a), self._addresses(b), lengths[alike])
-            equal[part] = alike
-        return equal
+    def _same(self, left: I64, right: I64, lengths: I64, room: int) -> Mask:
+        """Nothing is copied."""
+        return _equal(self._addresses(left), self._addresses(right), lengths)
 
     def _addresses(self, rows: I64) -> I64:
         """int64[m]: where in memory the bytes of some documents begin."""
@@ -131,7 +133,7 @@ class MemoryTexts:
         return found
 
 
-class FileTexts:
+class FileTexts(Texts):
     """Documents in two spool files, made by ``Workdir.texts``: the bytes end to end, and where each document ends."""
 
     def __init__(self, data: FileColumn, ends: FileColumn) -> None:
@@ -148,19 +150,17 @@ class FileTexts:
         return self._data.nbytes + self._ends.nbytes
 
     def append(self, documents: Documents) -> None:
-        """Add a block at the end."""
         first, last = int(documents.offsets[0]), int(documents.offsets[-1])
         before = self._data.nbytes
         self._data.append(documents.data[first:last])
         self._ends.append(documents.offsets[1:] - first + before)
 
     def lengths(self, rows: I64) -> I64:
-        """int64[m]: bytes of some documents."""
         starts, stops = self._bounds(rows)
         return stops - starts
 
     def parts(self, rows: I64) -> Iterator[tuple[Documents, I64, slice]]:
-        """Some documents, in one new block of just these."""
+        """As ``Texts.parts``: one new block of just these."""
         if rows.size == 0:
             return
         starts, stops = self._bounds(rows)
@@ -171,31 +171,20 @@ class FileTexts:
         _read(self._data.file, starts, stops, data)
         yield Documents(data, offsets), np.arange(rows.size), slice(0, rows.size)
 
-    def same(self, left: I64, right: I64, room: int) -> Mask:
-        """Whether pairs of documents are equal, byte for byte.
-
-        As many pairs at a time as ``room`` has space for are read in the order of the file, each document once. Two
-        documents that do not fit are read piece by piece, side by side.
-        """
-        equal = np.empty(left.size, dtype=np.bool_)
-        for start in range(0, left.size, PAIRS_AT_A_TIME):
-            part = slice(start, start + PAIRS_AT_A_TIME)
-            lengths = self.lengths_of(left[part])
-            alike = lengths == self.lengths_of(right[part])
-            at = np.flatnonzero(alike)
-            for some in _runs(left[part][at], lengths[at], room):
-                mine = at[some]
-                alike[mine] = self._compared(left[part][mine], right[part][mine], lengths[mine], room)
-            equal[part] = alike
-        return equal
-
-    def lengths_of(self, rows: I64) -> I64:
-        """int64[m]: as ``lengths``, where many rows are the same or out of order."""
+    def _lengths_of(self, rows: I64) -> I64:
         distinct, place = np.unique(rows, return_inverse=True)
         return self.lengths(distinct)[place]
 
+    def _same(self, left: I64, right: I64, lengths: I64, room: int) -> Mask:
+        """As many pairs at a time as ``room`` has space for are read in the order of the file, each document once."""
+        held = np.full(left.size, 2, dtype=np.int64)
+        held[1:] -= left[1:] == left[:-1]  # then the left document is there already
+        runs = cut((lengths + _PAIR) * held, room)
+        equal = [self._compared(left[run], right[run], lengths[run], room) for run in runs]
+        return np.concatenate([np.empty(0, dtype=np.bool_), *equal])
+
     def _compared(self, left: I64, right: I64, lengths: I64, room: int) -> Mask:
-        if left.size == 1 and 2 * int(lengths[0]) > room:
+        if left.size == 1 and 2 * int(lengths[0]) > room:  # two that do not fit are read piece by piece, side by side
             return np.array([self._same_pieces(int(left[0]), int(right[0]), room // 2)])
         rows, place = np.unique(np.concatenate((left, right)), return_inverse=True)
         ((documents, _, _),) = self.parts(rows)
@@ -252,12 +241,7 @@ def _read_short(file: SpoolFile, begins: I64, sizes: I64, places: I64, raw: memo
     if begins.size == 0:
         return
     ends = begins + sizes
-    fresh = np.ones(begins.size, dtype=np.bool_)
-    fresh[1:] = begins[1:] - ends[:-1] >= GAP
-    heads = np.flatnonzero(fresh)
-    origin = np.repeat(begins[heads], np.diff(np.append(heads, begins.size)))
-    fresh[1:] |= np.diff((begins - origin) // STAGE) != 0
-    heads = np.flatnonzero(fresh)
+    heads = group_heads(begins, ends, near=GAP, most=STAGE)
     tails = np.append(heads[1:], begins.size)
     firsts, spans = begins[heads], ends[tails - 1] - begins[heads]
     room = np.empty(int(spans.max()), dtype=np.uint8).data
@@ -268,13 +252,6 @@ def _read_short(file: SpoolFile, begins: I64, sizes: I64, places: I64, raw: memo
         offsets = (begins[head:tail] - first).tolist()
         for offset, size, place in zip(offsets, sizes[head:tail].tolist(), places[head:tail].tolist(), strict=True):
             raw[place : place + size] = stage[offset : offset + size]
-
-
-def _runs(left: I64, lengths: I64, room: int) -> Iterator[slice]:
-    """Cut pairs of documents of some lengths into runs that fit ``room``, one pair at least."""
-    held = np.full(left.size, 2, dtype=np.int64)
-    held[1:] -= left[1:] == left[:-1]  # then the left document is there already
-    return cut((lengths + _PAIR) * held, room)
 
 
 def _equal(first: I64, second: I64, lengths: I64) -> Mask:

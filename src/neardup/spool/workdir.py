@@ -1,19 +1,19 @@
 """The folder of a run's work on disk, from which a killed run goes on.
 
-Here: ``Workdir``, ``free_bytes``. Between two checkpoints files only grow and none that the manifest lists goes away,
-so whatever happens to the process, the last checkpoint is there: what lies past it is cut off, what the manifest does
-not list is deleted, and a file that is not as it was is named. Files are in ``files``, the manifest and the lock in
-``manifest``.
+Between two checkpoints files only grow and none that the manifest lists goes away, so whatever happens to the process,
+the last checkpoint is there: what lies past it is cut off, what the manifest does not list is deleted, and a file that
+is not as it was is named.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
 import shutil
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from numpy.typing import DTypeLike
 
 from neardup.errors import SpoolError
 from neardup.spool.columns import FileColumn
-from neardup.spool.files import Label, SpoolFile, spool_error
+from neardup.spool.files import Label, SpoolFile, at_work
 from neardup.spool.manifest import LOCK, MANIFEST, PART, Lock, Manifest, differences
 from neardup.spool.texts import FileTexts
 
@@ -39,10 +39,8 @@ def free_bytes(path: str | Path) -> int:
     nearest = Path(os.path.abspath(path))
     while not nearest.exists() and nearest != nearest.parent:
         nearest = nearest.parent
-    try:
+    with at_work(nearest):
         return shutil.disk_usage(nearest).free
-    except OSError as exc:
-        raise spool_error(nearest, exc) from exc
 
 
 class Workdir:
@@ -62,7 +60,6 @@ class Workdir:
         self._lock: Lock | None = lock
         self._identity = identity
         self._spec_id = str(identity.get("spec_id", ""))
-        self._files: dict[str, SpoolFile] = {}
         self._columns: dict[str, FileColumn] = {}
         self._listed: set[str] = set()
         self._doomed: list[SpoolFile] = []
@@ -82,16 +79,14 @@ class Workdir:
             SpoolError: the folder holds other files, or the work of an interrupted run, or another run is in it.
         """
         path = Path(path)
-        try:
-            path.mkdir(exist_ok=True)
+        with at_work(path):
+            try:
+                path.mkdir(exist_ok=True)
+            except FileExistsError as exc:
+                raise SpoolError(f"{path} is a file. Name a folder with --workdir (workdir=).") from exc
             if not all(map(_is_ours, os.listdir(path))):
                 raise SpoolError(f"{path} holds other files. Name an empty or a new folder with --workdir (workdir=).")
-        except FileExistsError as exc:
-            raise SpoolError(f"{path} is a file. Name a folder with --workdir (workdir=).") from exc
-        except OSError as exc:
-            raise spool_error(path, exc) from exc
-        lock = Lock(path)
-        try:
+        with _locked(path) as lock:
             if (path / MANIFEST).exists():
                 raise SpoolError(
                     f"{path} holds the work of an interrupted run. Go on with --resume (resume=True), or delete it."
@@ -99,10 +94,7 @@ class Workdir:
             workdir = cls(path, lock, _plain(identity))
             workdir._clean()  # of a run that was killed before its first manifest, or while it removed its folder
             workdir.checkpoint()
-        except BaseException:
-            lock.release()
-            raise
-        return workdir
+            return workdir
 
     @classmethod
     def reopen(cls, path: str | Path, identity: dict[str, Any]) -> Workdir:
@@ -117,8 +109,7 @@ class Workdir:
         path = Path(path)
         if not (path / MANIFEST).exists():
             Manifest.read(path)  # says so, and leaves no lock in a folder that is not ours
-        lock = Lock(path)
-        try:
+        with _locked(path) as lock:
             manifest = Manifest.read(path)
             workdir = cls(path, lock, _plain(identity))
             found = list(differences(manifest.identity, workdir._identity))
@@ -131,24 +122,18 @@ class Workdir:
             workdir.state, workdir.peak_bytes = manifest.state, manifest.peak
             workdir._resume(manifest)
             workdir._clean()
-        except BaseException:
-            lock.release()
-            raise
-        return workdir
+            return workdir
 
     def column(self, name: str, dtype: DTypeLike, width: int = 1) -> FileColumn:
         """The column of that name, new and empty if there is none yet; always the same object while it is there."""
         label = self._label(name, np.dtype(dtype).newbyteorder("<").str, width)
-        if name in self._files:
-            known = self._files[name].label
-            if known != label:
-                raise ValueError(f"column {name} is {known.width} of {known.dtype}, not {width} of {label.dtype}")
-        else:
+        if name not in self._columns:
             file = SpoolFile(self._fresh(name), label, self._grew)
             file.create()
-            self._files[name] = file
-        if name not in self._columns:
-            self._columns[name] = FileColumn(self._files[name])
+            self._columns[name] = FileColumn(file)
+        known = self._columns[name].file.label
+        if known != label:
+            raise ValueError(f"column {name} is {known.width} of {known.dtype}, not {width} of {label.dtype}")
         return self._columns[name]
 
     def texts(self, name: str) -> FileTexts:
@@ -157,13 +142,12 @@ class Workdir:
 
     def names(self, prefix: str = "") -> list[str]:
         """Columns that are here, in the order of their names; texts are two: ``NAME.bytes`` and ``NAME.ends``."""
-        return sorted(name for name in self._files if name.startswith(prefix))
+        return sorted(name for name in self._columns if name.startswith(prefix))
 
     def delete(self, name: str) -> None:
         """Delete a column, or texts. A file that the last checkpoint lists stays on disk until the next one."""
-        for each in (name,) if name in self._files else (f"{name}.bytes", f"{name}.ends"):
-            file = self._files.pop(each)
-            self._columns.pop(each, None)
+        for each in (name,) if name in self._columns else (f"{name}.bytes", f"{name}.ends"):
+            file = self._columns.pop(each).file
             file.close()
             if each in self._listed:
                 self._listed.discard(each)
@@ -178,9 +162,10 @@ class Workdir:
             SpoolError: it cannot be written; the last checkpoint is as it was.
         """
         state = _plain({**self.state, **changes})
-        for file in self._files.values():
-            file.settle()
-        files = {name: {"file": file.path.name, **file.facts} for name, file in self._files.items()}
+        files = {}
+        for name, column in self._columns.items():
+            column.file.settle()
+            files[name] = {"file": column.file.path.name, **column.file.facts}
         Manifest(self._identity, state, files, self.peak_bytes).write(self.path)
         self.state, self._listed = state, set(files)
         doomed, self._doomed = self._doomed, []
@@ -193,7 +178,7 @@ class Workdir:
 
     def close(self) -> None:
         """Leave the folder for a later run: what came after the last checkpoint is lost. Twice does no harm."""
-        for file in (*self._files.values(), *self._doomed):
+        for file in (*self._open(), *self._doomed):
             file.close()
         if self._lock is not None:
             self._lock.release()
@@ -201,19 +186,21 @@ class Workdir:
 
     def remove(self) -> None:
         """Delete the folder with all that this run put there; files of others, and then the folder, stay."""
-        for file in self._files.values():
+        for file in self._open():
             file.close()
-        self._files, self._columns, self._doomed = {}, {}, []
+        self._columns, self._doomed = {}, []
         try:
-            # first, so that a run killed here leaves no manifest of files that are gone
-            (self.path / MANIFEST).unlink(missing_ok=True)
+            with at_work(self.path):
+                # first, so that a run killed here leaves no manifest of files that are gone
+                (self.path / MANIFEST).unlink(missing_ok=True)
             self._clean()
-        except OSError as exc:
-            raise spool_error(self.path, exc) from exc
         finally:
             self.close()
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             self.path.rmdir()
+
+    def _open(self) -> list[SpoolFile]:
+        return [column.file for column in self._columns.values()]
 
     def _label(self, name: str, dtype: str, width: int) -> Label:
         if not _NAME.fullmatch(name):
@@ -230,30 +217,37 @@ class Workdir:
         for name, facts in manifest.files.items():
             file = SpoolFile(self.path / facts["file"], self._label(name, facts["dtype"], facts["width"]), self._grew)
             file.resume(facts["count"], facts["crc32"])
-            self._files[name] = file
+            self._columns[name] = FileColumn(file)
         self._listed = set(manifest.files)
 
     def _clean(self) -> None:
         """Delete what an interrupted run left and the manifest does not list."""
-        keep = {file.path.name for file in self._files.values()} | {MANIFEST, LOCK}
-        try:
+        keep = {file.path.name for file in self._open()} | {MANIFEST, LOCK}
+        with at_work(self.path):
             for name in os.listdir(self.path):
                 if _is_ours(name) and name not in keep:
                     (self.path / name).unlink()
-        except OSError as exc:
-            raise spool_error(self.path, exc) from exc
 
     def _unlink(self, file: SpoolFile) -> None:
-        try:
+        with at_work(file.path):
             file.path.unlink()
-        except OSError as exc:
-            raise spool_error(file.path, exc) from exc
         self._grew(-file.disk_bytes)
 
     def _grew(self, size: int) -> None:
         with self._counting:
             self._used += size
             self.peak_bytes = max(self.peak_bytes, self._used)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[Lock]:
+    """The lock of a folder, which is given back only when what is done inside of this fails."""
+    lock = Lock(path)
+    try:
+        yield lock
+    except BaseException:
+        lock.release()
+        raise
 
 
 def _is_ours(name: str) -> bool:

@@ -2,7 +2,7 @@
 
 Each band is independent: keys, buckets, pairs. A pair is met once, in the first band where both agree, and leaves at
 once unless its signatures agree in enough slots. A bucket of more documents than the crowd limit is *hot*: it is
-handed back whole, for ``engine`` to deal with by leaders. Choosing (bands, rows) is in ``tuning``.
+handed back whole, for ``engine`` to deal with by leaders.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from neardup.cutting import cut, starts_of
 from neardup.kernels import banding
 from neardup.params import Bands
 from neardup.stages.shingle import SALT
-from neardup.types import I32, I64, U32, U64
+from neardup.types import I32, I64, U32, U64, Mask
 
 __all__ = [
     "PARTS",
@@ -28,7 +29,6 @@ __all__ = [
     "in_part",
     "keys_at",
     "keys_of",
-    "nearest_leaders",
     "pair_up",
 ]
 
@@ -48,6 +48,17 @@ class BandBuckets:
     """int64[buckets + 1] into ``members``."""
     hot: list[I64]
     """Members of each bucket that holds more documents than the limit; they are not in ``members``."""
+
+    def chosen(self, which: Mask) -> tuple[I64, I64]:
+        """Members and starts of some buckets."""
+        sizes = np.diff(self.starts)
+        return self.members[np.repeat(which, sizes)], starts_of(sizes[which])
+
+    def pieces(self, room: int) -> Iterator[tuple[I64, I64]]:
+        """Members and starts of as many buckets at a time as have ``room`` members together, of one at least."""
+        for part in cut(np.diff(self.starts), room):
+            starts = self.starts[part.start : part.stop + 1]
+            yield self.members[starts[0] : starts[-1]], starts - starts[0]
 
 
 def keys_at(values: U32, rows: I64, band: int, bands: Bands) -> U64:
@@ -76,14 +87,7 @@ def in_part(keys: U64, rows: I64, part: int, parts: int) -> tuple[U64, I64]:
 
 
 def group(keys: U64, rows: I64, weight: I32, *, limit: int) -> BandBuckets:
-    """Buckets of equal keys.
-
-    Args:
-        keys: uint64[m].
-        rows: int64[m], their rows.
-        weight: int32[n], documents that each row stands for.
-        limit: largest number of documents of a bucket that is paired up.
-    """
+    """Buckets of equal keys; those of more documents than ``limit``, as ``weight`` (int32[n]) counts them, are hot."""
     members, starts = banding.buckets(keys, rows, SALT)
     if members.size == 0:
         return BandBuckets(members, starts, [])
@@ -92,9 +96,7 @@ def group(keys: U64, rows: I64, weight: I32, *, limit: int) -> BandBuckets:
     if over.size == 0:
         return BandBuckets(members, starts, [])
     hot = [members[starts[b] : starts[b + 1]].copy() for b in over]
-    sizes = np.diff(starts)
-    kept = np.repeat(load <= limit, sizes)
-    return BandBuckets(members[kept], np.concatenate(([0], np.cumsum(sizes[load <= limit]))), hot)
+    return BandBuckets(*BandBuckets(members, starts, []).chosen(load <= limit), hot)
 
 
 def band_buckets(values: U32, rows: I64, weight: I32, band: int, bands: Bands, *, limit: int) -> BandBuckets:
@@ -156,13 +158,9 @@ class Leading:
     """The leaders of one hot bucket, met one after another; signatures come in pieces, so they need not all be held."""
 
     def __init__(self, known: I64, known_values: U32, *, most: int, min_matches: int) -> None:
-        """Begin with the rows that lead already, in this bucket or elsewhere.
+        """Begin with the rows that lead already, in this bucket or elsewhere, and their signatures.
 
-        Args:
-            known: int64[l], their rows.
-            known_values: uint32[l, slots].
-            most: leaders that a bucket may have.
-            min_matches: slots in which member and leader must agree.
+        A bucket may have ``most`` leaders; member and leader must agree in ``min_matches`` slots.
         """
         held = min(known.size, most)
         self._rows = np.full(most, -1, dtype=np.int64)
@@ -175,30 +173,10 @@ class Leading:
     def nearest(self, members: I64, values: U32) -> I64:
         """For each of the next members the leader that it should be checked against, or -1.
 
-        Args:
-            members: int64[m], rows in the order in which they may lead.
-            values: uint32[m, slots], their signatures.
+        ``members`` are rows in the order in which they may lead, ``values`` (uint32[m, slots]) their signatures.
         """
         best = np.empty(members.size, dtype=np.int64)
         self._held = int(
             banding.star_leaders(members, values, self._rows, self._values, self._held, self._min_matches, best)
         )
         return best
-
-
-def nearest_leaders(members: I64, values: U32, leader: I32, known: I64, *, most: int, min_matches: int) -> I64:
-    """``Leading`` for signatures in memory: for each member the leader that it should be checked against, or -1.
-
-    Args:
-        members: int64[m], rows in the order in which they may lead.
-        values: uint32[n, slots].
-        leader: int32[n], the verified leader of each row or -1; a row that has one is passed over.
-        known: rows that lead already.
-        most: leaders that a bucket may have.
-        min_matches: slots in which member and leader must agree.
-    """
-    best = np.full(members.size, -1, dtype=np.int64)
-    free = leader[members] < 0
-    leading = Leading(known, values[known], most=most, min_matches=min_matches)
-    best[free] = leading.nearest(members[free], values[members[free]])
-    return best

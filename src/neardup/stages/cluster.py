@@ -1,8 +1,5 @@
 """Clusters from verified pairs, by one of two link rules. Nothing here adds an edge.
 
-``Stars``: greedily in the order given, a free row keeps all its free neighbours. Every member is a verified neighbour
-of its keeper, and no two keepers are neighbours. ``Components``: connected components; members may be chained.
-
 Pairs come in pieces, so they need not all be held; rows are numbered by rank, the first to keep being 0.
 """
 
@@ -18,7 +15,7 @@ __all__ = ["Components", "Stars"]
 
 
 class Components:
-    """Connected components of n rows: union-find, 4 bytes a row."""
+    """Connected components of n rows, whose members may be chained: union-find, 4 bytes a row."""
 
     def __init__(self, n: int) -> None:
         self._parent = np.arange(n, dtype=np.int32)
@@ -42,15 +39,13 @@ class Components:
 
 
 class Stars:
-    """Greedy stars over n rows numbered in the order in which they may keep: 13 bytes a row."""
+    """Greedy stars over n rows numbered in the order in which they may keep: a free row keeps all its free neighbours.
+
+    Every member is a verified neighbour of its keeper, and no two keepers are neighbours. 13 bytes a row.
+    """
 
     def __init__(self, n: int, fixed: NDArray[np.bool_] | None = None) -> None:
-        """Begin without edges.
-
-        Args:
-            n: rows.
-            fixed: bool[n], rows that are kept, and keep others, even when they are near an earlier one.
-        """
+        """No edges yet. A row that is ``fixed`` is kept, and keeps others, even when it is near an earlier one."""
         self._fixed = np.zeros(n, dtype=np.bool_) if fixed is None else fixed
         self._keeper = np.full(n, -1, dtype=np.int32)
         self._similarity = np.ones(n)

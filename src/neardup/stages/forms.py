@@ -3,8 +3,6 @@
 A form puts the marks on one letter into the order of their combining classes. On a run that alternates between two
 classes an insertion sort is quadratic: 40,000 marks take a second or more, 400,000 minutes. So a long run is put into
 order first. The form of a text is that of every text with the same decomposition, so this changes nothing but the cost.
-
-Not here: what is normalised when, and what else is done to a text (``text``); where characters came from (``offsets``).
 """
 
 from __future__ import annotations

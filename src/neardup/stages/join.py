@@ -1,28 +1,40 @@
-"""The exact join of shingle sets: all pairs of at least a threshold, none missed.
+"""The joins of shingle sets in memory: all pairs of a threshold, by similarity or containment, none missed.
 
-Prefix filter over rare-first shingles, size filter, the positional filter at the end of both prefixes, early-stopping
-merge: AllPairs (Bayardo, Ma, Srikant 2007) and PPJoin (Xiao, Wang, Lin, Yu 2008), of whose filters these are the ones
-that pay (Mann, Augsten, Bouros: An Empirical Evaluation of Set Similarity Join Techniques, 2016, section 5). Before
-the join, a document is dropped when more of its shingles are unique to it than a partner may lack.
+By similarity: prefix filter over rare-first shingles, size filter, the positional filter at the end of both prefixes,
+early-stopping merge: AllPairs (Bayardo, Ma, Srikant 2007) and PPJoin (Xiao, Wang, Lin, Yu 2008), of whose filters
+these are the ones that pay (Mann, Augsten, Bouros: An Empirical Evaluation of Set Similarity Join Techniques, 2016,
+section 5). Before the join, a document is dropped when more of its shingles are unique to it than a partner may lack.
 
-Here: counting how often shingles are met, dropping documents, one join of sets that are in memory. Who fetches texts,
-and how a collection larger than memory is cut into blocks, is in ``engine.joins.exact``.
+By containment: an index of the sets that may be part of something, by their rarest shingles (``kernels.containing``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels import joining
-from neardup.stages.shingle import Hasher
+from neardup.kernels import containing, joining, rarest
+from neardup.kernels.containing import Scratch
+from neardup.stages.shingle import SALT, Hasher
 from neardup.types import F64, I64, U8, U32, U64, Documents, SetBlock
 
-__all__ = ["Cells", "Index", "Joined", "Occurrences", "Prefixes", "Rarity", "cells", "pack", "survivors"]
+__all__ = [
+    "Cells",
+    "Index",
+    "Joined",
+    "Occurrences",
+    "Parts",
+    "Prefixes",
+    "Rarity",
+    "Scratch",
+    "cells",
+    "pack",
+    "survivors",
+]
 
 PART_CELLS = 18
 """Binary logarithm of the cells that are counted at a time: 512 kB of the table, which a processor's cache holds."""
@@ -30,6 +42,14 @@ SMALL_BITS = 24
 """Binary logarithm of the cells of a small table."""
 ROOM = 1 << 14
 """Pairs that a probe has room for at first."""
+FURTHER_SHARE = 0.05
+"""Of what a container may lack: so much more it must hold, or strangers would be counted in full too often."""
+FURTHER = 4.0
+"""Shingles that it must hold beside."""
+SLACK = 64.0
+"""Documents that the shingles taken for this may hold, together, beside as many as the first ones do."""
+BITS_PER_KEY = 8
+"""Of the bitmap, up to twice as many: one strange shingle in twenty is looked up in the table for nothing."""
 
 Table = NDArray[Any]
 
@@ -85,12 +105,7 @@ class Occurrences:
     """
 
     def __init__(self, bits: int, *, is_across: bool) -> None:
-        """All 0.
-
-        Args:
-            bits: binary logarithm of the cells.
-            is_across: pairs lie across two sides only.
-        """
+        """``2**bits`` cells, all 0; ``is_across``: pairs lie across two sides only."""
         self.bits = bits
         self.parts = 1 << _part_bits(bits)
         self._table: Table = np.zeros(1 << bits, dtype=np.uint16 if bits <= SMALL_BITS else np.uint8)
@@ -146,15 +161,34 @@ def pack(sets: U64, starts: I64, sizes: I64, rarity: Rarity, threshold: float, o
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Pairs of places, the indexed set ``left``, the probing one ``right``."""
+    """Pairs of an indexed set, ``left``, and a probing one, ``right``.
+
+    They are told by ``Index`` as places, by ``Parts``, where the indexed one is part of the other, as rows.
+    """
 
     left: I64
     right: I64
     similarity: F64
     candidates_met: int
-    """Pairs that shared a shingle of their prefixes."""
+    """Pairs that shared one of the shingles that are kept."""
     overlaps_counted: int
     """Of these, pairs that were counted in full."""
+
+
+def _probed(probe: Callable[[I64, I64, I64, F64], int], first: int, stop: int) -> Iterator[Joined]:
+    """What a kernel finds for the sets ``first`` to ``stop``, some pairs at a time.
+
+    ``probe`` takes the kernel's state and room for pairs, and returns the pairs written. It stops early where those of
+    the next set might not fit: ``state[0]`` is that set, ``state[3]`` the room that it needs.
+    """
+    state = np.array([first, 0, 0, 0], dtype=np.int64)
+    room = ROOM
+    while state[0] < stop:
+        state[1] = state[2] = 0
+        left, right, similarity = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.float64)
+        n = probe(state, left, right, similarity)
+        room = max(room, int(state[3]))
+        yield Joined(left[:n], right[:n], similarity[:n], int(state[1]), int(state[2]))
 
 
 class Prefixes:
@@ -182,14 +216,51 @@ class Index:
         indexed = self._indexed
         overlap = np.zeros(indexed.block.sizes.size, dtype=np.int32)
         touched = np.empty(indexed.block.sizes.size, dtype=np.int32)
-        state = np.array([first, 0, 0, 0], dtype=np.int64)
-        room = ROOM
-        while state[0] < stop:
-            state[1] = state[2] = 0
-            left, right, similarity = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.float64)
-            n = joining.probe(
+        return _probed(
+            lambda *found: joining.probe(
                 *(probing.block, probing.kept, indexed.block, indexed.kept, self._postings, probing is indexed),
-                *(stop, indexed.threshold, overlap, touched, state, left, right, similarity),
-            )
-            room = max(room, int(state[3]))
-            yield Joined(left[:n], right[:n], similarity[:n], int(state[1]), int(state[2]))
+                *(stop, indexed.threshold, overlap, touched, *found),
+            ),
+            first,
+            stop,
+        )
+
+
+class Parts:
+    """Sets that may be contained in others, indexed by their rarest shingles."""
+
+    def __init__(self, sets: SetBlock, rarity: Rarity, threshold: float, *, documents: int) -> None:
+        """Choose shingles and build the table. O(shingles).
+
+        ``sets`` has none that is empty; ``rarity`` is of all ``documents``, these and those that will be probed with.
+        Memory: 8 bytes for each shingle that is kept while it is built, and 32 from then on.
+        """
+        n = sets.sizes.size
+        self.sets, self.threshold = sets, threshold
+        tokens = np.empty(int(sets.sizes.sum()), dtype=np.uint64)  # what is left over is never touched
+        held, self._needed = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int32)
+        total = rarest.choose(
+            *(sets, rarity.classes, rarity.bits, rarity.often, documents, threshold),
+            *(FURTHER_SHARE, FURTHER, SLACK, tokens, held, self._needed),
+        )
+        self._table = rarest.Table(*rarest.table_of(tokens[:total], held, SALT, BITS_PER_KEY * total))
+
+    def scratch(self) -> Scratch:
+        """Fresh scratch."""
+        n = self.sets.sizes.size
+        return Scratch(np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32))
+
+    def probe(self, others: SetBlock, scratch: Scratch) -> Iterator[Joined]:
+        """Indexed sets that are contained in each of ``others``, some pairs at a time; these may be in any order.
+
+        Of two sets the smaller is the part, and of equally large ones that of the smaller row: so each pair comes
+        once, where all sets are indexed that can be part of something and all are probed with. A set is no part of
+        itself.
+        """
+        return _probed(
+            lambda *found: containing.probe(
+                others, self.sets, self._needed, self._table, self.threshold, scratch, *found
+            ),
+            0,
+            others.sizes.size,
+        )

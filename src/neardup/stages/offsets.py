@@ -3,8 +3,6 @@
 A Unicode form is not a matter of single characters, so a text is cut where the form is separable: before a character
 whose decomposition begins with a starter that never composes with what stands before it. A piece that the form
 changes belongs to its characters as a whole; all others keep their places one by one. Places are code points.
-
-Not here: the definition of each step, which is ``text.normalize_text``. Whoever composes the two holds them together.
 """
 
 from __future__ import annotations

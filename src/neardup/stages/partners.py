@@ -1,8 +1,6 @@
 """Candidates for a few documents among all: an index of the few, and the pass that holds documents against it.
 
-Here: ``Commonness``, how common shingles are; ``build_index`` over the shingle sets of a sample, which keeps rare ones;
-and ``find_candidates`` of a block of documents. No partner is lost; which candidates are partners says the exact check.
-Drawing the sample and fetching the texts is in ``tasks.audit.exact_partners``.
+No partner is lost; which candidates are partners says the exact check. ``tasks.audit.exact_partners`` draws the few.
 """
 
 from __future__ import annotations

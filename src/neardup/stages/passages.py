@@ -1,9 +1,7 @@
 """Shared passages: what two texts have in common, as spans of characters.
 
 A character is marked exactly when an occurrence of a shingle that both sets hold covers it, so what is marked is what
-was counted. Here: the occurrences of shingles in a normalised text with offsets, and the runs that shared ones make.
-Not here: normalisation and its offsets (``text``, ``offsets``), and all of it together
-(``neardup.engine.results.passages``).
+was counted.
 """
 
 from __future__ import annotations

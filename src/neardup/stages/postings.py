@@ -1,8 +1,7 @@
 """Runs of postings: the sorted band keys of consecutive documents, in memory; made, merged, looked up.
 
 A run covers the documents ``base`` to ``base + span``. It has a row of postings for each band and one more for the
-ids, so that an id is looked up as a key is. How postings are laid out and searched is in ``kernels.postings``; runs in
-files are in ``neardup.index.segments``.
+ids, so that an id is looked up as a key is.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from neardup.cutting import starts_of
 from neardup.kernels import postings as kernels
 from neardup.kernels.postings import PAGE, RUN_FIELDS, Found
 from neardup.types import I64, U8, U32, U64, Mask
@@ -122,7 +122,7 @@ def make_run(base: int, keys: U32, prints: U64, has_shingles: Mask, *, numbers: 
         parts = [np.sort(wide[row][has_shingles]) for row in range(rows - 1)]
         parts.append(np.sort(wide[rows - 1]))
         postings = np.concatenate(parts)
-        starts = np.concatenate((np.zeros(1, np.int64), np.cumsum([part.size for part in parts], dtype=np.int64)))
+        starts = starts_of(np.array([part.size for part in parts]))
     bits = directory_bits(n)
     prints = np.ascontiguousarray(prints)
     return Run(base, prints.size, postings, starts, prints, bits, fill_directory(postings, starts, bits))
@@ -143,12 +143,9 @@ def merge_runs(first: Run, second: Run) -> Run:
 
 
 def merged_row(runs: Sequence[Run], row: int, gone: Mask | None) -> U64:
-    """One row of several runs that follow each other, without the postings of documents that are ``gone``.
+    """One row of several runs that follow each other, without the postings of documents that are ``gone``, if any.
 
-    Args:
-        runs: in order.
-        row: which.
-        gone: bool[from the first of the first run to the end of the last], or None.
+    ``gone`` reaches from the first document of the first run to the end of the last.
     """
     base = runs[0].base
     whole: U64 = np.concatenate([run.row(row) + np.uint64(run.base - base) for run in runs])
@@ -176,7 +173,7 @@ def compacted(runs: Sequence[Run], removed: I64) -> Run:
     """One run of several that follow each other, without the postings of removed documents. O(n log n)."""
     gone, prints = without(runs, removed)
     rows = [merged_row(runs, row, gone) for row in range(runs[0].starts.size - 1)]
-    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum([row.size for row in rows], dtype=np.int64)))
+    starts = starts_of(np.array([row.size for row in rows]))
     postings = np.concatenate(rows)
     bits = directory_bits(max(row.size for row in rows))
     return Run(runs[0].base, prints.size, postings, starts, prints, bits, fill_directory(postings, starts, bits))
@@ -192,6 +189,4 @@ def lookup(runs: Sequence[Run], table: I64, keys: U32, wanted: Mask, *, first_ro
         wanted: bool[queries]; the others find nothing.
         first_row: row that ``keys[0]`` belongs to.
     """
-    found = Found(*kernels.lookup(table, np.ascontiguousarray(keys), wanted, first_row))
-    del runs
-    return found
+    return Found(*kernels.lookup(table, np.ascontiguousarray(keys), wanted, first_row))

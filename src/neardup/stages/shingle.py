@@ -1,8 +1,4 @@
-"""Shingles: the readable ones for people, their hashes in sets for the exact check.
-
-Here: ``shingles`` of one text as strings, ``Hasher`` (the parameters that every hashing kernel takes),
-``build_sets``, and ``SALT``. Sketching, which hashes on the fly, is in ``sketch``.
-"""
+"""Shingles: the readable ones for people, their hashes in sets for the exact check."""
 
 from __future__ import annotations
 
@@ -13,6 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from neardup.cutting import starts_of
 from neardup.kernels import hashing, stored, verify
 from neardup.kernels.hashing import HashParams
 from neardup.params import Shingle
@@ -122,16 +119,10 @@ def shingle_set(blob: bytes, shingle: Shingle) -> set[bytes] | set[str]:
 
 
 def build_rows(documents: Documents, docs: I64, counts: I64, hasher: Hasher, starts: I64, sizes: I64, out: U64) -> None:
-    """Write the sorted set of each of ``docs`` into its part of ``out``.
+    """Write the sorted set of each of ``docs`` (indices into the block) into its part of ``out``, and its size.
 
-    Args:
-        documents: normalised block.
-        docs: int64[m], indices into the block.
-        counts: int64[m], shingles of each with repeats, as sketching counted them.
-        hasher: shingle and seed.
-        starts: int64[m + 1] into ``out``; part i must hold ``counts[i]``.
-        sizes: int64[m], written: distinct shingles.
-        out: uint64, written.
+    ``counts`` are shingles with repeats, as sketching counted them; part i begins at ``starts[i]`` (int64[m + 1]) and
+    must hold so many.
     """
     if np.any(starts[1:] - starts[:-1] < counts):
         raise ValueError("a part is smaller than its document's shingle count")
@@ -150,12 +141,9 @@ def build_padded(documents: Documents, hasher: Hasher) -> PaddedSets:
 def build_sets(documents: Documents, hasher: Hasher, counts: I64) -> ShingleSets:
     """Sets of a whole block, in CSR form. O(total shingles)."""
     n = len(documents)
-    starts = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(counts, out=starts[1:])
+    starts = starts_of(counts)
     padded = np.empty(int(starts[-1]), dtype=np.uint64)
     sizes = np.zeros(n, dtype=np.int64)
     build_rows(documents, np.arange(n), counts, hasher, starts, sizes, padded)
-    offsets = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(sizes, out=offsets[1:])
     inside = np.arange(padded.size) - np.repeat(starts[:-1], counts) < np.repeat(sizes, counts)
-    return ShingleSets(offsets, padded[inside])
+    return ShingleSets(starts_of(sizes), padded[inside])

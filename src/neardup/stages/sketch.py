@@ -1,10 +1,8 @@
 """Sketching: MinHash signatures of documents, by the default sketch or a classical family.
 
-``count_and_sketch`` is the one-pass path of the default sketch, from bytes. The families of the literature work on
-shingle sets and are for learning and comparing: ``independent`` (k hash functions), ``universal`` ((a x + b) mod p with
-p = 2**61 - 1), ``permutation`` (true random permutations of the observed universe), ``one-permutation`` (one hash a
-shingle, a minimum in each slot, slots that stay empty). ``minhash`` is the textbook's definition over any sets and any
-functions. Choosing slots and bands is in ``tuning``.
+The families of the literature work on shingle sets and are for learning and comparing: ``independent`` (k hash
+functions), ``universal`` ((a x + b) mod p with p = 2**61 - 1), ``permutation`` (true random permutations of the
+observed universe), ``one-permutation`` (one hash a shingle, a minimum in each slot, slots that stay empty).
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 ASCII needs no Unicode form, so a block of it passes through untouched, buffer and all. Of other texts only those with a
 character that a form could change are handed to ``forms``, the judge; the test errs on the side of asking it.
 Nothing here merges words of another script: marks are never stripped.
-
-Not here: reading and decoding (``inputs``), cutting into shingles (``shingle``).
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from neardup.cutting import starts_of
 from neardup.kernels import normal, utf8
 from neardup.params import Normalize
 from neardup.stages.forms import FORMS, to_form
@@ -68,10 +67,8 @@ def normalize_text(text: str, normalize: Normalize) -> str:
 def normalize_documents(documents: Documents, normalize: Normalize, *, items: bool = False) -> Documents:
     """Normalise a block; the same block when nothing changes. Invalid UTF-8 is replaced by U+FFFD where it is met.
 
-    Args:
-        documents: UTF-8 texts, or sets with items apart by SEPARATOR when ``items``.
-        normalize: what to do.
-        items: normalise each item by itself; steps may make items equal, never join them.
+    With ``items`` documents are sets, items apart by SEPARATOR, each normalised by itself: steps may make items equal,
+    never join them.
     """
     if normalize.form == "none" and normalize.is_form_only:
         return documents
@@ -106,22 +103,15 @@ def _replaced(documents: Documents, normalize: Normalize, places: list[int], *, 
     if not pieces:
         return documents
     pieces.append(documents.data[documents.offsets[copied] : documents.offsets[-1]].tobytes())
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-    return Documents(np.frombuffer(b"".join(pieces) + bytes(SLACK), dtype=np.uint8), offsets)
+    return Documents(np.frombuffer(b"".join(pieces) + bytes(SLACK), dtype=np.uint8), starts_of(sizes))
 
 
 def _ascii_documents(documents: Documents, normalize: Normalize) -> Documents:
     out = np.zeros(documents.nbytes + SLACK, dtype=np.uint8)
     offsets = np.empty_like(documents.offsets)
     space = 1 if normalize.space else (2 if normalize.strip else 0)
-    normal.map_ascii(
-        documents.data,
-        documents.offsets,
-        _ascii_map(normalize.casefold, normalize.punct),
-        space,
-        out,
-        offsets,
-    )
+    table = _ascii_map(normalize.casefold, normalize.punct)
+    normal.map_ascii(documents.data, documents.offsets, table, space, out, offsets)
     return Documents(out, offsets)
 
 

@@ -1,7 +1,6 @@
 """The exact check: Jaccard similarity, or containment, of candidate pairs on their shingle sets.
 
-Here: the order in which pairs are checked (so that each document's set is built once and dropped soon) and the check
-of one chunk of them. Building the sets is in ``shingle``; who fetches the texts is ``engine``.
+Pairs are checked in an order in which each document's set is built once and dropped soon.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ import numpy as np
 from neardup.kernels import equal, graph
 from neardup.kernels import verify as kernels
 from neardup.stages.shingle import Hasher, shingle_set
-from neardup.types import F64, I64, U64, Documents, PaddedSets
+from neardup.types import F64, I64, Documents, PaddedSets
 
-__all__ = ["Chunk", "check_across", "check_pairs", "chunks", "compare_shingles"]
+__all__ = ["Chunk", "check_pairs", "chunks", "compare_shingles"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +33,11 @@ class Chunk:
 
 
 def chunks(left: I64, right: I64, counts: Callable[[I64], I64], *, budget: int) -> Iterator[Chunk]:
-    """Cut candidate pairs into chunks whose documents have at most about ``budget`` shingles.
+    """Cut candidate pairs into chunks whose documents have at most about ``budget`` shingles, or of one pair with more.
 
-    Documents are laid out by connected component of the candidate graph and cut into blocks of half the budget; pairs
-    are ordered by the blocks of their two documents. A set is built once where its component fits a block, and at
-    most once for each block that it has a pair with. O(pairs log pairs).
-
-    Args:
-        left, right: int64[p], rows of each pair.
-        counts: gives the shingles of rows, with repeats.
-        budget: shingles held at a time, more only where one pair alone needs more.
+    ``counts`` gives the shingles of rows, with repeats. Documents are laid out by connected component of the candidate
+    graph and cut into blocks of half the budget; pairs are ordered by the blocks of their two documents. A set is built
+    once where its component fits a block, and at most once for each block that it has a pair with. O(pairs log pairs).
     """
     if left.size == 0:
         return
@@ -67,25 +61,22 @@ def chunks(left: I64, right: I64, counts: Callable[[I64], I64], *, budget: int) 
 
 
 def check_pairs(
-    chunk: Chunk, starts: I64, sizes: I64, sets: U64, *, threshold: float, is_containment: bool = False
+    left: I64,
+    right: I64,
+    first: PaddedSets,
+    second: PaddedSets,
+    *,
+    threshold: float,
+    is_containment: bool = False,
 ) -> F64:
-    """Exact similarity of each pair of a chunk, or -1 where it is below the threshold.
+    """Exact similarity of a set of ``first`` and one of ``second`` each, or -1 where it is below the threshold.
 
     intersection / union, or for containment intersection / smaller set, is compared as a float64, correctly rounded,
     with the threshold as typed: a pair at exactly 7/10 passes 0.7. O(shingles of both) a pair, less where the
     threshold is out of reach early.
     """
-    similarity = np.empty(chunk.pairs.size, dtype=np.float64)
-    padded = PaddedSets(starts, sizes, sets)
-    check = kernels.check_contained if is_containment else kernels.check_pairs
-    check(chunk.left, chunk.right, padded, padded, threshold, similarity)
-    return similarity
-
-
-def check_across(left: I64, right: I64, first: PaddedSets, second: PaddedSets, *, threshold: float) -> F64:
-    """Exact similarity of a set of ``first`` and one of ``second`` each, or -1 where it is below the threshold."""
     similarity = np.empty(left.size, dtype=np.float64)
-    kernels.check_pairs(left, right, first, second, threshold, similarity)
+    kernels.check_pairs(left, right, first, second, threshold, is_containment, similarity)
     return similarity
 
 
@@ -99,18 +90,11 @@ def compare_shingles(
     threshold: float,
     is_containment: bool = False,
 ) -> None:
-    """Correct similarities that were computed from hashes by comparing the shingles themselves.
+    """Correct similarities that were computed from hashes of ``hasher`` by comparing the shingles themselves.
 
     Where no two different shingles of a pair share a hash, which is all but always, its similarity is right. Else it
-    is computed anew from the shingles, and is -1 where it is below the threshold.
-
-    Args:
-        documents: normalised.
-        left, right: int64[p], documents of each pair; pairs of one left document best follow each other.
-        hasher: by whose hashes they were compared.
-        similarity: float64[p], written to.
-        threshold: what a pair must reach.
-        is_containment: similarity is the share of the smaller set, not of the union.
+    is computed anew from the shingles, and is -1 where it is below the threshold. Pairs of one left document best
+    follow each other.
     """
     colliding = np.empty(left.size, dtype=np.bool_)
     equal.colliding(hasher.params, documents.data, documents.offsets, left, right, colliding)

@@ -8,7 +8,7 @@ from typing import Any
 
 from neardup import params, tuning
 from neardup.engine.observe import Silent
-from neardup.engine.reading.collect import collect
+from neardup.engine.reading.collection import collect
 from neardup.engine.space import Budget, Space
 from neardup.errors import InputError, SpecMismatch
 from neardup.inputs.names import Provenance

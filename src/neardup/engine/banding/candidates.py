@@ -8,22 +8,18 @@ compared: the pairs of small buckets are written down with their band and compar
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from neardup.engine.banding.buckets import Buckets, pair_members
-from neardup.engine.banding.crowds import Crowds, find_crowds
-from neardup.engine.banding.hot import HotPairs, pair_hot_buckets
-from neardup.engine.banding.pending import Pending
+from neardup.engine.banding.hot import Crowds, find_crowds, pair_hot_buckets
+from neardup.engine.banding.pending import Buckets, Pending, pair_members
 from neardup.engine.check import Checker
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
-from neardup.engine.space import Space
 from neardup.engine.threads import in_order
 from neardup.stages import bands as band_stage
 from neardup.stages.bands import BandBuckets
-from neardup.types import I32, I64
+from neardup.types import I32, I64, U32
 
 __all__ = ["BandCandidates", "find_candidates"]
 
@@ -46,30 +42,86 @@ class BandCandidates:
     """Documents in buckets that stayed too large; they were compared with leaders only."""
 
 
-@dataclass(slots=True)
 class _Bands:
-    """What the bands gave before crowds are known."""
+    """The bands of a collection, and what they gave before crowds are known; as an interrupted run left it."""
 
-    hot: Buckets
-    waiting: Buckets
-    """Buckets whose pairs wait until the crowds are known, so that pairs inside a crowd are passed over."""
-    met: int = 0
-    done: int = 0
-    """Bands finished."""
+    def __init__(self, collection: Collection, weight: I32, *, threads: int, observer: Observer) -> None:
+        self.collection, self.weight, self.threads, self.observer = collection, weight, threads, observer
+        self.pending = Pending(collection)
+        self.hot = Buckets("hot", collection)
+        self.waiting = Buckets("waiting", collection)
+        """Buckets whose pairs wait until the crowds are known, so that pairs inside a crowd are passed over."""
+        state = collection.space.state.get("bands", {})
+        self.met: int = state.get("met", 0)
+        self.done: int = state.get("done", 0)
+        """Bands finished."""
 
-    def state(self) -> dict[str, Any]:
-        return {"met": self.met, "done": self.done, "hot": self.hot.state(), "waiting": self.waiting.state()}
+    def group(self) -> None:
+        """Find the buckets of all bands, and pair up those that need not wait."""
+        if self.collection.resident is None:
+            self._group_spooled()
+        else:
+            self._group_resident(self.collection.resident)
 
-    @classmethod
-    def begun(cls, collection: Collection, space: Space) -> _Bands:
-        """Empty, or as an interrupted run left it."""
-        bands = cls(Buckets("hot", collection, space), Buckets("waiting", collection, space))
-        state = space.state.get("bands")
-        if state is not None:
-            bands.met, bands.done = state["met"], state["done"]
-            bands.hot.restore(state["hot"])
-            bands.waiting.restore(state["waiting"])
-        return bands
+    def _group_resident(self, values: U32) -> None:
+        """Bands of signatures in memory: one band a thread; one with a hot bucket waits as a whole."""
+        spec, rows = self.collection.spec, np.flatnonzero(self.weight)
+        none = np.full(len(self.collection), -1, dtype=np.int32)
+
+        def one(band: int) -> tuple[BandBuckets, int]:
+            found = band_stage.band_buckets(values, rows, self.weight, band, spec.bands, limit=spec.crowd)
+            if found.hot:
+                return found, 0
+            pieces = band_stage.pair_up(
+                found, values, none, band=band, rows=spec.bands.rows, min_matches=spec.min_matches
+            )
+            return found, self.pending.add_all(pieces)
+
+        for band, (found, met) in enumerate(in_order(one, range(spec.bands.bands), threads=self.threads)):
+            self.met += met
+            for members in found.hot:
+                self.hot.add(band, members)
+            if found.hot:
+                self.waiting.add_all(band, found.members, found.starts)
+            self.observer.advance(1)
+
+    def _group_spooled(self) -> None:
+        """Bands of keys in files: a band after the other, its parts in threads."""
+        collection, spec, space = self.collection, self.collection.spec, self.collection.space
+        fit = max(1, space.budget.share(0.3) // (ROW_BYTES * self.threads))
+        parts = min(band_stage.PARTS, max(self.threads, -(-len(collection) // fit)))
+        self.observer.advance(self.done)
+        for band in range(self.done, spec.bands.bands):
+
+            def one(part: int, band: int = band) -> BandBuckets:
+                keys, rows = collection.scan_keys(band, self.weight, part, parts)
+                return band_stage.group(keys, rows, self.weight, limit=spec.crowd)
+
+            for found in in_order(one, range(parts), threads=self.threads, ahead=self.threads):
+                for members in found.hot:
+                    self.hot.add(band, members)
+                small = np.diff(found.starts) <= SMALL
+                for left, right in band_stage.all_pairs(*found.chosen(small)):
+                    self.pending.add(left, right, tag=band + 1)
+                self.waiting.add_all(band, *found.chosen(~small))
+            self.done = band + 1
+            self.pending.flush()
+            buckets = {"hot": self.hot.state(), "waiting": self.waiting.state()}
+            space.checkpoint(bands={"met": self.met, "done": self.done, **buckets})
+            self.observer.advance(1)
+
+    def pair_waiting(self, crowd: I32) -> int:
+        """Pair up the buckets that waited; returns the candidates met."""
+        collection, hot = self.collection, set(self.hot.bands())
+        room = max(1024, collection.space.budget.share(0.1) // (self.threads * 4 * collection.spec.slots))
+        jobs = ((band, *part) for band in self.waiting.bands() for part in self.waiting.pieces(band, room))
+
+        def one(job: tuple[int, I64, I64]) -> int:
+            band, members, starts = job
+            pairs = pair_members(collection, members, starts, crowd if band in hot else None, band=band)
+            return self.pending.add_all(pairs)
+
+        return sum(in_order(one, jobs, threads=self.threads))
 
 
 def find_candidates(
@@ -81,98 +133,24 @@ def find_candidates(
     that they fit the budget.
     """
     space = collection.space
-    pending = Pending(collection, space)
-    bands = _Bands.begun(collection, space)
-    group = _group_resident if collection.resident is not None else _group_spooled
-    group(bands, pending, collection, weight, threads=threads, observer=observer)
-    n = len(collection)
+    bands = _Bands(collection, weight, threads=threads, observer=observer)
+    pending = bands.pending
+    bands.group()
     if not len(bands.hot):
-        crowds = Crowds.none(n)
-        of_hot = HotPairs(0, 0)
+        crowds = Crowds.none(len(collection))
+        met_hot = overfull = 0
     elif "hot_pairs" in space.state:
-        crowds = Crowds.restored(collection, space)
-        of_hot = HotPairs(*space.state["hot_pairs"])
+        crowds = Crowds.restored(collection)
+        met_hot, overfull = space.state["hot_pairs"]
     else:
         crowds = find_crowds(bands.hot, collection, weight, check)
-        of_hot = pair_hot_buckets(bands.hot, pending, collection, weight, crowds, threads=threads)
+        met_hot, overfull = pair_hot_buckets(bands.hot, pending, collection, weight, crowds, threads=threads)
     if "waited" in space.state:
         met = space.state["waited"]
     else:
-        met = _pair_waiting(bands, pending, collection, crowds.crowd, threads=threads)
+        met = bands.pair_waiting(crowds.crowd)
         pending.flush()
         crowds.keep(space)
-        space.checkpoint(hot_pairs=[of_hot.met, of_hot.overfull], waited=met, asked=crowds.asked, checked=check.checked)
-    pending.hot = {int(band) for band in bands.hot.bands()}
-    return BandCandidates(pending, crowds, bands.met + crowds.asked + of_hot.met + met, of_hot.overfull)
-
-
-def _group_resident(
-    bands: _Bands, pending: Pending, collection: Collection, weight: I32, *, threads: int, observer: Observer
-) -> None:
-    """Bands of signatures in memory: one band a thread; one with a hot bucket waits as a whole."""
-    spec, values = collection.spec, collection.resident
-    assert values is not None
-    rows = np.flatnonzero(weight)
-    none = np.full(len(collection), -1, dtype=np.int32)
-
-    def one(band: int) -> tuple[BandBuckets, int]:
-        found = band_stage.band_buckets(values, rows, weight, band, spec.bands, limit=spec.crowd)
-        if found.hot:
-            return found, 0
-        pieces = band_stage.pair_up(found, values, none, band=band, rows=spec.bands.rows, min_matches=spec.min_matches)
-        return found, pending.add_all(pieces)
-
-    for band, (found, met) in enumerate(in_order(one, range(spec.bands.bands), threads=threads)):
-        bands.met += met
-        for members in found.hot:
-            bands.hot.add(band, members)
-        if found.hot:
-            bands.waiting.add_all(band, found.members, found.starts)
-        observer.advance(1)
-
-
-def _group_spooled(
-    bands: _Bands, pending: Pending, collection: Collection, weight: I32, *, threads: int, observer: Observer
-) -> None:
-    """Bands of keys in files: a band after the other, its parts in threads."""
-    spec, space = collection.spec, collection.space
-    fit = max(1, space.budget.share(0.3) // (ROW_BYTES * threads))
-    parts = min(band_stage.PARTS, max(threads, -(-len(collection) // fit)))
-    observer.advance(bands.done)
-    for band in range(bands.done, spec.bands.bands):
-
-        def one(part: int, band: int = band) -> BandBuckets:
-            keys, rows = collection.scan_keys(band, weight, part, parts)
-            return band_stage.group(keys, rows, weight, limit=spec.crowd)
-
-        for found in in_order(one, range(parts), threads=threads, ahead=threads):
-            for members in found.hot:
-                bands.hot.add(band, members)
-            sizes = np.diff(found.starts)
-            small = sizes <= SMALL
-            for left, right in band_stage.all_pairs(*_chosen(found, small)):
-                pending.add(left, right, tag=band + 1)
-            bands.waiting.add_all(band, *_chosen(found, ~small))
-        bands.done = band + 1
-        pending.flush()
-        space.checkpoint(bands=bands.state())
-        observer.advance(1)
-
-
-def _chosen(found: BandBuckets, which: np.typing.NDArray[np.bool_]) -> tuple[I64, I64]:
-    """Members and starts of some buckets."""
-    sizes = np.diff(found.starts)
-    return found.members[np.repeat(which, sizes)], np.concatenate(([0], np.cumsum(sizes[which]))).astype(np.int64)
-
-
-def _pair_waiting(bands: _Bands, pending: Pending, collection: Collection, crowd: I32, *, threads: int) -> int:
-    """Pair up the buckets that waited; returns the candidates met."""
-    hot = set(bands.hot.bands())
-    room = max(1024, collection.space.budget.share(0.1) // (threads * 4 * collection.spec.slots))
-    jobs = ((band, *part) for band in bands.waiting.bands() for part in bands.waiting.pieces(band, room))
-
-    def one(job: tuple[int, I64, I64]) -> int:
-        band, members, starts = job
-        return pending.add_all(pair_members(collection, members, starts, crowd if band in hot else None, band=band))
-
-    return sum(in_order(one, jobs, threads=threads))
+        space.checkpoint(hot_pairs=[met_hot, overfull], waited=met, asked=crowds.asked, checked=check.checked)
+    pending.hot = set(bands.hot.bands())
+    return BandCandidates(pending, crowds, bands.met + crowds.asked + met_hot + met, overfull)

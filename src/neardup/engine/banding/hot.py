@@ -1,30 +1,42 @@
-"""Pairs of members of hot buckets that do not stand in one crowd.
+"""Hot buckets: many documents in one bucket, dealt with by leaders instead of by all their pairs.
 
-A hot bucket is paired up whole where that is affordable: what its pairs cost to compare and to check is predicted from
-a sample of them, and all hot buckets together may cost so much for each document and no more. Where it is not, the
-members outside crowds are paired up alone; where even that is too much, they are split by every other band, and what
-is still too large is compared with leaders only and reported. So the work is linear in the documents, and nothing is
-given up silently.
+Crowds: members come in an order of their content (longest first, then by text hash), never of their rows. Each is
+compared by signature with the leaders met so far, and checked exactly against the nearest. Leaders with more verified
+documents than the limit stand for a *crowd*, which is listed as a star. No step is quadratic in a bucket.
+
+Pairs of members that do not stand in one crowd: a hot bucket is paired up whole where that is affordable: what its
+pairs cost to compare and to check is predicted from a sample of them, and all hot buckets together may cost so much for
+each document and no more. Where it is not, the members outside crowds are paired up alone; where even that is too much,
+they are split by every other band, and what is still too large is compared with leaders only and reported. So the work
+is linear in the documents, and nothing is given up silently.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import heapq
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.cutting import ROWS_AT_A_TIME, cut
-from neardup.engine.banding.buckets import Buckets, pair_members
-from neardup.engine.banding.crowds import Crowds, nearest_leaders
-from neardup.engine.banding.pending import Pending
+from neardup.cutting import ROWS_AT_A_TIME
+from neardup.engine.banding.pending import Buckets, Pending, pair_members
 from neardup.engine.reading.collection import Collection, content_order
+from neardup.engine.space import Space
 from neardup.engine.threads import in_order
+from neardup.spool import Column, MemoryColumn
 from neardup.stages import bands as band_stage
-from neardup.types import I32, I64
+from neardup.stages.bands import BandBuckets, Leading
+from neardup.types import F64, I32, I64
 
-__all__ = ["HotPairs", "pair_hot_buckets"]
+__all__ = ["Check", "Crowds", "find_crowds", "pair_hot_buckets"]
 
+LEADERS = 256
+"""Leaders that one hot bucket may have: a member costs at most as many signature comparisons in it."""
+KNOWN = LEADERS // 4
+"""Of them, at most so many that lead crowds elsewhere, and so many that lead some of its members already."""
+MEMBERS_AT_A_TIME = 1 << 15
+"""Members of a bucket whose signatures are looked at together."""
 SAMPLE = 512
 """Pairs of a bucket that are looked at to predict its cost."""
 COMPARE_NS, CHECK_NS, SHINGLE_NS = 10.0, 100.0, 4.0
@@ -32,29 +44,124 @@ COMPARE_NS, CHECK_NS, SHINGLE_NS = 10.0, 100.0, 4.0
 BUDGET_NS = 500_000.0
 """What the pairs of hot buckets may cost for each document, all bands together."""
 
+Check = Callable[[I64, I64, float], F64]
+
 
 @dataclass(frozen=True, slots=True)
-class HotPairs:
-    """What pairing up the hot buckets came to."""
+class Crowds:
+    """Which representatives stand in which crowd."""
 
-    met: int
-    """Candidates met."""
-    overfull: int
-    """Documents of buckets that stayed too large; they were compared with leaders only."""
+    crowd: I32
+    """int32[n]: the row that leads the row's crowd, or -1."""
+    stars: Column
+    """int64[m, 2]: member and leader of each verified star, in crowds or not."""
+    similarity: Column
+    """float64[m]: exact similarity of each star."""
+    asked: int
+    """Members that were checked against a leader."""
+
+    @classmethod
+    def none(cls, n: int) -> Crowds:
+        """No crowd among n rows."""
+        return cls(np.full(n, -1, dtype=np.int32), MemoryColumn(np.int64, 2), MemoryColumn(np.float64), 0)
+
+    def __len__(self) -> int:
+        """Verified stars, those of leaders that lead no crowd included."""
+        return len(self.stars)
+
+    def keep(self, space: Space) -> None:
+        """Write down what ``restored`` needs, in a workdir."""
+        if space.is_lasting and len(self):
+            space.column("crowds", np.int32).append(self.crowd)
+
+    @classmethod
+    def restored(cls, collection: Collection) -> Crowds:
+        """The crowds that an interrupted run had found."""
+        space = collection.space
+        stars, similarity = _columns(space)
+        if not len(stars):
+            return cls.none(len(collection))
+        crowd = space.column("crowds", np.int32).slice(0, len(collection))
+        return cls(np.array(crowd), stars, similarity, int(space.state["asked"]))
+
+
+def _columns(space: Space) -> tuple[Column, Column]:
+    return space.column("stars", np.int64, 2), space.column("star-similarity", np.float64)
+
+
+def find_crowds(hot: Buckets, collection: Collection, weight: I32, check: Check) -> Crowds:
+    """Leaders and verified members of the hot buckets, band after band.
+
+    ``weight`` is int32[n], documents that each row stands for. Memory: 12 bytes a row, and 60 for each member of the
+    largest bucket.
+    """
+    spec = collection.spec
+    leader = np.full(len(collection), -1, dtype=np.int32)
+    size = weight.copy()
+    large: list[int] = []
+    marks: dict[int, int] = {}
+    asked = 0
+    stars, similarity = _columns(collection.space)
+    for bucket in sorted(hot.marked, key=lambda each: (each.band, each.mark)):
+        members = hot.rows(bucket)
+        known = _known_leaders(members, size, leader, large, collection)
+        rows, wanted = nearest_leaders(members[leader[members] < 0], collection, known)
+        asked += rows.size
+        found = check(np.minimum(rows, wanted), np.maximum(rows, wanted), spec.threshold)
+        joined = found >= 0
+        rows, wanted = rows[joined], wanted[joined]
+        leader[rows] = wanted
+        stars.append(np.column_stack((rows, wanted)))
+        similarity.append(found[joined])
+        np.add.at(size, wanted, weight[rows])
+        grown = {row for row in np.unique(wanted).tolist() if size[row] > spec.crowd}.union(large)
+        fresh = np.array(sorted(grown - marks.keys()), dtype=np.int64)
+        marks.update(zip(fresh.tolist(), collection.prints.take(fresh)[:, 0].tolist(), strict=True))
+        large = heapq.nsmallest(KNOWN, grown, key=lambda row: (-int(size[row]), marks[row]))
+    leads = np.flatnonzero(size > spec.crowd)
+    leads = leads[leader[leads] < 0]
+    crowd = np.full(len(collection), -1, dtype=np.int32)
+    crowd[leads] = leads
+    members = np.flatnonzero(leader >= 0)
+    members = members[crowd[leader[members]] >= 0]
+    crowd[members] = leader[members]
+    return Crowds(crowd, stars, similarity, asked)
+
+
+def nearest_leaders(members: I64, collection: Collection, known: I64) -> tuple[I64, I64]:
+    """Members of a hot bucket that agree with a leader well enough to be checked, and the nearest leader of each.
+
+    ``members`` have no leader, and come in any order; ``known`` lead already, in this bucket or elsewhere.
+    """
+    ordered = content_order(collection, members)
+    leading = Leading(known, collection.values.take(known), most=LEADERS, min_matches=collection.spec.min_matches)
+    nearest = [np.empty(0, dtype=np.int64)]
+    for i in range(0, ordered.size, MEMBERS_AT_A_TIME):
+        part = ordered[i : i + MEMBERS_AT_A_TIME]
+        nearest.append(leading.nearest(part, collection.values.take(part)))
+    best = np.concatenate(nearest)
+    asking = best >= 0
+    return ordered[asking], best[asking]
+
+
+def _known_leaders(members: I64, size: I32, leader: I32, large: list[int], collection: Collection) -> I64:
+    """Rows that may lead in a bucket before any of its members: the ``large`` crowds anywhere, then its own leaders.
+
+    Documents of one boilerplate meet in every band in other buckets; without the first each band would have a leader.
+    """
+    crowds = np.array(large, dtype=np.int64)
+    own = np.unique(leader[members[leader[members] >= 0]]).astype(np.int64)
+    own = own[np.lexsort((collection.prints.take(own)[:, 0], -size[own].astype(np.int64)))][:KNOWN]
+    return np.concatenate((crowds, own[~np.isin(own, crowds)]))
 
 
 def pair_hot_buckets(
     hot: Buckets, pending: Pending, collection: Collection, weight: I32, crowds: Crowds, *, threads: int
-) -> HotPairs:
-    """Candidate pairs of hot buckets that are not inside a crowd, into ``pending``.
+) -> tuple[int, int]:
+    """Candidate pairs of hot buckets that are not inside a crowd, into ``pending``, some buckets at a time in threads.
 
-    Args:
-        hot: the hot buckets.
-        pending: takes the pairs.
-        collection: signatures and texts.
-        weight: int32[n], documents that each row stands for.
-        crowds: who stands in which crowd.
-        threads: buckets dealt with at a time.
+    Returns:
+        Candidates met; documents of buckets that stayed too large, which were compared with leaders only.
     """
     work = _Work(collection, weight, crowds.crowd, pending)
     overfull = np.zeros(len(collection), dtype=np.bool_)
@@ -62,14 +169,14 @@ def pair_hot_buckets(
     for more, crowded in in_order(lambda job: work.pair(*job), _jobs(hot, work), threads=threads, ahead=threads):
         met += more
         overfull[crowded] = True
-    return HotPairs(met, int(weight[overfull].sum(dtype=np.int64)))
+    return met, int(weight[overfull].sum(dtype=np.int64))
 
 
 def _jobs(hot: Buckets, work: _Work) -> Iterator[tuple[int, I64, bool]]:
     """(band, members, whether they are paired up whole) of each hot bucket, the smallest first, within the budget."""
     crowd, weight = work.crowd, work.weight
     spent = np.zeros(len(work.collection), dtype=np.float32)
-    for bucket in sorted(hot.marked(), key=lambda each: (each.size, each.band, each.mark)):
+    for bucket in sorted(hot.marked, key=lambda each: (each.size, each.band, each.mark)):
         members = hot.rows(bucket)
         rest = members[crowd[members] < 0]
         options = [members, rest] if rest.size < members.size else [rest]
@@ -106,19 +213,15 @@ class _Work:
                 continue
             keys = self.collection.keys_at(other, members)
             part = band_stage.group(keys, members, self.weight, limit=spec.crowd)
-            met += self._in_pieces(part.members, part.starts, band)
+            met += self._in_pieces(part, band)
             met += sum(self._led(rows) for rows in part.hot)
             crowded += part.hot
         return met, np.concatenate(crowded)
 
-    def _in_pieces(self, members: I64, starts: I64, band: int) -> int:
+    def _in_pieces(self, buckets: BandBuckets, band: int) -> int:
         """Pair up buckets, so many at a time that their signatures fit the budget."""
         room = max(1024, self.collection.space.budget.share(0.05) // (4 * self.collection.spec.slots))
-        met = 0
-        for part in cut(np.diff(starts), room):
-            mine = starts[part.start : part.stop + 1]
-            met += self._pair_up(members[mine[0] : mine[-1]], mine - mine[0], band)
-        return met
+        return sum(self._pair_up(members, starts, band) for members, starts in buckets.pieces(room))
 
     def price(self, band: int, members: I64) -> float:
         """Nanoseconds for each member that pairing them up would cost, by a sample of pairs that content chooses."""

@@ -1,23 +1,131 @@
-"""Candidate pairs on their way from the bands to the exact check: each once, held against its signatures, in an order
-in which the texts of a block of documents are wanted together."""
+"""What waits between the bands and the exact check: buckets that are kept for later, and candidate pairs.
+
+Each pair comes once, is held against its signatures, and has an order in which the texts of a block of documents are
+wanted together.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
+from neardup.cutting import ROWS_AT_A_TIME, cut, starts_of
 from neardup.engine.check import pairs_at_once
 from neardup.engine.reading.collection import Collection
-from neardup.engine.space import Space
 from neardup.errors import InputError
 from neardup.spool import Sorter
 from neardup.stages import bands as band_stage
-from neardup.stages import cluster as cluster_stage
-from neardup.types import I32, I64, U64
+from neardup.stages.bands import BandBuckets
+from neardup.stages.cluster import Components
+from neardup.types import I32, I64, U64, Mask
 
-__all__ = ["Pending"]
+__all__ = ["Bucket", "Buckets", "Pending", "pair_members"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """Where the members of a bucket lie."""
+
+    band: int
+    start: int
+    size: int
+    mark: int
+    """Smallest text hash of its members: an order of buckets that does not depend on rows."""
+
+
+class Buckets:
+    """Members of buckets, band after band, in memory or in a file."""
+
+    def __init__(self, name: str, collection: Collection) -> None:
+        """None, or those that an interrupted run left."""
+        space = collection.space
+        self._collection = collection
+        self._rows = space.column(f"{name}-rows", np.int64)
+        self._sizes = space.column(f"{name}-sizes", np.int64, 2)
+        """Band and size of each bucket."""
+        self.marked = [Bucket(*each) for each in space.state.get("bands", {}).get(name, [])]
+        """The buckets that ``add`` kept."""
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    def state(self) -> list[list[int]]:
+        """The marked buckets as JSON values; what lies in columns needs none."""
+        return [[bucket.band, bucket.start, bucket.size, bucket.mark] for bucket in self.marked]
+
+    def add(self, band: int, members: I64) -> None:
+        """Keep one bucket that will be asked for by itself."""
+        mark = min(
+            int(self._collection.prints.take(members[i : i + ROWS_AT_A_TIME])[:, 0].min())
+            for i in range(0, members.size, ROWS_AT_A_TIME)
+        )
+        self.marked.append(Bucket(band, len(self._rows), members.size, mark))
+        self.add_all(band, members, np.array([0, members.size]))
+
+    def add_all(self, band: int, members: I64, starts: I64) -> None:
+        """Keep buckets that will be asked for in pieces."""
+        if members.size:
+            sizes = np.diff(starts)
+            self._rows.append(members)
+            self._sizes.append(np.column_stack((np.full(sizes.size, band), sizes)))
+
+    def bands(self) -> list[int]:
+        """Bands that have buckets, rising."""
+        seen: set[int] = set()
+        for _, sizes in self._sizes.scan(ROWS_AT_A_TIME):
+            seen.update(np.unique(sizes[:, 0]).tolist())
+        return sorted(seen)
+
+    def rows(self, bucket: Bucket) -> I64:
+        """Members of one of them."""
+        rows: I64 = np.array(self._rows.slice(bucket.start, bucket.start + bucket.size))
+        return rows
+
+    def pieces(self, band: int, room: int) -> Iterator[tuple[I64, I64]]:
+        """Buckets of a band as (members, starts), each piece with about ``room`` members."""
+        at = 0
+        for _, sizes in self._sizes.scan(ROWS_AT_A_TIME):
+            for part in cut(sizes[:, 1], room):
+                of, size = sizes[part].T
+                stop, mine = at + int(size.sum()), of == band
+                if mine.any():
+                    rows = self._rows.slice(at, stop)
+                    yield np.array(rows[np.repeat(mine, size)]), starts_of(size[mine])
+                at = stop
+
+
+def pair_members(
+    collection: Collection, members: I64, starts: I64, crowd: I32 | None, *, band: int, by_crowd: bool = False
+) -> Iterator[tuple[I64, I64, int]]:
+    """Candidate pairs of buckets that pass the estimate filter, in pieces; see ``stages.bands.pair_up``.
+
+    ``crowd`` is int32[n], or None when pairs inside crowds are wanted too.
+    """
+    spec, values = collection.spec, collection.resident
+    rows = members
+    if values is None:
+        values = collection.values.take(members)
+        members = np.arange(rows.size)
+        crowd = np.full(rows.size, -1, dtype=np.int32) if crowd is None else crowd[rows]
+    elif crowd is None:
+        crowd = np.full(len(collection), -1, dtype=np.int32)
+    pieces = band_stage.pair_up(
+        BandBuckets(members, starts, []),
+        values,
+        crowd,
+        band=band,
+        rows=spec.bands.rows,
+        min_matches=spec.min_matches,
+        by_crowd=by_crowd,
+    )
+    for left, right, met in pieces:
+        if collection.resident is None:
+            left, right = rows[left], rows[right]
+            left, right = np.minimum(left, right), np.maximum(left, right)
+        yield left, right, met
 
 
 class Pending:
@@ -27,10 +135,10 @@ class Pending:
     and its signatures have not been seen.
     """
 
-    def __init__(self, collection: Collection, space: Space) -> None:
+    def __init__(self, collection: Collection) -> None:
         """Empty, or with the pairs that an interrupted run wrote down."""
         self._collection = collection
-        self._space = space
+        self._space = space = collection.space
         self._n = len(collection)
         self._tags = collection.spec.bands.bands + 1
         if self._n * self._n * self._tags >= 1 << 64:
@@ -152,7 +260,7 @@ class Pending:
 
     def _blocks(self, rows: int, threads: int) -> tuple[I32, int]:
         """Block of documents that each row belongs to (int32[n]), and the number of blocks."""
-        parent = cluster_stage.Components(self._n)
+        parent = Components(self._n)
         for packed in self._packed_unique(rows):
             left, right, _ = self._unpacked(packed)
             parent.join(left, right)
@@ -169,7 +277,7 @@ class Pending:
             filled = int(ends[-1])
         return block, filled // size + 1
 
-    def _agreeing(self, left: I64, right: I64, tag: I64, crowd: I32) -> np.typing.NDArray[np.bool_]:
+    def _agreeing(self, left: I64, right: I64, tag: I64, crowd: I32) -> Mask:
         """Pairs whose signatures agree in enough slots and that do not lie inside one crowd."""
         keep = np.ones(left.size, dtype=np.bool_)
         spec, resident = self._collection.spec, self._collection.resident

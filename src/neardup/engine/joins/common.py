@@ -1,32 +1,43 @@
-"""What both joins share: their course, the order of the work, what was found, and how it lasts.
+"""What both joins share: which documents can have a partner, the order of the work, what was found, and how it lasts.
 
-pruning (``rarity``) ── documents that may have a partner ──► ``JoinWork.join`` of ``exact`` or ``containment`` ── pairs
+documents ── cells of their shingles ──► occurrences ──► rarity ── drop ──► those that are left, again while it pays
+those that are left ── ``JoinWork.join`` of ``exact`` or ``containment`` ──► pairs
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from neardup.cutting import starts_of
-from neardup.engine.joins.rarity import ROUNDS, SLAB, Pruner, slabs
+from neardup.cutting import cut, starts_of
+from neardup.engine.check import Buffers, built_sets
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
 from neardup.engine.results.pairs import PairStore
-from neardup.engine.sets import Buffers, built_sets
 from neardup.engine.threads import in_order
 from neardup.stages import join as join_stage
-from neardup.stages.join import Rarity
+from neardup.stages.join import Cells, Occurrences, Rarity
 from neardup.stages.shingle import Hasher
-from neardup.types import F64, I64, U8, U64
+from neardup.types import F64, I64, U8, U32, U64, Mask, PaddedSets
 
-__all__ = ["Join", "JoinWork", "Key", "Queue"]
+__all__ = ["SLAB", "Join", "JoinWork", "Key", "Queue", "slabs"]
 
 BOTH = 3
 """A document on both sides of the join; any two of them may pair."""
+SLAB = 1 << 18
+"""Shingles that a thread hashes at a time."""
+HELD = 96
+"""Slabs whose cells are held before they are counted, at most: the more, the less often the table comes through the
+cache."""
+WORTH = 0.7
+"""Share of the shingles that may be left for another round to pay."""
+LEAST_BITS, MOST_BITS = 12, 32
+"""Of the table of occurrences: binary logarithms of its cells."""
 
 Key = tuple[int, int]
 
@@ -75,7 +86,7 @@ class Queue:
 class JoinWork:
     """One join of a collection."""
 
-    rounds = ROUNDS
+    rounds: int
     """Times that documents without a partner are looked for, at most."""
     fit: int | None = None
     """Shingles of the sets that are indexed at a time; None: as many as the budget allows. Tests set it."""
@@ -85,7 +96,16 @@ class JoinWork:
     def __init__(
         self, collection: Collection, rows: I64, hasher: Hasher, *, sides: U8 | None, threads: int, observer: Observer
     ) -> None:
-        """Nothing is read yet; the arguments are those of ``exact.join``."""
+        """Nothing is read yet.
+
+        Args:
+            collection: texts and counts.
+            rows: representatives that are not empty, rising.
+            hasher: shingle and seed.
+            sides: uint8[rows]: 1 and 2 where a pair needs one document of each side, 3 for both; None: any two.
+            threads: how many.
+            observer: told about progress.
+        """
         self.collection, self.hasher, self.space = collection, hasher, collection.space
         self.threshold = collection.spec.threshold
         self.rows, self.is_across = rows, sides is not None
@@ -97,13 +117,14 @@ class JoinWork:
         self._buffers = Buffers(np.uint64)
 
     def run(self) -> Join:
-        """All pairs, or the rest of them, where a run was interrupted."""
+        """All pairs, or the rest of them, where a run was interrupted.
+
+        Raises:
+            TooLargeError: two documents do not fit into memory together.
+        """
         if "verified" in self.space.state:
             return self.found
-        pruner = Pruner(
-            self.collection, self.hasher, is_across=self.is_across, threads=self.threads, observer=self.observer
-        )
-        self.rarity, rows, sides = pruner.prune(self.rows, self.sides, rounds=self.rounds)
+        rows, sides = self._pruned(self.rows, self.sides)
         if rows.size:
             self.join(rows, sides)
         if self.space.is_lasting:
@@ -113,6 +134,80 @@ class JoinWork:
     def join(self, rows: I64, sides: U8) -> None:
         """Find the pairs of the documents that pruning left."""
         raise NotImplementedError
+
+    # Pruning
+
+    def _pruned(self, rows: I64, sides: U8) -> tuple[I64, U8]:
+        """The documents that could have a partner, when ``rarity`` says how rare shingles are among them.
+
+        More than one of the ``rounds`` is only for pairs of which both documents are left: those of Jaccard similarity.
+        After one round all that were given are still counted, and those that are left could be part of any of them: a
+        document may lack as much of itself by either measure.
+        """
+        for _ in range(self.rounds):
+            counts = self.collection.counts.take(rows)
+            total = int(counts.sum())
+            self.rarity = self._rarity_of(rows, sides, counts, total)
+            alive = self._alive(rows, counts)
+            rows, sides = rows[alive], sides[alive]
+            if int(counts[alive].sum()) > WORTH * total:
+                break
+        return rows, sides
+
+    def _rarity_of(self, rows: I64, sides: U8, counts: I64, total: int) -> Rarity:
+        cells_fit = self.space.budget.share(0.33) // (2 if self.is_across else 1)
+        bits = max(LEAST_BITS, min(total.bit_length(), cells_fit.bit_length() - 1, MOST_BITS))
+        table = Occurrences(bits, is_across=self.is_across)
+        buffers = Buffers(np.uint32)
+        self.observer.stage("rarity", rows.size, "documents")
+
+        def cells(slab: slice) -> tuple[U32, list[Cells]]:
+            side, size = int(sides[slab.start]), int(counts[slab].sum())
+            raw, values = (buffers.take(size, fresh=SLAB) for _ in range(2))
+            found = []
+            used = 0
+            for documents, local, _ in self.collection.texts.parts(rows[slab]):
+                some = join_stage.cells(
+                    documents, local, self.hasher, bits=bits, side=side, raw=raw, values=values[used:]
+                )
+                found.append(some)
+                used += some.values.size
+            buffers.give_back(raw)
+            return values, found
+
+        most = max(1, min(HELD, self.space.budget.share(0.25) // (4 * SLAB)))
+        held: list[tuple[U32, list[Cells]]] = []
+        every = list(slabs(counts, sides))
+        for number, found in enumerate(in_order(cells, every, threads=self.threads), 1):
+            held.append(found)
+            if number % most == 0 or number == len(every):
+                self._count_cells(table, [some for _, all_of in held for some in all_of])
+                for values, _ in held:
+                    buffers.give_back(values)
+                held = []
+        return table.rarity()
+
+    def _count_cells(self, table: Occurrences, held: list[Cells]) -> None:
+        step = -(-table.parts // (4 * self.threads))
+        ranges = ((first, min(first + step, table.parts)) for first in range(0, table.parts, step))
+        for _ in in_order(lambda part: table.count(held, *part), ranges, threads=self.threads):
+            pass
+
+    def _alive(self, rows: I64, counts: I64) -> Mask:
+        alive = np.empty(rows.size, dtype=np.bool_)
+
+        def look(slab: slice) -> int:
+            for documents, local, part in self.collection.texts.parts(rows[slab]):
+                alive[slab][part] = join_stage.survivors(
+                    documents, local, counts[slab][part], self.hasher, self.rarity, self.threshold
+                )
+            return int(slab.stop - slab.start)
+
+        for done in in_order(look, slabs(counts), threads=self.threads):
+            self.observer.advance(done)
+        return alive
+
+    # What was found
 
     def add(self, left: I64, right: I64, similarity: F64) -> None:
         """Take note of pairs of rows; from any thread."""
@@ -134,6 +229,8 @@ class JoinWork:
         self.found.pairs.flush()
         self.space.checkpoint(joined=[self.found.candidates_met, self.found.overlaps_counted], **done)
 
+    # Sets
+
     def packed(self, rows: I64, counts: I64, *, threads: int, is_kept: bool = True) -> tuple[U64, I64, I64]:
         """Sets of rising rows: (hashes, where each starts, its size); without ``is_kept`` the sizes only.
 
@@ -145,7 +242,7 @@ class JoinWork:
 
         def build(slab: slice) -> None:
             out = hashes[int(places[slab.start]) : int(places[slab.stop])]
-            with self.built(rows[slab], counts[slab]) as (built, begins, some):
+            with self.built(rows[slab], counts[slab]) as (begins, some, built):
                 join_stage.pack(built, begins, some, self.rarity, self.threshold, out)
             starts[slab], sizes[slab] = begins + places[slab.start], some
 
@@ -153,6 +250,14 @@ class JoinWork:
             pass
         return hashes, starts, sizes
 
-    def built(self, rows: I64, counts: I64) -> AbstractContextManager[tuple[U64, I64, I64]]:
+    def built(self, rows: I64, counts: I64) -> AbstractContextManager[PaddedSets]:
         """Whole sets of rising rows, for as long as the block lasts; from any thread. See ``built_sets``."""
         return built_sets(self.collection, rows, counts, self.hasher, self._buffers, fresh=SLAB)
+
+
+def slabs(counts: I64, sides: U8 | None = None) -> Iterator[slice]:
+    """Runs of documents of about ``SLAB`` shingles, each of one side."""
+    borders = [] if sides is None else (np.flatnonzero(sides[1:] != sides[:-1]) + 1).tolist()
+    for first, stop in pairwise((0, *borders, counts.size)):
+        for part in cut(counts[first:stop], SLAB):
+            yield slice(first + part.start, first + part.stop)

@@ -1,6 +1,6 @@
 """The containment join of a collection: every document that is part of another, whatever the memory limit.
 
-    documents that may be part of one (``rarity``) ── sets ──► index of their rarest shingles ── all texts ──► pairs
+    documents that may be part of one ── sets ──► index of their rarest shingles ── all texts ──► pairs
 
 A document x is part of y when y has at least the threshold's share of its shingles. It is found by them: of any K
 shingles of x, y holds all but as many as it may lack. So the rarest of each document that may be a part are indexed, as
@@ -19,18 +19,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from neardup.cutting import starts_of
-from neardup.engine.check import TooLargeError
-from neardup.engine.joins.common import Join, JoinWork, Queue
-from neardup.engine.joins.rarity import SLAB, slabs
-from neardup.engine.observe import Observer
+from neardup.engine.check import Buffers, TooLargeError, built_sets
+from neardup.engine.joins.common import SLAB, JoinWork, Queue, slabs
 from neardup.engine.reading.collection import Collection
-from neardup.engine.sets import Buffers, built_sets
 from neardup.engine.threads import in_order
-from neardup.stages.contain import Parts, Scratch
+from neardup.stages.join import Parts, Scratch
 from neardup.stages.shingle import Hasher
 from neardup.types import I64, U8, SetBlock
 
-__all__ = ["Sizes", "join", "sizes_of"]
+__all__ = ["ContainmentJoin", "Sizes", "sizes_of"]
 
 INDEX_SHARE = 0.4
 """Of the memory for data, for the sets that are indexed at a time."""
@@ -44,10 +41,8 @@ FURTHER = 1.25
 """Of what a container may lack, so much is kept, about."""
 
 
-def join(
-    collection: Collection, rows: I64, hasher: Hasher, *, sides: U8 | None, threads: int, observer: Observer
-) -> Join:
-    """All pairs of ``rows`` of which one contains the threshold's share of the other's shingles.
+class ContainmentJoin(JoinWork):
+    """The containment join: all documents are passed over an index of those that may be part of one, piece by piece.
 
     Memory:
 
@@ -57,14 +52,7 @@ def join(
     |                                                     | fewer documents                                        |
     | shingle of the documents that may be a part         | 18 at a threshold of 0.8, 33 at 0.5; in pieces where   |
     |                                                     | that is too much                                       |
-
-    Args and Raises: as of ``exact.join``.
     """
-    return ContainmentJoin(collection, rows, hasher, sides=sides, threads=threads, observer=observer).run()
-
-
-class ContainmentJoin(JoinWork):
-    """The containment join: all documents are passed over an index of those that may be part of one, piece by piece."""
 
     # a document that is part of nothing may still have a part, so all of them count in every round
     rounds = 1
@@ -116,9 +104,9 @@ class ContainmentJoin(JoinWork):
                 scratch = parts.scratch()
             met = counted = 0
             rows = others.rows[slab]
-            with self.built(rows, others.counts[slab]) as (hashes, starts, sizes):
-                for some in parts.probe(SetBlock(rows, others.sides[slab], starts, sizes, hashes), scratch):
-                    self.add(some.part, some.whole, some.similarity)
+            with self.built(rows, others.counts[slab]) as sets:
+                for some in parts.probe(SetBlock(rows, others.sides[slab], *sets), scratch):
+                    self.add(some.left, some.right, some.similarity)
                     met += some.candidates_met
                     counted += some.overlaps_counted
             spare.append(scratch)
@@ -165,8 +153,8 @@ def sizes_of(collection: Collection, rows: I64, hasher: Hasher, *, threads: int)
     buffers = Buffers(np.uint64)
 
     def count(slab: slice) -> None:
-        with built_sets(collection, rows[slab], counts[slab], hasher, buffers, fresh=SLAB) as (_, _, found):
-            sizes[slab] = found
+        with built_sets(collection, rows[slab], counts[slab], hasher, buffers, fresh=SLAB) as found:
+            sizes[slab] = found.sizes
 
     for _ in in_order(count, slabs(counts), threads=threads):
         pass

@@ -1,6 +1,6 @@
 """The exact join of a collection: every pair of at least the threshold, whatever the memory limit.
 
-    documents that may have a partner (``rarity``) ── sets, in order of size ──► index ── probe, in threads ──► pairs
+    documents that may have a partner ── sets, in order of size ──► index ── probe, in threads ──► pairs
 
 Sets that do not fit into memory together are indexed block after block, in the order of their sizes. Larger sets are
 built again for each block that they are held against, as far as their size allows a pair. The answer does not depend on
@@ -15,16 +15,12 @@ import numpy as np
 
 from neardup.cutting import cut
 from neardup.engine.check import TooLargeError
-from neardup.engine.joins.common import Join, JoinWork, Queue
-from neardup.engine.joins.rarity import SLAB
-from neardup.engine.observe import Observer
-from neardup.engine.reading.collection import Collection
+from neardup.engine.joins.common import SLAB, JoinWork, Queue
 from neardup.engine.threads import in_order
 from neardup.stages.join import Index, Prefixes
-from neardup.stages.shingle import Hasher
 from neardup.types import I64, U8, SetBlock
 
-__all__ = ["join"]
+__all__ = ["ExactJoin"]
 
 INDEX_SHARE = 0.45
 """Of the memory for data, for the sets that are indexed."""
@@ -34,10 +30,8 @@ LEAST_RANGE = 1 << 14
 """Shingles of a range, at least: each has its own scratch memory."""
 
 
-def join(
-    collection: Collection, rows: I64, hasher: Hasher, *, sides: U8 | None, threads: int, observer: Observer
-) -> Join:
-    """All pairs of ``rows`` of at least the threshold of the spec.
+class ExactJoin(JoinWork):
+    """The exact join: as one block of sets, or block after block.
 
     Memory:
 
@@ -47,23 +41,9 @@ def join(
     |                                                     | fewer documents                                        |
     | shingle of the documents that are left              | 14 at a threshold of 0.8, 25 at 0.5; in blocks where   |
     |                                                     | that is too much                                       |
-
-    Args:
-        collection: texts and counts.
-        rows: representatives that are not empty, rising.
-        hasher: shingle and seed.
-        sides: uint8[rows]: 1 and 2 where a pair needs one document of each side, 3 for both; None: any two.
-        threads: how many.
-        observer: told about progress.
-
-    Raises:
-        TooLargeError: two documents do not fit into memory together.
     """
-    return ExactJoin(collection, rows, hasher, sides=sides, threads=threads, observer=observer).run()
 
-
-class ExactJoin(JoinWork):
-    """The exact join: as one block of sets, or block after block."""
+    rounds = 3
 
     def join(self, rows: I64, sides: U8) -> None:
         """Find the pairs of the documents that pruning left."""

@@ -1,21 +1,33 @@
-"""The documents of a run: normalised texts and what was computed of each, in memory or in a workdir, with one face."""
+"""The documents of a run: read, normalised and sketched in threads, gathered in order, in memory or in a workdir."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Protocol
 
 import numpy as np
 
 from neardup.cutting import ROWS_AT_A_TIME
-from neardup.engine.reading.families import read_slots
+from neardup.engine.observe import Observer
+from neardup.engine.reading.families import check_room, finished_values, read_slots, sketch_batch
 from neardup.engine.space import Space
+from neardup.engine.threads import in_order
 from neardup.params import Spec
-from neardup.spool import Column, FileTexts, MemoryColumn, MemoryTexts, Texts, Workdir
+from neardup.spool import Column, MemoryColumn, MemoryTexts, Texts, Workdir
 from neardup.stages import bands as band_stage
-from neardup.types import I32, I64, U32, U64, Documents
+from neardup.stages import sketch as sketch_stage
+from neardup.stages import text as text_stage
+from neardup.stages.shingle import Hasher
+from neardup.types import I32, I64, U32, U64, Batch, Documents
 
-__all__ = ["Collection", "Rows", "content_order"]
+__all__ = ["Collection", "RowNames", "Rows", "collect", "content_order"]
 
+CHECKPOINT_BYTES = 512 << 20
+"""Bytes of spool after which what was read is made to last."""
+PREDICT_BYTES = 32 << 20
+"""Bytes of input after which the room that the whole will need is predicted."""
 _LENGTH_BITS = 24
 _LONGEST = (1 << _LENGTH_BITS) - 1
 
@@ -58,17 +70,7 @@ class Collection:
     @classmethod
     def new(cls, spec: Spec, space: Space) -> Collection:
         """An empty one, or the one that an interrupted run left in the workdir."""
-        slots = read_slots(spec)
-        if space.workdir is not None:
-            return cls(spec, space, *_file_columns(space.workdir, spec, slots))
-        return cls(
-            spec,
-            space,
-            MemoryTexts(),
-            MemoryColumn(np.uint32, slots),
-            MemoryColumn(np.int64),
-            MemoryColumn(np.uint64, 2),
-        )
+        return cls(spec, space, *_columns(spec, space, read_slots(spec)))
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -93,9 +95,9 @@ class Collection:
         for column, band in zip(self.keys, keys, strict=True):
             column.append(band)
 
-    def spill(self, workdir: Workdir) -> None:
-        """Move everything into files."""
-        texts, values, counts, prints, keys = _file_columns(workdir, self.spec, self.values.width)
+    def spill(self) -> None:
+        """Move everything into files of the workdir, which is open now."""
+        texts, values, counts, prints, keys = _columns(self.spec, self.space, self.values.width)
         for first in range(0, len(self), ROWS_AT_A_TIME):
             last = min(first + ROWS_AT_A_TIME, len(self))
             block = self.values.slice(first, last)
@@ -129,22 +131,22 @@ class Collection:
             rows = np.flatnonzero(weight)
             keys = band_stage.keys_at(resident, rows, band, self.spec.bands)
             return band_stage.in_part(keys, rows, part, parts)
-        found = []
+        found = [(np.empty(0, np.uint64), np.empty(0, np.int64))]
         for first, keys in self.keys[band].scan(4 * ROWS_AT_A_TIME):
             inside = np.flatnonzero(weight[first : first + keys.size])
             found.append(band_stage.in_part(keys[inside], inside + first, part, parts))
-        return np.concatenate([keys for keys, _ in found] or [np.empty(0, np.uint64)]), np.concatenate(
-            [rows for _, rows in found] or [np.empty(0, np.int64)]
-        )
+        keys, rows = (np.concatenate(column) for column in zip(*found, strict=True))
+        return keys, rows
 
 
-def _file_columns(workdir: Workdir, spec: Spec, slots: int) -> tuple[FileTexts, Column, Column, Column, list[Column]]:
+def _columns(spec: Spec, space: Space, slots: int) -> tuple[Texts, Column, Column, Column, list[Column]]:
+    keyed = range(spec.bands.bands) if space.workdir is not None else ()
     return (
-        workdir.texts("texts"),
-        workdir.column("signatures", np.uint32, slots),
-        workdir.column("counts", np.int64),
-        workdir.column("prints", np.uint64, 2),
-        [workdir.column(f"keys-{band:03d}", np.uint64) for band in range(spec.bands.bands)],
+        MemoryTexts() if space.workdir is None else space.workdir.texts("texts"),
+        space.column("signatures", np.uint32, slots),
+        space.column("counts", np.int64),
+        space.column("prints", np.uint64, 2),
+        [space.column(f"keys-{band:03d}", np.uint64) for band in keyed],
     )
 
 
@@ -174,3 +176,125 @@ def content_order(collection: Collection, rows: I64) -> I64:
         order[at] = order[at[np.lexsort((*by_content, np.cumsum(~same[at])))]]
     ordered: I64 = rows[order]
     return ordered
+
+
+class RowNames(Protocol):
+    """Keeps the names of the rows, beside the collection."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that it holds."""
+
+    def enter(self, batch: Batch) -> None:
+        """Take note of the next batch."""
+
+    def first_of(self, rows: I64) -> int:
+        """Pick one of rows by something other than its place."""
+
+    def spill(self, workdir: Workdir) -> None:
+        """Go on in files."""
+
+    def state(self) -> dict[str, Any]:
+        """JSON values from which ``restore`` makes it again, with its files."""
+
+    def restore(self, workdir: Workdir, state: dict[str, Any]) -> None:
+        """Become what an interrupted run's was."""
+
+
+def _sketch(task: Callable[[], Batch], spec: Spec, hasher: Hasher, space: Space) -> tuple[Batch, Rows]:
+    """One block's work, in a worker thread."""
+    batch = task()
+    documents = text_stage.normalize_documents(batch.documents, spec.normalize, items=spec.shingle.kind == "item")
+    values, counts = sketch_batch(documents, spec, hasher)
+    short = int(np.count_nonzero(counts < 0))
+    np.abs(counts, out=counts)
+    prints = sketch_stage.fingerprints(documents)
+    keys = band_stage.keys_of(values, spec.bands) if space.workdir is not None else None
+    return batch, Rows(documents, values, counts, prints, keys, short)
+
+
+def collect(
+    tasks: Iterator[Callable[[], Batch]],
+    spec: Spec,
+    *,
+    total_bytes: int | None,
+    threads: int,
+    names: RowNames,
+    observer: Observer,
+    space: Space,
+) -> Collection:
+    """Read all batches and sketch them; ``names`` sees each batch in order, in the calling thread.
+
+    Memory: the normalised texts, 4 bytes a slot and 40 bytes beside for each document, until that is more than the
+    budget's store; from then on everything goes to files, and what was read lasts from checkpoint to checkpoint.
+    """
+    hasher = Hasher(spec.shingle, spec.seed)
+    collection = Collection.new(spec, space)
+    done = _restored(collection, names, space)
+    if done is None:
+        return collection
+    consumed, predicted = 0, done > 0
+    rest = islice(tasks, done, None)
+    kept = collection.nbytes
+    sketched = in_order(lambda task: _sketch(task, spec, hasher, space), rest, threads=threads, ahead=threads + 2)
+    for batch, rows in sketched:
+        names.enter(batch)
+        done += 1
+        consumed += batch.consumed
+        observer.advance(batch.consumed)
+        collection.read_bytes += batch.documents.nbytes
+        if len(rows.documents) == 0:
+            continue
+        left = max(0, total_bytes - consumed) / max(consumed, 1) if total_bytes else 0.0
+        collection.append(rows, min(left, 1e4))
+        if total_bytes and not predicted and consumed >= min(PREDICT_BYTES, total_bytes):
+            _predict(collection, space, left)
+            predicted = True
+        if space.workdir is None:
+            if collection.nbytes + names.nbytes > space.budget.store:
+                _spill(collection, names, space, observer, left)
+        elif collection.nbytes - kept > CHECKPOINT_BYTES:
+            kept = collection.nbytes
+            _keep(collection, names, space, read=done)
+    collection.values = finished_values(spec, collection.values, collection.texts, collection.counts, hasher, observer)
+    if space.workdir is not None:
+        _keep(collection, names, space, read=done, stage="read")
+    return collection
+
+
+def _keep(collection: Collection, names: RowNames, space: Space, **facts: Any) -> None:
+    space.checkpoint(**facts, read_bytes=collection.read_bytes, short=collection.short, names=names.state())
+
+
+def _restored(collection: Collection, names: RowNames, space: Space) -> int | None:
+    """Blocks that an interrupted run had read, or None when it had read all."""
+    if space.workdir is None:
+        return 0
+    state = space.state
+    if "names" not in state:
+        names.spill(space.workdir)
+        return 0
+    names.restore(space.workdir, state["names"])
+    collection.read_bytes, collection.short = state["read_bytes"], state["short"]
+    return None if "stage" in state else int(state["read"])
+
+
+def _disk_need(collection: Collection, left: float) -> float:
+    """Bytes of files for what was read and ``left`` times as much: columns, band keys, and a tenth for pairs."""
+    keys = 0 if collection.keys else 8 * collection.spec.bands.bands * len(collection)
+    return 1.1 * (collection.nbytes + keys) * (1 + left)
+
+
+def _predict(collection: Collection, space: Space, left: float) -> None:
+    """Raise at once when the whole will have to go to a disk that has no room for it."""
+    if space.workdir is not None or collection.nbytes * (1 + left) > space.budget.store:
+        space.need(_disk_need(collection, left), "the collection does not fit into the memory limit; working on disk")
+
+
+def _spill(collection: Collection, names: RowNames, space: Space, observer: Observer, left: float) -> None:
+    check_room(collection.spec, space.budget.limit)
+    space.need(_disk_need(collection, left), "working on disk")
+    workdir = space.open()
+    observer.note(f"the collection is too large for the memory limit: going on in {workdir.path}")
+    collection.spill()
+    names.spill(workdir)

@@ -13,7 +13,7 @@ import numpy as np
 
 from neardup.cutting import ROWS_AT_A_TIME, cut, starts_of
 from neardup.engine.reading.collection import Collection
-from neardup.types import I32, I64, U8, U64
+from neardup.types import I32, I64, U8, U64, Mask
 
 __all__ = ["Copies", "find_copies"]
 
@@ -49,8 +49,7 @@ class Copies:
         return np.array([row], dtype=np.int64)
 
     def sides(self, rows: I64, split_row: int) -> U8:
-        """uint8[m]: where the documents of representatives ``rows`` lie: 1 before
-        ``split_row``, 2 from it on, 3 both."""
+        """uint8[m]: where documents of representatives ``rows`` lie: 1 before ``split_row``, 2 from it on, 3 both."""
         sides = np.where(rows < split_row, 1, 2).astype(np.uint8)
         if self.several.size:
             behind = np.maximum.reduceat(self.members, self.starts[:-1]) >= split_row
@@ -86,8 +85,7 @@ def find_copies(collection: Collection) -> Copies:
     while 80 * n > parts * collection.space.budget.share(0.5) and parts < 256:
         parts *= 2
     found = [_copies_in(collection, weight, part, parts) for part in range(parts)]
-    of = np.concatenate([part[0] for part in found])
-    members = np.concatenate([part[1] for part in found])
+    of, members = (np.concatenate(column) for column in zip(*found, strict=True))
     order = np.lexsort((members, of))
     of, members = _verified(collection, of[order], members[order])
     several, starts, sizes = np.unique(of, return_index=True, return_counts=True)
@@ -139,25 +137,27 @@ def _regrouped(collection: Collection, of: I64, members: I64, room: int) -> tupl
     of, members, digests = of[order], members[order], digests[order]
     fresh = np.ones(members.size, dtype=np.bool_)
     fresh[1:] = (of[1:] != of[:-1]) | np.any(digests[1:] != digests[:-1], axis=1)
+    return _repeated(members, fresh)
+
+
+def _repeated(rows: I64, fresh: Mask) -> tuple[I64, I64]:
+    """Groups that begin where ``fresh`` is set, the single ones left out: (first row of the group of each, rows)."""
     group = np.cumsum(fresh) - 1
     repeated = np.bincount(group)[group] > 1
-    return members[fresh][group[repeated]], members[repeated]
+    return rows[fresh][group[repeated]], rows[repeated]
 
 
 def _copies_in(collection: Collection, weight: I32, part: int, parts: int) -> tuple[I64, I64]:
     """Rows with copies whose hash lies in one part, and the first row of each one's group."""
-    kept: list[tuple[I64, U64]] = []
+    nothing = np.empty(0, dtype=np.int64)
+    kept: list[tuple[I64, U64]] = [(nothing, np.empty((0, 2), dtype=np.uint64))]
     for first, prints in collection.prints.scan(ROWS_AT_A_TIME):
         inside = weight[first : first + len(prints)] > 0
         if parts > 1:
             inside &= (prints[:, 0] % np.uint64(parts)) == part
         at = np.flatnonzero(inside)
         kept.append((at + first, prints[at]))
-    nothing = np.empty(0, dtype=np.int64)
-    if not kept:
-        return nothing, nothing
-    rows = np.concatenate([rows for rows, _ in kept])
-    prints = np.concatenate([prints for _, prints in kept])
+    rows, prints = (np.concatenate(column) for column in zip(*kept, strict=True))
     del kept
     order = np.argsort(prints[:, 0], kind="stable")
     keys = prints[order, 0]
@@ -169,6 +169,4 @@ def _copies_in(collection: Collection, weight: I32, part: int, parts: int) -> tu
     close = close[np.lexsort((prints[close, 1], prints[close, 0]))]  # stable: rows of a group stay in order
     fresh = np.ones(close.size, dtype=np.bool_)
     fresh[1:] = np.any(prints[close[1:]] != prints[close[:-1]], axis=1)
-    group = np.cumsum(fresh) - 1
-    repeated = np.bincount(group)[group] > 1
-    return rows[close[fresh]][group[repeated]], rows[close[repeated]]
+    return _repeated(rows[close], fresh)

@@ -70,12 +70,7 @@ def finished_values(
 ) -> Column:
     """The signatures of a collection that was read: those of ``sketch_batch``, or made now where that needs all sets.
 
-    Args:
-        spec: of the run.
-        values: what ``sketch_batch`` gave for all documents.
-        texts, counts: of the collection.
-        hasher: shingle and seed.
-        observer: told where many slots stay empty.
+    ``observer`` is told where many slots stay empty.
     """
     if needs_memory(spec):
         return _permuted(spec, texts, counts, hasher)

@@ -9,8 +9,7 @@ import numpy as np
 
 from neardup.cutting import cut
 from neardup.engine.reading.copies import Copies
-from neardup.engine.results.link import Links
-from neardup.engine.results.pairs import PairStore
+from neardup.engine.results.pairs import Links, PairStore
 from neardup.engine.space import Space
 from neardup.kernels import copies as copy_kernels
 from neardup.params import Spec
@@ -26,13 +25,7 @@ class ListedLeaders:
     """The row by which the leader of a crowd is listed: one of its copies, chosen by name and not by place."""
 
     def __init__(self, leads: I64, copies: Copies, first_of: Callable[[I64], int]) -> None:
-        """Choose them.
-
-        Args:
-            leads: int64[m], leaders of crowds.
-            copies: of all rows.
-            first_of: chooses one of some rows.
-        """
+        """Choose them for the leaders of crowds; ``first_of`` chooses one of some rows."""
         several = leads[copies.weight[leads] > 1]
         self._rows = np.sort(several)
         self._listed = np.array([first_of(copies.of(row)) for row in self._rows.tolist()], dtype=np.int64)

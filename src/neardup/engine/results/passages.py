@@ -1,7 +1,4 @@
-"""The passages that two texts share, as spans of the texts as they were written.
-
-Composes the stages: normalisation with offsets, shingle occurrences, runs. What is marked is what is counted.
-"""
+"""The passages that two texts share, as spans of the texts as they were written: what is marked is what is counted."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from neardup.index.outcomes import Admission
 from neardup.index.stream.admitting import OpenIndex, plain, stored_texts
 from neardup.outputs.atomic import output_error
 from neardup.outputs.stdout import stdout_bytes
-from neardup.spool.manifest import sync_folder
+from neardup.spool.machine import sync_folder
 
 __all__ = ["STDOUT", "FileOutput", "PipeOutput", "RemovalTable", "check_names", "open_output"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from neardup.engine.observe import Silent
-from neardup.engine.reading.collect import collect
+from neardup.engine.reading.collection import collect
 from neardup.engine.results.passages import Marker, Occurrences, Passages
 from neardup.engine.space import Budget, Space
 from neardup.errors import InputError

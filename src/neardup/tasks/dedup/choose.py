@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.cutting import ROWS_AT_A_TIME, cut
-from neardup.engine.results.link import Links, involved_rows, link
-from neardup.engine.results.pairs import PairStore
+from neardup.engine.results.pairs import Links, PairStore, link
 from neardup.engine.state import SearchState
 from neardup.tasks.dedup.origins import Origins
 from neardup.types import F64, I32, I64
@@ -76,7 +75,7 @@ def choose(found: SearchState, origins: Origins) -> Removals:
     crowd whose leader is not kept.
     """
     with found.stages.stage("choose"):
-        involved = involved_rows(found.pairs, len(found.collection))
+        involved = found.pairs.involved()
         found.need_memory(involved)
         reps = np.union1d(involved, found.copies.several)
         if origins.column is not None:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.cutting import cut
-from neardup.engine.banding.buckets import pair_members
+from neardup.engine.banding.pending import pair_members
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
 from neardup.engine.state import SearchState
@@ -77,9 +76,8 @@ def _pieces(search: SearchState, band: int) -> Iterator[tuple[I64, I64, int]]:
         keys, rows = collection.scan_keys(band, search.weight, part, max(1, parts))
         found = band_stage.group(keys, rows, search.weight, limit=collection.spec.crowd)
         over = sum(int(search.weight[members].sum()) for members in found.hot)
-        for run in cut(np.diff(found.starts), PIECE):
-            first, end = int(found.starts[run.start]), int(found.starts[run.stop])
-            yield found.members[first:end], found.starts[run.start : run.stop + 1] - first, over
+        for members, starts in found.pieces(PIECE):
+            yield members, starts, over
             over = 0
         if over:
             yield rows[:0], np.zeros(1, dtype=np.int64), over

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from neardup.engine.observe import Observer
-from neardup.engine.reading.collect import RowNames
+from neardup.engine.reading.collection import RowNames
 from neardup.engine.threads import in_order
 from neardup.params import Spec
 from neardup.stages import sketch as sketch_stage
