@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from neardup.cli.summary import LABEL_WIDTH, counted, duration, labelled, megabytes, similarity_text
+from neardup.cli.summary import LABEL_WIDTH, labelled
 from neardup.inputs.passed import passed_rows
 from neardup.tasks.audit.outcome import Audit, AuditBin, shown
-
-__all__ = ["audit_lines"]
+from neardup.wording import counted, duration, megabytes, similarity_text
 
 
 def audit_lines(audit: Audit, *, files: Sequence[str], is_alone: bool = False) -> list[str]:

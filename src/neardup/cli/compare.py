@@ -1,7 +1,6 @@
 """``neardup compare``: two documents held against each other.
 
-Here: the options, where the two documents come from, and where the comparison goes. The comparison itself is in
-``neardup.tasks.compare``, what a terminal shows of it in ``compare_text``; the same from Python is ``neardup.compare``.
+The comparison itself is in ``neardup.tasks.compare``, what a terminal shows of it in ``compare_text``.
 """
 
 from __future__ import annotations
@@ -14,29 +13,25 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from neardup.cli import WRITTEN, options
-from neardup.cli.checks import check_search, stdout_errors
-from neardup.cli.forms import Voice, with_forms
-from neardup.cli.run_setup import STDOUT
-from neardup.cli.voice import print_json, say, table_json
-from neardup.errors import InputError
+from neardup.cli import WRITTEN, forms, options
+from neardup.cli.options import STDOUT
+from neardup.cli.voice import print_json, say, stdout_errors, table_json
+from neardup.errors import IndexNotFound, InputError
 from neardup.params import InputOptions, SearchOptions
+from neardup.wording import counted, duration, similarity_text
 
 if TYPE_CHECKING:
     from neardup.params import Spec
     from neardup.tasks.compare.comparison import Comparison
     from neardup.tasks.compare.documents import Document
 
-__all__ = ["command"]
-
 STDIN = STDOUT
 
 
-@click.command(
+@forms.command(
     "compare",
-    epilog="\b\nExamples:\n"
-    "  neardup compare essay.txt source.txt --shingle word:3\n"
-    "  neardup compare 2107.00001 2107.00002 --in papers.jsonl --html pair.html",
+    "compare essay.txt source.txt --shingle word:3",
+    "compare 2107.00001 2107.00002 --in papers.jsonl --html pair.html",
 )
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
@@ -69,12 +64,9 @@ STDIN = STDOUT
 )
 @click.option("--full", is_flag=True, help="Show all of both texts.  [default: 4,000 characters of each, at most]")
 @options.voices
-@with_forms
-@click.pass_context
-def command(
-    ctx: click.Context,
-    /,
+def compare(
     *,
+    ctx: click.Context,
     a: str,
     b: str,
     collection: tuple[Path, ...],
@@ -82,7 +74,7 @@ def command(
     full: bool,
     search: SearchOptions,
     reading: InputOptions,
-    voice: Voice,
+    voice: forms.Voice,
 ) -> None:
     """Hold two documents against each other: how alike they are, and what they share.
 
@@ -96,7 +88,6 @@ def command(
 
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
-    check_search(search)
     if voice.json and full:
         raise click.UsageError("--json prints no texts. Leave --full out.")
     if html is not None:
@@ -161,7 +152,6 @@ def _read(name: str, reading: InputOptions, *, item: bool) -> Document:
 def _is_index(path: Path) -> bool:
     if str(path) == STDIN or not path.is_dir():
         return False
-    from neardup.errors import IndexNotFound
     from neardup.index.folders import check_there
 
     try:
@@ -238,7 +228,7 @@ def _write_page(html: Path, found: Comparison, names: tuple[str, str]) -> None:
 
 def _tell(found: Comparison, html: Path | None, *, seconds: float, verbose: bool) -> None:
     """The closing lines, on stderr."""
-    from neardup.cli.summary import counted, duration, labelled, similarity_text, whole_spec
+    from neardup.cli.summary import labelled, whole_spec
 
     rows = [("written", str(html))] if html is not None else []
     say(*labelled([*rows, *whole_spec(found.spec.as_dict(), verbose=verbose)]))

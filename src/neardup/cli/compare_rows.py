@@ -14,8 +14,6 @@ from functools import lru_cache
 
 from neardup.shown import is_hidden, name_of
 
-__all__ = ["Mark", "Piece", "Row", "rows_of"]
-
 Span = tuple[int, int]
 
 MOST_MARKS = 8

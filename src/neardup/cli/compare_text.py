@@ -13,13 +13,12 @@ from itertools import groupby, islice, zip_longest
 from typing import TYPE_CHECKING
 
 from neardup.cli.compare_rows import Mark, Piece, Row, rows_of
-from neardup.cli.summary import counted, labelled, percent, similarity_text
+from neardup.cli.summary import labelled
 from neardup.shown import NARROW, shown
+from neardup.wording import counted, percent, similarity_text
 
 if TYPE_CHECKING:
     from neardup.tasks.compare.comparison import Comparison
-
-__all__ = ["facts", "print_texts"]
 
 SHOWN = 4000
 """Characters of each text that are shown, at most, unless all are asked for."""

@@ -6,14 +6,13 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from neardup.cli.summary import counted, duration, labelled, megabytes, percent
+from neardup.cli.summary import labelled
 from neardup.inputs.passed import passed_rows
+from neardup.wording import counted, duration, megabytes, percent
 
 if TYPE_CHECKING:
     from neardup.tasks.plan.costs import Estimate, Range
     from neardup.tasks.plan.outcome import Collected, Option, Plan
-
-__all__ = ["plan_lines"]
 
 WIDEST, LABEL = 100, 14
 """Characters of a line, and of the labels at its left."""

@@ -19,8 +19,6 @@ from neardup.wording import duration, megabytes
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["Bar", "Lines", "observer"]
-
 EVERY_SECONDS = 10.0
 """How often a line is written when stderr is no terminal."""
 

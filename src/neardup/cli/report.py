@@ -1,7 +1,6 @@
 """``neardup report``: pages that show the near-duplicates of a collection.
 
-Here: the options that no other command has, and the order of events of one run. What goes into the pages is gathered in
-``neardup.tasks.report``, what they look like is in ``neardup.pages.site``.
+What goes into the pages is gathered in ``neardup.tasks.report``, what they look like is in ``neardup.pages.site``.
 """
 
 from __future__ import annotations
@@ -9,40 +8,31 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from neardup import params
-from neardup.cli import WRITTEN, options, run_setup, stopping
-from neardup.cli.checks import check_search
-from neardup.cli.forms import Voice, with_forms
-from neardup.cli.run_setup import STDOUT
+from neardup.cli import WRITTEN, forms, options, running
+from neardup.cli.options import STDOUT
 from neardup.errors import InputError
+from neardup.params import InputOptions, RunOptions, SearchOptions, parse_memory
+from neardup.wording import counted, duration, megabytes
 
 if TYPE_CHECKING:
-    from neardup.params import InputOptions, RunOptions, SearchOptions
     from neardup.session import Run
     from neardup.tasks.audit.outcome import Audit
     from neardup.tasks.report.build import Reported
     from neardup.tasks.report.earlier_pairs import EarlierPairs
     from neardup.tasks.report.report_input import ReportInput
 
-__all__ = ["command"]
 
-
-def _size(value: Any) -> int | None:
-    return params.parse_memory(value, "size")
-
-
-@click.command(
+@forms.command(
     "report",
-    cls=options.ExactCommand,
-    epilog="\b\nExamples:\n"
-    "  neardup report essays/ --shingle word:3 -t 0.2 -o report\n"
-    "  neardup report docs.jsonl --pairs pairs.parquet -o report.html --single-file",
+    "report essays/ --shingle word:3 -t 0.2 -o report",
+    "report docs.jsonl --pairs pairs.parquet -o report.html --single-file",
 )
 @options.inputs
 @click.option(
@@ -75,7 +65,7 @@ def _size(value: Any) -> int | None:
 )
 @click.option(
     "--size",
-    type=options.Checked("size", _size),
+    type=options.Checked("size", partial(parse_memory, name="size")),
     metavar="SIZE",
     help="How many bytes the report may have, about, such as 50MB. Past it the smaller clusters have no page."
     "  [default: 200MB; 20MB for a single file]",
@@ -94,12 +84,9 @@ def _size(value: Any) -> int | None:
 @options.signatures
 @options.working
 @options.voices
-@with_forms
-@click.pass_context
-def command(
-    ctx: click.Context,
-    /,
+def report(
     *,
+    ctx: click.Context,
     inputs: tuple[Path, ...],
     output: str,
     pairs: str | None,
@@ -107,7 +94,7 @@ def command(
     search: SearchOptions,
     reading: InputOptions,
     run: RunOptions,
-    voice: Voice,
+    voice: forms.Voice,
     **site: Any,
 ) -> None:
     """Make pages that show the near-duplicates of a collection: they open from disk in any browser, without a network.
@@ -122,10 +109,8 @@ def command(
     no half-written report.
     """
     from neardup import tuning
-    from neardup.cli.summary import counted, duration, megabytes
 
     begin = time.perf_counter()
-    check_search(search, audit=audit)
     if pairs is not None:
         _check_no_search(ctx)
     _check_site(inputs, output, **site)
@@ -137,26 +122,27 @@ def command(
     filed = read_pairs(pairs) if pairs is not None else None
     spec = filed.spec if filed is not None else tuning.make_spec(search)
     with ExitStack() as stack:
-        observer = stack.enter_context(stopping.stoppable(quiet=voice.quiet))
+        observer = stack.enter_context(running.stoppable(quiet=voice.quiet))
         reader = open_inputs(list(inputs), reading, item=spec.shingle.kind == "item")
         check_inputs(reader, output)
-        place, task = run_setup.work_place(output), {"command": "report", "link": search.link}
-        work = run_setup.open_run(ctx, reader, spec, search, run, place=place, task=task, observer=observer)
-        stack.enter_context(run_setup.resumable_run(ctx, work, ()))
+        task = {"command": "report", "link": search.link}
+        opened = running.open_run(ctx, reader, spec, search, run, output=output, task=task, observer=observer)
+        work = stack.enter_context(opened)
 
         def make() -> tuple[Reported, Audit | None]:
             basis, audited = _gather(work, filed, search.link, audit)
             return build(basis, output, audit=audited.as_dict() if audited is not None else None, **site), audited
 
-        reported, audited = stopping.in_background(ctx, make, observer)
+        reported, audited = running.in_background(ctx, make, observer)
         ctx.meta[WRITTEN] = [output]
     page = output if site["single_file"] else str(Path(output) / reported.path.name)
+    found = reported.summary
     parts = [
-        counted(reported.summary.documents, "document"),
-        counted(reported.summary.pairs, "pair"),
-        counted(reported.summary.clusters, "cluster"),
+        counted(found.documents, "document"),
+        counted(found.pairs, "pair"),
+        counted(found.clusters, "cluster"),
         duration(time.perf_counter() - begin),
-        f"spec {reported.summary.spec_id}",
+        f"spec {found.spec_id}",
         f"report in {page} ({megabytes(reported.bytes)}, {counted(reported.files, 'file')})",
     ]
     lines = [] if filed is not None else _summary(reported, audited, work.provenance.faults, verbose=voice.verbose)
@@ -167,7 +153,7 @@ def command(
 
 def _check_no_search(ctx: click.Context) -> None:
     """Raise UsageError for an option that the pairs of an earlier run have decided."""
-    for name in (*(each for each in params.SearchOptions.names() if each != "link"), "resume", "audit"):
+    for name in (*(each for each in SearchOptions.names() if each != "link"), "resume", "audit"):
         if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE:
             option = name.replace("_", "-")
             raise click.UsageError(f"--pairs brings its own spec, and searches nothing. Leave --{option} out.")
@@ -182,12 +168,7 @@ def _check_site(
     sources: str | None,
     size: int | None,
 ) -> None:
-    """Refuse at once what names and options tell.
-
-    Raises:
-        click.UsageError: stdin is an input, or a value is wrong.
-        OutputError: something else is where the report should go.
-    """
+    """Refuse at once what names and options tell."""
     from neardup.cli.targets import mend_and_tell
     from neardup.pages.site.write import check_site
     from neardup.tasks.report.build import check_size

@@ -13,25 +13,6 @@ from neardup.inputs.passed import PassedOver, passed_rows
 from neardup.shown import shown
 from neardup.wording import counted, duration, megabytes, percent, similarity_text
 
-__all__ = [
-    "ALARM",
-    "LABEL_WIDTH",
-    "clean_closing_line",
-    "clean_lines",
-    "closing_line",
-    "counted",
-    "duration",
-    "labelled",
-    "left_out",
-    "megabytes",
-    "percent",
-    "print_pairs",
-    "similarity_text",
-    "summary_lines",
-    "whole_spec",
-    "with_writing",
-]
-
 TABLE_ROWS = 50
 """Pairs that a terminal table shows."""
 FAULTS_SHOWN = 20
@@ -82,7 +63,7 @@ def summary_lines(
         *([("written", ", ".join(files))] if files else []),
         *_spec_rows(summary, verbose),
     ]
-    return labelled(rows) + _fault_lines(summary, faults)
+    return labelled(rows) + listed_faults(summary["bad"], faults)
 
 
 def clean_lines(
@@ -112,7 +93,7 @@ def clean_lines(
         *([("written", ", ".join(files))] if files else []),
         *_spec_rows(summary, verbose),
     ]
-    return labelled(rows) + _fault_lines(summary, faults, fate=f"not compared, {kept}")
+    return labelled(rows) + listed_faults(summary["bad"], faults, fate=f"not compared, {kept}")
 
 
 def clean_closing_line(summary: Mapping[str, Any]) -> str:
@@ -271,8 +252,8 @@ def _crowd_rows(summary: Mapping[str, Any], crowds: Sequence[Mapping[str, Any]])
     return rows
 
 
-def _fault_lines(summary: Mapping[str, Any], faults: Sequence[object], *, fate: str = "left out") -> list[str]:
-    bad = summary["bad"]
+def listed_faults(bad: int, faults: Sequence[object], *, fate: str = "left out") -> list[str]:
+    """The first of so many bad records, under a line that says what became of them."""
     if not bad:
         return []
     listed = [f"  {fault}" for fault in faults[:FAULTS_SHOWN]]

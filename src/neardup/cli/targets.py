@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neardup.cli import silence_stdout
-from neardup.cli.checks import stdout_errors, stdout_format
-from neardup.cli.run_setup import STDOUT
-from neardup.cli.voice import say
+from neardup.cli.options import STDOUT
+from neardup.cli.voice import say, stdout_errors
 from neardup.errors import InputError
 from neardup.inputs.walk import glob_files, walk_folder
 from neardup.outputs.atomic import check_target
@@ -22,16 +22,6 @@ from neardup.outputs.write import SPEC_SUFFIX, Output, output_format, write_tabl
 
 if TYPE_CHECKING:
     from neardup.outputs.atomic import AtomicFiles
-
-__all__ = [
-    "Target",
-    "check_collisions",
-    "check_files",
-    "check_targets",
-    "choose_tables",
-    "mend_and_tell",
-    "write_targets",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +57,19 @@ def choose_tables(
     file_format = None if format == "table" else format
     try:
         return (
-            Target(first, stdout_format(format) if first == STDOUT else first and output_format(first, format)),
+            Target(first, _stdout_format(format) if first == STDOUT else first and output_format(first, format)),
             Target(clusters, clusters and output_format(clusters, file_format)),
         )
     except InputError as exc:
         raise click.UsageError(str(exc)) from exc
+
+
+def _stdout_format(format: str | None) -> str:
+    """The format of a table on stdout; raise UsageError for what a terminal cannot show."""
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    if format == "parquet" and is_terminal:
+        raise click.UsageError("Parquet is not for a terminal. Give a file with -o.")
+    return format or ("table" if is_terminal else "jsonl")
 
 
 def check_targets(

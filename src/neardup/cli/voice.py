@@ -1,7 +1,6 @@
 """Everything that the command line says to people passes here: text from outside is made safe once, on its way out.
 
-``say`` is for lines, ``print_json`` for answers of --json, ``speaking`` sets stdout and stderr up, and ``Context`` fits
-the help. Data go past it: ``outputs.stdout``.
+Data go past it: ``outputs.stdout``.
 """
 
 from __future__ import annotations
@@ -18,8 +17,6 @@ from typing import Any
 import click
 
 from neardup.shown import FITTED, fitted, is_hidden, shown
-
-__all__ = ["Context", "print_json", "print_names", "safe_usage", "say", "speaking", "table_json"]
 
 
 def say(*lines: str, err: bool = True, fg: str | None = None) -> None:
@@ -64,6 +61,19 @@ def print_names(names: Iterable[str]) -> None:
     if stream is not None:
         stream.write(b"".join(os.fsencode(name) + b"\n" for name in names))
         stream.flush()
+
+
+@contextmanager
+def stdout_errors() -> Iterator[None]:
+    """Turn a system error met while printing into an OutputError; a closed pipe stays what it is."""
+    from neardup.outputs.atomic import output_error
+
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as exc:
+        raise output_error("stdout", exc) from exc
 
 
 @contextmanager

@@ -41,16 +41,12 @@ __all__ = [
     "VERIFY",
     "check_choice",
     "check_exact",
-    "check_link",
-    "check_measure",
     "check_probability",
     "check_seed",
     "check_share",
-    "check_sketch",
     "check_slots",
     "check_threads",
     "check_threshold",
-    "check_verify",
     "parse_memory",
 ]
 
@@ -179,26 +175,6 @@ def check_choice(value: str, known: Sequence[str], name: str) -> str:
     if value not in known:
         raise InputError(f"{name} is {value!r}; known are {', '.join(known)}.{did_you_mean(str(value), known)}")
     return value
-
-
-def check_sketch(value: str) -> str:
-    """Return the name of a sketch family, or raise InputError listing them."""
-    return check_choice(value, SKETCH_FAMILIES, "sketch")
-
-
-def check_link(value: str) -> str:
-    """Return the name of a link rule, or raise InputError listing them."""
-    return check_choice(value, LINK_RULES, "link")
-
-
-def check_measure(value: str) -> str:
-    """Return the name of a measure of similarity, or raise InputError listing them."""
-    return check_choice(value, MEASURES, "measure")
-
-
-def check_verify(value: str) -> str:
-    """Return what shingles are compared by, or raise InputError listing what they can be compared by."""
-    return check_choice(value, VERIFY, "verify")
 
 
 def check_seed(value: int) -> int:

@@ -8,18 +8,15 @@ from typing import Any
 
 import click
 
-from neardup.cli import options
-from neardup.cli.forms import Voice, with_forms
+import neardup
+from neardup.cli import forms, options
 from neardup.cli.index import shared, tables
 
-__all__ = ["command"]
 
-
-@click.command(
+@forms.command(
     "pairs",
-    epilog="\b\nExamples:\n"
-    "  neardup index pairs papers.index -o pairs.parquet\n"
-    "  neardup index pairs papers.index -o pairs.csv --clusters clusters.csv --link connected",
+    "index pairs papers.index -o pairs.parquet",
+    "index pairs papers.index -o pairs.csv --clusters clusters.csv --link connected",
 )
 @shared.index_path
 @options.output
@@ -30,17 +27,14 @@ __all__ = ["command"]
 @options.threads
 @options.memory
 @options.voices
-@click.pass_context
-@with_forms
-def command(
-    ctx: click.Context,
-    /,
+def pairs(
     *,
+    ctx: click.Context,
     index: Path,
     output: str | None,
     clusters: str | None,
     format: str | None,
-    voice: Voice,
+    voice: forms.Voice,
     **search: Any,
 ) -> None:
     """Find the near-duplicate pairs inside an index, and their clusters.
@@ -51,11 +45,10 @@ def command(
 
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
-    from neardup import Index
     from neardup.cli.summary import closing_line, summary_lines, with_writing
 
     targets = tables.choose_targets(index, (), output, format, json=voice.json, clusters=clusters)
-    with Index.open(index, read_only=True, threads=search["threads"]) as held:
+    with neardup.Index.open(index, read_only=True, threads=search["threads"]) as held:
         found = shared.watched(ctx, lambda watching: held.find(observer=watching, **search), quiet=voice.quiet)
     begin = time.perf_counter()
     written = zip([found.pairs, found.clusters], targets, strict=True)

@@ -9,27 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli import options
-from neardup.cli.forms import Voice, with_forms
+import neardup
+from neardup.cli import forms, options
 from neardup.cli.index import shared, tables
+from neardup.cli.summary import left_out
 from neardup.params import CONTAINMENT
+from neardup.wording import counted
 
 if TYPE_CHECKING:
-    from neardup import Index
     from neardup.cli.index.reading import Asked, Counts
-    from neardup.cli.stopping import Stoppable
-
-__all__ = ["command"]
+    from neardup.cli.running import Stoppable
 
 STRING = "string"
 """What the text of --string is called in the table."""
 
 
-@click.command(
+@forms.command(
     "query",
-    epilog="\b\nExamples:\n"
-    "  neardup index query papers.index new.jsonl -t 0.9 --top all -o near.csv\n"
-    "  neardup index query papers.index --string 'a text to look for'",
+    "index query papers.index new.jsonl -t 0.9 --top all -o near.csv",
+    "index query papers.index --string 'a text to look for'",
 )
 @shared.index_path
 @click.argument("inputs", nargs=-1, metavar="[INPUT…]", type=click.Path(path_type=Path, allow_dash=True))
@@ -43,12 +41,9 @@ STRING = "string"
 @options.reading
 @options.threads
 @options.voices
-@click.pass_context
-@with_forms
-def command(
-    ctx: click.Context,
-    /,
+def query(
     *,
+    ctx: click.Context,
     index: Path,
     inputs: tuple[Path, ...],
     string: str | None,
@@ -58,7 +53,7 @@ def command(
     output: str | None,
     format: str | None,
     threads: int | None,
-    voice: Voice,
+    voice: forms.Voice,
     **reading: Any,
 ) -> None:
     """Find the documents of an index that are near to given ones.
@@ -74,7 +69,6 @@ def command(
 
     Exit codes: 0 done, also when nothing is found, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
-    from neardup import Index
     from neardup.cli.index.reading import Asked, Counts, asked, open_reader, together
 
     if (string is None) == (not inputs):
@@ -82,7 +76,7 @@ def command(
     (target, _) = tables.choose_targets(index, inputs, output, format, json=voice.json, glob=reading["glob"])
     begin = time.perf_counter()
     how: dict[str, Any] = {"top": top, "threshold": threshold}
-    with Index.open(index, read_only=True, threads=threads) as held:
+    with neardup.Index.open(index, read_only=True, threads=threads) as held:
         counts = Counts()
         item = held.spec.shingle.kind == "item"
         batches: Iterable[Asked]
@@ -106,7 +100,7 @@ def command(
     _tell(voice, done, table, counts, files, threshold=least, measure=measure)
 
 
-def _hits(held: Index, batches: Iterable[Asked], how: dict[str, Any], watching: Stoppable) -> Any:
+def _hits(held: neardup.Index, batches: Iterable[Asked], how: dict[str, Any], watching: Stoppable) -> Any:
     """query, id, similarity (and contained) of all hits, in the order of the queries."""
     import pyarrow as pa
 
@@ -126,7 +120,7 @@ def _hits(held: Index, batches: Iterable[Asked], how: dict[str, Any], watching: 
 
 
 def _tell(
-    voice: Voice,
+    voice: forms.Voice,
     done: shared.Done,
     table: Any,
     counts: Counts,
@@ -135,7 +129,6 @@ def _tell(
     threshold: float,
     measure: str,
 ) -> None:
-    from neardup.cli.summary import counted
 
     found = len(table["query"].unique())
     word = measure if measure == CONTAINMENT else "similarity"
@@ -147,7 +140,7 @@ def _tell(
         [
             ("found", f"{counted(table.num_rows, 'hit')} of {word} {threshold:g} or more"),
             ("queries", f"{counts.documents:,}, {found:,} of them with a hit"),
-            *shared.left_out(counts.bad, counts.blank, counts.passed_over),
+            *left_out(counts.bad, counts.blank, counts.passed_over),
         ],
         [counted(table.num_rows, "hit"), f"{answered} with one"],
         size=counted(done.documents, "document"),

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from neardup.inputs.reader import Reader
     from neardup.types import Batch, Fault
 
-__all__ = ["Asked", "Counts", "asked", "open_reader", "together"]
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:

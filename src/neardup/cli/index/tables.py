@@ -14,8 +14,6 @@ from neardup.cli import WRITTEN
 if TYPE_CHECKING:
     from neardup.cli.targets import Target
 
-__all__ = ["IDS", "check_files", "choose_targets", "gathered", "write"]
-
 IDS = None
 """As a type of column: ids, which are whole numbers or texts."""
 
