@@ -125,16 +125,13 @@ class Commands(LazyGroup):
             silence_stdout()
             ctx.exit(0)
         except NeardupError as exc:
-            _trace(ctx)
             raise _failed(ctx, str(exc)) from exc
         except MemoryError as exc:
-            _trace(ctx)
             cure = _raise_limit() or "Close other programs, or give a limit with --memory."
             raise _failed(ctx, f"out of memory. {cure}") from exc
         except Exception as exc:
             if interrupted.is_set():
                 stop_now(ctx)  # it came inside compiled code, which makes another exception of it
-            _trace(ctx)
             if isinstance(exc, OSError) and exc.errno in _FULL and exc.filename is None:
                 raise _failed(ctx, _no_room(exc)) from exc
             if isinstance(exc, (ImportError, OSError, RuntimeError, SystemError)) and (cure := _raise_limit()):
@@ -181,6 +178,11 @@ def _listening() -> Iterator[None]:
 
 
 def _failed(ctx: click.Context, message: str) -> click.ClickException:
+    """What ends the command with a message, behind the traceback of the error at hand if --verbose asks for it."""
+    if ctx.meta.get(VERBOSE):
+        import traceback
+
+        say(*traceback.format_exc().rstrip("\n").split("\n"))
     lines = [shown(line) for line in (message, _work_left(ctx)) if line]
     return click.ClickException(fitted("\n".join(lines), getattr(sys.stderr, "encoding", None)))
 
@@ -195,13 +197,6 @@ def _work_left(ctx: click.Context) -> str:
     if not (place / MANIFEST).exists():
         return ""  # none was needed, or a run that was done has begun to remove it
     return f"The work so far is in {place}: go on with the same command and --resume, or delete it."
-
-
-def _trace(ctx: click.Context) -> None:
-    if ctx.meta.get(VERBOSE):
-        import traceback
-
-        say(*traceback.format_exc().rstrip("\n").split("\n"))
 
 
 def stop_now(ctx: click.Context) -> NoReturn:

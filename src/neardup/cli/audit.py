@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from neardup.cli import WRITTEN, forms, options, running
-from neardup.errors import InputError
+from neardup.cli.voice import usage_errors
 from neardup.params import DEFAULT_AUDIT, DEFAULT_SEED, InputOptions, RunOptions, SearchOptions
 
 
@@ -81,26 +81,21 @@ def audit(
     if misses == options.STDOUT:
         raise click.UsageError("stdout takes the audit. Give --misses a file.")
     if misses is not None:
-        try:
+        with usage_errors():
             output_format(misses, None)
-        except InputError as exc:
-            raise click.UsageError(str(exc)) from exc
     files = check_targets(inputs, [misses], glob=reading.glob, plot=plot)
     spec = tuning.make_spec(search)
     from neardup.inputs.reader import open_inputs  # these not before the checks: they load numba
     from neardup.tasks.audit.audit import audit_search
 
     with ExitStack() as stack:
-        with running.stoppable(quiet=voice.quiet) as observer:
+        with running.stoppable(ctx, quiet=voice.quiet) as observer:
             reader = open_inputs(list(inputs), reading, item=spec.shingle.kind == "item")
-            opened = running.open_run(
-                ctx, reader, spec, search, run, output=misses, task={"command": "audit"}, observer=observer, files=files
-            )
+            task = {"command": "audit"}
+            opened = running.open_run(observer, reader, spec, search, run, output=misses, task=task, files=files)
             work = stack.enter_context(opened)
-            audit = running.in_background(
-                ctx,
-                lambda: audit_search(work, work.search(), documents=documents, sample_seed=sample_seed),
-                observer,
+            audit = observer.in_background(
+                lambda: audit_search(work, work.search(), documents=documents, sample_seed=sample_seed)
             )
         with AtomicFiles() as together:
             if misses is not None:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from neardup.cli.summary import LABEL_WIDTH, labelled
 from neardup.inputs.passed import passed_rows
+from neardup.shown import counted, duration, megabytes, similarity_text
 from neardup.tasks.audit.outcome import Audit, AuditBin, shown
-from neardup.wording import counted, duration, megabytes, similarity_text
 
 
 def audit_lines(audit: Audit, *, files: Sequence[str], is_alone: bool = False) -> list[str]:

@@ -18,7 +18,7 @@ from neardup.cli.options import STDOUT
 from neardup.cli.voice import print_json, say, stdout_errors, table_json
 from neardup.errors import IndexNotFound, InputError
 from neardup.params import InputOptions, SearchOptions
-from neardup.wording import counted, duration, similarity_text
+from neardup.shown import counted, duration, similarity_text
 
 if TYPE_CHECKING:
     from neardup.params import Spec
@@ -91,13 +91,20 @@ def compare(
     if voice.json and full:
         raise click.UsageError("--json prints no texts. Leave --full out.")
     if html is not None:
-        _check_page(html, collection or (Path(a), Path(b)), reading)
+        from neardup.cli.targets import check_collisions
+        from neardup.pages.site.write import check_file
+
+        check_collisions(collection or (Path(a), Path(b)), [str(html)], glob=reading.glob)
+        check_file(html)
     begin = time.perf_counter()
     spec, documents = _fetch(ctx, (a, b), collection, search, reading)
     found = _compare(documents, spec)
     names = documents[0].name, documents[1].name
     if html is not None:
-        _write_page(html, found, names)
+        from neardup.pages.site.write import write_pair
+        from neardup.tasks.compare.comparison import pair_page
+
+        write_pair(html, *pair_page(found, names))
         ctx.meta[WRITTEN] = [str(html)]
     with stdout_errors():
         if voice.json:
@@ -205,25 +212,6 @@ def _compare(documents: Sequence[Document], spec: Spec) -> Comparison:
         return compare_texts(first, second, spec)
     sets = [each.split() if isinstance(each, str) else each for each in (first, second)]
     return compare_sets(sets[0], sets[1], spec)
-
-
-def _check_page(html: Path, inputs: Sequence[Path], reading: InputOptions) -> None:
-    """Raise before any work what would keep the page from being written."""
-    from neardup.cli.targets import check_collisions
-    from neardup.pages.site.write import check_file
-
-    try:
-        check_collisions(inputs, [str(html)], glob=reading.glob)
-    except InputError as exc:
-        raise click.UsageError(str(exc)) from exc
-    check_file(html)
-
-
-def _write_page(html: Path, found: Comparison, names: tuple[str, str]) -> None:
-    from neardup.pages.site.write import write_pair
-    from neardup.tasks.compare.comparison import pair_page
-
-    write_pair(html, *pair_page(found, names))
 
 
 def _tell(found: Comparison, html: Path | None, *, seconds: float, verbose: bool) -> None:

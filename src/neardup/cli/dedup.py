@@ -18,6 +18,7 @@ import click
 from neardup import params
 from neardup.cli import WRITTEN, forms, options, running, silence_stdout
 from neardup.cli.options import STDOUT
+from neardup.cli.voice import usage_errors
 from neardup.errors import InputError
 from neardup.params import InputOptions, RunOptions, SearchOptions
 
@@ -161,18 +162,16 @@ def dedup(
     policy = Policy(keep, prefer, protected)
     check_policy(reader, policy)
     with ExitStack() as stack:
-        with running.stoppable(quiet=voice.quiet) as observer:
+        with running.stoppable(ctx, quiet=voice.quiet) as observer:
             plan = None
             if dry_run and reader.is_lasting and not spec.exact:
-                plan = running.in_background(
-                    ctx, lambda: make_plan(reader, spec, run, target=search.recall, observer=observer), observer
+                plan = observer.in_background(
+                    lambda: make_plan(reader, spec, run, target=search.recall, observer=observer)
                 )
             output, task = copies or removed, {"dedup": {**policy.facts(), "output": copies, "annotate": annotate}}
-            opened = running.open_run(
-                ctx, reader, spec, search, run, output=output, task=task, observer=observer, files=table.files
-            )
+            opened = running.open_run(observer, reader, spec, search, run, output=output, task=task, files=table.files)
             work = stack.enter_context(opened)
-            cleaning = running.in_background(ctx, lambda: clean(work, policy), observer)
+            cleaning = observer.in_background(lambda: clean(work, policy))
             files = AtomicFiles()
             try:
                 seconds = _write(cleaning, copies, table, files, annotate=annotate)
@@ -200,28 +199,25 @@ def _targets(
         raise click.UsageError("stdout can take one thing only. Give files with -o and --removed.")
     if STDOUT in map(str, inputs) and copies is not None:
         raise click.UsageError("inputs are read twice, and stdin can be read once. Save it to a file, and give that.")
-    try:
+    with usage_errors():
         table = Target(removed, removed and output_format(removed, None))
-        for name in table.files:
-            check_collisions(inputs, [name], glob=glob)
+    for name in table.files:
+        check_collisions(inputs, [name], glob=glob)
+        if copies is not None:
             _check_apart(name, copies)
-    except InputError as exc:
-        raise click.UsageError(str(exc)) from exc
     if copies is not None and copies != STDOUT:
         mend_and_tell([copies, *table.files])
     check_files(table.files)
     return table
 
 
-def _check_apart(removed: str, copies: str | None) -> None:
-    """Raise InputError when the copies and the removals would be one file, or one lies in the place of the other."""
-    if copies is None:
-        return
+def _check_apart(removed: str, copies: str) -> None:
+    """Raise UsageError when the copies and the removals would be one file, or one lies in the place of the other."""
     first, second = os.path.realpath(removed), os.path.realpath(copies)
     if first == second:
-        raise InputError(f"{removed} is named for two outputs. Give each a file of its own.")
+        raise click.UsageError(f"{removed} is named for two outputs. Give each a file of its own.")
     if second.startswith(os.path.join(first, "")):
-        raise InputError(f"{copies} would lie in {removed}, which is a file. Give another name.")
+        raise click.UsageError(f"{copies} would lie in {removed}, which is a file. Give another name.")
 
 
 def _check_copies(reader: Reader, copies: str, removed: str | None) -> None:
@@ -232,20 +228,13 @@ def _check_copies(reader: Reader, copies: str, removed: str | None) -> None:
         raise InputError(
             "inputs are read twice, and a pipe or a device can be read once. Save it to a file, and give that."
         )
-    try:
+    with usage_errors():
         plan_copies(reader, copies)
-        _check_table(reader, copies, removed)
-    except InputError as exc:
-        raise click.UsageError(str(exc)) from exc
-
-
-def _check_table(reader: Reader, output: str, removed: str | None) -> None:
-    """Raise InputError when a copy in the folder of the copies would have the name of the table of removals."""
-    if removed is None or not os.path.realpath(removed).startswith(os.path.join(os.path.realpath(output), "")):
+    if removed is None or not os.path.realpath(removed).startswith(os.path.join(os.path.realpath(copies), "")):
         return
     for part in reader.written_parts:
         if os.path.basename(part.name) == os.path.basename(removed):
-            raise InputError(f"{removed} could be the copy of the input {part.name}. Give another name.")
+            raise click.UsageError(f"{removed} could be the copy of the input {part.name}. Give another name.")
 
 
 def _write(cleaning: Cleaning, copies: str | None, table: Target, files: AtomicFiles, *, annotate: bool) -> float:

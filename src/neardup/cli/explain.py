@@ -10,7 +10,7 @@ import click
 
 from neardup import params
 from neardup.cli import forms, options
-from neardup.cli.voice import print_json, say, table_json
+from neardup.cli.voice import print_json, say, table_json, usage_errors
 from neardup.errors import InputError
 from neardup.shown import shown
 
@@ -139,10 +139,8 @@ def explain(
         documents[f"S{i}"] = [item.strip() for item in text.split(",") if item.strip()]
     if not documents and rows is None:
         raise click.UsageError("there is nothing to explain. Give TEXT, --file, --set or --rows.")
-    try:
+    with usage_errors():
         seen = explain(documents, rows=() if rows is None else rows.split(","), **choices)
-    except InputError as exc:
-        raise click.UsageError(str(exc)) from exc
     if json:
         print_json(table_json(seen.as_dict()))
     else:

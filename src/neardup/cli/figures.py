@@ -10,7 +10,7 @@ import click
 from neardup.cli import WRITTEN, forms, options, running
 from neardup.cli.voice import print_names, say, stdout_errors
 from neardup.params import InputOptions, RunOptions, SearchOptions
-from neardup.wording import counted, duration
+from neardup.shown import counted, duration
 
 FIGURE_NAMES = ("s-curves", "recall", "bands", "similarities", "clusters")
 FIGURE_FORMATS = ("png", "svg", "pdf")
@@ -86,11 +86,11 @@ def figures(
     folder = sheets.make_folder(output)
     written: list[str] = []
     ctx.meta[WRITTEN] = written  # as they are complete, for the message on Ctrl-C
-    with running.stoppable(quiet=voice.quiet) as observer:
+    with running.stoppable(ctx, quiet=voice.quiet) as observer:
         task = {"command": "figures"}
-        with running.open_run(ctx, reader, spec, search, run, output=output, task=task, observer=observer) as work:
+        with running.open_run(observer, reader, spec, search, run, output=output, task=task) as work:
             drawn = sheets.write(work, folder, names=only, formats=formats or ("png",))
-            running.in_background(ctx, lambda: written.extend(drawn), observer)
+            observer.in_background(lambda: written.extend(drawn))
     if not voice.quiet:
         say(*labelled(left_out(work.provenance.bad, work.provenance.blank, reader.passed_over)))
     with stdout_errors():

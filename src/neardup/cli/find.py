@@ -111,14 +111,12 @@ def find(
     from neardup.tasks.find import open_across  # not before the checks: loads numba
 
     with ExitStack() as stack:
-        with running.stoppable(quiet=voice.quiet) as observer:
+        with running.stoppable(ctx, quiet=voice.quiet) as observer:
             reader = open_across(list(inputs), list(against) or None, reading, item=spec.shingle.kind == "item")
             output, task = tables[0].name, {"command": "find", "link": search.link}
-            opened = running.open_run(
-                ctx, reader, spec, search, run, output=output, task=task, observer=observer, files=files
-            )
+            opened = running.open_run(observer, reader, spec, search, run, output=output, task=task, files=files)
             work = stack.enter_context(opened)
-            finding, audited = running.in_background(ctx, lambda: _find(work, search.link, audit), observer)
+            finding, audited = observer.in_background(lambda: _find(work, search.link, audit))
         together = AtomicFiles()
         try:
             with together:
@@ -163,11 +161,9 @@ def _plan(
     from neardup.tasks.plan.make import make_plan
 
     spec = tuning.make_spec(replace(search, exact=False))
-    with running.stoppable(quiet=quiet) as observer:
+    with running.stoppable(ctx, quiet=quiet) as observer:
         reader = open_inputs(list(inputs), reading, item=spec.shingle.kind == "item")
-        return running.in_background(
-            ctx, lambda: make_plan(reader, spec, run, target=search.recall, observer=observer), observer
-        )
+        return observer.in_background(lambda: make_plan(reader, spec, run, target=search.recall, observer=observer))
 
 
 def _find(run: Run, link: str, audit: int | None) -> tuple[Finding, Audit | None]:

@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from neardup.cli import forms, options, running
+from neardup.cli.voice import usage_errors
 from neardup.errors import InputError
 from neardup.params import DEFAULT_WEIGHTS
 
@@ -96,12 +97,10 @@ def _make(ctx: click.Context, inputs: tuple[Path, ...], asked: dict[str, Any], *
     from neardup.tasks.plan.public import plan
 
     if not inputs:
-        try:
+        with usage_errors():
             return plan(None, **asked)
-        except InputError as exc:
-            raise click.UsageError(str(exc)) from exc
-    with running.stoppable(quiet=quiet) as observer:
-        return running.in_background(ctx, lambda: plan(list(inputs), observer=observer, **asked), observer)
+    with running.stoppable(ctx, quiet=quiet) as observer:
+        return observer.in_background(lambda: plan(list(inputs), observer=observer, **asked))
 
 
 def _typed(ctx: click.Context) -> list[str]:

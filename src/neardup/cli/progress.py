@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 from neardup.engine.observe import Observer, Silent
-from neardup.shown import shown
-from neardup.wording import duration, megabytes
+from neardup.shown import duration, megabytes, shown
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,9 +16,9 @@ from click.core import ParameterSource
 
 from neardup.cli import WRITTEN, forms, options, running
 from neardup.cli.options import STDOUT
-from neardup.errors import InputError
+from neardup.cli.voice import usage_errors
 from neardup.params import InputOptions, RunOptions, SearchOptions, parse_memory
-from neardup.wording import counted, duration, megabytes
+from neardup.shown import counted, duration, megabytes
 
 if TYPE_CHECKING:
     from neardup.session import Run
@@ -121,20 +120,18 @@ def report(
 
     filed = read_pairs(pairs) if pairs is not None else None
     spec = filed.spec if filed is not None else tuning.make_spec(search)
-    with ExitStack() as stack:
-        observer = stack.enter_context(running.stoppable(quiet=voice.quiet))
+    with running.stoppable(ctx, quiet=voice.quiet) as observer:
         reader = open_inputs(list(inputs), reading, item=spec.shingle.kind == "item")
         check_inputs(reader, output)
         task = {"command": "report", "link": search.link}
-        opened = running.open_run(ctx, reader, spec, search, run, output=output, task=task, observer=observer)
-        work = stack.enter_context(opened)
+        with running.open_run(observer, reader, spec, search, run, output=output, task=task) as work:
 
-        def make() -> tuple[Reported, Audit | None]:
-            basis, audited = _gather(work, filed, search.link, audit)
-            return build(basis, output, audit=audited.as_dict() if audited is not None else None, **site), audited
+            def make() -> tuple[Reported, Audit | None]:
+                basis, audited = _gather(work, filed, search.link, audit)
+                return build(basis, output, audit=audited.as_dict() if audited is not None else None, **site), audited
 
-        reported, audited = running.in_background(ctx, make, observer)
-        ctx.meta[WRITTEN] = [output]
+            reported, audited = observer.in_background(make)
+            ctx.meta[WRITTEN] = [output]
     page = output if site["single_file"] else str(Path(output) / reported.path.name)
     found = reported.summary
     parts = [
@@ -180,11 +177,9 @@ def _check_site(
         raise click.UsageError("a report cannot go to stdout. Give a name with -o.")
     if single_file and Path(output).suffix.lower() not in (".html", ".htm"):
         raise click.UsageError(f"{output} is to be one file. Give a name that ends in .html.")
-    try:
+    with usage_errors():
         check_size(size, single_file=single_file)
         check_pattern(sources)
-    except InputError as exc:
-        raise click.UsageError(str(exc)) from exc
     check_site(output, single_file=single_file)
     mend_and_tell([output])  # behind the check that nothing else has taken its place
 

@@ -33,9 +33,39 @@ Outcome = TypeVar("Outcome")
 class Stoppable:
     """An observer that passes everything on until it is stopped; then it ends the search at its next step."""
 
-    def __init__(self, observer: Observer) -> None:
+    def __init__(self, ctx: click.Context, observer: Observer) -> None:
+        self.ctx = ctx
         self._observer = observer
         self._stopped = threading.Event()
+
+    def in_background(self, work: Callable[[], Outcome]) -> Outcome:
+        """Do ``work`` in a thread and wait for it, so that this thread is free to hear Ctrl-C at once.
+
+        A compiled kernel or a pool of threads would keep the main thread from seeing the signal until it returns. After
+        Ctrl-C the work has a moment to end; then the process does, and the workdir is as of its last checkpoint.
+        """
+        from concurrent.futures import Future
+
+        if interrupted.is_set():
+            raise KeyboardInterrupt  # it came while a library was being imported, which did not pass it on
+        future: Future[Outcome] = Future()
+
+        def do() -> None:
+            try:
+                future.set_result(work())
+            except BaseException as exc:
+                future.set_exception(exc)
+
+        threading.Thread(target=do, name="neardup-work", daemon=True).start()
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            self.stop()
+            try:
+                future.exception(timeout=GRACE)
+            except (TimeoutError, KeyboardInterrupt):
+                stop_now(self.ctx)
+            raise
 
     def stop(self) -> None:
         """End the search at its next step."""
@@ -61,47 +91,17 @@ class Stoppable:
 
 
 @contextmanager
-def stoppable(*, quiet: bool) -> Iterator[Stoppable]:
+def stoppable(ctx: click.Context, *, quiet: bool) -> Iterator[Stoppable]:
     """An observer that shows on stderr what is going on, unless ``quiet``; a bar is wiped away at the end."""
     from neardup.cli.progress import observer
 
     with observer(quiet=quiet) as shown:
-        yield Stoppable(shown)
-
-
-def in_background(ctx: click.Context, work: Callable[[], Outcome], stoppable: Stoppable) -> Outcome:
-    """Do ``work`` in a thread and wait for it, so that this thread is free to hear Ctrl-C at once.
-
-    A compiled kernel or a pool of threads would keep the main thread from seeing the signal until it returns. After
-    Ctrl-C the work has a moment to end; then the process does, and the workdir is as of its last checkpoint.
-    """
-    from concurrent.futures import Future
-
-    if interrupted.is_set():
-        raise KeyboardInterrupt  # it came while a library was being imported, which did not pass it on
-    future: Future[Outcome] = Future()
-
-    def do() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as exc:
-            future.set_exception(exc)
-
-    threading.Thread(target=do, name="neardup-work", daemon=True).start()
-    try:
-        return future.result()
-    except KeyboardInterrupt:
-        stoppable.stop()
-        try:
-            future.exception(timeout=GRACE)
-        except (TimeoutError, KeyboardInterrupt):
-            stop_now(ctx)
-        raise
+        yield Stoppable(ctx, shown)
 
 
 @contextmanager
 def open_run(
-    ctx: click.Context,
+    observer: Stoppable,
     reader: Reader,
     spec: Spec,
     search: SearchOptions,
@@ -109,24 +109,13 @@ def open_run(
     *,
     output: str | None,
     task: dict[str, Any],
-    observer: Stoppable,
     files: Sequence[str] = (),
 ) -> Iterator[Run]:
     """The run of a search, entered; should it fail, the message at the end tells where its work is and how to go on.
 
-    Nothing is read yet, unless ``--exact auto`` leaves it to the plan how pairs are found. Where the run goes on with
-    an interrupted one, what that had begun to write into ``files`` is taken away.
-
-    Args:
-        ctx: of the command.
-        reader: the inputs.
-        spec: what decides which pairs are found.
-        search: what it was made from.
-        run: what the run may use, and how it goes on.
-        output: beside which the work goes to disk when memory gets short and no workdir is named.
-        task: what else must be the same when the run is resumed.
-        observer: told about progress.
-        files: that are to be written.
+    Nothing is read yet, unless ``--exact auto`` leaves it to the plan how pairs are found. When memory gets short and
+    no workdir is named, work goes to disk beside ``output``; ``task`` is what else must be the same when the run is
+    resumed. Where it goes on with an interrupted one, what that had begun to write into ``files`` is taken away.
 
     Raises:
         SpoolError: an interrupted run has left its work there, and it is not to be resumed.
@@ -142,12 +131,12 @@ def open_run(
         _refuse_left_work(place)
     if search.exact == AUTO and not run.resume and not reader.is_lasting:
         raise click.UsageError("--exact auto reads the inputs twice, and a pipe can be read once. Save it to a file.")
-    spec, choice = in_background(ctx, lambda: decide(reader, spec, search, run, observer), observer)
+    spec, choice = observer.in_background(lambda: decide(reader, spec, search, run, observer))
     with Run(reader, spec, run, spill_to=place, task=task, choice=choice, observer=observer) as work:
         for name in files if run.resume else ():
             remove_leftovers(name)
         if reader.is_lasting:
-            ctx.meta[WORK] = work.space.path
+            observer.ctx.meta[WORK] = work.space.path
         yield work
 
 

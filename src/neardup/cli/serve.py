@@ -10,15 +10,9 @@ from typing import Any
 import click
 
 from neardup.cli import forms, options
-from neardup.cli.voice import say
+from neardup.cli.voice import say, usage_errors
 from neardup.errors import InputError
 from neardup.params import parse_memory
-
-
-def _size(value: Any) -> int:
-    size = parse_memory(value)
-    assert size is not None, "click passes no None on"
-    return size
 
 
 def _seconds(value: Any) -> float:
@@ -36,7 +30,7 @@ def _limit(name: str, field: str, kind: options.Checked, default: str | int, abo
     return click.option(name, field, type=kind, metavar=metavar, default=default, show_default=True, help=about)
 
 
-_SIZE, _SECONDS = options.Checked("size", _size), options.Checked("seconds", _seconds)
+_SIZE, _SECONDS = options.Checked("size", parse_memory), options.Checked("seconds", _seconds)
 
 _limits = options.together(
     _limit("--max-query-size", "query_bytes", _SIZE, "1MiB", "Body of a query, at most."),
@@ -145,10 +139,8 @@ def serve(
 def _token(file: Path) -> str:
     from neardup.server.security import read_token
 
-    try:
+    with usage_errors():
         token, warning = read_token(file)
-    except InputError as exc:
-        raise click.UsageError(str(exc)) from exc
     if warning is not None:
         say(f"warning: {warning}")
     return token

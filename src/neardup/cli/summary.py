@@ -1,6 +1,6 @@
 """What a run says when it is over: the summary, its closing line, and the table of pairs on a terminal.
 
-Everything here turns figures into text and decides nothing; how a figure is written is in ``neardup.wording``,
+Everything here turns figures into text and decides nothing; how a figure is written is in ``neardup.shown``,
 and what would steer a terminal is escaped in ``voice``.
 """
 
@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from neardup.inputs.passed import PassedOver, passed_rows
-from neardup.shown import shown
-from neardup.wording import counted, duration, megabytes, percent, similarity_text
+from neardup.shown import counted, duration, megabytes, percent, shown, similarity_text
 
 TABLE_ROWS = 50
 """Pairs that a terminal table shows."""
@@ -32,17 +31,8 @@ def with_writing(summary: Mapping[str, Any], seconds: float) -> dict[str, Any]:
 
 def closing_line(summary: Mapping[str, Any]) -> str:
     """Return the last line on stderr: counts, seconds, threads and spec id."""
-    parts = [
-        counted(summary["documents"], "document"),
-        counted(summary["candidates"], "candidate"),
-        f"{summary['checked']:,} checked",
-        counted(summary["pairs"], "pair"),
-        counted(summary["clusters"], "cluster"),
-        duration(summary["total_seconds"]),
-        counted(summary["threads"], "thread"),
-        f"spec {summary['spec_id']}",
-    ]
-    return f"neardup: {', '.join(parts)}"
+    candidates, pairs = counted(summary["candidates"], "candidate"), counted(summary["pairs"], "pair")
+    return _closing(summary, candidates, f"{summary['checked']:,} checked", pairs)
 
 
 def summary_lines(
@@ -99,11 +89,14 @@ def clean_lines(
 def clean_closing_line(summary: Mapping[str, Any]) -> str:
     """Return the last line of a clean-up on stderr: counts, seconds, threads and spec id."""
     would = " would be" if _is_spared(summary) else ""
+    removed, kept = f"{summary['removed']:,}{would} removed", f"{summary['kept']:,}{would} kept"
+    return _closing(summary, f"{summary['checked']:,} checked", removed, kept)
+
+
+def _closing(summary: Mapping[str, Any], *found: str) -> str:
     parts = [
         counted(summary["documents"], "document"),
-        f"{summary['checked']:,} checked",
-        f"{summary['removed']:,}{would} removed",
-        f"{summary['kept']:,}{would} kept",
+        *found,
         counted(summary["clusters"], "cluster"),
         duration(summary["total_seconds"]),
         counted(summary["threads"], "thread"),

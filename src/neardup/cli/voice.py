@@ -16,6 +16,7 @@ from typing import Any
 
 import click
 
+from neardup.errors import InputError
 from neardup.shown import FITTED, fitted, is_hidden, shown
 
 
@@ -74,6 +75,15 @@ def stdout_errors() -> Iterator[None]:
         raise
     except OSError as exc:
         raise output_error("stdout", exc) from exc
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Make of an error in what was given one of usage, with the same words and exit code 2."""
+    try:
+        yield
+    except InputError as exc:
+        raise click.UsageError(str(exc)) from exc
 
 
 @contextmanager

@@ -26,11 +26,7 @@ class Options:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
-        """The options among ``given``; those that are not there are as they are by default.
-
-        Args:
-            given: values by name: the ``locals()`` of a function, or the parameters of a command. Other names are
-                passed over.
+        """The options among ``given``, such as the ``locals()`` of a function; the others are as by default.
 
         Raises:
             InputError: a value is not what its field may be.

@@ -1,7 +1,6 @@
 """``neardup index``: the commands of a collection that grows, each imported when it is called.
 
-What several of them share is in ``shared`` (options, telling), ``tables`` (outputs) and ``reading`` (inputs as ids and
-texts); what they do is in ``neardup.index``.
+What several of them share is in ``shared`` (options, telling) and ``tables``; what they do is in ``neardup.index``.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _COMMANDS = {
     ),
     "info": ("neardup.cli.index.upkeep", "Say what an index is and holds."),
     "merge": ("neardup.cli.index.change", "Add all documents of other indexes."),
-    "pairs": ("neardup.cli.index.pairs", "Find the near-duplicates inside an index, and their clusters."),
+    "pairs": ("neardup.cli.index.query", "Find the near-duplicates inside an index, and their clusters."),
     "query": ("neardup.cli.index.query", "Find the documents that are near to given ones."),
     "remove": ("neardup.cli.index.change", "Remove documents by their ids."),
     "verify": ("neardup.cli.index.upkeep", "Check every file of an index, and mend what can be mended."),

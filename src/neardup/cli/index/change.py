@@ -12,14 +12,15 @@ import click
 
 import neardup
 from neardup.cli import forms, options
-from neardup.cli.index import shared, tables
+from neardup.cli.index import shared
 from neardup.cli.running import Stoppable
 from neardup.cli.summary import left_out
 from neardup.errors import InputError
-from neardup.wording import counted
+from neardup.params import InputOptions
+from neardup.shown import counted
 
 if TYPE_CHECKING:
-    from neardup.cli.index.reading import Counts
+    from neardup.cli.index.tables import Counts
     from neardup.cli.targets import Target
 
 
@@ -73,6 +74,8 @@ def add(
     """
     target = None
     if if_new:
+        from neardup.cli.index import tables
+
         (target, _) = tables.choose_targets(index, inputs, output, format, json=voice.json, glob=reading["glob"])
     else:
         for value, name in ((output, "-o"), (format, "--format"), (threshold, "--threshold")):
@@ -110,15 +113,16 @@ def _add_new(
     """Add what is new; id, is_new, match, similarity of every document, in order, and what was read."""
     import pyarrow as pa
 
-    from neardup.cli.index.reading import Counts, asked, open_reader
+    from neardup.cli.index import tables
     from neardup.index.stream.admitting import admit, steps
+    from neardup.inputs.reader import open_inputs
 
-    counts = Counts()
-    reader = open_reader(inputs, reading, item=held.spec.shingle.kind == "item")
+    counts = tables.Counts()
+    reader = open_inputs(list(inputs), InputOptions.of(reading), item=held.spec.shingle.kind == "item")
 
     def rows(watching: Stoppable) -> Iterator[dict[str, list[Any]]]:
         watching.stage("add", reader.total_bytes, "bytes")
-        for batch in asked(reader, counts):
+        for batch in tables.asked(reader, counts):
             for _, step in steps(held, batch.ids, batch.texts):
                 told = admit(held, step, how)
                 yield {
@@ -145,6 +149,8 @@ def _tell_new(
 ) -> None:
     """Write the list of what became of each document, and say how many were added."""
     import pyarrow.compute as pc
+
+    from neardup.cli.index import tables
 
     least = threshold if threshold is not None else done.spec.threshold
     files = tables.write(ctx, [(table, target)], spec=done.spec.as_dict(), threshold=least)

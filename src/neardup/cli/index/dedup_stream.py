@@ -14,9 +14,9 @@ from neardup.cli import forms, interrupted, options, silence_stdout
 from neardup.cli.index import shared
 from neardup.cli.options import STDOUT
 from neardup.cli.summary import left_out
-from neardup.cli.voice import say
-from neardup.errors import InputError, OutputError
-from neardup.wording import counted
+from neardup.cli.voice import say, usage_errors
+from neardup.errors import OutputError
+from neardup.shown import counted
 
 if TYPE_CHECKING:
     from neardup.index.outcomes import Streamed
@@ -91,7 +91,7 @@ def dedup_stream(
     begin = time.perf_counter()
     with neardup.Index.open(index, read_only=False, threads=threads) as held:
         item = held.spec.shingle.kind == "item"
-        try:
+        with usage_errors():
             stream = DedupStream(
                 held,
                 [str(path) for path in inputs],
@@ -102,8 +102,6 @@ def dedup_stream(
                 threshold=threshold,
                 on_duplicate=on_duplicate,
             )
-        except InputError as exc:
-            raise click.UsageError(str(exc)) from exc
         with stream:
             if not voice.quiet and stream.done.paid:
                 say(f"neardup: {stream.done.paid:,} lines written that a run that was killed had not")
@@ -119,10 +117,8 @@ def _check(index: Path, inputs: Sequence[Path], output: str | None, removed: str
 
     if json and output in (None, STDOUT):
         raise click.UsageError("stdout can take one thing only. Give a file with -o.")
-    try:
+    with usage_errors():
         check_names(output, removed)
-    except InputError as exc:
-        raise click.UsageError(str(exc)) from exc
     check_files(index, inputs, [name for name in (output, removed) if name is not None and name != STDOUT])
 
 
@@ -147,7 +143,6 @@ def _run(ctx: click.Context, stream: DedupStream, *, is_piped: bool) -> None:
 
 
 def _tell(voice: forms.Voice, state: shared.Done, stream: DedupStream) -> None:
-
     done = stream.done
     summary = done.as_dict()
     del summary["faults"]

@@ -14,10 +14,10 @@ import neardup
 from neardup import params
 from neardup.cli import WRITTEN, options
 from neardup.cli.forms import Voice
-from neardup.cli.running import Stoppable, in_background
+from neardup.cli.running import Stoppable
 from neardup.cli.summary import labelled, left_out, listed_faults, whole_spec
 from neardup.errors import InputError
-from neardup.wording import counted, duration, similarity_text
+from neardup.shown import counted, duration, similarity_text
 
 if TYPE_CHECKING:
     from neardup.engine.observe import Observer
@@ -92,8 +92,8 @@ class Counting(Stoppable):
     """Notes how many documents have been added for good: after each batch, and when Ctrl-C comes."""
 
     def __init__(self, watching: Observer, ctx: click.Context, index: neardup.Index) -> None:
-        super().__init__(watching)
-        self._ctx, self._index, self._before = ctx, index, len(index)
+        super().__init__(ctx, watching)
+        self._index, self._before = index, len(index)
         self._note()
 
     def advance(self, amount: int) -> None:
@@ -107,7 +107,7 @@ class Counting(Stoppable):
         super().stop()
 
     def _note(self) -> None:
-        note_done(self._ctx, len(self._index) - self._before, "added")
+        note_done(self.ctx, len(self._index) - self._before, "added")
 
 
 def watched(
@@ -124,8 +124,8 @@ def watched(
     from neardup.cli.progress import observer
 
     with observer(quiet=quiet) as watching:
-        stoppable = Stoppable(watching) if adding_to is None else Counting(watching, ctx, adding_to)
-        return in_background(ctx, lambda: work(stoppable), stoppable)
+        stoppable = Stoppable(ctx, watching) if adding_to is None else Counting(watching, ctx, adding_to)
+        return stoppable.in_background(lambda: work(stoppable))
 
 
 def tell(
@@ -164,14 +164,9 @@ class Done:
         last: Mapping[str, Any] | None = None,
         faults: Sequence[object] = (),
     ) -> None:
-        """``tell``, and behind each part how large the index is, how long it took, and the spec.
+        """``tell``, and behind each part how large the index is (``size``), how long it took, and the spec.
 
-        Args:
-            voice, summary, rows, closing, faults: as of ``tell``.
-            size: how the closing line says what is in the index.
-            files: that were written.
-            details: last rows, in place of the whole spec with ``--verbose``.
-            last: what stands at the end of the summary.
+        ``details`` are the last rows, in place of the whole spec with ``--verbose``; ``last`` ends the summary.
         """
         took, spec, documents = time.perf_counter() - self.begin, self.spec, self.documents
         if details is None:

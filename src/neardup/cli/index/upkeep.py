@@ -11,14 +11,10 @@ import neardup
 from neardup.cli import forms, options
 from neardup.cli.index import shared
 from neardup.cli.summary import labelled
-from neardup.wording import counted, duration, megabytes
+from neardup.shown import counted, duration, megabytes
 
 
-@forms.command(
-    "info",
-    "index info papers.index",
-    "index info papers.index --json",
-)
+@forms.command("info", "index info papers.index", "index info papers.index --json")
 @shared.index_path
 @shared.json_answer
 @options.voices
@@ -52,11 +48,7 @@ def _info_rows(info: neardup.IndexInfo, *, verbose: bool) -> list[tuple[str, str
     ]
 
 
-@forms.command(
-    "verify",
-    "index verify papers.index",
-    "index verify papers.index --no-repair --json",
-)
+@forms.command("verify", "index verify papers.index", "index verify papers.index --no-repair --json")
 @shared.index_path
 @click.option(
     "--no-repair",
