@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from neardup.cli import WRITTEN, forms, options
 from neardup.cli.options import STDOUT
@@ -177,13 +176,12 @@ def _from_index(
     from neardup.index.store import Index
     from neardup.tasks.compare.documents import Document, no_document
 
-    for name in InputOptions.names():
-        if _is_given(ctx, name):
-            option = name.replace("_", "-")
-            raise click.UsageError(f"{path} is an index, which is not read by --{option}. Leave it out.")
+    for name in forms.typed(ctx, InputOptions.names()):
+        option = name.replace("_", "-")
+        raise click.UsageError(f"{path} is an index, which is not read by --{option}. Leave it out.")
     with Index.open(path, read_only=True) as held:
         spec = held.spec
-        for name in filter(lambda name: _is_given(ctx, name), SearchOptions.names()):
+        for name in forms.typed(ctx, SearchOptions.names()):
             given, made = getattr(search, name), getattr(spec, name)
             if given != made:
                 raise click.UsageError(
@@ -197,10 +195,6 @@ def _from_index(
     contents = [document.text for document in stored if document is not None]
     is_item = spec.shingle.kind == "item"
     return spec, [Document(name, text.split() if is_item else text) for name, text in zip(names, contents, strict=True)]
-
-
-def _is_given(ctx: click.Context, name: str) -> bool:
-    return ctx.get_parameter_source(name) not in (ParameterSource.DEFAULT, None)
 
 
 def _compare(documents: Sequence[Document], spec: Spec) -> Comparison:

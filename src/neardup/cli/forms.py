@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, signature
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from neardup.cli.options import Command
 from neardup.cli.voice import print_json, say, stdout_errors
@@ -108,6 +109,11 @@ def _check_search(search: SearchOptions, given: Mapping[str, Any]) -> None:
         raise click.UsageError("--measure containment misses no pair: there is nothing to measure. Leave --audit out.")
     if given.get("dry_run"):
         raise click.UsageError("--dry-run plans for Jaccard similarity only. Leave --measure containment out.")
+
+
+def typed(ctx: click.Context, names: Iterable[str]) -> Iterator[str]:
+    """Those of the parameters that were given."""
+    return (name for name in names if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE)
 
 
 def check_banding(slots: int | None, bands: str | Bands | None) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from neardup.cli import forms, options, running
 from neardup.cli.voice import usage_errors
@@ -106,13 +105,10 @@ def _make(ctx: click.Context, inputs: tuple[Path, ...], asked: dict[str, Any], *
 def _typed(ctx: click.Context) -> list[str]:
     """The options that were typed and that ``find`` takes too, other than those that the plan decides."""
     words = []
-    decided = ("threshold", "recall", "slots", "bands", "rule", "weights")
-    here = ("json", "plot", "quiet", "verbose", "inputs")
-    for option in ctx.command.params:
-        name = option.name or ""
-        source = ctx.get_parameter_source(name)
-        if name in decided + here or source is not ParameterSource.COMMANDLINE:
-            continue
+    decided = {"threshold", "recall", "slots", "bands", "rule", "weights"}
+    here = {"json", "plot", "quiet", "verbose", "inputs"}
+    names = {str(option.name): option.opts[0] for option in ctx.command.params}
+    for name in forms.typed(ctx, [name for name in names if name not in decided | here]):
         value = ctx.params[name]
-        words += [option.opts[0]] if value is True else [option.opts[0], str(value)]
+        words += [names[name]] if value is True else [names[name], str(value)]
     return words

@@ -8,8 +8,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from neardup.cli.summary import labelled
-from neardup.inputs.passed import passed_rows
+from neardup.cli.summary import labelled, left_out
 from neardup.shown import counted, duration, megabytes, percent
 from neardup.tuning import s_curve
 
@@ -42,9 +41,7 @@ def _collection(found: Collected) -> list[str]:
         f"documents     {found.documents:,} ({megabytes(found.bytes)}), {found.exact_copies:,} exact copies,"
         f" {found.distinct:,} distinct texts"
     ]
-    if found.bad or found.blank:
-        lines.append(f"left out      {counted(found.bad, 'bad record')}, {counted(found.blank, 'blank line')}")
-    lines += labelled(passed_rows(found.passed_over))
+    lines += labelled(left_out(found.bad, found.blank, found.passed_over, if_none=False))
     if sizes:
         lines += _wrapped((f"{name} {megabytes(sizes[key])}" for key, name in _QUANTILES), "sizes")
     share = percent(found.sampled, found.distinct) if found.distinct else "none"

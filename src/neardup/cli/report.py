@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from neardup.cli import WRITTEN, forms, options, running
 from neardup.cli.options import STDOUT
@@ -150,10 +149,10 @@ def report(
 
 def _check_no_search(ctx: click.Context) -> None:
     """Raise UsageError for an option that the pairs of an earlier run have decided."""
-    for name in (*(each for each in SearchOptions.names() if each != "link"), "resume", "audit"):
-        if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE:
-            option = name.replace("_", "-")
-            raise click.UsageError(f"--pairs brings its own spec, and searches nothing. Leave --{option} out.")
+    decided = [name for name in SearchOptions.names() if name != "link"]
+    for name in forms.typed(ctx, [*decided, "resume", "audit"]):
+        option = name.replace("_", "-")
+        raise click.UsageError(f"--pairs brings its own spec, and searches nothing. Leave --{option} out.")
 
 
 def _check_site(

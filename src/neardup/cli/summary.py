@@ -286,9 +286,10 @@ def _cell(value: object, threshold: float) -> str:
     return str(value).lower() if isinstance(value, bool) else shown(value)
 
 
-def left_out(bad: int, blank: int, passed_over: Sequence[PassedOver]) -> list[tuple[str, str]]:
-    """What was left out of inputs, for a person."""
-    return [("left out", f"{counted(bad, 'bad record')}, {counted(blank, 'blank line')}"), *passed_rows(passed_over)]
+def left_out(bad: int, blank: int, passed_over: Sequence[PassedOver], *, if_none: bool = True) -> list[tuple[str, str]]:
+    """What was left out of inputs, for a person; ``if_none``: that no record was is said too."""
+    records = [("left out", f"{counted(bad, 'bad record')}, {counted(blank, 'blank line')}")]
+    return [*(records if if_none or bad or blank else []), *passed_rows(passed_over)]
 
 
 def whole_spec(spec: Mapping[str, Any], *, verbose: bool) -> list[tuple[str, str]]:
