@@ -1,8 +1,4 @@
-"""The arrays that travel between stages: frozen, checked once, no behaviour beyond their shape.
-
-Here: ``Documents``, ``Batch``, ``Fault``, sets of shingles, ``Signatures``, ``Pairs``. Reading files
-into batches is in ``inputs``; what turns one into the next is in ``stages``.
-"""
+"""The arrays that travel between stages: frozen, checked once, no behaviour beyond their shape."""
 
 from __future__ import annotations
 
@@ -69,10 +65,7 @@ class Documents:
     def __post_init__(self) -> None:
         _need(self.data.dtype == np.uint8 and self.data.ndim == 1, "data must be uint8[m]")
         _need(self.offsets.dtype == np.int64 and self.offsets.size >= 1, "offsets must be int64[n + 1]")
-        _need(
-            int(self.offsets[-1]) + SLACK <= self.data.size,
-            "data must have SLACK bytes after the last document",
-        )
+        _need(int(self.offsets[-1]) + SLACK <= self.data.size, "data must have SLACK bytes after the last document")
         object.__setattr__(self, "data", _frozen(self.data))
         object.__setattr__(self, "offsets", _frozen(self.offsets))
 

@@ -140,7 +140,7 @@ def test_ctrl_c_while_reading_leaves_nothing(tmp_path: Path):
     assert os.listdir(tmp_path) == []
 
 
-MOMENTS = {"its own modules are loaded": "neardup.cli.run_setup", "libraries": "numba.core", "the work": "advance"}
+MOMENTS = {"its own modules are loaded": "neardup.cli.running", "libraries": "numba.core", "the work": "advance"}
 """What is met on the way: an import, or the first sign of progress."""
 TELLS = """
 import sys
@@ -150,12 +150,12 @@ def tell(event, args):
 sys.addaudithook(tell)
 from neardup.cli import main
 if sys.argv[1] == "advance":
-    from neardup.cli import stopping
-    plain = stopping.Stoppable.advance
+    from neardup.cli import running
+    plain = running.Stoppable.advance
     def advance(self, amount):
         print("here", file=sys.stderr, flush=True)
         plain(self, amount)
-    stopping.Stoppable.advance = advance
+    running.Stoppable.advance = advance
 main(sys.argv[2:], prog_name="neardup")
 """
 

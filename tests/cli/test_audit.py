@@ -73,7 +73,7 @@ def test_a_broken_promise_ends_with_one_and_says_why(monkeypatch: pytest.MonkeyP
 
 def test_the_defaults_are_those_of_the_library():
     of_library = signature(neardup.audit).parameters
-    for option in module.command.params:
+    for option in module.audit.params:
         if option.name in ("documents", "sample_seed"):
             assert option.default == of_library[option.name].default
 

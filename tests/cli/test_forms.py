@@ -11,7 +11,7 @@ import pytest
 
 import neardup
 from neardup.cli import main
-from neardup.cli.forms import Voice, with_forms
+from neardup.cli.forms import Voice, command
 from neardup.params import InputOptions, Options, RunOptions, SearchOptions
 
 FORMS = (SearchOptions, InputOptions, RunOptions)
@@ -132,9 +132,12 @@ def test_a_wrong_value_is_named_with_its_field_when_the_form_is_made(
 def test_a_command_gets_the_forms_that_it_asks_for_and_the_rest_by_name() -> None:
     seen: dict[str, Any] = {}
 
-    @with_forms
-    def command(*, voice: Voice, search: SearchOptions, threads: int) -> None:
-        seen.update(voice=voice, search=search, threads=threads)
+    @command("try")
+    @click.option("--threads")
+    def asked(*, ctx: click.Context, voice: Voice, search: SearchOptions, threads: int) -> None:
+        seen.update(ctx=ctx.command, voice=voice, search=search, threads=threads)
 
-    command(json=True, quiet=False, verbose=False, threshold=0.5, threads=3)
-    assert seen == {"voice": Voice(json=True), "search": SearchOptions(threshold=0.5), "threads": 3}
+    with click.Context(asked) as context:
+        context.invoke(asked, json=True, quiet=False, verbose=False, threshold=0.5, threads=3)
+    rest = {"ctx": asked, "threads": 3}
+    assert seen == {"voice": Voice(json=True), "search": SearchOptions(threshold=0.5), **rest}

@@ -14,7 +14,7 @@ from tests.cli.indexing import SPEC, good, index, write_jsonl
 
 from neardup.cli import main
 from neardup.cli.index import _COMMANDS
-from neardup.cli.index import command as group
+from neardup.cli.index import index as group
 
 NAMES = sorted(_COMMANDS)
 CONTEXT = click.Context(group)

@@ -10,15 +10,16 @@ import pytest
 from neardup import tuning
 from neardup.errors import InputError
 from neardup.params import (
+    LINK_RULES,
+    MEASURES,
+    SKETCH_FAMILIES,
     Bands,
     Normalize,
     Shingle,
     Spec,
+    check_choice,
     check_exact,
-    check_link,
-    check_measure,
     check_probability,
-    check_sketch,
     check_slots,
     check_threshold,
 )
@@ -134,11 +135,11 @@ def test_slots_that_are_no_usable_number_are_refused(value):
 
 def test_names_of_choices_are_listed_and_the_near_one_suggested():
     with pytest.raises(InputError, match=r"hybrid, independent.*Did you mean 'universal'"):
-        check_sketch("univesal")
+        check_choice("univesal", SKETCH_FAMILIES, "sketch")
     with pytest.raises(InputError, match=r"star, connected.*Did you mean 'star'"):
-        check_link("stars")
+        check_choice("stars", LINK_RULES, "link")
     with pytest.raises(InputError, match=r"jaccard, containment.*Did you mean 'containment'"):
-        check_measure("containmnt")
+        check_choice("containmnt", MEASURES, "measure")
 
 
 def test_each_field_of_a_spec_changes_its_id_and_equal_specs_share_it():

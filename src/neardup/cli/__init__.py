@@ -1,9 +1,7 @@
 """The command line: the group ``neardup``, which loads a command only when it is called.
 
-Here: finding the commands and turning every way to end into an exit code: 0 done, 1 failed, 2 usage, 130
-stopped by Ctrl-C. One command a file; shared options are in ``options``, the run behind a
-command in ``run_setup``, what is drawn in ``progress`` and ``summary``. This module and ``options`` import click,
-errors and params only, so ``neardup --help`` is instant.
+Here: finding the commands and turning every way to end into an exit code: 0 done, 1 failed, 2 usage, 130 stopped by
+Ctrl-C. This module and ``options`` import click, errors and params only, so ``neardup --help`` is instant.
 """
 
 from __future__ import annotations
@@ -30,11 +28,12 @@ try:
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
-__all__ = ["LazyGroup", "interrupted", "main", "silence_stdout", "stop_now"]
-
 _COMMANDS = {
     "audit": ("neardup.cli.audit", "Measure the recall and the precision of a search on its own collection."),
-    "compare": ("neardup.cli.compare", "Hold two texts against each other: every measure, and what they share."),
+    "compare": (
+        "neardup.cli.compare",
+        "Hold two texts against each other: every measure, and what they share.",
+    ),
     "dedup": ("neardup.cli.dedup", "Copy a collection without its near-duplicates, and say why each one went."),
     "demo": ("neardup.cli.demo", "Find and report on a small collection that comes with neardup."),
     "explain": ("neardup.cli.explain", "Show every step of the method on a few small documents."),
@@ -45,7 +44,7 @@ _COMMANDS = {
     "report": ("neardup.cli.report", "Make pages to look at of what is found in a collection."),
     "serve": ("neardup.cli.serve", "Serve an index over HTTP."),
 }
-"""Name of each command, the module that holds it as ``command``, and its line in the help."""
+"""Name of each command, the module that has it under that name, and its line in the help."""
 
 interrupted = threading.Event()
 """Whether Ctrl-C was heard since the command began."""
@@ -76,9 +75,9 @@ class LazyGroup(click.Group):
         """Import and return a command; None when there is none of that name."""
         if cmd_name not in self._registry:
             return None
-        command: click.Command = importlib.import_module(self._registry[cmd_name][0]).command
-        command.context_class = Context
-        return command
+        module = importlib.import_module(self._registry[cmd_name][0])
+        found: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
@@ -126,16 +125,13 @@ class Commands(LazyGroup):
             silence_stdout()
             ctx.exit(0)
         except NeardupError as exc:
-            _trace(ctx)
             raise _failed(ctx, str(exc)) from exc
         except MemoryError as exc:
-            _trace(ctx)
             cure = _raise_limit() or "Close other programs, or give a limit with --memory."
             raise _failed(ctx, f"out of memory. {cure}") from exc
         except Exception as exc:
             if interrupted.is_set():
                 stop_now(ctx)  # it came inside compiled code, which makes another exception of it
-            _trace(ctx)
             if isinstance(exc, OSError) and exc.errno in _FULL and exc.filename is None:
                 raise _failed(ctx, _no_room(exc)) from exc
             if isinstance(exc, (ImportError, OSError, RuntimeError, SystemError)) and (cure := _raise_limit()):
@@ -182,6 +178,11 @@ def _listening() -> Iterator[None]:
 
 
 def _failed(ctx: click.Context, message: str) -> click.ClickException:
+    """What ends the command with a message, behind the traceback of the error at hand if --verbose asks for it."""
+    if ctx.meta.get(VERBOSE):
+        import traceback
+
+        say(*traceback.format_exc().rstrip("\n").split("\n"))
     lines = [shown(line) for line in (message, _work_left(ctx)) if line]
     return click.ClickException(fitted("\n".join(lines), getattr(sys.stderr, "encoding", None)))
 
@@ -196,13 +197,6 @@ def _work_left(ctx: click.Context) -> str:
     if not (place / MANIFEST).exists():
         return ""  # none was needed, or a run that was done has begun to remove it
     return f"The work so far is in {place}: go on with the same command and --resume, or delete it."
-
-
-def _trace(ctx: click.Context) -> None:
-    if ctx.meta.get(VERBOSE):
-        import traceback
-
-        say(*traceback.format_exc().rstrip("\n").split("\n"))
 
 
 def stop_now(ctx: click.Context) -> NoReturn:

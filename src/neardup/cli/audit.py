@@ -1,37 +1,21 @@
-"""``neardup audit``: the recall and the precision of a search, measured on its own collection.
-
-Here: the options and the order of events. The audit is made by ``neardup.tasks.audit``, its text in ``audit_text``.
-"""
+"""``neardup audit``: the recall and the precision of a search, measured on its own collection."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from neardup.cli import WRITTEN, options, run_setup, stopping
-from neardup.cli.checks import check_search
-from neardup.cli.forms import Voice, with_forms
-from neardup.errors import InputError
-from neardup.params import DEFAULT_AUDIT, DEFAULT_SEED
-
-if TYPE_CHECKING:
-    from neardup.params import InputOptions, RunOptions, SearchOptions
-
-__all__ = ["command"]
-
-BROKEN = 1
-"""Exit code where the promise is broken."""
+from neardup.cli import WRITTEN, forms, options, running
+from neardup.cli.voice import usage_errors
+from neardup.params import DEFAULT_AUDIT, DEFAULT_SEED, InputOptions, RunOptions, SearchOptions
 
 
-@click.command(
+@forms.command(
     "audit",
-    cls=options.ExactCommand,
-    epilog="\b\nExamples:\n"
-    "  neardup audit corpus/ -t 0.8\n"
-    "  neardup audit docs.jsonl -t 0.7 --documents 5000 --json --misses missed.csv",
+    "audit corpus/ -t 0.8",
+    "audit docs.jsonl -t 0.7 --documents 5000 --json --misses missed.csv",
 )
 @options.inputs
 @options.threshold
@@ -65,12 +49,9 @@ BROKEN = 1
 @options.reading
 @options.working
 @options.voices
-@with_forms
-@click.pass_context
-def command(
-    ctx: click.Context,
-    /,
+def audit(
     *,
+    ctx: click.Context,
     inputs: tuple[Path, ...],
     documents: int,
     sample_seed: int,
@@ -79,7 +60,7 @@ def command(
     search: SearchOptions,
     reading: InputOptions,
     run: RunOptions,
-    voice: Voice,
+    voice: forms.Voice,
 ) -> None:
     """Measure the recall and the precision of a search on its own collection.
 
@@ -97,29 +78,24 @@ def command(
     from neardup.outputs.atomic import AtomicFiles
     from neardup.outputs.write import Output, output_format, write_tables
 
-    check_search(search)
-    if misses == run_setup.STDOUT:
+    if misses == options.STDOUT:
         raise click.UsageError("stdout takes the audit. Give --misses a file.")
     if misses is not None:
-        try:
+        with usage_errors():
             output_format(misses, None)
-        except InputError as exc:
-            raise click.UsageError(str(exc)) from exc
     files = check_targets(inputs, [misses], glob=reading.glob, plot=plot)
     spec = tuning.make_spec(search)
     from neardup.inputs.reader import open_inputs  # these not before the checks: they load numba
     from neardup.tasks.audit.audit import audit_search
 
     with ExitStack() as stack:
-        with stopping.stoppable(quiet=voice.quiet) as observer:
+        with running.stoppable(ctx, quiet=voice.quiet) as observer:
             reader = open_inputs(list(inputs), reading, item=spec.shingle.kind == "item")
-            place, task = run_setup.work_place(misses), {"command": "audit"}
-            work = run_setup.open_run(ctx, reader, spec, search, run, place=place, task=task, observer=observer)
-            stack.enter_context(run_setup.resumable_run(ctx, work, files))
-            audit = stopping.in_background(
-                ctx,
-                lambda: audit_search(work, work.search(), documents=documents, sample_seed=sample_seed),
-                observer,
+            task = {"command": "audit"}
+            opened = running.open_run(observer, reader, spec, search, run, output=misses, task=task, files=files)
+            work = stack.enter_context(opened)
+            audit = observer.in_background(
+                lambda: audit_search(work, work.search(), documents=documents, sample_seed=sample_seed)
             )
         with AtomicFiles() as together:
             if misses is not None:
@@ -131,4 +107,4 @@ def command(
         ctx.meta[WRITTEN] = files
     voice.answer(audit.as_dict(), audit_lines(audit, files=files, is_alone=True))
     if audit.is_broken:
-        ctx.exit(BROKEN)
+        ctx.exit(1)

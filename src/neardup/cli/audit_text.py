@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from neardup.cli.summary import LABEL_WIDTH, counted, duration, labelled, megabytes, similarity_text
-from neardup.inputs.passed import passed_rows
+from neardup.cli.summary import LABEL_WIDTH, labelled, left_out
+from neardup.shown import counted, duration, megabytes, similarity_text
 from neardup.tasks.audit.outcome import Audit, AuditBin, shown
-
-__all__ = ["audit_lines"]
 
 
 def audit_lines(audit: Audit, *, files: Sequence[str], is_alone: bool = False) -> list[str]:
     """Return an audit for a person, a line an item, the verdict last; ``is_alone``: no summary tells what was read."""
     rows = [
         ("documents", _documents(audit)),
-        *(_left_out(audit) if is_alone else []),
+        *(left_out(audit.bad, audit.blank, audit.passed_over, if_none=False) if is_alone else []),
         ("true pairs", f"{counted(audit.pairs, 'pair')} with a document of the sample, {audit.found:,} found"),
         ("recall", _recall(audit)),
         ("promise", _promise(audit)),
@@ -31,11 +29,6 @@ def audit_lines(audit: Audit, *, files: Sequence[str], is_alone: bool = False) -
 def _documents(audit: Audit) -> str:
     texts = counted(audit.documents, "distinct text")
     return f"{texts}, {audit.sampled:,} drawn (sample seed {audit.sample_seed})"
-
-
-def _left_out(audit: Audit) -> list[tuple[str, str]]:
-    told = f"{counted(audit.bad, 'bad record')}, {counted(audit.blank, 'blank line')}"
-    return [*([("left out", told)] if audit.bad or audit.blank else []), *passed_rows(audit.passed_over)]
 
 
 def _recall(audit: Audit) -> str:

@@ -1,7 +1,6 @@
 """``neardup compare``: two documents held against each other.
 
-Here: the options, where the two documents come from, and where the comparison goes. The comparison itself is in
-``neardup.tasks.compare``, what a terminal shows of it in ``compare_text``; the same from Python is ``neardup.compare``.
+The comparison itself is in ``neardup.tasks.compare``, what a terminal shows of it in ``compare_text``.
 """
 
 from __future__ import annotations
@@ -12,31 +11,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
-from neardup.cli import WRITTEN, options
-from neardup.cli.checks import check_search, stdout_errors
-from neardup.cli.forms import Voice, with_forms
-from neardup.cli.run_setup import STDOUT
-from neardup.cli.voice import print_json, say, table_json
-from neardup.errors import InputError
+from neardup.cli import WRITTEN, forms, options
+from neardup.cli.options import STDOUT
+from neardup.cli.voice import print_json, say, stdout_errors, table_json
+from neardup.errors import IndexNotFound, InputError
 from neardup.params import InputOptions, SearchOptions
+from neardup.shown import counted, duration, similarity_text
 
 if TYPE_CHECKING:
     from neardup.params import Spec
     from neardup.tasks.compare.comparison import Comparison
     from neardup.tasks.compare.documents import Document
 
-__all__ = ["command"]
-
 STDIN = STDOUT
 
 
-@click.command(
+@forms.command(
     "compare",
-    epilog="\b\nExamples:\n"
-    "  neardup compare essay.txt source.txt --shingle word:3\n"
-    "  neardup compare 2107.00001 2107.00002 --in papers.jsonl --html pair.html",
+    "compare essay.txt source.txt --shingle word:3",
+    "compare 2107.00001 2107.00002 --in papers.jsonl --html pair.html",
 )
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
@@ -69,12 +63,9 @@ STDIN = STDOUT
 )
 @click.option("--full", is_flag=True, help="Show all of both texts.  [default: 4,000 characters of each, at most]")
 @options.voices
-@with_forms
-@click.pass_context
-def command(
-    ctx: click.Context,
-    /,
+def compare(
     *,
+    ctx: click.Context,
     a: str,
     b: str,
     collection: tuple[Path, ...],
@@ -82,7 +73,7 @@ def command(
     full: bool,
     search: SearchOptions,
     reading: InputOptions,
-    voice: Voice,
+    voice: forms.Voice,
 ) -> None:
     """Hold two documents against each other: how alike they are, and what they share.
 
@@ -96,17 +87,23 @@ def command(
 
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
-    check_search(search)
     if voice.json and full:
         raise click.UsageError("--json prints no texts. Leave --full out.")
     if html is not None:
-        _check_page(html, collection or (Path(a), Path(b)), reading)
+        from neardup.cli.targets import check_collisions
+        from neardup.pages.site.write import check_file
+
+        check_collisions(collection or (Path(a), Path(b)), [str(html)], glob=reading.glob)
+        check_file(html)
     begin = time.perf_counter()
     spec, documents = _fetch(ctx, (a, b), collection, search, reading)
     found = _compare(documents, spec)
     names = documents[0].name, documents[1].name
     if html is not None:
-        _write_page(html, found, names)
+        from neardup.pages.site.write import write_pair
+        from neardup.tasks.compare.comparison import pair_page
+
+        write_pair(html, *pair_page(found, names))
         ctx.meta[WRITTEN] = [str(html)]
     with stdout_errors():
         if voice.json:
@@ -161,7 +158,6 @@ def _read(name: str, reading: InputOptions, *, item: bool) -> Document:
 def _is_index(path: Path) -> bool:
     if str(path) == STDIN or not path.is_dir():
         return False
-    from neardup.errors import IndexNotFound
     from neardup.index.folders import check_there
 
     try:
@@ -180,13 +176,12 @@ def _from_index(
     from neardup.index.store import Index
     from neardup.tasks.compare.documents import Document, no_document
 
-    for name in InputOptions.names():
-        if _is_given(ctx, name):
-            option = name.replace("_", "-")
-            raise click.UsageError(f"{path} is an index, which is not read by --{option}. Leave it out.")
+    for name in forms.typed(ctx, InputOptions.names()):
+        option = name.replace("_", "-")
+        raise click.UsageError(f"{path} is an index, which is not read by --{option}. Leave it out.")
     with Index.open(path, read_only=True) as held:
         spec = held.spec
-        for name in filter(lambda name: _is_given(ctx, name), SearchOptions.names()):
+        for name in forms.typed(ctx, SearchOptions.names()):
             given, made = getattr(search, name), getattr(spec, name)
             if given != made:
                 raise click.UsageError(
@@ -202,10 +197,6 @@ def _from_index(
     return spec, [Document(name, text.split() if is_item else text) for name, text in zip(names, contents, strict=True)]
 
 
-def _is_given(ctx: click.Context, name: str) -> bool:
-    return ctx.get_parameter_source(name) not in (ParameterSource.DEFAULT, None)
-
-
 def _compare(documents: Sequence[Document], spec: Spec) -> Comparison:
     """Compare two texts; or as sets, when one of them is one already."""
     from neardup.tasks.compare.build import compare_sets, compare_texts
@@ -217,28 +208,9 @@ def _compare(documents: Sequence[Document], spec: Spec) -> Comparison:
     return compare_sets(sets[0], sets[1], spec)
 
 
-def _check_page(html: Path, inputs: Sequence[Path], reading: InputOptions) -> None:
-    """Raise before any work what would keep the page from being written."""
-    from neardup.cli.targets import check_collisions
-    from neardup.pages.site.write import check_file
-
-    try:
-        check_collisions(inputs, [str(html)], glob=reading.glob)
-    except InputError as exc:
-        raise click.UsageError(str(exc)) from exc
-    check_file(html)
-
-
-def _write_page(html: Path, found: Comparison, names: tuple[str, str]) -> None:
-    from neardup.pages.site.write import write_pair
-    from neardup.tasks.compare.comparison import pair_page
-
-    write_pair(html, *pair_page(found, names))
-
-
 def _tell(found: Comparison, html: Path | None, *, seconds: float, verbose: bool) -> None:
     """The closing lines, on stderr."""
-    from neardup.cli.summary import counted, duration, labelled, similarity_text, whole_spec
+    from neardup.cli.summary import labelled, whole_spec
 
     rows = [("written", str(html))] if html is not None else []
     say(*labelled([*rows, *whole_spec(found.spec.as_dict(), verbose=verbose)]))

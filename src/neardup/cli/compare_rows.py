@@ -1,7 +1,6 @@
 """A text as rows of a terminal: wrapped, its passages marked, nothing in it that a terminal would act upon.
 
-Here: which characters are shown how, and where a row ends. Which rows stand beside each other, colours and printing are
-in ``compare_text``.
+Which rows stand beside each other, colours and printing are in ``compare_text``.
 """
 
 from __future__ import annotations
@@ -10,11 +9,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+
+from rich.cells import cell_len
 
 from neardup.shown import is_hidden, name_of
-
-__all__ = ["Mark", "Piece", "Row", "rows_of"]
 
 Span = tuple[int, int]
 
@@ -71,12 +69,8 @@ class Row:
 def rows_of(text: str, windows: Iterable[Span], marks: Sequence[Mark], *, width: int, is_plain: bool) -> list[Row]:
     """The windows of a text as rows, with a note about what is left out between them. Linear in what is shown.
 
-    Args:
-        text: as it was written.
-        windows: what is shown, rising, apart.
-        marks: rising, apart.
-        width: columns that a row has, at least 20.
-        is_plain: there are no colours, so that the ends of marks are shown too.
+    Windows and marks rise, and are apart. A row has ``width`` columns, at least 20. Where there are no colours
+    (``is_plain``) the ends of marks are shown too.
     """
     filler = _Filler(width - 1, is_plain)  # a column is kept for a space that ends a row
     ends = [mark.end for mark in marks]
@@ -105,16 +99,6 @@ def _cut(marks: Sequence[Mark], start: int, end: int) -> Iterator[tuple[Mark | N
         start = high
     if start < end:
         yield None, start, end
-
-
-@lru_cache(maxsize=4096)
-def _cells(text: str) -> int:
-    from rich.cells import cell_len
-
-    return cell_len(text)
-
-
-_is_hidden = lru_cache(maxsize=4096)(is_hidden)
 
 
 def _brackets(mark: Mark, is_plain: bool) -> tuple[str, str]:
@@ -184,12 +168,12 @@ class _Filler:
             for _ in token:
                 self._add(Piece(_PICTURES[first], 1, "hidden", mark))
             self._base = ""
-        elif _is_hidden(first):
+        elif is_hidden(first):
             self._name(first, len(token), mark)
-        elif _cells(first) == 0:
+        elif cell_len(first) == 0:
             self._combine(first, len(token), mark)
         else:
-            cells = _cells(first)
+            cells = cell_len(first)
             for char in token:
                 self._add(Piece(char, cells, "text", mark))
                 if cells > 1:
@@ -209,12 +193,9 @@ class _Filler:
         self._base = " "
 
     def _word(self, word: str, mark: Mark | None) -> None:
-        if len(word) <= self.width:
-            self._add(Piece(word, len(word), "text", mark))
-        else:
-            for at in range(0, len(word), self.width):
-                part = word[at : at + self.width]
-                self._add(Piece(part, len(part), "text", mark))
+        for at in range(0, len(word), self.width):
+            part = word[at : at + self.width]
+            self._add(Piece(part, len(part), "text", mark))
         self._base = word[-1]
 
     def _name(self, char: str, times: int, mark: Mark | None) -> None:
@@ -230,7 +211,7 @@ class _Filler:
             self._base = BARE
         now = min(times, max(0, MOST_MARKS + 1 - len(self._base)))
         for _ in range(now):
-            cells = _cells(self._base + char) - _cells(self._base)  # a variation selector makes some wide
+            cells = cell_len(self._base + char) - cell_len(self._base)  # a variation selector makes some wide
             is_end = self._break == len(self._pieces)
             self._append(Piece(char, cells, "text", mark))
             self._break += is_end

@@ -1,7 +1,7 @@
 """A comparison for a terminal: the facts, and both texts with their shared passages marked.
 
-Here: facts, what stands beside what, colours, printing. How one text becomes rows is in ``compare_rows``; what is
-shared and which words changed are in ``neardup.tasks.compare``.
+How one text becomes rows is in ``compare_rows``; what is shared and which words changed are in
+``neardup.tasks.compare``.
 """
 
 from __future__ import annotations
@@ -13,13 +13,11 @@ from itertools import groupby, islice, zip_longest
 from typing import TYPE_CHECKING
 
 from neardup.cli.compare_rows import Mark, Piece, Row, rows_of
-from neardup.cli.summary import counted, labelled, percent, similarity_text
-from neardup.shown import NARROW, shown
+from neardup.cli.summary import labelled
+from neardup.shown import NARROW, counted, percent, shown, similarity_text
 
 if TYPE_CHECKING:
     from neardup.tasks.compare.comparison import Comparison
-
-__all__ = ["facts", "print_texts"]
 
 SHOWN = 4000
 """Characters of each text that are shown, at most, unless all are asked for."""
@@ -81,22 +79,19 @@ def _share(value: float) -> str:
 
 
 def print_texts(found: Comparison, names: tuple[str, str], *, is_full: bool) -> None:
-    """Print both texts to stdout: side by side where there is room, else one below the other.
-
-    Args:
-        found: the comparison.
-        names: of the two documents.
-        is_full: show all of both, however long.
-    """
+    """Print both texts to stdout, side by side where there is room; parts of long ones, unless ``is_full``."""
     from rich.console import Console
 
+    from neardup.pages.pairs import windows
     from neardup.tasks.compare.gaps import chain, changed_words
 
     console = Console(highlight=False)
     is_plain = console.color_system is None or console.no_color
     spans = found.passages.a, found.passages.b
-    windows = [_windows(text, marks, is_full) for text, marks in zip(found.texts, spans, strict=True)]
-    until = max((end for _, end in windows[0]), default=0)
+    shown_parts = [
+        windows(text, own, most=len(text) if is_full else SHOWN) for text, own in zip(found.texts, spans, strict=True)
+    ]
+    until = max((end for _, end in shown_parts[0]), default=0)
     *changed, left_alone = changed_words(found.texts, found.passages, until=until)
     marks = _marks(found, changed)
     is_wide = console.width >= WIDE and not any(map(_RIGHT_TO_LEFT.search, found.texts))
@@ -105,7 +100,7 @@ def print_texts(found: Comparison, names: tuple[str, str], *, is_full: bool) -> 
     width = max(NARROWEST, room - gutter - len(_MARGIN))
     sides = [
         rows_of(text, shown, own, width=width, is_plain=is_plain) or [Row([Piece("(empty)", 7, "note")], None)]
-        for text, shown, own in zip(found.texts, windows, marks, strict=True)
+        for text, shown, own in zip(found.texts, shown_parts, marks, strict=True)
     ]
     titles = [[(f"{name}  {shown(given)}", "bold")] for name, given in zip("AB", names, strict=True)]
     if is_wide:
@@ -114,13 +109,7 @@ def print_texts(found: Comparison, names: tuple[str, str], *, is_full: bool) -> 
     else:
         lines = _below(sides, titles, gutter=gutter)
     _print(console, lines)
-    _print(console, iter([[(note, "dim")] for note in _notes(found, windows, left_alone)]))
-
-
-def _windows(text: str, spans: Sequence[tuple[int, int]], is_full: bool) -> list[tuple[int, int]]:
-    from neardup.pages.pairs import windows
-
-    return windows(text, spans, most=len(text) if is_full else SHOWN)
+    _print(console, iter([[(note, "dim")] for note in _notes(found, shown_parts, left_alone)]))
 
 
 def _marks(found: Comparison, changed: Sequence[Sequence[tuple[int, int]]]) -> list[list[Mark]]:
@@ -255,14 +244,10 @@ def _print(console: object, lines: Iterator[Line]) -> None:
 
     assert isinstance(console, Console)
     encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
-    styles: dict[str, Style | None] = {"": None}
     while part := list(islice(lines, _AT_ONCE)):
         segments: list[Segment] = []
         for line in part:
-            for words, style in line:
-                if style not in styles:
-                    styles[style] = Style.parse(style)
-                segments.append(Segment(words, styles[style]))
+            segments += [Segment(words, Style.parse(style) if style else None) for words, style in line]
             segments.append(Segment.line())
         with console.capture() as captured:
             console.print(Segments(segments), soft_wrap=True, end="")

@@ -1,7 +1,6 @@
 """``neardup dedup``: clean copies of a collection, and why each document that is missing there went.
 
-Here: the options that no other command has, and the order of events of one run: check the outputs, search and choose,
-write the table of removals and then the copies, tell. What goes is decided in ``neardup.tasks.dedup``.
+What goes is decided in ``neardup.tasks.dedup``.
 """
 
 from __future__ import annotations
@@ -10,26 +9,25 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from neardup import params
-from neardup.cli import WRITTEN, options, run_setup, silence_stdout, stopping
-from neardup.cli.checks import check_search
-from neardup.cli.forms import Voice, with_forms
-from neardup.cli.run_setup import STDOUT
+from neardup.cli import WRITTEN, forms, options, running, silence_stdout
+from neardup.cli.options import STDOUT
+from neardup.cli.voice import usage_errors
 from neardup.errors import InputError
+from neardup.params import InputOptions, RunOptions, SearchOptions
 
 if TYPE_CHECKING:
     from neardup.cli.targets import Target
     from neardup.inputs.reader import Reader
     from neardup.outputs.atomic import AtomicFiles
-    from neardup.params import InputOptions, RunOptions, SearchOptions
+    from neardup.result import CleanSummary
     from neardup.tasks.dedup.run import Cleaning
-
-__all__ = ["command"]
 
 
 def _alarm(value: Any) -> float:
@@ -39,12 +37,10 @@ def _alarm(value: Any) -> float:
         raise InputError(f"alarm is {value}. Give a share from 0 to 1.") from exc
 
 
-@click.command(
+@forms.command(
     "dedup",
-    cls=options.ExactCommand,
-    epilog="\b\nExamples:\n"
-    "  neardup dedup docs.jsonl.gz -o clean.jsonl.gz --removed removed.csv\n"
-    "  neardup dedup train/*.parquet --protect test.parquet -o clean/ --keep max:date --memory 4GB",
+    "dedup docs.jsonl.gz -o clean.jsonl.gz --removed removed.csv",
+    "dedup train/*.parquet --protect test.parquet -o clean/ --keep max:date --memory 4GB",
 )
 @options.inputs
 @click.option(
@@ -113,12 +109,9 @@ def _alarm(value: Any) -> float:
 @options.signatures
 @options.working
 @options.voices
-@with_forms
-@click.pass_context
-def command(
-    ctx: click.Context,
-    /,
+def dedup(
     *,
+    ctx: click.Context,
     inputs: tuple[Path, ...],
     output: str | None,
     keep: params.Keep,
@@ -131,7 +124,7 @@ def command(
     search: SearchOptions,
     reading: InputOptions,
     run: RunOptions,
-    voice: Voice,
+    voice: forms.Voice,
 ) -> None:
     """Copy a collection without its near-duplicates, and say why each document went.
 
@@ -154,7 +147,6 @@ def command(
     from neardup.cli.summary import ALARM, clean_closing_line, clean_lines, with_writing
     from neardup.outputs.atomic import AtomicFiles
 
-    check_search(search)
     if output is None and not dry_run:
         raise click.UsageError("there is no place for the clean copies. Give -o, or --dry-run to write none.")
     copies = None if dry_run else output
@@ -162,25 +154,24 @@ def command(
     spec = tuning.make_spec(search)
     from neardup.tasks.dedup.policy import Policy, check_policy, open_protected  # not before the checks: loads numba
     from neardup.tasks.dedup.run import clean
+    from neardup.tasks.plan.make import make_plan
 
-    item = spec.shingle.kind == "item"
-    reader, protected = open_protected(list(inputs), list(protect), reading, item=item)
+    reader, protected = open_protected(list(inputs), list(protect), reading, item=spec.shingle.kind == "item")
     if copies is not None:
         _check_copies(reader, copies, removed)
     policy = Policy(keep, prefer, protected)
     check_policy(reader, policy)
     with ExitStack() as stack:
-        with stopping.stoppable(quiet=voice.quiet) as observer:
+        with running.stoppable(ctx, quiet=voice.quiet) as observer:
             plan = None
             if dry_run and reader.is_lasting and not spec.exact:
-                plan = stopping.in_background(
-                    ctx, lambda: run_setup.plan_run(reader, spec, search, run, observer), observer
+                plan = observer.in_background(
+                    lambda: make_plan(reader, spec, run, target=search.recall, observer=observer)
                 )
-            place = run_setup.work_place(copies or removed)
-            task = {"dedup": {**policy.facts(), "output": copies, "annotate": annotate}}
-            work = run_setup.open_run(ctx, reader, spec, search, run, place=place, task=task, observer=observer)
-            stack.enter_context(run_setup.resumable_run(ctx, work, table.files))
-            cleaning = stopping.in_background(ctx, lambda: clean(work, policy), observer)
+            output, task = copies or removed, {"dedup": {**policy.facts(), "output": copies, "annotate": annotate}}
+            opened = running.open_run(observer, reader, spec, search, run, output=output, task=task, files=table.files)
+            work = stack.enter_context(opened)
+            cleaning = observer.in_background(lambda: clean(work, policy))
             files = AtomicFiles()
             try:
                 seconds = _write(cleaning, copies, table, files, annotate=annotate)
@@ -200,12 +191,7 @@ def command(
 def _targets(
     inputs: tuple[Path, ...], copies: str | None, removed: str | None, *, json: bool, glob: str | Sequence[str] | None
 ) -> Target:
-    """Where the removals go. Refuses at once what could not be written after hours of work, as far as names tell.
-
-    Raises:
-        click.UsageError: two outputs meet, an output is an input, or a format is unknown.
-        OutputError: the folder of the removals is missing or may not be written to.
-    """
+    """Where the removals go. Refuses at once what could not be written after hours of work, as far as names tell."""
     from neardup.cli.targets import Target, check_collisions, check_files, mend_and_tell
     from neardup.outputs.write import output_format
 
@@ -213,57 +199,42 @@ def _targets(
         raise click.UsageError("stdout can take one thing only. Give files with -o and --removed.")
     if STDOUT in map(str, inputs) and copies is not None:
         raise click.UsageError("inputs are read twice, and stdin can be read once. Save it to a file, and give that.")
-    try:
+    with usage_errors():
         table = Target(removed, removed and output_format(removed, None))
-        for name in table.files:
-            check_collisions(inputs, [name], glob=glob)
+    for name in table.files:
+        check_collisions(inputs, [name], glob=glob)
+        if copies is not None:
             _check_apart(name, copies)
-    except InputError as exc:
-        raise click.UsageError(str(exc)) from exc
     if copies is not None and copies != STDOUT:
         mend_and_tell([copies, *table.files])
     check_files(table.files)
     return table
 
 
-def _check_apart(removed: str, copies: str | None) -> None:
-    """Raise InputError when the copies and the removals would be one file, or one lies in the place of the other."""
-    if copies is None:
-        return
+def _check_apart(removed: str, copies: str) -> None:
+    """Raise UsageError when the copies and the removals would be one file, or one lies in the place of the other."""
     first, second = os.path.realpath(removed), os.path.realpath(copies)
     if first == second:
-        raise InputError(f"{removed} is named for two outputs. Give each a file of its own.")
+        raise click.UsageError(f"{removed} is named for two outputs. Give each a file of its own.")
     if second.startswith(os.path.join(first, "")):
-        raise InputError(f"{copies} would lie in {removed}, which is a file. Give another name.")
+        raise click.UsageError(f"{copies} would lie in {removed}, which is a file. Give another name.")
 
 
 def _check_copies(reader: Reader, copies: str, removed: str | None) -> None:
-    """Say before the search what stands in the way of the copies.
-
-    Raises:
-        click.UsageError: the output cannot hold copies of these inputs, or would replace one.
-        OutputError: its folder is missing.
-    """
+    """Say before the search what stands in the way of the copies."""
     from neardup.tasks.dedup.rewrite.collection import plan_copies
 
     if not reader.is_lasting:
         raise InputError(
             "inputs are read twice, and a pipe or a device can be read once. Save it to a file, and give that."
         )
-    try:
+    with usage_errors():
         plan_copies(reader, copies)
-        _check_table(reader, copies, removed)
-    except InputError as exc:
-        raise click.UsageError(str(exc)) from exc
-
-
-def _check_table(reader: Reader, output: str, removed: str | None) -> None:
-    """Raise InputError when a copy in the folder of the copies would have the name of the table of removals."""
-    if removed is None or not os.path.realpath(removed).startswith(os.path.join(os.path.realpath(output), "")):
+    if removed is None or not os.path.realpath(removed).startswith(os.path.join(os.path.realpath(copies), "")):
         return
     for part in reader.written_parts:
         if os.path.basename(part.name) == os.path.basename(removed):
-            raise InputError(f"{removed} could be the copy of the input {part.name}. Give another name.")
+            raise click.UsageError(f"{removed} could be the copy of the input {part.name}. Give another name.")
 
 
 def _write(cleaning: Cleaning, copies: str | None, table: Target, files: AtomicFiles, *, annotate: bool) -> float:
@@ -290,12 +261,9 @@ def _write(cleaning: Cleaning, copies: str | None, table: Target, files: AtomicF
     return seconds
 
 
-def _as_dict(summary: Any) -> dict[str, Any]:
+def _as_dict(summary: CleanSummary) -> dict[str, Any]:
     """The summary as plain JSON values, with the share that each source lost."""
-    plain: dict[str, Any] = summary.as_dict()
-    shares = [source.share for source in summary.sources]
-    plain["sources"] = [{**source, "share": share} for source, share in zip(plain["sources"], shares, strict=True)]
-    return plain
+    return {**summary.as_dict(), "sources": [{**asdict(source), "share": source.share} for source in summary.sources]}
 
 
 def _copies(output: str | None, count: int) -> list[str]:

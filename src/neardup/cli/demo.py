@@ -7,10 +7,8 @@ from pathlib import Path
 
 import click
 
-from neardup.cli import options
+from neardup.cli import forms, options
 from neardup.cli.voice import say
-
-__all__ = ["command"]
 
 THRESHOLD = "0.5"
 SOURCES = "^[^:]+"
@@ -18,10 +16,7 @@ SOURCES = "^[^:]+"
 TITLE = "24 chapters of the New Testament in 11 English versions"
 
 
-@click.command(
-    "demo",
-    epilog="\b\nExamples:\n  neardup demo\n  neardup demo -o somewhere/demo",
-)
+@forms.command("demo", "demo", "demo -o somewhere/demo")
 @options.defaulted(
     "--output",
     "-o",
@@ -31,8 +26,7 @@ TITLE = "24 chapters of the New Testament in 11 English versions"
     help="Folder for the texts and the report; what an earlier demo left there is made again.",
 )
 @options.quiet
-@click.pass_context
-def command(ctx: click.Context, /, *, output: Path, quiet: bool) -> None:
+def demo(*, ctx: click.Context, output: Path, quiet: bool) -> None:
     """Find the near-duplicates of a small collection, and make a report to look at.
 
     The collection comes with neardup: 24 chapters of the New Testament in 11 English versions, some of which are

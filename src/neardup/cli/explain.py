@@ -1,23 +1,18 @@
-"""``neardup explain``: every step of the method on a few small documents.
-
-Here: the options and where the documents come from. The steps are in ``neardup.tasks.explain``, which also lays them
-out for reading; the same from Python is ``neardup.explain``.
-"""
+"""``neardup explain``: every step of the method on a few small documents; they are in ``neardup.tasks.explain``."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 from neardup import params
-from neardup.cli import options
-from neardup.cli.voice import print_json, say, table_json
+from neardup.cli import forms, options
+from neardup.cli.voice import print_json, say, table_json, usage_errors
 from neardup.errors import InputError
 from neardup.shown import shown
-
-__all__ = ["command"]
 
 
 def _whole(name: str, least: int) -> options.Checked:
@@ -30,11 +25,10 @@ def _whole(name: str, least: int) -> options.Checked:
     return options.Checked("number", check)
 
 
-@click.command(
+@forms.command(
     "explain",
-    epilog="\b\nExamples:\n"
-    "  neardup explain nadal nadia --order di,da,ia,na,ad,al\n"
-    "  neardup explain --set 0,3 --set 2 --set 1,3,4 --set 0,2,3 --hash 'x+1 mod 5' --hash '3x+1 mod 5'",
+    "explain nadal nadia --order di,da,ia,na,ad,al",
+    "explain --set 0,3 --set 2 --set 1,3,4 --set 0,2,3 --hash 'x+1 mod 5' --hash '3x+1 mod 5'",
 )
 @click.argument("texts", nargs=-1, metavar="[TEXT]…")
 @click.option(
@@ -117,7 +111,7 @@ def _whole(name: str, least: int) -> options.Checked:
 )
 @options.seed
 @click.option("--json", is_flag=True, help="Print all tables as one JSON object.")
-def command(
+def explain(
     *,
     texts: tuple[str, ...],
     files: tuple[Path, ...],
@@ -141,31 +135,20 @@ def command(
         )
     documents: dict[str, Any] = {f"D{i}": text for i, text in enumerate(texts, start=1)}
     documents.update(_read(files))
-    documents.update({f"S{i}": _items(text) for i, text in enumerate(sets, start=1)})
+    for i, text in enumerate(sets, start=1):
+        documents[f"S{i}"] = [item.strip() for item in text.split(",") if item.strip()]
     if not documents and rows is None:
         raise click.UsageError("there is nothing to explain. Give TEXT, --file, --set or --rows.")
-    try:
+    with usage_errors():
         seen = explain(documents, rows=() if rows is None else rows.split(","), **choices)
-    except InputError as exc:
-        raise click.UsageError(str(exc)) from exc
     if json:
         print_json(table_json(seen.as_dict()))
     else:
         say(*str(seen).split("\n"), err=False)
 
 
-def _items(text: str) -> list[str]:
-    return [item.strip() for item in text.split(",") if item.strip()]
-
-
 def _read(files: tuple[Path, ...]) -> dict[str, str]:
-    """The texts of files by their names; those that share a name by their paths.
-
-    Raises:
-        InputError: a file cannot be read, is no UTF-8 or is named twice.
-    """
-    import sys
-
+    """The texts of files by their names; those that share a name by their paths."""
     short = [path.name for path in files]
     found: dict[str, str] = {}
     for path in files:

@@ -1,35 +1,25 @@
-"""``neardup figures``: pictures of what the method does on a collection.
-
-Here: the order of events of the command. What is drawn, and how it looks, is in ``neardup.tasks.figures``.
-"""
+"""``neardup figures``: pictures of what the method does on a collection."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from neardup.cli import WRITTEN, options, run_setup, stopping
-from neardup.cli.checks import check_search, stdout_errors
-from neardup.cli.forms import Voice, with_forms
-from neardup.cli.voice import print_names, say
-
-if TYPE_CHECKING:
-    from neardup.params import InputOptions, RunOptions, SearchOptions
-
-__all__ = ["FIGURE_FORMATS", "FIGURE_NAMES", "command"]
+from neardup.cli import WRITTEN, forms, options, running
+from neardup.cli.voice import print_names, say, stdout_errors
+from neardup.params import InputOptions, RunOptions, SearchOptions
+from neardup.shown import counted, duration
 
 FIGURE_NAMES = ("s-curves", "recall", "bands", "similarities", "clusters")
 FIGURE_FORMATS = ("png", "svg", "pdf")
 
 
-@click.command(
+@forms.command(
     "figures",
-    epilog="\b\nExamples:\n"
-    "  neardup figures docs.jsonl -o figures\n"
-    "  neardup figures corpus/ -t 0.7 -o figures --format svg --only s-curves --only bands",
+    "figures docs.jsonl -o figures",
+    "figures corpus/ -t 0.7 -o figures --format svg --only s-curves --only bands",
 )
 @options.inputs
 @click.option(
@@ -63,12 +53,9 @@ FIGURE_FORMATS = ("png", "svg", "pdf")
 @options.signatures
 @options.working
 @options.voices
-@with_forms
-@click.pass_context
-def command(
-    ctx: click.Context,
-    /,
+def figures(
     *,
+    ctx: click.Context,
     inputs: tuple[Path, ...],
     output: str,
     formats: tuple[str, ...],
@@ -76,7 +63,7 @@ def command(
     search: SearchOptions,
     reading: InputOptions,
     run: RunOptions,
-    voice: Voice,
+    voice: forms.Voice,
 ) -> None:
     """Draw what the method does on a collection: five figures, each in a file of its own.
 
@@ -87,12 +74,11 @@ def command(
     Needs matplotlib: pip install 'neardup[plot]'.
     """
     from neardup import tuning
-    from neardup.cli.summary import counted, duration, labelled, left_out
+    from neardup.cli.summary import labelled, left_out
     from neardup.inputs.reader import open_inputs
     from neardup.tasks.figures import sheets
     from neardup.tasks.figures.style import check_matplotlib
 
-    check_search(search)
     begin = time.perf_counter()
     check_matplotlib()
     spec = tuning.make_spec(search)
@@ -100,15 +86,11 @@ def command(
     folder = sheets.make_folder(output)
     written: list[str] = []
     ctx.meta[WRITTEN] = written  # as they are complete, for the message on Ctrl-C
-    with stopping.stoppable(quiet=voice.quiet) as observer:
-        place, task = run_setup.work_place(output), {"command": "figures"}
-        work = run_setup.open_run(ctx, reader, spec, search, run, place=place, task=task, observer=observer)
-
-        def draw() -> None:
-            written.extend(sheets.write(work, folder, names=only, formats=formats or ("png",)))
-
-        with run_setup.resumable_run(ctx, work, ()):
-            stopping.in_background(ctx, draw, observer)
+    with running.stoppable(ctx, quiet=voice.quiet) as observer:
+        task = {"command": "figures"}
+        with running.open_run(observer, reader, spec, search, run, output=output, task=task) as work:
+            drawn = sheets.write(work, folder, names=only, formats=formats or ("png",))
+            observer.in_background(lambda: written.extend(drawn))
     if not voice.quiet:
         say(*labelled(left_out(work.provenance.bad, work.provenance.blank, reader.passed_over)))
     with stdout_errors():

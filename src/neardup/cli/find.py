@@ -1,9 +1,4 @@
-"""``neardup find``: near-duplicate pairs and clusters of a collection.
-
-Here: the order of events of one run (check the outputs, search, write, tell). The search itself is in
-``neardup.session``; how a run is set up and ended is in ``run_setup``, where tables go in ``targets``, what is shown in
-``progress`` and ``summary``.
-"""
+"""``neardup find``: near-duplicate pairs and clusters of a collection; the search itself is in ``neardup.session``."""
 
 from __future__ import annotations
 
@@ -15,26 +10,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from neardup.cli import WRITTEN, options, run_setup, stopping
-from neardup.cli.checks import check_search
-from neardup.cli.forms import Voice, with_forms
+from neardup.cli import WRITTEN, forms, options, running
+from neardup.params import InputOptions, RunOptions, SearchOptions
 
 if TYPE_CHECKING:
-    from neardup.params import InputOptions, RunOptions, SearchOptions
     from neardup.session import Finding, Run
     from neardup.tasks.audit.outcome import Audit
     from neardup.tasks.plan.outcome import Plan
 
-__all__ = ["command"]
 
-
-@click.command(
+@forms.command(
     "find",
-    cls=options.ExactCommand,
-    epilog="\b\nExamples:\n"
-    "  neardup find corpus/ --shingle word:3 -t 0.7\n"
-    "  neardup find docs.jsonl.gz -t 0.8 -o pairs.parquet --clusters clusters.csv\n"
-    "  neardup find train.parquet --against test.jsonl --shingle word:5 -t 0.5",
+    "find corpus/ --shingle word:3 -t 0.7",
+    "find docs.jsonl.gz -t 0.8 -o pairs.parquet --clusters clusters.csv",
+    "find train.parquet --against test.jsonl --shingle word:5 -t 0.5",
 )
 @options.inputs
 @options.measure
@@ -69,12 +58,9 @@ __all__ = ["command"]
 @options.signatures
 @options.working
 @options.voices
-@with_forms
-@click.pass_context
-def command(
-    ctx: click.Context,
-    /,
+def find(
     *,
+    ctx: click.Context,
     inputs: tuple[Path, ...],
     against: tuple[Path, ...],
     output: str | None,
@@ -86,7 +72,7 @@ def command(
     search: SearchOptions,
     reading: InputOptions,
     run: RunOptions,
-    voice: Voice,
+    voice: forms.Voice,
 ) -> None:
     """Find the near-duplicate pairs of a collection, and their clusters.
 
@@ -100,7 +86,6 @@ def command(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C; a run that fails or is stopped leaves
     no half-written output.
     """
-    check_search(search, against=against, audit=audit, dry_run=dry_run)
     if against:
         search = replace(search, exact=True)
         if clusters is not None:
@@ -126,12 +111,12 @@ def command(
     from neardup.tasks.find import open_across  # not before the checks: loads numba
 
     with ExitStack() as stack:
-        with stopping.stoppable(quiet=voice.quiet) as observer:
+        with running.stoppable(ctx, quiet=voice.quiet) as observer:
             reader = open_across(list(inputs), list(against) or None, reading, item=spec.shingle.kind == "item")
-            place, task = run_setup.work_place(tables[0].name), {"command": "find", "link": search.link}
-            work = run_setup.open_run(ctx, reader, spec, search, run, place=place, task=task, observer=observer)
-            stack.enter_context(run_setup.resumable_run(ctx, work, files))
-            finding, audited = stopping.in_background(ctx, lambda: _find(work, search.link, audit), observer)
+            output, task = tables[0].name, {"command": "find", "link": search.link}
+            opened = running.open_run(observer, reader, spec, search, run, output=output, task=task, files=files)
+            work = stack.enter_context(opened)
+            finding, audited = observer.in_background(lambda: _find(work, search.link, audit))
         together = AtomicFiles()
         try:
             with together:
@@ -173,11 +158,12 @@ def _plan(
     """What a run with these options would cost; nothing is found and nothing written."""
     from neardup import tuning
     from neardup.inputs.reader import open_inputs
+    from neardup.tasks.plan.make import make_plan
 
     spec = tuning.make_spec(replace(search, exact=False))
-    with stopping.stoppable(quiet=quiet) as observer:
+    with running.stoppable(ctx, quiet=quiet) as observer:
         reader = open_inputs(list(inputs), reading, item=spec.shingle.kind == "item")
-        return stopping.in_background(ctx, lambda: run_setup.plan_run(reader, spec, search, run, observer), observer)
+        return observer.in_background(lambda: make_plan(reader, spec, run, target=search.recall, observer=observer))
 
 
 def _find(run: Run, link: str, audit: int | None) -> tuple[Finding, Audit | None]:

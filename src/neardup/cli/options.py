@@ -11,19 +11,18 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from neardup import params
 from neardup.cli import VERBOSE
+from neardup.cli.voice import Context
 from neardup.errors import InputError
 
 PAIR_FORMATS = ("table", "jsonl", "csv", "parquet")
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-Decorator = Callable[[Command], Command]
-
+STDOUT = "-"
+"""As the name of an output; of an input it is stdin."""
 
 if TYPE_CHECKING:
     ParamType = click.ParamType[Any]
@@ -44,10 +43,6 @@ class Checked(ParamType):
             return self._check(value)
         except InputError as exc:
             self.fail(str(exc), param, ctx)
-
-
-def _recall(value: Any) -> float:
-    return params.check_probability(value, "recall")
 
 
 def _slots(value: Any) -> int:
@@ -113,7 +108,7 @@ verify = defaulted(
 
 recall = defaulted(
     "--recall",
-    type=Checked("probability", _recall),
+    type=Checked("probability", partial(params.check_probability, name="recall")),
     metavar="P",
     default=params.DEFAULT_RECALL,
     help="Probability with which a pair at the threshold is found, at least; above 0, below 1. Pairs above the"
@@ -195,13 +190,15 @@ crowd = defaulted(
 EXACT_YES = "yes"
 
 
-class ExactCommand(click.Command):
+class Command(click.Command):
     """A command whose ``--exact`` may stand alone: only the word ``auto`` behind it is its value."""
+
+    context_class = Context
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Give a bare ``--exact`` its value, so that it does not swallow the input behind it."""
         end = args.index("--") if "--" in args else len(args)
-        for at in range(end):
+        for at in range(end if any(param.name == "exact" for param in self.params) else 0):
             if args[at] == "--exact" and args[at + 1 : at + 2] != [params.AUTO]:
                 args[at] = f"--exact={EXACT_YES}"
         return super().parse_args(ctx, args)
@@ -357,7 +354,7 @@ verbose = click.option(
 )
 
 
-def together(*given: Decorator[Any]) -> Decorator[Any]:
+def together(*given: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Several options as one decorator, in the order in which the help is to show them."""
 
     def decorate(command: Any) -> Any:

@@ -1,7 +1,4 @@
-"""``neardup plan``: choose bands, and predict candidates, memory and time before a run.
-
-Here: the options and the order of events. The plan is made by ``neardup.tasks.plan``, its text in ``plan_text``.
-"""
+"""``neardup plan``: choose bands, and predict candidates, memory and time before a run."""
 
 from __future__ import annotations
 
@@ -10,16 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli import options, stopping
-from neardup.cli.checks import check_banding
-from neardup.cli.forms import Voice, with_forms
+from neardup.cli import forms, options, running
+from neardup.cli.voice import usage_errors
 from neardup.errors import InputError
 from neardup.params import DEFAULT_WEIGHTS
 
 if TYPE_CHECKING:
     from neardup.tasks.plan.outcome import Plan
-
-__all__ = ["command"]
 
 
 def _rule(value: Any) -> str:
@@ -36,10 +30,7 @@ def _weights(value: Any) -> tuple[float, float]:
     return positives, negatives
 
 
-@click.command(
-    "plan",
-    epilog="\b\nExamples:\n  neardup plan docs.jsonl -t 0.8\n  neardup plan -t 0.8 --slots 128",
-)
+@forms.command("plan", "plan docs.jsonl -t 0.8", "plan -t 0.8 --slots 128")
 @click.argument("inputs", nargs=-1, metavar="[INPUT…]", type=click.Path(path_type=Path, allow_dash=True))
 @options.threshold
 @options.recall
@@ -71,17 +62,7 @@ def _weights(value: Any) -> tuple[float, float]:
 @options.threads
 @options.memory
 @options.voices
-@with_forms
-@click.pass_context
-def command(
-    ctx: click.Context,
-    /,
-    *,
-    inputs: tuple[Path, ...],
-    plot: str | None,
-    voice: Voice,
-    **asked: Any,
-) -> None:
+def plan(*, ctx: click.Context, inputs: tuple[Path, ...], plot: str | None, voice: forms.Voice, **asked: Any) -> None:
     """Choose bands, and predict candidates, memory and time before a run.
 
     Every INPUT of `neardup find` will do; it is read once, and a sample of its texts is compared. The setting chosen is
@@ -95,7 +76,7 @@ def command(
     """
     from neardup.cli.plan_text import plan_lines
 
-    check_banding(asked["slots"], asked["bands"])
+    forms.check_banding(asked["slots"], asked["bands"])
     if asked["rule"] is not None and asked["bands"] is not None:
         raise click.UsageError("--rule and --bands exclude each other. Give one of them.")
     if plot is not None:
@@ -115,24 +96,19 @@ def _make(ctx: click.Context, inputs: tuple[Path, ...], asked: dict[str, Any], *
     from neardup.tasks.plan.public import plan
 
     if not inputs:
-        try:
+        with usage_errors():
             return plan(None, **asked)
-        except InputError as exc:
-            raise click.UsageError(str(exc)) from exc
-    with stopping.stoppable(quiet=quiet) as observer:
-        return stopping.in_background(ctx, lambda: plan(list(inputs), observer=observer, **asked), observer)
+    with running.stoppable(ctx, quiet=quiet) as observer:
+        return observer.in_background(lambda: plan(list(inputs), observer=observer, **asked))
 
 
 def _typed(ctx: click.Context) -> list[str]:
     """The options that were typed and that ``find`` takes too, other than those that the plan decides."""
     words = []
-    decided = ("threshold", "recall", "slots", "bands", "rule", "weights")
-    here = ("json", "plot", "quiet", "verbose", "inputs")
-    for option in ctx.command.params:
-        name = option.name or ""
-        source = ctx.get_parameter_source(name)
-        if name in decided + here or source is not click.core.ParameterSource.COMMANDLINE:
-            continue
+    decided = {"threshold", "recall", "slots", "bands", "rule", "weights"}
+    here = {"json", "plot", "quiet", "verbose", "inputs"}
+    names = {str(option.name): option.opts[0] for option in ctx.command.params}
+    for name in forms.typed(ctx, [name for name in names if name not in decided | here]):
         value = ctx.params[name]
-        words += [option.opts[0]] if value is True else [option.opts[0], str(value)]
+        words += [names[name]] if value is True else [names[name], str(value)]
     return words

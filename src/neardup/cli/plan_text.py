@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import shlex
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from neardup.cli.summary import counted, duration, labelled, megabytes, percent
-from neardup.inputs.passed import passed_rows
+from neardup.cli.summary import labelled, left_out
+from neardup.shown import counted, duration, megabytes, percent
+from neardup.tuning import s_curve
 
 if TYPE_CHECKING:
     from neardup.tasks.plan.costs import Estimate, Range
     from neardup.tasks.plan.outcome import Collected, Option, Plan
-
-__all__ = ["plan_lines"]
 
 WIDEST, LABEL = 100, 14
 """Characters of a line, and of the labels at its left."""
@@ -22,13 +23,7 @@ WIDTH = 28
 
 
 def plan_lines(plan: Plan, *, inputs: Sequence[str] = (), options: Sequence[str] = ()) -> list[str]:
-    """The plan, a line an item.
-
-    Args:
-        plan: what was planned.
-        inputs: as they were typed.
-        options: other options that were typed, for the command line to copy.
-    """
+    """The plan, a line an item; with inputs and other options as they were typed, also the command line to copy."""
     lines = [] if plan.collection is None else [*_collection(plan.collection), ""]
     lines += [*_chosen(plan), "", *_options(plan), "", *_rules(plan)]
     if plan.exact is not None and plan.chosen.estimate is not None:
@@ -46,9 +41,7 @@ def _collection(found: Collected) -> list[str]:
         f"documents     {found.documents:,} ({megabytes(found.bytes)}), {found.exact_copies:,} exact copies,"
         f" {found.distinct:,} distinct texts"
     ]
-    if found.bad or found.blank:
-        lines.append(f"left out      {counted(found.bad, 'bad record')}, {counted(found.blank, 'blank line')}")
-    lines += labelled(passed_rows(found.passed_over))
+    lines += labelled(left_out(found.bad, found.blank, found.passed_over, if_none=False))
     if sizes:
         lines += _wrapped((f"{name} {megabytes(sizes[key])}" for key, name in _QUANTILES), "sizes")
     share = percent(found.sampled, found.distinct) if found.distinct else "none"
@@ -75,8 +68,6 @@ def _histogram(bins: Sequence[Range]) -> list[str]:
 
 
 def _log(number: float) -> float:
-    import math
-
     return math.log10(max(number, 1.0)) + 1.0
 
 
@@ -91,12 +82,13 @@ def _chosen(plan: Plan) -> list[str]:
     lines.append(f"chances       {_around(plan)}")
     if option.estimate is not None:
         cost = option.estimate
+        felt = [(name, spent) for name, spent in cost.seconds.items() if spent >= 0.01 * cost.total_seconds]
         lines += [
             f"candidates    {_range(cost.candidates)}",
             f"checked       {_range(cost.checked)}",
             f"pairs         {_range(cost.pairs)}",
             f"time          {duration(cost.total_seconds)} with {counted(plan.threads, 'thread')}",
-            *_wrapped(f"{name} {duration(spent)}" for name, spent in _felt(cost).items()),
+            *_wrapped(f"{name} {duration(spent)}" for name, spent in felt),
             f"memory        {megabytes(cost.memory)} of {megabytes(plan.memory_limit)}"
             + (f"; {megabytes(cost.disk)} on disk" if cost.disk else ""),
         ]
@@ -105,23 +97,14 @@ def _chosen(plan: Plan) -> list[str]:
 
 def _wrapped(parts: Iterable[str], label: str = "") -> list[str]:
     """A list in a column of its own, on as many lines as it needs."""
-    import textwrap
-
     gap = " " * LABEL
     joined = ", ".join(part.replace(" ", "\0") for part in parts)
     lines = textwrap.wrap(joined, WIDEST, initial_indent=f"{label:<{LABEL}}", subsequent_indent=gap)
     return [line.replace("\0", " ") for line in lines]
 
 
-def _felt(cost: Estimate) -> dict[str, float]:
-    """The stages that take a hundredth of the time or more."""
-    return {name: spent for name, spent in cost.seconds.items() if spent >= 0.01 * cost.total_seconds}
-
-
 def _around(plan: Plan) -> str:
     """Probability of becoming a candidate at and around the threshold, rounded down."""
-    from neardup.tuning import s_curve
-
     bands = plan.chosen.bands
     places = [round(plan.threshold + step, 6) for step in (-0.2, -0.1, -0.05, 0.0, 0.05, 0.1)]
     chances = [(s_curve(at, bands.bands, bands.rows), at) for at in places if 0 < at <= 1]
@@ -129,7 +112,7 @@ def _around(plan: Plan) -> str:
 
 
 def _options(plan: Plan) -> list[str]:
-    lines = [_head("  slots     bands  recall  knee")]
+    lines = [f"  slots     bands  recall  knee{'candidates':>12}{'checked':>10}{'time':>12}{'memory':>11}{'disk':>10}"]
     lines += [_row(option, "*" if option == plan.chosen else " ", f"{option.slots:>5}") for option in plan.options]
     if plan.chosen not in plan.options:
         lines.append(_row(plan.chosen, "*", f"{plan.chosen.slots:>5}"))
@@ -150,10 +133,6 @@ def _rules(plan: Plan) -> list[str]:
             line += f"{_short(option.estimate.candidates.expected):>13}{duration(option.estimate.total_seconds):>11}"
         lines.append(line)
     return lines
-
-
-def _head(start: str) -> str:
-    return f"{start}{'candidates':>12}{'checked':>10}{'time':>12}{'memory':>11}{'disk':>10}"
 
 
 def _row(option: Option, mark: str, name: str) -> str:

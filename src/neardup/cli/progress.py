@@ -13,13 +13,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 from neardup.engine.observe import Observer, Silent
-from neardup.shown import shown
-from neardup.wording import duration, megabytes
+from neardup.shown import duration, megabytes, shown
 
 if TYPE_CHECKING:
     from rich.progress import Progress
-
-__all__ = ["Bar", "Lines", "observer"]
 
 EVERY_SECONDS = 10.0
 """How often a line is written when stderr is no terminal."""
@@ -72,11 +69,12 @@ class Lines:
             now = self._clock()
             if now - self._told >= EVERY_SECONDS:
                 self._told = now
-                self._say(self._state(now - self._began))
+                self.note(self._state(now - self._began))
 
     def note(self, message: str) -> None:
         """Write a line now."""
-        self._say(message)
+        self._stream.write(f"neardup: {shown(message)}\n")
+        self._stream.flush()
 
     def _state(self, elapsed: float) -> str:
         amount = _amount(self._done, self._total, self._unit)
@@ -85,10 +83,6 @@ class Lines:
         share = self._done / self._total
         left = f", {duration(elapsed * (1 - share) / share)} left" if share > 0 else ""
         return f"{self._label}: {share:.0%}, {amount}{left}"
-
-    def _say(self, text: str) -> None:
-        self._stream.write(f"neardup: {shown(text)}\n")
-        self._stream.flush()
 
 
 class Bar:

@@ -1,48 +1,36 @@
 """``neardup report``: pages that show the near-duplicates of a collection.
 
-Here: the options that no other command has, and the order of events of one run. What goes into the pages is gathered in
-``neardup.tasks.report``, what they look like is in ``neardup.pages.site``.
+What goes into the pages is gathered in ``neardup.tasks.report``, what they look like is in ``neardup.pages.site``.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
-from neardup import params
-from neardup.cli import WRITTEN, options, run_setup, stopping
-from neardup.cli.checks import check_search
-from neardup.cli.forms import Voice, with_forms
-from neardup.cli.run_setup import STDOUT
-from neardup.errors import InputError
+from neardup.cli import WRITTEN, forms, options, running
+from neardup.cli.options import STDOUT
+from neardup.cli.voice import usage_errors
+from neardup.params import InputOptions, RunOptions, SearchOptions, parse_memory
+from neardup.shown import counted, duration, megabytes
 
 if TYPE_CHECKING:
-    from neardup.params import InputOptions, RunOptions, SearchOptions
     from neardup.session import Run
     from neardup.tasks.audit.outcome import Audit
     from neardup.tasks.report.build import Reported
     from neardup.tasks.report.earlier_pairs import EarlierPairs
     from neardup.tasks.report.report_input import ReportInput
 
-__all__ = ["command"]
 
-
-def _size(value: Any) -> int | None:
-    return params.parse_memory(value, "size")
-
-
-@click.command(
+@forms.command(
     "report",
-    cls=options.ExactCommand,
-    epilog="\b\nExamples:\n"
-    "  neardup report essays/ --shingle word:3 -t 0.2 -o report\n"
-    "  neardup report docs.jsonl --pairs pairs.parquet -o report.html --single-file",
+    "report essays/ --shingle word:3 -t 0.2 -o report",
+    "report docs.jsonl --pairs pairs.parquet -o report.html --single-file",
 )
 @options.inputs
 @click.option(
@@ -75,7 +63,7 @@ def _size(value: Any) -> int | None:
 )
 @click.option(
     "--size",
-    type=options.Checked("size", _size),
+    type=options.Checked("size", partial(parse_memory, name="size")),
     metavar="SIZE",
     help="How many bytes the report may have, about, such as 50MB. Past it the smaller clusters have no page."
     "  [default: 200MB; 20MB for a single file]",
@@ -94,12 +82,9 @@ def _size(value: Any) -> int | None:
 @options.signatures
 @options.working
 @options.voices
-@with_forms
-@click.pass_context
-def command(
-    ctx: click.Context,
-    /,
+def report(
     *,
+    ctx: click.Context,
     inputs: tuple[Path, ...],
     output: str,
     pairs: str | None,
@@ -107,7 +92,7 @@ def command(
     search: SearchOptions,
     reading: InputOptions,
     run: RunOptions,
-    voice: Voice,
+    voice: forms.Voice,
     **site: Any,
 ) -> None:
     """Make pages that show the near-duplicates of a collection: they open from disk in any browser, without a network.
@@ -122,10 +107,8 @@ def command(
     no half-written report.
     """
     from neardup import tuning
-    from neardup.cli.summary import counted, duration, megabytes
 
     begin = time.perf_counter()
-    check_search(search, audit=audit)
     if pairs is not None:
         _check_no_search(ctx)
     _check_site(inputs, output, **site)
@@ -136,27 +119,26 @@ def command(
 
     filed = read_pairs(pairs) if pairs is not None else None
     spec = filed.spec if filed is not None else tuning.make_spec(search)
-    with ExitStack() as stack:
-        observer = stack.enter_context(stopping.stoppable(quiet=voice.quiet))
+    with running.stoppable(ctx, quiet=voice.quiet) as observer:
         reader = open_inputs(list(inputs), reading, item=spec.shingle.kind == "item")
         check_inputs(reader, output)
-        place, task = run_setup.work_place(output), {"command": "report", "link": search.link}
-        work = run_setup.open_run(ctx, reader, spec, search, run, place=place, task=task, observer=observer)
-        stack.enter_context(run_setup.resumable_run(ctx, work, ()))
+        task = {"command": "report", "link": search.link}
+        with running.open_run(observer, reader, spec, search, run, output=output, task=task) as work:
 
-        def make() -> tuple[Reported, Audit | None]:
-            basis, audited = _gather(work, filed, search.link, audit)
-            return build(basis, output, audit=audited.as_dict() if audited is not None else None, **site), audited
+            def make() -> tuple[Reported, Audit | None]:
+                basis, audited = _gather(work, filed, search.link, audit)
+                return build(basis, output, audit=audited.as_dict() if audited is not None else None, **site), audited
 
-        reported, audited = stopping.in_background(ctx, make, observer)
-        ctx.meta[WRITTEN] = [output]
+            reported, audited = observer.in_background(make)
+            ctx.meta[WRITTEN] = [output]
     page = output if site["single_file"] else str(Path(output) / reported.path.name)
+    found = reported.summary
     parts = [
-        counted(reported.summary.documents, "document"),
-        counted(reported.summary.pairs, "pair"),
-        counted(reported.summary.clusters, "cluster"),
+        counted(found.documents, "document"),
+        counted(found.pairs, "pair"),
+        counted(found.clusters, "cluster"),
         duration(time.perf_counter() - begin),
-        f"spec {reported.summary.spec_id}",
+        f"spec {found.spec_id}",
         f"report in {page} ({megabytes(reported.bytes)}, {counted(reported.files, 'file')})",
     ]
     lines = [] if filed is not None else _summary(reported, audited, work.provenance.faults, verbose=voice.verbose)
@@ -167,10 +149,10 @@ def command(
 
 def _check_no_search(ctx: click.Context) -> None:
     """Raise UsageError for an option that the pairs of an earlier run have decided."""
-    for name in (*(each for each in params.SearchOptions.names() if each != "link"), "resume", "audit"):
-        if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE:
-            option = name.replace("_", "-")
-            raise click.UsageError(f"--pairs brings its own spec, and searches nothing. Leave --{option} out.")
+    decided = [name for name in SearchOptions.names() if name != "link"]
+    for name in forms.typed(ctx, [*decided, "resume", "audit"]):
+        option = name.replace("_", "-")
+        raise click.UsageError(f"--pairs brings its own spec, and searches nothing. Leave --{option} out.")
 
 
 def _check_site(
@@ -182,12 +164,7 @@ def _check_site(
     sources: str | None,
     size: int | None,
 ) -> None:
-    """Refuse at once what names and options tell.
-
-    Raises:
-        click.UsageError: stdin is an input, or a value is wrong.
-        OutputError: something else is where the report should go.
-    """
+    """Refuse at once what names and options tell."""
     from neardup.cli.targets import mend_and_tell
     from neardup.pages.site.write import check_site
     from neardup.tasks.report.build import check_size
@@ -199,11 +176,9 @@ def _check_site(
         raise click.UsageError("a report cannot go to stdout. Give a name with -o.")
     if single_file and Path(output).suffix.lower() not in (".html", ".htm"):
         raise click.UsageError(f"{output} is to be one file. Give a name that ends in .html.")
-    try:
+    with usage_errors():
         check_size(size, single_file=single_file)
         check_pattern(sources)
-    except InputError as exc:
-        raise click.UsageError(str(exc)) from exc
     check_site(output, single_file=single_file)
     mend_and_tell([output])  # behind the check that nothing else has taken its place
 

@@ -1,28 +1,18 @@
-"""``neardup serve``: an index over HTTP.
-
-Here: the options and their limits, the token, and the lines on stderr. The service is in ``neardup.server``.
-"""
+"""``neardup serve``: an index over HTTP; the service itself is in ``neardup.server``."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from neardup.cli import options
-from neardup.cli.voice import say
+from neardup.cli import forms, options
+from neardup.cli.voice import say, usage_errors
 from neardup.errors import InputError
 from neardup.params import parse_memory
-
-__all__ = ["command"]
-
-
-def _size(value: Any) -> int:
-    size = parse_memory(value)
-    assert size is not None, "click passes no None on"
-    return size
 
 
 def _seconds(value: Any) -> float:
@@ -35,14 +25,14 @@ def _seconds(value: Any) -> float:
     return seconds
 
 
-def _limit(name: str, field: str, kind: options.Checked, default: str | int, about: str) -> options.Decorator[Any]:
+def _limit(name: str, field: str, kind: options.Checked, default: str | int, about: str) -> Callable[[Any], Any]:
     metavar = {"size": "SIZE", "seconds": "S"}.get(kind.name, "N")
     return click.option(name, field, type=kind, metavar=metavar, default=default, show_default=True, help=about)
 
 
-_SIZE, _SECONDS = options.Checked("size", _size), options.Checked("seconds", _seconds)
+_SIZE, _SECONDS = options.Checked("size", parse_memory), options.Checked("seconds", _seconds)
 
-_LIMITS = (
+_limits = options.together(
     _limit("--max-query-size", "query_bytes", _SIZE, "1MiB", "Body of a query, at most."),
     _limit("--max-document-size", "document_bytes", _SIZE, "8MiB", "Body of a document, or a line of a stream."),
     _limit("--max-characters", "characters", options.whole("max-characters", 1), 1_000_000, "Characters of a text."),
@@ -65,17 +55,10 @@ _LIMITS = (
 )
 
 
-def _limits(command: Any) -> Any:
-    for option in reversed(_LIMITS):
-        command = option(command)
-    return command
-
-
-@click.command(
+@forms.command(
     "serve",
-    epilog="\b\nExamples:\n"
-    "  neardup serve news.index\n"
-    "  neardup serve news.index --host 0.0.0.0 --port 80 --token-file token.txt --read-only",
+    "serve news.index",
+    "serve news.index --host 0.0.0.0 --port 80 --token-file token.txt --read-only",
 )
 @click.argument("index", metavar="INDEX", type=click.Path(path_type=Path))
 @options.defaulted("--host", metavar="NAME", default="127.0.0.1", help="Address to listen on.")
@@ -103,7 +86,7 @@ def _limits(command: Any) -> Any:
 @_limits
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing on stderr but warnings and errors.")
 @options.verbose
-def command(
+def serve(
     *,
     index: Path,
     host: str,
@@ -112,8 +95,7 @@ def command(
     no_token: bool,
     read_only: bool,
     threads: int | None,
-    quiet: bool,
-    verbose: bool,
+    voice: forms.Voice,
     **limits: Any,
 ) -> None:
     """Serve an index over HTTP, with a page for people at /.
@@ -129,12 +111,10 @@ def command(
     from neardup.server import check_installed
 
     check_installed()
-    from neardup.cli.checks import check_voices
     from neardup.server.limits import ServiceLimits
     from neardup.server.run import serve
     from neardup.server.security import is_loopback
 
-    check_voices(quiet=quiet, verbose=verbose)
     if token_file is not None and no_token:
         raise click.UsageError("--token-file and --no-token exclude each other. Give one of them.")
     if token_file is None and not no_token and not is_loopback(host):
@@ -146,7 +126,7 @@ def command(
         limits["threads"] = threads
 
     def ready(address: str) -> None:
-        if not quiet:
+        if not voice.quiet:
             kind = " for reading only" if read_only else ""
             say(f"serving {index} ({len(opened)} documents){kind} on {address}")
 
@@ -159,10 +139,8 @@ def command(
 def _token(file: Path) -> str:
     from neardup.server.security import read_token
 
-    try:
+    with usage_errors():
         token, warning = read_token(file)
-    except InputError as exc:
-        raise click.UsageError(str(exc)) from exc
     if warning is not None:
         say(f"warning: {warning}")
     return token

@@ -1,6 +1,6 @@
 """What a run says when it is over: the summary, its closing line, and the table of pairs on a terminal.
 
-Everything here turns figures into text and decides nothing; how a figure is written is in ``neardup.wording``,
+Everything here turns figures into text and decides nothing; how a figure is written is in ``neardup.shown``,
 and what would steer a terminal is escaped in ``voice``.
 """
 
@@ -10,27 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from neardup.inputs.passed import PassedOver, passed_rows
-from neardup.shown import shown
-from neardup.wording import counted, duration, megabytes, percent, similarity_text
-
-__all__ = [
-    "ALARM",
-    "LABEL_WIDTH",
-    "clean_closing_line",
-    "clean_lines",
-    "closing_line",
-    "counted",
-    "duration",
-    "labelled",
-    "left_out",
-    "megabytes",
-    "percent",
-    "print_pairs",
-    "similarity_text",
-    "summary_lines",
-    "whole_spec",
-    "with_writing",
-]
+from neardup.shown import counted, duration, megabytes, percent, shown, similarity_text
 
 TABLE_ROWS = 50
 """Pairs that a terminal table shows."""
@@ -51,17 +31,8 @@ def with_writing(summary: Mapping[str, Any], seconds: float) -> dict[str, Any]:
 
 def closing_line(summary: Mapping[str, Any]) -> str:
     """Return the last line on stderr: counts, seconds, threads and spec id."""
-    parts = [
-        counted(summary["documents"], "document"),
-        counted(summary["candidates"], "candidate"),
-        f"{summary['checked']:,} checked",
-        counted(summary["pairs"], "pair"),
-        counted(summary["clusters"], "cluster"),
-        duration(summary["total_seconds"]),
-        counted(summary["threads"], "thread"),
-        f"spec {summary['spec_id']}",
-    ]
-    return f"neardup: {', '.join(parts)}"
+    candidates, pairs = counted(summary["candidates"], "candidate"), counted(summary["pairs"], "pair")
+    return _closing(summary, candidates, f"{summary['checked']:,} checked", pairs)
 
 
 def summary_lines(
@@ -82,7 +53,7 @@ def summary_lines(
         *([("written", ", ".join(files))] if files else []),
         *_spec_rows(summary, verbose),
     ]
-    return labelled(rows) + _fault_lines(summary, faults)
+    return labelled(rows) + listed_faults(summary["bad"], faults)
 
 
 def clean_lines(
@@ -112,17 +83,20 @@ def clean_lines(
         *([("written", ", ".join(files))] if files else []),
         *_spec_rows(summary, verbose),
     ]
-    return labelled(rows) + _fault_lines(summary, faults, fate=f"not compared, {kept}")
+    return labelled(rows) + listed_faults(summary["bad"], faults, fate=f"not compared, {kept}")
 
 
 def clean_closing_line(summary: Mapping[str, Any]) -> str:
     """Return the last line of a clean-up on stderr: counts, seconds, threads and spec id."""
     would = " would be" if _is_spared(summary) else ""
+    removed, kept = f"{summary['removed']:,}{would} removed", f"{summary['kept']:,}{would} kept"
+    return _closing(summary, f"{summary['checked']:,} checked", removed, kept)
+
+
+def _closing(summary: Mapping[str, Any], *found: str) -> str:
     parts = [
         counted(summary["documents"], "document"),
-        f"{summary['checked']:,} checked",
-        f"{summary['removed']:,}{would} removed",
-        f"{summary['kept']:,}{would} kept",
+        *found,
         counted(summary["clusters"], "cluster"),
         duration(summary["total_seconds"]),
         counted(summary["threads"], "thread"),
@@ -271,8 +245,8 @@ def _crowd_rows(summary: Mapping[str, Any], crowds: Sequence[Mapping[str, Any]])
     return rows
 
 
-def _fault_lines(summary: Mapping[str, Any], faults: Sequence[object], *, fate: str = "left out") -> list[str]:
-    bad = summary["bad"]
+def listed_faults(bad: int, faults: Sequence[object], *, fate: str = "left out") -> list[str]:
+    """The first of so many bad records, under a line that says what became of them."""
     if not bad:
         return []
     listed = [f"  {fault}" for fault in faults[:FAULTS_SHOWN]]
@@ -312,9 +286,10 @@ def _cell(value: object, threshold: float) -> str:
     return str(value).lower() if isinstance(value, bool) else shown(value)
 
 
-def left_out(bad: int, blank: int, passed_over: Sequence[PassedOver]) -> list[tuple[str, str]]:
-    """What was left out of inputs, for a person."""
-    return [("left out", f"{counted(bad, 'bad record')}, {counted(blank, 'blank line')}"), *passed_rows(passed_over)]
+def left_out(bad: int, blank: int, passed_over: Sequence[PassedOver], *, if_none: bool = True) -> list[tuple[str, str]]:
+    """What was left out of inputs, for a person; ``if_none``: that no record was is said too."""
+    records = [("left out", f"{counted(bad, 'bad record')}, {counted(blank, 'blank line')}")]
+    return [*(records if if_none or bad or blank else []), *passed_rows(passed_over)]
 
 
 def whole_spec(spec: Mapping[str, Any], *, verbose: bool) -> list[tuple[str, str]]:

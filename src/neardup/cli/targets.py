@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from neardup.cli import silence_stdout
-from neardup.cli.checks import stdout_errors, stdout_format
-from neardup.cli.run_setup import STDOUT
-from neardup.cli.voice import say
-from neardup.errors import InputError
+from neardup.cli.options import STDOUT
+from neardup.cli.voice import say, stdout_errors, usage_errors
 from neardup.inputs.walk import glob_files, walk_folder
 from neardup.outputs.atomic import check_target
 from neardup.outputs.renames import finish_names
@@ -22,16 +21,6 @@ from neardup.outputs.write import SPEC_SUFFIX, Output, output_format, write_tabl
 
 if TYPE_CHECKING:
     from neardup.outputs.atomic import AtomicFiles
-
-__all__ = [
-    "Target",
-    "check_collisions",
-    "check_files",
-    "check_targets",
-    "choose_tables",
-    "mend_and_tell",
-    "write_targets",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +54,19 @@ def choose_tables(
     if [first, clusters, STDOUT if json else None].count(STDOUT) > 1:
         raise click.UsageError(f"stdout can take one thing only. {cure}")
     file_format = None if format == "table" else format
-    try:
+    with usage_errors():
         return (
-            Target(first, stdout_format(format) if first == STDOUT else first and output_format(first, format)),
+            Target(first, _stdout_format(format) if first == STDOUT else first and output_format(first, format)),
             Target(clusters, clusters and output_format(clusters, file_format)),
         )
-    except InputError as exc:
-        raise click.UsageError(str(exc)) from exc
+
+
+def _stdout_format(format: str | None) -> str:
+    """The format of a table on stdout; raise UsageError for what a terminal cannot show."""
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    if format == "parquet" and is_terminal:
+        raise click.UsageError("Parquet is not for a terminal. Give a file with -o.")
+    return format or ("table" if is_terminal else "jsonl")
 
 
 def check_targets(
@@ -79,24 +74,15 @@ def check_targets(
 ) -> list[str]:
     """Refuse at once what could not be written after hours of work; returns the names of the files.
 
-    Args:
-        inputs: that are read.
-        files: that are to be written; None: one that is not.
-        glob: which files of a folder are read.
-        plot: a figure, which is to be written too.
-
     Raises:
-        click.UsageError: two outputs meet, an output is an input, or a figure cannot have the name.
+        click.UsageError: two outputs meet, an output is an input, or the figure ``plot`` cannot have the name.
         MissingDependency: there is nothing to draw the figure with.
         OutputError: a folder is missing or may not be written to.
     """
     names = [name for name in (*files, plot) if name is not None]
-    try:
-        if plot is not None:
-            _check_plot(plot)
-        check_collisions(inputs, names, glob=glob)
-    except InputError as exc:
-        raise click.UsageError(str(exc)) from exc
+    if plot is not None:
+        _check_plot(plot)
+    check_collisions(inputs, names, glob=glob)
     check_files(names)
     return names
 
@@ -106,22 +92,23 @@ def _check_plot(target: str) -> None:
     from neardup.tasks.figures.style import check_matplotlib, check_suffix
 
     if target == STDOUT:
-        raise InputError("a figure cannot go to stdout. Give a name that ends in .png, .svg or .pdf.")
-    check_suffix(target)
+        raise click.UsageError("a figure cannot go to stdout. Give a name that ends in .png, .svg or .pdf.")
+    with usage_errors():
+        check_suffix(target)
     check_matplotlib()
 
 
 def check_collisions(inputs: Iterable[Path], outputs: Sequence[str], *, glob: str | Sequence[str] | None) -> None:
-    """Raise InputError when two outputs are one file, or when an output is read as an input."""
+    """Raise UsageError when two outputs are one file, or when an output is read as an input."""
     real = [os.path.realpath(name) for name in outputs]
     if len(set(real)) < len(outputs):
-        raise InputError(f"{outputs[0]} is named for two outputs. Give each a file of its own.")
+        raise click.UsageError(f"{outputs[0]} is named for two outputs. Give each a file of its own.")
     for path, name in zip(real, outputs, strict=True):
         if path.endswith(SPEC_SUFFIX) and path.removesuffix(SPEC_SUFFIX) in real:
-            raise InputError(f"{name} is where the spec beside another output goes. Give another name.")
+            raise click.UsageError(f"{name} is where the spec beside another output goes. Give another name.")
         for source in inputs:
             if _reads(source, path, glob):
-                raise InputError(f"{name} is an input too ({source}). Give another file for the output.")
+                raise click.UsageError(f"{name} is an input too ({source}). Give another file for the output.")
 
 
 def _reads(source: Path, path: str, glob: str | Sequence[str] | None) -> bool:
@@ -146,11 +133,7 @@ def check_files(outputs: Sequence[str]) -> None:
 
 
 def mend_and_tell(outputs: Sequence[str]) -> None:
-    """Finish the outputs of earlier runs that were killed while they got their names, and say so on stderr.
-
-    Raises:
-        OutputError: that cannot be done.
-    """
+    """Finish the outputs of earlier runs that were killed while they got their names, and say so on stderr."""
     for line in finish_names(outputs):
         say(f"note: {line}")
 

@@ -1,7 +1,6 @@
 """Everything that the command line says to people passes here: text from outside is made safe once, on its way out.
 
-``say`` is for lines, ``print_json`` for answers of --json, ``speaking`` sets stdout and stderr up, and ``Context`` fits
-the help. Data go past it: ``outputs.stdout``.
+Data go past it: ``outputs.stdout``.
 """
 
 from __future__ import annotations
@@ -17,9 +16,8 @@ from typing import Any
 
 import click
 
+from neardup.errors import InputError
 from neardup.shown import FITTED, fitted, is_hidden, shown
-
-__all__ = ["Context", "print_json", "print_names", "safe_usage", "say", "speaking", "table_json"]
 
 
 def say(*lines: str, err: bool = True, fg: str | None = None) -> None:
@@ -64,6 +62,28 @@ def print_names(names: Iterable[str]) -> None:
     if stream is not None:
         stream.write(b"".join(os.fsencode(name) + b"\n" for name in names))
         stream.flush()
+
+
+@contextmanager
+def stdout_errors() -> Iterator[None]:
+    """Turn a system error met while printing into an OutputError; a closed pipe stays what it is."""
+    from neardup.outputs.atomic import output_error
+
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as exc:
+        raise output_error("stdout", exc) from exc
+
+
+@contextmanager
+def usage_errors() -> Iterator[None]:
+    """Make of an error in what was given one of usage, with the same words and exit code 2."""
+    try:
+        yield
+    except InputError as exc:
+        raise click.UsageError(str(exc)) from exc
 
 
 @contextmanager

@@ -29,7 +29,16 @@ from neardup.index.views import View, documents_of, names_of
 from neardup.inputs.items import COLLECTIONS
 from neardup.inputs.reader import Reader
 from neardup.inputs.source import ReadOptions
-from neardup.params import CONTAINMENT, DEFAULT_MEASURE, RunOptions, Spec, check_link, check_measure, check_threshold
+from neardup.params import (
+    CONTAINMENT,
+    DEFAULT_MEASURE,
+    LINK_RULES,
+    MEASURES,
+    RunOptions,
+    Spec,
+    check_choice,
+    check_threshold,
+)
 from neardup.result import Result
 from neardup.session import Run
 
@@ -173,7 +182,7 @@ class ReadableIndex:
         Raises:
             InputError: an argument is out of range, or a text is none.
         """
-        is_containment = check_measure(measure) == CONTAINMENT
+        is_containment = check_choice(measure, MEASURES, "measure") == CONTAINMENT
         least = self._threshold(threshold, is_containment=is_containment)
         if top is not None and (not isinstance(top, int) or isinstance(top, bool) or top < 1):
             raise InputError(f"top is {top!r}. Give a whole number of at least 1, or None for all.")
@@ -256,7 +265,7 @@ class ReadableIndex:
             threads: how many; as the index was opened when None.
             observer: told about progress.
         """
-        check_link(link)
+        check_choice(link, LINK_RULES, "link")
         options = RunOptions(threads=self._core.threads if threads is None else threads, memory=memory)
         with self._reading() as reading:
             source = IndexSource(reading, self._core.name)

@@ -1,8 +1,7 @@
 """The parameters of a run, parsed and checked once, and the spec that every artefact carries.
 
     checks    defaults, known names, and the checks of single parameters
-    values    ``Shingle``, ``Normalize``, ``Bands``, ``Keep``
-    spec      ``Spec``: what decides which pairs are found, with nothing left open
+    spec      ``Spec``: what decides which pairs are found, with nothing left open; its parts; ``Keep``
     options   ``SearchOptions``, ``InputOptions``, ``RunOptions``: what is asked for, as it was given
 
 Choosing bands from a recall target is in ``tuning``; what the parameters do is in the stages. Nothing here imports
@@ -13,4 +12,3 @@ numpy or numba, so that ``neardup --help`` stays instant.
 from neardup.params.checks import *  # noqa: F403
 from neardup.params.options import *  # noqa: F403
 from neardup.params.spec import *  # noqa: F403
-from neardup.params.values import *  # noqa: F403

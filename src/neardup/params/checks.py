@@ -41,16 +41,12 @@ __all__ = [
     "VERIFY",
     "check_choice",
     "check_exact",
-    "check_link",
-    "check_measure",
     "check_probability",
     "check_seed",
     "check_share",
-    "check_sketch",
     "check_slots",
     "check_threads",
     "check_threshold",
-    "check_verify",
     "parse_memory",
 ]
 
@@ -97,11 +93,7 @@ ON_MISSING = ("error", "skip")
 
 
 def check_share(value: float, name: str) -> float:
-    """Return a share from 0 to 1.
-
-    Raises:
-        InputError: it is none.
-    """
+    """Return ``value`` as a float when it is a share from 0 to 1, else raise InputError naming ``name``."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= 1.0:
         raise InputError(f"{name} is {value!r}. Give a share from 0 to 1.")
     return float(value)
@@ -109,9 +101,6 @@ def check_share(value: float, name: str) -> float:
 
 def parse_memory(value: int | str | None, name: str = "memory") -> int | None:
     """Bytes of a size such as ``2GB``, ``500 MB`` or ``1.5GiB`` (GB: 10**9, GiB: 2**30), or of a number of bytes.
-
-    Raises:
-        InputError: not a size.
 
     >>> parse_memory("1.5GB")
     1500000000
@@ -181,26 +170,6 @@ def check_choice(value: str, known: Sequence[str], name: str) -> str:
     return value
 
 
-def check_sketch(value: str) -> str:
-    """Return the name of a sketch family, or raise InputError listing them."""
-    return check_choice(value, SKETCH_FAMILIES, "sketch")
-
-
-def check_link(value: str) -> str:
-    """Return the name of a link rule, or raise InputError listing them."""
-    return check_choice(value, LINK_RULES, "link")
-
-
-def check_measure(value: str) -> str:
-    """Return the name of a measure of similarity, or raise InputError listing them."""
-    return check_choice(value, MEASURES, "measure")
-
-
-def check_verify(value: str) -> str:
-    """Return what shingles are compared by, or raise InputError listing what they can be compared by."""
-    return check_choice(value, VERIFY, "verify")
-
-
 def check_seed(value: int) -> int:
     """Return ``value`` when it is a seed of hash functions, else raise InputError."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
@@ -209,11 +178,7 @@ def check_seed(value: int) -> int:
 
 
 def check_threads(value: int | None) -> int:
-    """Threads to work with: as asked, or one for each processor that this process may use.
-
-    Raises:
-        InputError: not a whole number of at least 1.
-    """
+    """Threads to work with, at least 1, else raise InputError; None: one for each processor this process may use."""
     if value is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:

@@ -13,33 +13,8 @@ from dataclasses import dataclass, fields
 from typing import Any, Self
 
 from neardup.errors import InputError
-from neardup.params.checks import (
-    BOILERPLATE,
-    DEFAULT_CROWD,
-    DEFAULT_MEASURE,
-    DEFAULT_NORMALIZE,
-    DEFAULT_RECALL,
-    DEFAULT_SEED,
-    DEFAULT_SHINGLE,
-    DEFAULT_SKETCH,
-    DEFAULT_THRESHOLD,
-    DEFAULT_VERIFY,
-    INPUT_FORMATS,
-    ON_BAD,
-    check_choice,
-    check_exact,
-    check_link,
-    check_measure,
-    check_probability,
-    check_seed,
-    check_sketch,
-    check_slots,
-    check_threads,
-    check_threshold,
-    check_verify,
-    parse_memory,
-)
-from neardup.params.values import Bands, Normalize, Shingle
+from neardup.params import checks
+from neardup.params.spec import Bands, Normalize, Shingle
 
 __all__ = ["InputOptions", "Options", "RunOptions", "SearchOptions"]
 
@@ -51,11 +26,7 @@ class Options:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
-        """The options among ``given``; those that are not there are as they are by default.
-
-        Args:
-            given: values by name: the ``locals()`` of a function, or the parameters of a command. Other names are
-                passed over.
+        """The options among ``given``, such as the ``locals()`` of a function; the others are as by default.
 
         Raises:
             InputError: a value is not what its field may be.
@@ -77,39 +48,41 @@ class Options:
 class SearchOptions(Options):
     """Which pairs are to be found, and how they make clusters; ``neardup.find`` says what each means."""
 
-    threshold: float = DEFAULT_THRESHOLD
-    recall: float = DEFAULT_RECALL
-    shingle: str | Shingle = DEFAULT_SHINGLE
-    normalize: str | Normalize = DEFAULT_NORMALIZE
-    sketch: str = DEFAULT_SKETCH
+    threshold: float = checks.DEFAULT_THRESHOLD
+    recall: float = checks.DEFAULT_RECALL
+    shingle: str | Shingle = checks.DEFAULT_SHINGLE
+    normalize: str | Normalize = checks.DEFAULT_NORMALIZE
+    sketch: str = checks.DEFAULT_SKETCH
     slots: int | None = None
     bands: str | Bands | None = None
-    seed: int = DEFAULT_SEED
-    crowd: int = DEFAULT_CROWD
+    seed: int = checks.DEFAULT_SEED
+    crowd: int = checks.DEFAULT_CROWD
     collapse_exact: bool = False
     exact: bool | str = False
-    measure: str = DEFAULT_MEASURE
-    verify: str = DEFAULT_VERIFY
+    measure: str = checks.DEFAULT_MEASURE
+    verify: str = checks.DEFAULT_VERIFY
     link: str = "star"
 
     def __post_init__(self) -> None:
-        check_exact(self.exact)
-        check_measure(self.measure)
+        checks.check_exact(self.exact)
+        checks.check_choice(self.measure, checks.MEASURES, "measure")
         self._set(
-            threshold=check_threshold(self.threshold),
-            recall=check_probability(self.recall, "recall"),
+            threshold=checks.check_threshold(self.threshold),
+            recall=checks.check_probability(self.recall, "recall"),
             shingle=Shingle.parse(self.shingle),
             normalize=Normalize.parse(self.normalize),
             bands=None if self.bands is None else Bands.parse(self.bands),
         )
-        check_sketch(self.sketch)
+        checks.check_choice(self.sketch, checks.SKETCH_FAMILIES, "sketch")
         if self.slots is not None:
-            check_slots(self.slots)
-        check_seed(self.seed)
+            checks.check_slots(self.slots)
+        checks.check_seed(self.seed)
         if not isinstance(self.crowd, int) or isinstance(self.crowd, bool) or self.crowd < 2:
-            raise InputError(f"crowd is {self.crowd!r}. Give a whole number of at least 2, such as {DEFAULT_CROWD}.")
-        check_verify(self.verify)
-        check_link(self.link)
+            raise InputError(
+                f"crowd is {self.crowd!r}. Give a whole number of at least 2, such as {checks.DEFAULT_CROWD}."
+            )
+        checks.check_choice(self.verify, checks.VERIFY, "verify")
+        checks.check_choice(self.link, checks.LINK_RULES, "link")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +107,12 @@ class InputOptions(Options):
     """Documents of a batch, at most."""
 
     def __post_init__(self) -> None:
-        check_choice(self.on_bad, ON_BAD, "on_bad")
+        checks.check_choice(self.on_bad, checks.ON_BAD, "on_bad")
         if self.input_format is not None:
-            check_choice(self.input_format, INPUT_FORMATS, "input_format")
+            checks.check_choice(self.input_format, checks.INPUT_FORMATS, "input_format")
         if self.block is not None and self.block < 1:
             raise InputError(f"block is {self.block}. Give a number of documents of at least 1.")
-        check_choice(self.boilerplate, BOILERPLATE, "boilerplate")
+        checks.check_choice(self.boilerplate, checks.BOILERPLATE, "boilerplate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,15 +129,15 @@ class RunOptions(Options):
     """Go on with the interrupted run whose work is in ``workdir``."""
 
     def __post_init__(self) -> None:
-        check_threads(self.threads)
-        parse_memory(self.memory)
+        checks.check_threads(self.threads)
+        checks.parse_memory(self.memory)
 
     @property
     def workers(self) -> int:
         """Threads to work with."""
-        return check_threads(self.threads)
+        return checks.check_threads(self.threads)
 
     @property
     def memory_limit(self) -> int | None:
         """Bytes of resident memory; None: half of what is free."""
-        return parse_memory(self.memory)
+        return checks.parse_memory(self.memory)

@@ -1,20 +1,175 @@
-"""The spec that every artefact carries: all that decides which pairs are found, with nothing left open."""
+"""The spec that every artefact carries: all that decides which pairs are found, with nothing left open.
+
+And the parameters that are more than a number or a word, read from how they are typed.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from neardup.errors import InputError, did_you_mean
 from neardup.params.checks import DEFAULT_MEASURE, DEFAULT_VERIFY
-from neardup.params.values import Bands, Normalize, Shingle
 
-__all__ = ["SPEC_VERSION", "Spec"]
+__all__ = ["SPEC_VERSION", "Bands", "Keep", "Normalize", "Shingle", "Spec"]
 
 SPEC_VERSION = 1
 """Raised whenever the same spec would give other hashes, signatures or bands."""
+_SHINGLE_DEFAULT_K = {"char": 9, "word": 3, "byte": 9}
+_FORMS = ("none", "nfc", "nfkc")
+_STEPS = ("casefold", "space", "strip", "punct")
+
+
+@dataclass(frozen=True, slots=True)
+class Shingle:
+    """What a shingle is: runs of ``k`` tokens of ``kind``.
+
+    ``kind`` is ``char`` (code points), ``word`` (runs of letters, marks and numbers in any script), ``byte``
+    (bytes of the UTF-8 text) or ``item`` (the document is a set of items; ``k`` is 1).
+    """
+
+    kind: str
+    k: int
+
+    @classmethod
+    def parse(cls, text: str | Shingle) -> Shingle:
+        """Parse ``char:9``, ``word:3``, ``byte:8``, ``char`` (its default k) or ``item``.
+
+        Raises:
+            InputError: the kind is unknown or k is not a whole number from 1 to 1000.
+        """
+        if isinstance(text, Shingle):
+            return text
+        kind, colon, size = str(text).partition(":")
+        if kind == "item" and not colon:
+            return cls("item", 1)
+        if kind not in _SHINGLE_DEFAULT_K:
+            known = ("char", "word", "byte", "item")
+            raise InputError(f"shingle is {text!r}. Give char:K, word:K, byte:K or item.{did_you_mean(kind, known)}")
+        if not colon:
+            return cls(kind, _SHINGLE_DEFAULT_K[kind])
+        if not re.fullmatch(r"[0-9]{1,4}", size) or not 1 <= int(size) <= 1000:
+            raise InputError(f"shingle is {text!r}: K must be a whole number from 1 to 1000, such as {kind}:5.")
+        return cls(kind, int(size))
+
+    def __str__(self) -> str:
+        return "item" if self.kind == "item" else f"{self.kind}:{self.k}"
+
+
+@dataclass(frozen=True, slots=True)
+class Normalize:
+    """How a text is changed before it is cut into shingles; the order of steps is fixed.
+
+    ``form`` is ``none``, ``nfc`` or ``nfkc``. Then, where asked for: ``casefold`` (Unicode full case folding,
+    followed by the form again), ``punct`` (every character of Unicode category P* is dropped),
+    ``space`` (a run of white space becomes one space, none at the ends), ``strip`` (all white space is dropped).
+    """
+
+    form: str
+    casefold: bool = False
+    punct: bool = False
+    space: bool = False
+    strip: bool = False
+
+    @classmethod
+    def parse(cls, text: str | Normalize) -> Normalize:
+        """Parse a comma list such as ``nfc``, ``none`` or ``nfkc,casefold,space,punct``.
+
+        Steps without a form use NFC.
+
+        Raises:
+            InputError: a name is unknown, given twice, or two forms are given.
+        """
+        if isinstance(text, Normalize):
+            return text
+        names = [part.strip().lower() for part in str(text).split(",")]
+        known = (*_FORMS, *_STEPS)
+        for name in names:
+            if name not in known:
+                raise InputError(f"normalize has {name!r}; known are {', '.join(known)}.{did_you_mean(name, known)}")
+        if len(set(names)) < len(names):
+            raise InputError(f"normalize is {text!r}: a name is given twice. Give each once.")
+        forms = [name for name in names if name in _FORMS]
+        if len(forms) > 1:
+            raise InputError(f"normalize is {text!r}: give one of none, nfc, nfkc, not several.")
+        if "space" in names and "strip" in names:
+            raise InputError(f"normalize is {text!r}: space keeps one space, strip keeps none. Give one of them.")
+        steps = {name: name in names for name in _STEPS}
+        return cls(forms[0] if forms else "nfc", **steps)
+
+    @property
+    def is_form_only(self) -> bool:
+        """True when only a Unicode form (or nothing) is applied."""
+        return not (self.casefold or self.punct or self.space or self.strip)
+
+    def __str__(self) -> str:
+        return ",".join([self.form, *(name for name in _STEPS if getattr(self, name))])
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Which document of a cluster is kept: ``first``, ``last``, ``longest``, ``shortest``, ``max:COLUMN``,
+    ``min:COLUMN``."""
+
+    rule: str
+    column: str | None = None
+
+    @classmethod
+    def parse(cls, text: str | Keep) -> Keep:
+        """Read a policy as it is typed.
+
+        Raises:
+            InputError: no such policy, or a column is missing or too much.
+
+        >>> Keep.parse("max:date")
+        Keep(rule='max', column='date')
+        """
+        if isinstance(text, Keep):
+            return text
+        rule, colon, column = str(text).partition(":")
+        if rule in ("max", "min") and column:
+            return cls(rule, column)
+        if rule in ("first", "last", "longest", "shortest") and not colon:
+            return cls(rule)
+        known = ("first", "last", "longest", "shortest", "max:COLUMN", "min:COLUMN")
+        raise InputError(f"keep is {text!r}; known are {', '.join(known)}.{did_you_mean(str(text), known)}")
+
+    def __str__(self) -> str:
+        return self.rule if self.column is None else f"{self.rule}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bands:
+    """``bands`` bands of ``rows`` rows: a pair is a candidate when all rows of some band agree."""
+
+    bands: int
+    rows: int
+
+    @classmethod
+    def parse(cls, text: str | Bands) -> Bands:
+        """Parse ``BxR``, such as ``32x8``.
+
+        Raises:
+            InputError: not of that shape, or not positive.
+        """
+        if isinstance(text, Bands):
+            return text
+        match = re.fullmatch(r"\s*([0-9]{1,5})\s*[x×]\s*([0-9]{1,5})\s*", str(text))
+        if match is None or int(match[1]) < 1 or int(match[2]) < 1:
+            raise InputError(f"bands is {text!r}. Give bands x rows, such as 32x8.")
+        return cls(int(match[1]), int(match[2]))
+
+    @property
+    def slots(self) -> int:
+        """Signature slots that the bands use."""
+        return self.bands * self.rows
+
+    def __str__(self) -> str:
+        return f"{self.bands}x{self.rows}" if self.bands else "none"
 
 
 @dataclass(frozen=True, slots=True)

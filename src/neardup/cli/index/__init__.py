@@ -1,7 +1,6 @@
-"""``neardup index``: the commands of a collection that grows, one a file, each imported when it is called.
+"""``neardup index``: the commands of a collection that grows, each imported when it is called.
 
-Here: their names. What several of them share is in ``shared`` (options, telling), ``tables`` (outputs) and ``reading``
-(inputs as ids and texts). What they do is in ``neardup.index``; the stream of ``dedup-stream`` in its ``stream``.
+What several of them share is in ``shared`` (options, telling) and ``tables``; what they do is in ``neardup.index``.
 """
 
 from __future__ import annotations
@@ -10,23 +9,24 @@ import click
 
 from neardup.cli import LazyGroup
 
-__all__ = ["command"]
-
 _COMMANDS = {
-    "add": ("neardup.cli.index.add", "Add documents, or only those that are near none that is there."),
-    "backup": ("neardup.cli.index.backup", "Copy an index while it is in use."),
-    "build": ("neardup.cli.index.build", "Make an index of a whole collection."),
-    "compact": ("neardup.cli.index.compact", "Give back the room that removed documents take."),
-    "create": ("neardup.cli.index.create", "Make an empty index."),
-    "dedup-stream": ("neardup.cli.index.dedup_stream", "Let through the lines of a stream that are new, as they come."),
-    "info": ("neardup.cli.index.info", "Say what an index is and holds."),
-    "merge": ("neardup.cli.index.merge", "Add all documents of other indexes."),
-    "pairs": ("neardup.cli.index.pairs", "Find the near-duplicates inside an index, and their clusters."),
+    "add": ("neardup.cli.index.change", "Add documents, or only those that are near none that is there."),
+    "backup": ("neardup.cli.index.upkeep", "Copy an index while it is in use."),
+    "build": ("neardup.cli.index.make", "Make an index of a whole collection."),
+    "compact": ("neardup.cli.index.upkeep", "Give back the room that removed documents take."),
+    "create": ("neardup.cli.index.make", "Make an empty index."),
+    "dedup-stream": (
+        "neardup.cli.index.dedup_stream",
+        "Let through the lines of a stream that are new, as they come.",
+    ),
+    "info": ("neardup.cli.index.upkeep", "Say what an index is and holds."),
+    "merge": ("neardup.cli.index.change", "Add all documents of other indexes."),
+    "pairs": ("neardup.cli.index.query", "Find the near-duplicates inside an index, and their clusters."),
     "query": ("neardup.cli.index.query", "Find the documents that are near to given ones."),
-    "remove": ("neardup.cli.index.remove", "Remove documents by their ids."),
-    "verify": ("neardup.cli.index.verify", "Check every file of an index, and mend what can be mended."),
+    "remove": ("neardup.cli.index.change", "Remove documents by their ids."),
+    "verify": ("neardup.cli.index.upkeep", "Check every file of an index, and mend what can be mended."),
 }
-"""Name of each command, the module that holds it as ``command``, and its line in the help."""
+"""Name of each command, the module that has it under that name, and its line in the help."""
 
 
 @click.group(
@@ -37,7 +37,7 @@ _COMMANDS = {
     "  neardup index build papers.index papers.jsonl -t 0.7\n"
     "  neardup index query papers.index new.jsonl --top 3",
 )
-def command() -> None:
+def index() -> None:
     """Keep a collection that grows: documents come and go, and each can be asked for its near-duplicates.
 
     An index is a folder. One command at a time may change it; any number may read it meanwhile, and they see what

@@ -9,25 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli import interrupted, options, silence_stdout
-from neardup.cli.forms import Voice, with_forms
+import neardup
+from neardup.cli import forms, interrupted, options, silence_stdout
 from neardup.cli.index import shared
-from neardup.cli.run_setup import STDOUT
-from neardup.cli.voice import say
-from neardup.errors import InputError, OutputError
+from neardup.cli.options import STDOUT
+from neardup.cli.summary import left_out
+from neardup.cli.voice import say, usage_errors
+from neardup.errors import OutputError
+from neardup.shown import counted
 
 if TYPE_CHECKING:
     from neardup.index.outcomes import Streamed
     from neardup.index.stream.run import DedupStream
 
-__all__ = ["command"]
 
-
-@click.command(
+@forms.command(
     "dedup-stream",
-    epilog="\b\nExamples:\n"
-    "  neardup index dedup-stream seen.index - < today.jsonl > new.jsonl\n"
-    "  neardup index dedup-stream seen.index monday.jsonl.gz -o new.jsonl --removed removed.csv",
+    "index dedup-stream seen.index - < today.jsonl > new.jsonl",
+    "index dedup-stream seen.index monday.jsonl.gz -o new.jsonl --removed removed.csv",
 )
 @shared.index_path
 @options.inputs
@@ -57,12 +56,9 @@ __all__ = ["command"]
 @options.threads
 @options.json_summary
 @options.voices
-@click.pass_context
-@with_forms
-def command(
-    ctx: click.Context,
-    /,
+def dedup_stream(
     *,
+    ctx: click.Context,
     index: Path,
     inputs: tuple[Path, ...],
     output: str | None,
@@ -70,7 +66,7 @@ def command(
     threshold: float | None,
     on_duplicate: str,
     threads: int | None,
-    voice: Voice,
+    voice: forms.Voice,
     **reading: Any,
 ) -> None:
     """Let through the lines of a stream that are new, as they come.
@@ -88,15 +84,14 @@ def command(
 
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, which first ends the batch at hand.
     """
-    from neardup import Index
     from neardup.index.stream.run import DedupStream
     from neardup.inputs.source import ReadOptions
 
     _check(index, inputs, output, removed, json=voice.json)
     begin = time.perf_counter()
-    with Index.open(index, read_only=False, threads=threads) as held:
+    with neardup.Index.open(index, read_only=False, threads=threads) as held:
         item = held.spec.shingle.kind == "item"
-        try:
+        with usage_errors():
             stream = DedupStream(
                 held,
                 [str(path) for path in inputs],
@@ -107,8 +102,6 @@ def command(
                 threshold=threshold,
                 on_duplicate=on_duplicate,
             )
-        except InputError as exc:
-            raise click.UsageError(str(exc)) from exc
         with stream:
             if not voice.quiet and stream.done.paid:
                 say(f"neardup: {stream.done.paid:,} lines written that a run that was killed had not")
@@ -124,10 +117,8 @@ def _check(index: Path, inputs: Sequence[Path], output: str | None, removed: str
 
     if json and output in (None, STDOUT):
         raise click.UsageError("stdout can take one thing only. Give a file with -o.")
-    try:
+    with usage_errors():
         check_names(output, removed)
-    except InputError as exc:
-        raise click.UsageError(str(exc)) from exc
     check_files(index, inputs, [name for name in (output, removed) if name is not None and name != STDOUT])
 
 
@@ -151,9 +142,7 @@ def _run(ctx: click.Context, stream: DedupStream, *, is_piped: bool) -> None:
             raise
 
 
-def _tell(voice: Voice, state: shared.Done, stream: DedupStream) -> None:
-    from neardup.cli.summary import counted
-
+def _tell(voice: forms.Voice, state: shared.Done, stream: DedupStream) -> None:
     done = stream.done
     summary = done.as_dict()
     del summary["faults"]
@@ -164,7 +153,7 @@ def _tell(voice: Voice, state: shared.Done, stream: DedupStream) -> None:
             ("documents", f"{done.read:,}"),
             ("new", f"{done.new:,}"),
             ("removed", f"{done.near:,} near to another, {done.skipped:,} with an id that was there"),
-            *shared.left_out(done.bad, done.blank, ()),
+            *left_out(done.bad, done.blank, ()),
         ],
         [counted(done.read, "document"), f"{done.new:,} new", f"{done.near + done.skipped:,} removed"],
         faults=done.faults,

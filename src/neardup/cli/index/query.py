@@ -1,4 +1,4 @@
-"""``neardup index query``: the documents of an index that are near to given ones."""
+"""``neardup index query`` and ``pairs``: what in an index is near to given documents, and to each other."""
 
 from __future__ import annotations
 
@@ -9,27 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from neardup.cli import options
-from neardup.cli.forms import Voice, with_forms
-from neardup.cli.index import shared, tables
-from neardup.params import CONTAINMENT
+import neardup
+from neardup.cli import forms, options
+from neardup.cli.index import shared
+from neardup.cli.summary import left_out
+from neardup.params import CONTAINMENT, InputOptions
+from neardup.shown import counted
 
 if TYPE_CHECKING:
-    from neardup import Index
-    from neardup.cli.index.reading import Asked, Counts
-    from neardup.cli.stopping import Stoppable
-
-__all__ = ["command"]
+    from neardup.cli.index.tables import Asked, Counts
+    from neardup.cli.running import Stoppable
 
 STRING = "string"
 """What the text of --string is called in the table."""
 
 
-@click.command(
+@forms.command(
     "query",
-    epilog="\b\nExamples:\n"
-    "  neardup index query papers.index new.jsonl -t 0.9 --top all -o near.csv\n"
-    "  neardup index query papers.index --string 'a text to look for'",
+    "index query papers.index new.jsonl -t 0.9 --top all -o near.csv",
+    "index query papers.index --string 'a text to look for'",
 )
 @shared.index_path
 @click.argument("inputs", nargs=-1, metavar="[INPUT…]", type=click.Path(path_type=Path, allow_dash=True))
@@ -43,12 +41,9 @@ STRING = "string"
 @options.reading
 @options.threads
 @options.voices
-@click.pass_context
-@with_forms
-def command(
-    ctx: click.Context,
-    /,
+def query(
     *,
+    ctx: click.Context,
     index: Path,
     inputs: tuple[Path, ...],
     string: str | None,
@@ -58,8 +53,8 @@ def command(
     output: str | None,
     format: str | None,
     threads: int | None,
-    voice: Voice,
-    **reading: Any,
+    voice: forms.Voice,
+    reading: InputOptions,
 ) -> None:
     """Find the documents of an index that are near to given ones.
 
@@ -74,26 +69,27 @@ def command(
 
     Exit codes: 0 done, also when nothing is found, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
-    from neardup import Index
-    from neardup.cli.index.reading import Asked, Counts, asked, open_reader, together
-
     if (string is None) == (not inputs):
         raise click.UsageError("give either INPUT or --string.")
-    (target, _) = tables.choose_targets(index, inputs, output, format, json=voice.json, glob=reading["glob"])
+    from neardup.cli.index import tables
+
+    (target, _) = tables.choose_targets(index, inputs, output, format, json=voice.json, glob=reading.glob)
+    from neardup.inputs.reader import open_inputs  # not before the checks: loads numba
+
     begin = time.perf_counter()
     how: dict[str, Any] = {"top": top, "threshold": threshold}
-    with Index.open(index, read_only=True, threads=threads) as held:
-        counts = Counts()
+    with neardup.Index.open(index, read_only=True, threads=threads) as held:
+        counts = tables.Counts()
         item = held.spec.shingle.kind == "item"
         batches: Iterable[Asked]
         total = None
         if string is None:
-            reader = open_reader(inputs, reading, item=item)
-            total, batches = reader.total_bytes, asked(reader, counts)
+            reader = open_inputs(list(inputs), reading, item=item)
+            total, batches = reader.total_bytes, tables.asked(reader, counts)
         else:
-            counts.documents, batches = 1, [Asked([STRING], [string.split() if item else string], 0)]
+            counts.documents, batches = 1, [tables.Asked([STRING], [string.split() if item else string], 0)]
         if measure == CONTAINMENT:
-            batches, how["measure"] = together(batches), measure
+            batches, how["measure"] = tables.together(batches), measure
 
         def work(watching: Stoppable) -> Any:
             watching.stage("query", total, "bytes")
@@ -106,9 +102,11 @@ def command(
     _tell(voice, done, table, counts, files, threshold=least, measure=measure)
 
 
-def _hits(held: Index, batches: Iterable[Asked], how: dict[str, Any], watching: Stoppable) -> Any:
+def _hits(held: neardup.Index, batches: Iterable[Asked], how: dict[str, Any], watching: Stoppable) -> Any:
     """query, id, similarity (and contained) of all hits, in the order of the queries."""
     import pyarrow as pa
+
+    from neardup.cli.index import tables
 
     kinds = {"query": tables.IDS, "id": tables.IDS, "similarity": pa.float64()}
     if "measure" in how:
@@ -126,7 +124,7 @@ def _hits(held: Index, batches: Iterable[Asked], how: dict[str, Any], watching: 
 
 
 def _tell(
-    voice: Voice,
+    voice: forms.Voice,
     done: shared.Done,
     table: Any,
     counts: Counts,
@@ -135,8 +133,6 @@ def _tell(
     threshold: float,
     measure: str,
 ) -> None:
-    from neardup.cli.summary import counted
-
     found = len(table["query"].unique())
     word = measure if measure == CONTAINMENT else "similarity"
     answered = f"{found:,} of {counted(counts.documents, 'query').replace('querys', 'queries')}"
@@ -147,7 +143,7 @@ def _tell(
         [
             ("found", f"{counted(table.num_rows, 'hit')} of {word} {threshold:g} or more"),
             ("queries", f"{counts.documents:,}, {found:,} of them with a hit"),
-            *shared.left_out(counts.bad, counts.blank, counts.passed_over),
+            *left_out(counts.bad, counts.blank, counts.passed_over),
         ],
         [counted(table.num_rows, "hit"), f"{answered} with one"],
         size=counted(done.documents, "document"),
@@ -155,3 +151,50 @@ def _tell(
         last={"measure": CONTAINMENT} if measure == CONTAINMENT else {},
         faults=counts.faults,
     )
+
+
+@forms.command(
+    "pairs",
+    "index pairs papers.index -o pairs.parquet",
+    "index pairs papers.index -o pairs.csv --clusters clusters.csv --link connected",
+)
+@shared.index_path
+@options.output
+@options.clusters
+@options.output_format
+@options.json_summary
+@options.link
+@options.threads
+@options.memory
+@options.voices
+def pairs(
+    *,
+    ctx: click.Context,
+    index: Path,
+    output: str | None,
+    clusters: str | None,
+    format: str | None,
+    voice: forms.Voice,
+    **search: Any,
+) -> None:
+    """Find the near-duplicate pairs inside an index, and their clusters.
+
+    What `neardup find` gives for the documents of the index, in the order in which they were added: pairs (id_a, id_b,
+    similarity) on stdout or in the file that -o names. Works beside a command that is changing the index, on the
+    documents that are there when it begins.
+
+    Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
+    """
+    from neardup.cli.index import tables
+    from neardup.cli.summary import closing_line, summary_lines, with_writing
+
+    targets = tables.choose_targets(index, (), output, format, json=voice.json, clusters=clusters)
+    with neardup.Index.open(index, read_only=True, threads=search["threads"]) as held:
+        found = shared.watched(ctx, lambda watching: held.find(observer=watching, **search), quiet=voice.quiet)
+    begin = time.perf_counter()
+    written = list(zip([found.pairs, found.clusters], targets, strict=True))
+    files = tables.write(ctx, written, spec=found.spec.as_dict(), threshold=found.spec.threshold)
+    summary = with_writing(found.summary.as_dict(), time.perf_counter() - begin)
+    crowds = found.crowds.to_pylist()
+    lines = summary_lines(summary, crowds=crowds, faults=found.faults, files=files, verbose=voice.verbose)
+    voice.tell(summary, lines, closing_line(summary))

@@ -1,7 +1,4 @@
-"""What the commands of an index share: their options, and telling what was done.
-
-The options of reading and of the spec are those of ``neardup.cli.options``, with the meaning that they have there.
-"""
+"""What the commands of an index share: their options, and telling what was done."""
 
 from __future__ import annotations
 
@@ -13,44 +10,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+import neardup
 from neardup import params
 from neardup.cli import WRITTEN, options
 from neardup.cli.forms import Voice
-from neardup.cli.stopping import Stoppable, in_background
-from neardup.cli.summary import FAULTS_SHOWN, labelled, left_out, whole_spec
+from neardup.cli.running import Stoppable
+from neardup.cli.summary import labelled, left_out, listed_faults, whole_spec
 from neardup.errors import InputError
+from neardup.shown import counted, duration, similarity_text
 
 if TYPE_CHECKING:
-    from neardup import Index
     from neardup.engine.observe import Observer
-    from neardup.index.outcomes import Added, IndexInfo
-    from neardup.params import Spec
-
-__all__ = [
-    "Counting",
-    "Done",
-    "added_rows",
-    "added_words",
-    "index_path",
-    "json_answer",
-    "left_out",
-    "making",
-    "missing",
-    "near",
-    "note_done",
-    "on_duplicate",
-    "spec_rows",
-    "tell",
-    "top",
-    "watched",
-    "whole_spec",
-]
 
 Outcome = TypeVar("Outcome")
 
-index_path: options.Decorator[Any] = click.argument("index", metavar="INDEX", type=click.Path(path_type=Path))
+index_path = click.argument("index", metavar="INDEX", type=click.Path(path_type=Path))
 
-making: options.Decorator[Any] = options.together(
+making = options.together(
     options.threshold,
     options.recall,
     options.shingle,
@@ -61,25 +37,23 @@ making: options.Decorator[Any] = options.together(
 )
 """What an index is made for; fixed for its life."""
 
-on_duplicate: options.Decorator[Any] = click.option(
+on_duplicate = options.defaulted(
     "--on-duplicate",
     type=click.Choice(params.ON_DUPLICATE),
     default="error",
-    show_default=True,
     help="What a document does whose id is there already: end the command with a message, be left out, or take the"
     " place of the one that is there.",
 )
 
-missing: options.Decorator[Any] = click.option(
+missing = options.defaulted(
     "--missing",
     type=click.Choice(params.ON_MISSING),
     default="error",
-    show_default=True,
     help="What an id does that is not there: end the command with a message before anything is removed, or be left"
     " out and counted.",
 )
 
-near: options.Decorator[Any] = click.option(
+near = click.option(
     "--threshold",
     "-t",
     type=options.Checked("number", params.check_threshold),
@@ -88,9 +62,7 @@ near: options.Decorator[Any] = click.option(
     "  [default: that of the index]",
 )
 
-json_answer: options.Decorator[Any] = click.option(
-    "--json", is_flag=True, help="Print the answer on stdout as one JSON object."
-)
+json_answer = click.option("--json", is_flag=True, help="Print the answer on stdout as one JSON object.")
 
 
 def _top(value: Any) -> int | None:
@@ -102,29 +74,26 @@ def _top(value: Any) -> int | None:
     return int(text)
 
 
-top: options.Decorator[Any] = click.option(
+top = options.defaulted(
     "--top",
     type=options.Checked("number", _top),
     metavar="N",
     default="10",
-    show_default=True,
     help="Documents that are listed for each query, the most similar first; all lists every one from the threshold on.",
 )
 
 
 def note_done(ctx: click.Context, number: int, what: str) -> None:
     """Note how many documents are added or removed for good, for the message on Ctrl-C."""
-    from neardup.cli.summary import counted
-
     ctx.meta[WRITTEN] = [f"{counted(number, 'document')} {what}"]
 
 
 class Counting(Stoppable):
     """Notes how many documents have been added for good: after each batch, and when Ctrl-C comes."""
 
-    def __init__(self, watching: Observer, ctx: click.Context, index: Index) -> None:
-        super().__init__(watching)
-        self._ctx, self._index, self._before = ctx, index, len(index)
+    def __init__(self, watching: Observer, ctx: click.Context, index: neardup.Index) -> None:
+        super().__init__(ctx, watching)
+        self._index, self._before = index, len(index)
         self._note()
 
     def advance(self, amount: int) -> None:
@@ -138,25 +107,25 @@ class Counting(Stoppable):
         super().stop()
 
     def _note(self) -> None:
-        note_done(self._ctx, len(self._index) - self._before, "added")
+        note_done(self.ctx, len(self._index) - self._before, "added")
 
 
 def watched(
-    ctx: click.Context, work: Callable[[Stoppable], Outcome], *, quiet: bool = True, adding_to: Index | None = None
+    ctx: click.Context,
+    work: Callable[[Stoppable], Outcome],
+    *,
+    quiet: bool = True,
+    adding_to: neardup.Index | None = None,
 ) -> Outcome:
     """Do ``work`` in the background, so that Ctrl-C is heard at once, and show its progress unless ``quiet``.
 
-    Args:
-        ctx: of the command.
-        work: called with what it tells about its progress.
-        quiet: show nothing.
-        adding_to: the index whose new documents are counted, for the message on Ctrl-C.
+    The new documents of the index ``adding_to`` are counted, for the message on Ctrl-C.
     """
     from neardup.cli.progress import observer
 
     with observer(quiet=quiet) as watching:
-        stoppable = Stoppable(watching) if adding_to is None else Counting(watching, ctx, adding_to)
-        return in_background(ctx, lambda: work(stoppable), stoppable)
+        stoppable = Stoppable(ctx, watching) if adding_to is None else Counting(watching, ctx, adding_to)
+        return stoppable.in_background(lambda: work(stoppable))
 
 
 def tell(
@@ -169,11 +138,8 @@ def tell(
 ) -> None:
     """Say what was done: as JSON on stdout when asked for, else as ``rows`` on stderr; the closing line always."""
     lines = labelled(rows)
-    if faults:
-        bad = max(summary.get("bad", 0), len(faults))
-        more = [f"  and {bad - FAULTS_SHOWN:,} more"] if bad > FAULTS_SHOWN else []
-        lines += [f"bad records, left out ({bad:,}):", *(f"  {fault}" for fault in faults[:FAULTS_SHOWN]), *more]
-    voice.tell(summary, lines, f"neardup: {', '.join(closing)}")
+    bad = max(summary.get("bad", 0), len(faults)) if faults else 0
+    voice.tell(summary, lines + listed_faults(bad, faults), f"neardup: {', '.join(closing)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +147,7 @@ class Done:
     """How large an index is when a command is done with it, and when that began."""
 
     documents: int
-    spec: Spec
+    spec: params.Spec
     begin: float
     """As of ``time.perf_counter``."""
 
@@ -198,17 +164,10 @@ class Done:
         last: Mapping[str, Any] | None = None,
         faults: Sequence[object] = (),
     ) -> None:
-        """``tell``, and behind each part how large the index is, how long it took, and the spec.
+        """``tell``, and behind each part how large the index is (``size``), how long it took, and the spec.
 
-        Args:
-            voice, summary, rows, closing, faults: as of ``tell``.
-            size: how the closing line says what is in the index.
-            files: that were written.
-            details: last rows, in place of the whole spec with ``--verbose``.
-            last: what stands at the end of the summary.
+        ``details`` are the last rows, in place of the whole spec with ``--verbose``; ``last`` ends the summary.
         """
-        from neardup.cli.summary import counted, duration
-
         took, spec, documents = time.perf_counter() - self.begin, self.spec, self.documents
         if details is None:
             details = [("spec", spec.id), *whole_spec(spec.as_dict(), verbose=True)] if voice.verbose else []
@@ -224,7 +183,7 @@ class Done:
         )
 
 
-def added_rows(added: Added) -> list[tuple[str, str]]:
+def added_rows(added: neardup.Added) -> list[tuple[str, str]]:
     """What became of documents that were to be added, for a person."""
     return [
         ("added", f"{added.added:,}, {added.replaced:,} replaced, {added.skipped:,} skipped"),
@@ -233,15 +192,13 @@ def added_rows(added: Added) -> list[tuple[str, str]]:
     ]
 
 
-def added_words(added: Added) -> list[str]:
+def added_words(added: neardup.Added) -> list[str]:
     """The same for the closing line."""
     return [f"{added.added:,} added", f"{added.replaced:,} replaced", f"{added.skipped:,} skipped"]
 
 
-def spec_rows(info: IndexInfo, *, verbose: bool) -> list[tuple[str, str]]:
+def spec_rows(info: neardup.IndexInfo, *, verbose: bool) -> list[tuple[str, str]]:
     """What an index was made for; with ``verbose`` the whole spec."""
-    from neardup.cli.summary import similarity_text
-
     return [
         ("threshold", f"{info.threshold:g}"),
         ("recall", f"{similarity_text(info.recall, 0.0)} promised at the threshold ({info.bands} bands)"),

@@ -1,23 +1,75 @@
-"""Tables of an index command: where they go, checked before the work, and how they are written after it."""
+"""Documents that an index is asked about, a batch at a time, and the tables of what it answers."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import pyarrow as pa
 
 from neardup.cli import WRITTEN
+from neardup.cli.targets import Target, check_targets, choose_tables, write_targets
+from neardup.inputs.passed import PassedOver
+from neardup.outputs.atomic import AtomicFiles
+from neardup.types import MOST_FAULTS, Fault
 
 if TYPE_CHECKING:
-    from neardup.cli.targets import Target
-
-__all__ = ["IDS", "check_files", "choose_targets", "gathered", "write"]
+    from neardup.inputs.reader import Reader
 
 IDS = None
 """As a type of column: ids, which are whole numbers or texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Documents that are asked about together."""
+
+    ids: list[Any]
+    texts: list[Any]
+    """Strings; of sets, lists of their items."""
+    consumed: int
+    """Bytes of input that they stand for."""
+
+
+class Counts:
+    """What was wrong with the records that were read, how many were blank, and what was passed over."""
+
+    def __init__(self) -> None:
+        self.documents = self.bad = self.blank = 0
+        self.faults: list[Fault] = []
+        self.passed_over: tuple[PassedOver, ...] = ()
+
+    @property
+    def left_out(self) -> dict[str, Any]:
+        """The counts as plain JSON values."""
+        passed = [asdict(each) for each in self.passed_over]
+        return {"bad": self.bad, "blank": self.blank, "passed_over": passed}
+
+
+def asked(reader: Reader, counts: Counts) -> Iterator[Asked]:
+    """Yield the documents of a reader in order, and count them."""
+    from neardup.index.stream.admitting import texts_of  # not before the checks of outputs: these load numba
+    from neardup.inputs.names import ids_of
+
+    counts.passed_over = reader.passed_over
+    for task in reader.tasks():
+        batch = task()
+        counts.documents += len(batch.documents)
+        counts.bad += batch.bad
+        counts.blank += batch.blank
+        counts.faults.extend(batch.faults[: MOST_FAULTS - len(counts.faults)])
+        yield Asked(ids_of(batch), texts_of(batch.documents, item=reader.options.item), batch.consumed)
+
+
+def together(batches: Iterable[Asked]) -> Iterator[Asked]:
+    """All documents in one batch, for what is asked once about all of them."""
+    held = list(batches)
+    ids, texts = [id for batch in held for id in batch.ids], [text for batch in held for text in batch.texts]
+    yield Asked(ids, texts, sum(batch.consumed for batch in held))
 
 
 def choose_targets(
@@ -27,31 +79,19 @@ def choose_targets(
     format: str | None,
     *,
     json: bool,
-    glob: str | None = None,
+    glob: str | Sequence[str] | None = None,
     clusters: str | None = None,
-) -> list[Target]:
-    """Where the table of ``-o`` and that of ``--clusters`` go: the first to stdout, unless that is taken by --json.
-
-    Raises:
-        click.UsageError: two outputs meet, an output is an input or in the index, or a format is unknown.
-        OutputError: a folder is missing or may not be written to.
-    """
-    from neardup.cli.targets import choose_tables
-
+) -> tuple[Target, Target]:
+    """Where the table of ``-o`` and that of ``--clusters`` go, as ``choose_tables`` says; all of it checked."""
     targets = choose_tables(output, clusters, format, json=json, cure="Give a file with -o.")
-    check_files(index, inputs, [str(target.name) for target in targets if target.is_file], glob=glob)
-    return list(targets)
+    check_files(index, inputs, [name for target in targets for name in target.files], glob=glob)
+    return targets
 
 
-def check_files(index: Path, inputs: Sequence[Path], outputs: Sequence[str], *, glob: str | None = None) -> None:
-    """Refuse at once outputs that meet each other, an input or the index, or that cannot be written.
-
-    Raises:
-        click.UsageError: they meet.
-        OutputError: a folder is missing or may not be written to.
-    """
-    from neardup.cli.targets import check_targets
-
+def check_files(
+    index: Path, inputs: Sequence[Path], outputs: Sequence[str], *, glob: str | Sequence[str] | None = None
+) -> None:
+    """Refuse at once outputs that meet each other, an input or the index, or that cannot be written."""
     inside = os.path.join(os.path.realpath(index), "")
     for name in outputs:
         if os.path.realpath(name).startswith(inside):
@@ -60,14 +100,10 @@ def check_files(index: Path, inputs: Sequence[Path], outputs: Sequence[str], *, 
 
 
 def write(
-    ctx: click.Context, written: Iterable[tuple[Any, Target]], *, spec: dict[str, Any], threshold: float
+    ctx: click.Context, tables: Sequence[tuple[Any, Target]], *, spec: dict[str, Any], threshold: float
 ) -> list[str]:
     """Write tables: files that appear together or not at all, and stdout; returns the names of the files."""
-    from neardup.cli.targets import write_targets
-    from neardup.outputs.atomic import AtomicFiles
-
-    tables = list(written)
-    names = [str(target.name) for _, target in tables if target.is_file]
+    names = [name for _, target in tables for name in target.files]
     with AtomicFiles() as files:
         write_targets(tables, files, spec=spec, threshold=threshold)
     ctx.meta[WRITTEN] = [*ctx.meta.get(WRITTEN, []), *names]
@@ -76,8 +112,6 @@ def write(
 
 def gathered(kinds: Mapping[str, Any], batches: Iterable[Mapping[str, Sequence[Any]]]) -> Any:
     """Batches of columns as one table; ``kinds`` has the type of each column, or ``IDS``."""
-    import pyarrow as pa
-
     parts: dict[str, list[Any]] = {name: [] for name in kinds}
     for batch in batches:
         for name, values in batch.items():
@@ -95,8 +129,6 @@ def gathered(kinds: Mapping[str, Any], batches: Iterable[Mapping[str, Sequence[A
 
 def _id_type(ids: Sequence[Any]) -> Any:
     """The type of a column of some ids: whole numbers when all are, else texts; none yet when all are None."""
-    import pyarrow as pa
-
     given = [each for each in ids if each is not None]
     if not given:
         return pa.null()

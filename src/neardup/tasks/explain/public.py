@@ -7,7 +7,7 @@ from typing import Any
 
 from neardup import params
 from neardup.errors import InputError
-from neardup.params import Bands, Normalize, Shingle, check_sketch
+from neardup.params import SKETCH_FAMILIES, Bands, Normalize, Shingle, check_choice
 from neardup.tasks.explain import documents
 from neardup.tasks.explain.build import build
 from neardup.tasks.explain.explanation import Explanation
@@ -74,7 +74,7 @@ def explain(
         orders=orders,
         hashes=hashes,
         first_row=first_row,
-        sketch=check_sketch(sketch),
+        sketch=check_choice(sketch, SKETCH_FAMILIES, "sketch"),
         slots=slots,
         bands=None if bands is None else Bands.parse(bands),
         seed=seed,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neardup.params import Bands
+from neardup.shown import counted
 from neardup.tasks.audit.statistics import expected_recall
 from neardup.tasks.figures.style import (
     BLACK,
@@ -32,7 +33,6 @@ from neardup.tasks.figures.style import (
 from neardup.tuning import s_curve
 from neardup.tuning.rules import areas
 from neardup.types import F64, I64
-from neardup.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from neardup.params import CONTAINMENT
+from neardup.shown import counted
 from neardup.tasks.figures.style import (
     BLACK,
     BLUE,
@@ -27,7 +28,6 @@ from neardup.tasks.figures.style import (
 )
 from neardup.tasks.report.curve import fold
 from neardup.types import F64, I64
-from neardup.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,6 +18,7 @@ from neardup.errors import InputError, OutputError, did_you_mean
 from neardup.outputs.atomic import AtomicFiles, check_target, output_error
 from neardup.params import Bands, Spec
 from neardup.session import Finding, Run
+from neardup.shown import counted
 from neardup.tasks.audit.audit import audit_search
 from neardup.tasks.audit.outcome import Audit
 from neardup.tasks.figures import curves, histograms
@@ -27,7 +28,6 @@ from neardup.tasks.figures.histograms import SimilarityBins
 from neardup.tasks.figures.style import FORMATS, About, save
 from neardup.tasks.report.curve import fold, similarity_edges
 from neardup.types import F64
-from neardup.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

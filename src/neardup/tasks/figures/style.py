@@ -21,7 +21,7 @@ from neardup._version import __version__
 from neardup.errors import InputError, MissingDependency, did_you_mean
 from neardup.outputs.atomic import AtomicFiles
 from neardup.params import CONTAINMENT, Spec
-from neardup.wording import counted
+from neardup.shown import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

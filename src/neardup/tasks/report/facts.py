@@ -10,11 +10,11 @@ import numpy as np
 from neardup.inputs.passed import passed_words
 from neardup.params import CONTAINMENT
 from neardup.result import Summary
+from neardup.shown import counted, megabytes, similarity_text
 from neardup.tasks.report.clusters import FAR, LONG, MOST_WHOLE, NEAR, RANDOM
 from neardup.tasks.report.curve import Count, Linked
 from neardup.tasks.report.pages import Contents, Pages
 from neardup.tasks.report.report_input import ReportInput
-from neardup.wording import counted, megabytes, similarity_text
 
 __all__ = ["audit_of", "curve_note", "facts", "limits"]
 

@@ -1,0 +1,297 @@
+"""``neardup index add``, ``remove`` and ``merge``: documents that come and go."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import neardup
+from neardup.cli import forms, options
+from neardup.cli.index import shared
+from neardup.cli.running import Stoppable
+from neardup.cli.summary import left_out
+from neardup.errors import InputError
+from neardup.params import InputOptions
+from neardup.shown import counted
+
+if TYPE_CHECKING:
+    from neardup.cli.index.tables import Counts
+    from neardup.cli.targets import Target
+
+
+@forms.command(
+    "add",
+    "index add papers.index new.jsonl --on-duplicate replace",
+    "index add papers.index new.parquet --if-new -o what-became-of-them.csv",
+)
+@shared.index_path
+@options.inputs
+@options.reading
+@shared.on_duplicate
+@click.option(
+    "--if-new",
+    is_flag=True,
+    help="Add only documents that are near to none of the index, nor to one before them in the input, and list what"
+    " became of each: id, is_new, match, similarity.",
+)
+@shared.near
+@click.option(
+    "--output",
+    "-o",
+    metavar="FILE",
+    help="File for the list of --if-new; - is stdout.  [default: stdout]",
+)
+@options.output_format
+@options.json_summary
+@options.threads
+@options.voices
+def add(
+    *,
+    ctx: click.Context,
+    index: Path,
+    inputs: tuple[Path, ...],
+    on_duplicate: str,
+    if_new: bool,
+    threshold: float | None,
+    output: str | None,
+    format: str | None,
+    threads: int | None,
+    voice: forms.Voice,
+    **reading: Any,
+) -> None:
+    """Add documents to an index.
+
+    INPUT is what `neardup find` reads: folders, JSONL, CSV, TSV, Parquet and Arrow files, text files, also compressed,
+    glob patterns, and - for stdin. Documents are added in batches; each is there whole or not at all, and stays when
+    the command is stopped or fails later on.
+
+    Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
+    """
+    target = None
+    if if_new:
+        from neardup.cli.index import tables
+
+        (target, _) = tables.choose_targets(index, inputs, output, format, json=voice.json, glob=reading["glob"])
+    else:
+        for value, name in ((output, "-o"), (format, "--format"), (threshold, "--threshold")):
+            if value is not None:
+                raise click.UsageError(f"{name} is for the list of --if-new. Give that too, or leave {name} out.")
+    begin = time.perf_counter()
+    with neardup.Index.open(index, read_only=False, threads=threads) as held:
+        if target is not None:
+            how = {"threshold": threshold, "on_duplicate": on_duplicate}
+            table, counts = _add_new(ctx, held, inputs, reading, how, quiet=voice.quiet)
+        else:
+            added = shared.watched(
+                ctx,
+                lambda watching: held.add(list(inputs), on_duplicate=on_duplicate, observer=watching, **reading),
+                quiet=voice.quiet,
+                adding_to=held,
+            )
+        done = shared.Done(len(held), held.spec, begin)
+    if target is not None:
+        _tell_new(ctx, voice, done, table, counts, target, threshold)
+    else:
+        words = shared.added_words(added)
+        done.tell(voice, added.as_dict(), shared.added_rows(added), words, faults=added.faults)
+
+
+def _add_new(
+    ctx: click.Context,
+    held: neardup.Index,
+    inputs: tuple[Path, ...],
+    reading: dict[str, Any],
+    how: dict[str, Any],
+    *,
+    quiet: bool,
+) -> tuple[Any, Counts]:
+    """Add what is new; id, is_new, match, similarity of every document, in order, and what was read."""
+    import pyarrow as pa
+
+    from neardup.cli.index import tables
+    from neardup.index.stream.admitting import admit, steps
+    from neardup.inputs.reader import open_inputs
+
+    counts = tables.Counts()
+    reader = open_inputs(list(inputs), InputOptions.of(reading), item=held.spec.shingle.kind == "item")
+
+    def rows(watching: Stoppable) -> Iterator[dict[str, list[Any]]]:
+        watching.stage("add", reader.total_bytes, "bytes")
+        for batch in tables.asked(reader, counts):
+            for _, step in steps(held, batch.ids, batch.texts):
+                told = admit(held, step, how)
+                yield {
+                    "id": [each.id for each in told],
+                    "is_new": [each.is_new for each in told],
+                    "match": [each.match and each.match.id for each in told],
+                    "similarity": [each.match and each.match.similarity for each in told],
+                }
+                watching.advance(0)
+            watching.advance(batch.consumed)
+
+    kinds = {"id": tables.IDS, "is_new": pa.bool_(), "match": tables.IDS, "similarity": pa.float64()}
+    return shared.watched(ctx, lambda w: tables.gathered(kinds, rows(w)), quiet=quiet, adding_to=held), counts
+
+
+def _tell_new(
+    ctx: click.Context,
+    voice: forms.Voice,
+    done: shared.Done,
+    table: Any,
+    counts: Counts,
+    target: Target,
+    threshold: float | None,
+) -> None:
+    """Write the list of what became of each document, and say how many were added."""
+    import pyarrow.compute as pc
+
+    from neardup.cli.index import tables
+
+    least = threshold if threshold is not None else done.spec.threshold
+    files = tables.write(ctx, [(table, target)], spec=done.spec.as_dict(), threshold=least)
+    new = pc.sum(table["is_new"]).as_py() or 0
+    near = table.num_rows - table["similarity"].null_count
+    skipped = table.num_rows - new - near
+    read = counted(counts.documents, "document")
+    numbers = {"read": counts.documents, "added": new, "near": near, "skipped": skipped}
+    done.tell(
+        voice,
+        {**numbers, **counts.left_out, "threshold": least},
+        [
+            ("added", f"{new:,} of {read}"),
+            ("not added", f"{near:,} near to another, {skipped:,} with an id that was there"),
+            *left_out(counts.bad, counts.blank, counts.passed_over),
+        ],
+        [read, f"{new:,} added"],
+        files=files,
+        faults=counts.faults,
+    )
+
+
+@forms.command(
+    "remove",
+    "index remove papers.index 2101.00001 2101.00002",
+    "index remove papers.index --from withdrawn.txt --missing skip",
+)
+@shared.index_path
+@click.argument("ids", metavar="[ID…]", nargs=-1)
+@click.option(
+    "--from",
+    "source",
+    metavar="FILE",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="File with further ids, one a line; - is stdin. Compressed files are read too.  [default: none]",
+)
+@shared.missing
+@shared.json_answer
+@options.voices
+def remove(
+    *,
+    ctx: click.Context,
+    index: Path,
+    ids: tuple[str, ...],
+    source: Path | None,
+    missing: str,
+    voice: forms.Voice,
+) -> None:
+    """Remove documents by their ids: all of them, or with an error none.
+
+    An id that is a number is written as it is. For an ID that begins with a dash, put -- before it.
+
+    Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
+    """
+    if not ids and source is None:
+        raise click.UsageError("no ids are given. Name them, or a file of them with --from.")
+    begin = time.perf_counter()
+    with neardup.Index.open(index, read_only=False) as held:
+        wanted = list(dict.fromkeys([*ids, *(_ids(source) if source is not None else [])]))
+
+        def work(_: object) -> int:
+            removed = held.remove(wanted, missing=missing)
+            shared.note_done(ctx, removed, "removed")
+            return removed
+
+        removed = shared.watched(ctx, work)
+        done = shared.Done(len(held), held.spec, begin)
+    absent = len(wanted) - removed
+    done.tell(
+        voice,
+        {"removed": removed, "missing": absent},
+        [("removed", f"{removed:,}; {counted(absent, 'id')} not there")],
+        [f"{removed:,} removed", f"{absent:,} not there"],
+        details=[("spec", done.spec.id)] if voice.verbose else [],
+    )
+
+
+def _ids(source: Path) -> list[str]:
+    """The ids in a file: its lines without their ends, but for empty ones.
+
+    Raises:
+        InputError: it cannot be read, or is no UTF-8.
+    """
+    from neardup.inputs.source import RecordLimit
+    from neardup.inputs.blocks import read_all
+
+    data = read_all(source, limit=RecordLimit())
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as exc:
+        line = data.count(b"\n", 0, exc.start) + 1
+        raise InputError(f"{source}:{line}: the line is no valid UTF-8. Give ids one a line, in UTF-8.") from exc
+    return [line for line in (line.removesuffix("\r") for line in text.split("\n")) if line]
+
+
+@forms.command(
+    "merge",
+    "index merge all.index monday.index tuesday.index",
+    "index merge all.index newest.index --on-duplicate replace",
+)
+@shared.index_path
+@click.argument("others", metavar="OTHER…", nargs=-1, required=True, type=click.Path(path_type=Path))
+@shared.on_duplicate
+@shared.json_answer
+@options.voices
+def merge(*, ctx: click.Context, index: Path, others: tuple[Path, ...], on_duplicate: str, voice: forms.Voice) -> None:
+    """Add all documents of OTHER indexes to INDEX, one index after the other; the others stay as they are.
+
+    All must have been made for the same: threshold, shingles, normalisation, bands and seed. Near-duplicates are not
+    looked for: `neardup index pairs` finds them afterwards.
+
+    Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C; the indexes that were added before a failure
+    stay added.
+    """
+    _check_distinct(index, others)
+    begin = time.perf_counter()
+    with neardup.Index.open(index, read_only=False) as held:
+
+        def work(watching: Stoppable) -> neardup.Added:
+            total = neardup.Added()
+            for path in others:
+                watching.advance(0)  # after Ctrl-C the next one is not begun
+                total += held.merge(path, on_duplicate=on_duplicate)
+            return total
+
+        added = shared.watched(ctx, work, adding_to=held)
+        info, spec = held.info(), held.spec
+    shared.Done(info.documents, spec, begin).tell(
+        voice,
+        added.as_dict(),
+        shared.added_rows(added),
+        shared.added_words(added),
+        details=shared.spec_rows(info, verbose=True) if voice.verbose else [],
+    )
+
+
+def _check_distinct(index: Path, others: tuple[Path, ...]) -> None:
+    """Refuse an index that is named twice: its documents would meet themselves."""
+    seen = {os.path.realpath(index)}
+    for path in others:
+        real = os.path.realpath(path)
+        if real in seen:
+            raise click.UsageError(f"{click.format_filename(path)} is named twice. Give each index once.")
+        seen.add(real)

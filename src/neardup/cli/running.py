@@ -1,0 +1,161 @@
+"""How the work behind a command runs: set up from its options, watched, stopped by Ctrl-C at once, and gone on with."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from neardup.cli import WORK, interrupted, stop_now
+from neardup.cli.options import STDOUT
+from neardup.params import AUTO, RunOptions, SearchOptions
+
+if TYPE_CHECKING:
+    from neardup.engine.observe import Observer
+    from neardup.inputs.reader import Reader
+    from neardup.params import Spec
+    from neardup.session import Run
+
+WORK_SUFFIX = ".neardup-work"
+WORK_NAME = "neardup-work"
+GRACE = 2.0
+"""Seconds that a stopped search has to come to an end, so that its workdir is closed or removed in order."""
+
+Outcome = TypeVar("Outcome")
+
+
+class Stoppable:
+    """An observer that passes everything on until it is stopped; then it ends the search at its next step."""
+
+    def __init__(self, ctx: click.Context, observer: Observer) -> None:
+        self.ctx = ctx
+        self._observer = observer
+        self._stopped = threading.Event()
+
+    def in_background(self, work: Callable[[], Outcome]) -> Outcome:
+        """Do ``work`` in a thread and wait for it, so that this thread is free to hear Ctrl-C at once.
+
+        A compiled kernel or a pool of threads would keep the main thread from seeing the signal until it returns. After
+        Ctrl-C the work has a moment to end; then the process does, and the workdir is as of its last checkpoint.
+        """
+        from concurrent.futures import Future
+
+        if interrupted.is_set():
+            raise KeyboardInterrupt  # it came while a library was being imported, which did not pass it on
+        future: Future[Outcome] = Future()
+
+        def do() -> None:
+            try:
+                future.set_result(work())
+            except BaseException as exc:
+                future.set_exception(exc)
+
+        threading.Thread(target=do, name="neardup-work", daemon=True).start()
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            self.stop()
+            try:
+                future.exception(timeout=GRACE)
+            except (TimeoutError, KeyboardInterrupt):
+                stop_now(self.ctx)
+            raise
+
+    def stop(self) -> None:
+        """End the search at its next step."""
+        self._stopped.set()
+
+    def stage(self, name: str, total: int | None, unit: str) -> None:
+        """Pass on that a stage begins, or end the search."""
+        self._go_on()
+        self._observer.stage(name, total, unit)
+
+    def advance(self, amount: int) -> None:
+        """Pass on what is done, or end the search."""
+        self._go_on()
+        self._observer.advance(amount)
+
+    def note(self, message: str) -> None:
+        """Pass on a line for the user."""
+        self._observer.note(message)
+
+    def _go_on(self) -> None:
+        if self._stopped.is_set():
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def stoppable(ctx: click.Context, *, quiet: bool) -> Iterator[Stoppable]:
+    """An observer that shows on stderr what is going on, unless ``quiet``; a bar is wiped away at the end."""
+    from neardup.cli.progress import observer
+
+    with observer(quiet=quiet) as shown:
+        yield Stoppable(ctx, shown)
+
+
+@contextmanager
+def open_run(
+    observer: Stoppable,
+    reader: Reader,
+    spec: Spec,
+    search: SearchOptions,
+    run: RunOptions,
+    *,
+    output: str | None,
+    task: dict[str, Any],
+    files: Sequence[str] = (),
+) -> Iterator[Run]:
+    """The run of a search, entered; should it fail, the message at the end tells where its work is and how to go on.
+
+    Nothing is read yet, unless ``--exact auto`` leaves it to the plan how pairs are found. When memory gets short and
+    no workdir is named, work goes to disk beside ``output``; ``task`` is what else must be the same when the run is
+    resumed. Where it goes on with an interrupted one, what that had begun to write into ``files`` is taken away.
+
+    Raises:
+        SpoolError: an interrupted run has left its work there, and it is not to be resumed.
+    """
+    from neardup.outputs.write import remove_leftovers
+    from neardup.session import Run
+    from neardup.tasks.plan.decision import decide
+
+    place = _work_place(output)
+    if run.workdir is None and run.resume:
+        run = replace(run, workdir=place)
+    elif run.workdir is None:
+        _refuse_left_work(place)
+    if search.exact == AUTO and not run.resume and not reader.is_lasting:
+        raise click.UsageError("--exact auto reads the inputs twice, and a pipe can be read once. Save it to a file.")
+    spec, choice = observer.in_background(lambda: decide(reader, spec, search, run, observer))
+    with Run(reader, spec, run, spill_to=place, task=task, choice=choice, observer=observer) as work:
+        for name in files if run.resume else ():
+            remove_leftovers(name)
+        if reader.is_lasting:
+            observer.ctx.meta[WORK] = work.space.path
+        yield work
+
+
+def _work_place(output: str | None) -> Path:
+    """Where work goes to disk when no workdir is named: beside the output, or in the current folder."""
+    from neardup.outputs.atomic import is_special
+
+    if output is None or output == STDOUT or is_special(output):
+        return Path(WORK_NAME)
+    path = Path(output)
+    if path.name in ("", ".."):
+        path = Path(os.path.abspath(path))
+    return path.with_name(path.name + WORK_SUFFIX)
+
+
+def _refuse_left_work(place: Path) -> None:
+    """Say at once, and not when memory gets short, that the work of an interrupted run is there."""
+    from neardup.spool import Workdir
+    from neardup.spool.manifest import MANIFEST
+
+    if (place / MANIFEST).exists():
+        Workdir.create(place, {}).remove()  # raises with the words for what it finds, unless it is gone by now
