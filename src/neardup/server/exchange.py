@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
-from neardup.server.limits import Buffered, ServiceLimits
+from neardup.server.limits import ServiceLimits
 from neardup.server.metrics import Metrics
 from neardup.server.problems import Disconnected, Problem
 
@@ -39,15 +39,12 @@ class Exchange:
     Args:
         scope, receive, send: of ASGI.
         limits: of the service.
-        metrics: counts the bytes that come in.
-        buffered: the bytes that all requests hold.
+        metrics: counts the bytes that come in, and those that all requests hold together.
     """
 
-    def __init__(
-        self, scope: Scope, receive: Receive, send: Send, *, limits: ServiceLimits, metrics: Metrics, buffered: Buffered
-    ) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, *, limits: ServiceLimits, metrics: Metrics) -> None:
         self._receive, self._send = receive, send
-        self.limits, self.metrics, self.buffered = limits, metrics, buffered
+        self.limits, self.metrics = limits, metrics
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.raw_path: bytes = scope.get("raw_path") or b""
@@ -65,7 +62,7 @@ class Exchange:
         """Whether the body has come to its end."""
         self.is_last = False
         """Whether the connection is to end with the answer: the service is stopping, and this one was made late."""
-        self.held = 0
+        self._held = 0
 
     def header(self, name: bytes) -> bytes | None:
         """The value of a header, its name in small letters; the first when there are several."""
@@ -118,14 +115,15 @@ class Exchange:
         Raises:
             Problem: 503, all requests together would hold too much.
         """
-        if not self.buffered.take(count):
+        if self.metrics.held + count > self.limits.buffered_bytes:
             raise Problem.busy("the bodies of other requests fill the memory for them. Try again later.", "memory")
-        self.held += count
+        self.metrics.held += count
+        self._held += count
 
     def release(self) -> None:
         """Hold nothing any more."""
-        self.buffered.give(self.held)
-        self.held = 0
+        self.metrics.held -= self._held
+        self._held = 0
 
     async def reply(
         self, status: int, body: bytes, kind: bytes = JSON, headers: Iterable[tuple[bytes, bytes]] = ()

@@ -1,14 +1,13 @@
-"""What the threads do: the calls of ``neardup.Index``, for one job or for a group of them.
+"""What the threads do: the calls of ``neardup.Index``, each for a group of jobs that have one key.
 
-Here: ``IndexReader`` and ``IndexWriter``, each the ``work`` of a pool of threads, with the keys of their groups. A
-group of one key is one call of the index, so single documents that arrive together are one transaction.
+So single documents that arrive together are one transaction.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -64,8 +63,10 @@ class LineBatch:
 
 def options_of(query: Query) -> QueryOptions | None:
     """The key under which a query may share a call; None when it wants more than hits of one text."""
-    if query.text is UNSET or query.with_text or query.passages:
-        return None
+    return None if query.text is UNSET or query.with_text or query.passages else _options(query)
+
+
+def _options(query: Query) -> QueryOptions:
     return QueryOptions(query.top, query.threshold, query.exact)
 
 
@@ -73,33 +74,29 @@ class IndexReader:
     """Makes queries and other calls that change nothing."""
 
     def __init__(self, index: Index, limits: ServiceLimits) -> None:
-        self._index = index
-        self._seconds = limits.answer_seconds
+        self._index, self._seconds = index, limits.answer_seconds
 
     def __call__(self, key: Hashable, values: list[Any]) -> Sequence[Any]:
         """Do a group: texts under a ``QueryOptions``, else one value that is called."""
         if not isinstance(key, QueryOptions):
             return [values[0]()]
-        options: dict[str, Any] = {"top": key.top, "threshold": key.threshold, "exact": key.exact}
-        if len(values) == 1:
-            return [encode(_answer(self._index.query(values[0], **options)))]
-        return [encode(_answer(hits)) for hits in self._many(values, options)]
+        return [encode(_answer(hits)) for hits in self._hits(values, key)]
 
-    def _many(self, texts: list[str], options: dict[str, Any]) -> list[list[Hit]]:
+    def _hits(self, texts: list[str], key: QueryOptions) -> list[list[Hit]]:
         """Hits of each text; to an index of sets a list of strings would be one set, so each is cut into its items."""
         is_sets = self._index.spec.shingle.kind == "item"
-        found: list[list[Hit]] = self._index.query([text.split() for text in texts] if is_sets else texts, **options)
+        found: list[list[Hit]] = self._index.query(
+            [text.split() for text in texts] if is_sets else texts, **asdict(key)
+        )
         return found
 
     def query(self, query: Query) -> bytes:
         """The JSON of the answer to a query of many texts, or of one with texts or passages."""
         deadline = time.monotonic() + self._seconds
-        options: dict[str, Any] = {"top": query.top, "threshold": query.threshold, "exact": query.exact}
-        if isinstance(query.text, str):
-            return encode(self._with_texts(self._index.query(query.text, **options), query, deadline))
-        assert isinstance(query.texts, list)
-        found = self._many(query.texts, options)
-        return encode(Answers(results=[self._with_texts(hits, query, deadline) for hits in found]))
+        texts = [query.text] if isinstance(query.text, str) else query.texts
+        assert isinstance(texts, list)
+        found = [self._with_texts(hits, query, deadline) for hits in self._hits(texts, _options(query))]
+        return encode(Answers(results=found) if query.text is UNSET else found[0])
 
     def _with_texts(self, hits: list[Hit], query: Query, deadline: float) -> Answer:
         """The hits with what else was asked for; one that was removed a moment ago is left out."""
@@ -128,8 +125,7 @@ class IndexWriter:
     """Adds and removes documents; a pool of one thread calls it."""
 
     def __init__(self, index: Index, limits: ServiceLimits) -> None:
-        self._index = index
-        self._limits = limits
+        self._index, self._limits = index, limits
 
     def __call__(self, key: Hashable, values: list[Any]) -> Sequence[Any]:
         """Do a group: documents under an ``AddOptions``, ids under a ``Removal``, or one ``LineBatch``."""
