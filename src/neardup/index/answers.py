@@ -13,17 +13,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.index.core import Core
 from neardup.index.outcomes import Hit
 from neardup.index.prepared import PreparedDocuments, Sketcher, id_keys, original_id
 from neardup.index.statements import Reading
 from neardup.index.views import View, documents_of, names_of
 from neardup.stages.verify import check_across
-from neardup.types import F64, I32, I64
+from neardup.types import F64, I32, I64, Documents
 
-__all__ = ["QueryCandidates", "candidates_of", "check", "find_ids", "hits", "unverified"]
+__all__ = ["QueryCandidates", "answers", "candidates_of", "check", "find_ids", "hits"]
 
 CHUNK = 500
 """Texts that are fetched and checked at a time."""
+QUERY_BLOCK = 1024
+"""Queries that are answered at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,36 @@ class QueryCandidates:
 
     def __len__(self) -> int:
         return self.query.size
+
+
+def answers(core: Core, queries: Documents, top: int | None, threshold: float, *, exact: bool) -> list[list[Hit]]:
+    """What is like each query, most similar first.
+
+    Without ``exact`` candidates as they are: those that share most bands first, of equals the one added first.
+    """
+    found: list[list[Hit]] = []
+    for start in range(0, len(queries), QUERY_BLOCK):
+        block = queries.slice(start, min(start + QUERY_BLOCK, len(queries)))
+        found += _answers(core, core.sketcher.prepare_query(block), top, threshold, exact=exact)
+    return found
+
+
+def _answers(
+    core: Core, prepared: PreparedDocuments, top: int | None, threshold: float, *, exact: bool
+) -> list[list[Hit]]:
+    queries = len(prepared)
+
+    def work(reading: Reading, view: View) -> list[list[Hit]]:
+        candidates = candidates_of(view, prepared)
+        if len(candidates) == 0:
+            return [[] for _ in range(queries)]
+        if exact:
+            similarity, names = check(reading, core.sketcher, prepared, candidates, threshold)
+            return hits(reading, queries, candidates, similarity, names, top)
+        order = np.lexsort((candidates.number, -candidates.bands, candidates.query))
+        return _as_hits(reading, queries, candidates, order, None, {}, top)
+
+    return core.ask(work)
 
 
 def candidates_of(view: View, prepared: PreparedDocuments) -> QueryCandidates:
@@ -177,12 +210,6 @@ def hits(
     if near.size > 1:
         near = near[np.lexsort((candidates.number[near], -similarity[near], candidates.query[near]))]
     return _as_hits(reading, queries, candidates, near, similarity, names, top)
-
-
-def unverified(reading: Reading, queries: int, candidates: QueryCandidates, top: int | None) -> list[list[Hit]]:
-    """Candidates as they are: those that share most bands first, of equals the one added first."""
-    order = np.lexsort((candidates.number, -candidates.bands, candidates.query))
-    return _as_hits(reading, queries, candidates, order, None, {}, top)
 
 
 def _as_hits(

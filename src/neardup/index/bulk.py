@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from neardup._version import __version__
 from neardup.engine.observe import Observer
 from neardup.errors import InputError
 from neardup.index.core import Core
@@ -37,9 +36,8 @@ def build_folder(
         InputError: an id comes back, and that was to be an error.
         OutputError: there is something of the name, or it cannot be made.
     """
-    with appearing(folder) as place, closing(Database.create(place, spec.as_dict(), __version__, fast=True)) as made:
-        core = Core(place, spec, made, threads=threads, created_by=__version__)
-        return _store_all(core, reader, on_duplicate, observer)
+    with appearing(folder) as place, closing(Database.create(place, spec, fast=True)) as made:
+        return _store_all(Core(place, spec, made, threads=threads), reader, on_duplicate, observer)
 
 
 def _store_all(core: Core, reader: Reader, on_duplicate: str, observer: Observer) -> Added:

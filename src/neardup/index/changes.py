@@ -148,7 +148,8 @@ def admit(core: Core, prepared: PreparedDocuments, threshold: float, on_duplicat
     found: list[Admission] = []
     while len(found) < len(prepared):
         begin = len(found)
-        found += _admit(core, prepared.slice(begin, min(begin + ADMIT_AT_ONCE, len(prepared))), threshold, on_duplicate)
+        block = prepared.at(np.arange(begin, min(begin + ADMIT_AT_ONCE, len(prepared))))
+        found += _admit(core, block, threshold, on_duplicate)
     return found
 
 

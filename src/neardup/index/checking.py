@@ -9,7 +9,6 @@ import numpy as np
 
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import FormatError
-from neardup.index.as_input import stored_blocks
 from neardup.index.core import Core
 from neardup.index.database import DATABASE
 from neardup.index.folders import LOCK, acknowledged
@@ -57,7 +56,7 @@ def _documents(core: Core, reading: Reading, observer: Observer) -> list[str]:
     state = reading.state()
     hashes, numbers = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     count = empty = 0
-    for rows in stored_blocks(reading, counted=False):
+    for rows in reading.blocks(counted=False):
         try:
             _, _, kinds = documents_of(rows, reading.path)
         except FormatError:

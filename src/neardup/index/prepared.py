@@ -19,6 +19,7 @@ from neardup.index.outcomes import Added
 from neardup.index.statements import TailRow
 from neardup.inputs.items import COLLECTIONS, ItemError, join_items, split_items
 from neardup.inputs.names.ids import ids_of
+from neardup.inputs.source import INT64
 from neardup.kernels import stored
 from neardup.params import Spec
 from neardup.stages import bands as band_stage
@@ -52,7 +53,6 @@ NUMBER, EMPTY, SHORT = 1, 2, 4
 _S32 = np.uint64(32)
 _HIGH = np.uint64(0xFFFFFFFF00000000)
 _ID, _AT, _KIND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9)
-_INT64 = range(-(1 << 63), 1 << 63)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +68,15 @@ class PreparedDocuments:
     keys: U32
     """uint32[bands + 1, n]: leading halves of the band keys and, where there are ids, of the hashes of the ids."""
     prints: U64
-    """uint64[n]: hashes of the normalised texts."""
+    """uint64[n]: hashes of the normalised texts; 0 for queries."""
     ids: list[str]
-    """As text; empty for queries."""
+    """As text; empty ones for queries."""
     kinds: I64
     """int64[n]: flags NUMBER, EMPTY, SHORT."""
     text_prints: U64
-    """uint64[n]: hashes of the texts as they were given; empty for queries."""
+    """uint64[n]: hashes of the texts as they were given; 0 for queries."""
     id_prints: U64
-    """uint64[n]: hashes of the ids; empty for queries."""
+    """uint64[n]: hashes of the ids; 0 for queries."""
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -87,39 +87,21 @@ class PreparedDocuments:
         has: NDArray[np.bool_] = self.counts != 0
         return has
 
-    def slice(self, start: int, stop: int) -> PreparedDocuments:
-        """Documents ``start`` to ``stop``, sharing the buffers."""
-        part = slice(start, stop)
-        return PreparedDocuments(
-            self.documents.slice(start, stop),
-            self.normal.slice(start, stop),
-            self.counts[part],
-            self.keys[:, part],
-            self.prints[part],
-            self.ids[part],
-            self.kinds[part],
-            self.text_prints[part],
-            self.id_prints[part],
-        )
-
     def at(self, rows: I64) -> PreparedDocuments:
         """Some of the documents, rising; all of them as they are."""
         if rows.size == len(self):
             return self
         picked = rows.tolist()
-        texts = Documents.from_bytes([self.documents.blob(row) for row in picked])
-        normal = Documents.from_bytes([self.normal.blob(row) for row in picked])
-        has_names = len(self.ids) > 0
         return PreparedDocuments(
-            texts,
-            normal,
+            Documents.from_bytes([self.documents.blob(row) for row in picked]),
+            Documents.from_bytes([self.normal.blob(row) for row in picked]),
             self.counts[rows],
             self.keys[:, rows],
-            self.prints[rows] if has_names else self.prints,
-            [self.ids[row] for row in picked] if has_names else [],
+            self.prints[rows],
+            [self.ids[row] for row in picked],
             self.kinds[rows],
-            self.text_prints[rows] if has_names else self.text_prints,
-            self.id_prints[rows] if has_names else self.id_prints,
+            self.text_prints[rows],
+            self.id_prints[rows],
         )
 
     def counted(self, status: list[str]) -> Added:
@@ -168,8 +150,8 @@ class Sketcher:
     def prepare_query(self, documents: Documents) -> PreparedDocuments:
         """Documents that are only looked up: they have no names, and none is stored."""
         normal, keys, counts = self._sketched(documents)
-        nothing = np.empty(0, dtype=np.uint64)
-        return PreparedDocuments(documents, normal, counts, keys, nothing, [], counts, nothing, nothing)
+        none = np.zeros(counts.size, dtype=np.uint64)
+        return PreparedDocuments(documents, normal, counts, keys, none, [""] * counts.size, counts, none, none)
 
     def prepare(self, documents: Documents, ids: Sequence[int | str]) -> PreparedDocuments:
         """Documents that are to be stored; each id is a text or a number."""
@@ -286,7 +268,7 @@ def checked_ids(values: Any) -> list[int | str]:
     ids: list[int | str] = []
     for value in as_iterable(values, "ids"):
         name = id_text(value)
-        ids.append(name if isinstance(value, str) or int(value) not in _INT64 else int(value))
+        ids.append(name if isinstance(value, str) or int(value) not in INT64 else int(value))
     return ids
 
 

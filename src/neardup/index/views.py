@@ -46,19 +46,15 @@ CHUNK = 4096
 
 
 class DamagedError(Exception):
-    """A page of a segment is not as it was written; ``run`` is the segment."""
-
-    def __init__(self, run: Run) -> None:
-        super().__init__(run.name)
-        self.run = run
-
-
-class MissingError(Exception):
-    """A segment cannot be opened, or (without a name) postings of some documents are nowhere; ``reason`` says why."""
+    """A page of a segment is not as it was written."""
 
     def __init__(self, first: int, span: int, name: str, reason: str) -> None:
         super().__init__(name)
         self.first, self.span, self.name, self.reason = first, span, name, reason
+
+
+class MissingError(DamagedError):
+    """A segment cannot be opened, or (without a name) postings of some documents are nowhere; ``reason`` says why."""
 
 
 class StaleError(Exception):
@@ -101,7 +97,8 @@ class View:
         """
         found = stage.lookup(self.runs, self.table, keys, wanted, first_row=first_row)
         if found.damaged >= 0:
-            raise DamagedError(self.runs[found.damaged])
+            run = self.runs[found.damaged]
+            raise DamagedError(run.base, run.span, run.name or "", "a segment is damaged")
         return found
 
 
