@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from neardup.index.views import View, documents_of, names_of
 from neardup.stages.verify import check_across
 from neardup.types import F64, I32, I64, Documents
 
-__all__ = ["QueryCandidates", "answers", "candidates_of", "check", "find_ids", "hits"]
+__all__ = ["answers", "find_ids", "hits"]
 
 CHUNK = 500
 """Texts that are fetched and checked at a time."""
@@ -30,7 +31,7 @@ QUERY_BLOCK = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class QueryCandidates:
+class _Candidates:
     """Pairs of a query and a document that share a key."""
 
     query: I64
@@ -44,52 +45,54 @@ class QueryCandidates:
         return self.query.size
 
 
-def answers(core: Core, queries: Documents, top: int | None, threshold: float, *, exact: bool) -> list[list[Hit]]:
-    """What is like each query, most similar first.
-
-    Without ``exact`` candidates as they are: those that share most bands first, of equals the one added first.
-    """
+def answers(core: Core, queries: Documents, top: int | None, threshold: float | None) -> list[list[Hit]]:
+    """What is like each query; see ``hits``."""
     found: list[list[Hit]] = []
     for start in range(0, len(queries), QUERY_BLOCK):
         block = queries.slice(start, min(start + QUERY_BLOCK, len(queries)))
-        found += _answers(core, core.sketcher.prepare_query(block), top, threshold, exact=exact)
+        prepared = core.sketcher.prepare_query(block)
+        found += core.ask(partial(hits, sketcher=core.sketcher, prepared=prepared, threshold=threshold, top=top))
     return found
 
 
-def _answers(
-    core: Core, prepared: PreparedDocuments, top: int | None, threshold: float, *, exact: bool
+def hits(
+    reading: Reading,
+    view: View,
+    *,
+    sketcher: Sketcher,
+    prepared: PreparedDocuments,
+    threshold: float | None,
+    top: int | None,
 ) -> list[list[Hit]]:
-    queries = len(prepared)
+    """The best verified candidates of each query: most similar first, of equals the one added first.
 
-    def work(reading: Reading, view: View) -> list[list[Hit]]:
-        candidates = candidates_of(view, prepared)
-        if len(candidates) == 0:
-            return [[] for _ in range(queries)]
-        if exact:
-            similarity, names = check(reading, core.sketcher, prepared, candidates, threshold)
-            return hits(reading, queries, candidates, similarity, names, top)
-        order = np.lexsort((candidates.number, -candidates.bands, candidates.query))
-        return _as_hits(reading, queries, candidates, order, None, {}, top)
-
-    return core.ask(work)
-
-
-def candidates_of(view: View, prepared: PreparedDocuments) -> QueryCandidates:
-    """Documents that share a band with each query; empty queries have none.
-
-    Raises:
-        DamagedError: a segment is not as it was written.
+    Without a threshold candidates as they are: those that share most bands first, of equals the one added first.
     """
+    candidates = _candidates_of(view, prepared)
+    if len(candidates) == 0:
+        return [[] for _ in range(len(prepared))]
+    if threshold is None:
+        order = np.lexsort((candidates.number, -candidates.bands, candidates.query))
+        return _as_hits(reading, len(prepared), candidates, order, None, {}, top)
+    similarity, names = _check(reading, sketcher, prepared, candidates, threshold)
+    near = np.flatnonzero(similarity >= 0)
+    if near.size > 1:
+        near = near[np.lexsort((candidates.number[near], -similarity[near], candidates.query[near]))]
+    return _as_hits(reading, len(prepared), candidates, near, similarity, names, top)
+
+
+def _candidates_of(view: View, prepared: PreparedDocuments) -> _Candidates:
+    """Documents that share a band with each query; empty queries have none."""
     found = view.lookup(prepared.keys[:-1], prepared.has_shingles, first_row=0)
     if len(prepared) == 1:
         query = np.zeros(found.numbers.size, dtype=np.int64)
     else:
         query = np.repeat(np.arange(len(prepared)), np.diff(found.ends, prepend=0))
-    return QueryCandidates(query, found.numbers, found.bands, found.same_text)
+    return _Candidates(query, found.numbers, found.bands, found.same_text)
 
 
-def check(
-    reading: Reading, sketcher: Sketcher, prepared: PreparedDocuments, candidates: QueryCandidates, threshold: float
+def _check(
+    reading: Reading, sketcher: Sketcher, prepared: PreparedDocuments, candidates: _Candidates, threshold: float
 ) -> tuple[F64, dict[int, tuple[str, int]]]:
     """Exact similarity of each candidate to its query, -1 below the threshold, and the names met on the way.
 
@@ -131,7 +134,7 @@ class _Texts:
         reading: Reading,
         sketcher: Sketcher,
         prepared: PreparedDocuments,
-        candidates: QueryCandidates,
+        candidates: _Candidates,
         threshold: float,
     ) -> None:
         self._reading, self._sketcher, self._threshold = reading, sketcher, threshold
@@ -197,25 +200,10 @@ def _next_copies(same_text: I64, gone: I64) -> tuple[I64, I64]:
     return after, np.array(places, dtype=np.int64)
 
 
-def hits(
-    reading: Reading,
-    queries: int,
-    candidates: QueryCandidates,
-    similarity: F64,
-    names: dict[int, tuple[str, int]],
-    top: int | None,
-) -> list[list[Hit]]:
-    """The best of each query's verified candidates: most similar first, of equals the one added first."""
-    near = np.flatnonzero(similarity >= 0)
-    if near.size > 1:
-        near = near[np.lexsort((candidates.number[near], -similarity[near], candidates.query[near]))]
-    return _as_hits(reading, queries, candidates, near, similarity, names, top)
-
-
 def _as_hits(
     reading: Reading,
     queries: int,
-    candidates: QueryCandidates,
+    candidates: _Candidates,
     order: I64,
     similarity: F64 | None,
     names: dict[int, tuple[str, int]],
@@ -248,11 +236,7 @@ def _as_hits(
 
 
 def find_ids(reading: Reading, view: View, row: int, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Number and kind of the documents of these ids that are there; ``row`` is the row of the ids.
-
-    Raises:
-        DamagedError: a segment is not as it was written.
-    """
+    """Number and kind of the documents of these ids that are there; ``row`` is the row of the ids."""
     if not ids:
         return {}
     keys = id_keys(ids)

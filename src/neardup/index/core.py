@@ -251,10 +251,7 @@ class Core:
     def put(self, segments: list[tuple[int, int, str]], removed: I64, *, alone: bool = False) -> None:
         """Let segments that were written stand for the documents from their first to their end from now on.
 
-        Args:
-            segments: first document, end and name of each.
-            removed: numbers of documents that they have no postings of.
-            alone: they stand for everything: whatever else is listed is forgotten.
+        They have no postings of the ``removed``. ``alone``: whatever else is listed is forgotten.
         """
         with self.database.lock, self.views.lock:
             with self.database.writing() as writing:
@@ -287,11 +284,7 @@ def _check_log(folder: Path, last: int, generation: int) -> None:
 
 
 def _read_spec(meta: dict[str, str], path: object) -> Spec:
-    """The spec of an index from what its database says.
-
-    Raises:
-        FormatError: it is damaged, or of a version that this neardup does not know.
-    """
+    """The spec of an index from what its database says."""
     try:
         stored = json.loads(meta["spec"])
         if stored["version"] != SPEC_VERSION:

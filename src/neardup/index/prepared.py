@@ -6,7 +6,7 @@ Nothing here reads or writes an index, so all of it can be done in threads befor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -116,22 +116,13 @@ class PreparedDocuments:
             short=int(np.count_nonzero(kinds & SHORT)),
         )
 
-    def without_texts(self) -> PreparedDocuments:
-        """The same without what takes memory and is stored by now."""
-        none = Documents.from_bytes([])
-        return replace(self, documents=none, normal=none, ids=[])
-
     def rows(self, first: int) -> Iterator[tuple[int, str, int, int, memoryview]]:
         """The documents as they are stored, numbered from ``first``."""
         numbers = first + np.arange(len(self))
         sums = checksums(self.text_prints, self.id_prints, numbers, self.kinds)
-        return zip(numbers.tolist(), self.ids, self.kinds.tolist(), sums.tolist(), self.texts(), strict=True)
-
-    def texts(self) -> list[memoryview]:
-        """The bytes of each text as it was given, without a copy."""
-        ends = self.documents.offsets.tolist()
         whole = memoryview(self.documents.data)  # type: ignore[arg-type]
-        return [whole[begin:end] for begin, end in pairwise(ends)]
+        texts = [whole[begin:end] for begin, end in pairwise(self.documents.offsets.tolist())]  # without a copy
+        return zip(numbers.tolist(), self.ids, self.kinds.tolist(), sums.tolist(), texts, strict=True)
 
 
 class Sketcher:
@@ -144,7 +135,6 @@ class Sketcher:
         self.is_item = spec.shingle.kind == "item"
 
     def normalized(self, documents: Documents) -> Documents:
-        """The documents as they are compared."""
         return text_stage.normalize_documents(documents, self.spec.normalize, items=self.is_item)
 
     def prepare_query(self, documents: Documents) -> PreparedDocuments:
@@ -166,11 +156,7 @@ class Sketcher:
         return PreparedDocuments(documents, normal, np.abs(counts), keys, prints, names, kinds, text_prints, id_prints)
 
     def from_given(self, ids: Any, texts: Any) -> PreparedDocuments:
-        """Documents as a user gives them: as many ids as texts, or one of both.
-
-        Raises:
-            InputError: they are not as many, or one cannot be used.
-        """
+        """Documents as a user gives them: as many ids as texts, or one of both; else InputError."""
         if isinstance(ids, (str, int, np.integer)):
             ids, texts = [ids], [texts]
         elif isinstance(texts, str):
@@ -199,42 +185,32 @@ class Sketcher:
         """A stored document as text; the items of a set with spaces between them."""
         return blob.replace(text_stage.SEPARATOR, b" ").decode("utf-8", "replace")
 
-    def from_values(self, texts: Any, what: str = "text") -> Documents:
-        """Texts, or sets where the index holds sets, as one block.
-
-        Raises:
-            InputError: one is not; the message tells its position.
-        """
+    def from_values(self, texts: Any) -> Documents:
+        """Texts, or sets where the index holds sets, as one block; InputError tells where one is none."""
         blobs: list[bytes] = []
-        for position, value in enumerate(as_iterable(texts, f"{what}s")):
+        for position, value in enumerate(as_iterable(texts, "texts")):
             try:
                 blobs.append(self._blob(value))
-            except (ItemError, UnicodeEncodeError, TypeError) as exc:
-                told = exc if isinstance(exc, ItemError) else _reason(value, self.is_item, exc)
-                raise InputError(f"{what} {position} (counted from 0): {told}.") from exc
+            except ItemError as exc:
+                raise InputError(f"text {position} (counted from 0): {exc}.") from exc
         return Documents.from_bytes(blobs)
 
     def _blob(self, value: Any) -> bytes:
-        if isinstance(value, str):
-            return split_items(value) if self.is_item else value.encode("utf-8")
         if self.is_item and isinstance(value, COLLECTIONS):
             return join_items(value)
-        raise TypeError
-
-
-def _reason(value: Any, is_item: bool, exc: Exception) -> str:
-    if isinstance(exc, UnicodeEncodeError):
-        return f"it has a lone surrogate at character {exc.start + 1}. Decode it with errors='replace'"
-    wanted = "a list or set of strings or whole numbers" if is_item else "a string"
-    return f"it is of type {type(value).__name__}. Give {wanted}"
+        if not isinstance(value, str):
+            wanted = "a list or set of strings or whole numbers" if self.is_item else "a string"
+            raise ItemError(f"it is of type {type(value).__name__}. Give {wanted}")
+        try:
+            return split_items(value) if self.is_item else value.encode("utf-8")
+        except UnicodeEncodeError as exc:
+            raise ItemError(
+                f"it has a lone surrogate at character {exc.start + 1}. Decode it with errors='replace'"
+            ) from exc
 
 
 def as_iterable(values: Any, what: str) -> Iterable[Any]:
-    """Values one by one: of a list, a column of a frame, an Arrow array or any other iterable.
-
-    Raises:
-        InputError: it is none.
-    """
+    """Values one by one: of a list, a column of a frame, an Arrow array or any other iterable; else InputError."""
     if hasattr(values, "to_pylist"):
         return values.to_pylist()  # type: ignore[no-any-return]
     if isinstance(values, (bytes, bytearray, Mapping)) or not isinstance(values, Iterable):
@@ -243,11 +219,7 @@ def as_iterable(values: Any, what: str) -> Iterable[Any]:
 
 
 def id_text(value: Any) -> str:
-    """An id as text: 17 and "17" are one.
-
-    Raises:
-        InputError: neither a string nor a whole number.
-    """
+    """An id as text: 17 and "17" are one. InputError: it is neither a string nor a whole number."""
     if isinstance(value, str):
         try:
             value.encode("utf-8")
@@ -260,11 +232,7 @@ def id_text(value: Any) -> str:
 
 
 def checked_ids(values: Any) -> list[int | str]:
-    """Ids as the index gives them back: strings, and whole numbers of 64 bits.
-
-    Raises:
-        InputError: one is neither a string nor a whole number.
-    """
+    """Ids as the index gives them back: strings, and whole numbers of 64 bits."""
     ids: list[int | str] = []
     for value in as_iterable(values, "ids"):
         name = id_text(value)
@@ -317,14 +285,7 @@ def whole_documents(
 
 
 def tail_row(first: int, keys: U32, prints: U64, is_empty: NDArray[np.bool_]) -> TailRow:
-    """The keys of a batch, as they are stored.
-
-    Args:
-        first: number of its first document.
-        keys: uint32[bands + 1, n].
-        prints: uint64[n].
-        is_empty: bool[n]: documents without a shingle.
-    """
+    """The keys (uint32[bands + 1, n]) of a batch from document ``first`` on, as they are stored."""
     blobs = keys.tobytes(), prints.tobytes(), np.flatnonzero(is_empty).astype(np.uint32).tobytes()
     return TailRow(first, keys.shape[1], *blobs, _tail_sum(first, *blobs))
 

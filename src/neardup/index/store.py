@@ -341,7 +341,7 @@ class Index:
             with self._core.database.reading() as reading:
                 found = find_contained(self._core, reading, documents, top=top, threshold=least)
         else:
-            found = answers(self._core, documents, top, least, exact=exact)
+            found = answers(self._core, documents, top, least if exact else None)
         return found[0] if is_one else found
 
     def _is_one(self, texts: Any) -> bool:

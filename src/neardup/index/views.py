@@ -129,12 +129,7 @@ class Views:
         return self.spec.bands.bands + 1
 
     def of(self, reading: Reading) -> View:
-        """The view for a transaction: as of then, or later (what was added since is not among its documents).
-
-        Raises:
-            MissingError: a segment cannot be opened.
-            StaleError: a later view lacks postings of documents that this transaction still has.
-        """
+        """The view for a transaction: as of then, or later (what was added since is not among its documents)."""
         generation = reading.generation()
         view = self.current
         if view.generation < generation:
@@ -166,11 +161,7 @@ class Views:
         return View(generation, generation if is_merged else self.current.since, tuple(segments), tail)
 
     def opened(self, first: int, span: int, name: str) -> Run:
-        """A segment from its file.
-
-        Raises:
-            MissingError: that cannot be.
-        """
+        """A segment from its file. Raises MissingError: that cannot be."""
         assert self.folder is not None
         try:
             return open_segment(self.folder / SEGMENTS / name, first, span, self.rows, self.spec.id)
@@ -212,11 +203,7 @@ def _check_whole(runs: list[Run], end: int) -> None:
 
 
 def documents_of(rows: list[Row], path: object) -> tuple[Documents, I64, I64]:
-    """Stored documents as a block, their numbers and kinds.
-
-    Raises:
-        FormatError: one is not as it was written.
-    """
+    """Stored documents as a block, their numbers and kinds. Raises FormatError: one is not as it was written."""
     numbers, ids, kinds, sums, texts = _columns(rows, path)
     documents = whole_documents(numbers, ids, kinds, sums, texts)
     if documents is None:
@@ -229,11 +216,7 @@ def documents_of(rows: list[Row], path: object) -> tuple[Documents, I64, I64]:
 
 
 def names_of(rows: list[Name], path: object) -> list[tuple[int, str, int]]:
-    """Number, id and kind of stored documents.
-
-    Raises:
-        FormatError: one is not as it was written.
-    """
+    """Number, id and kind of stored documents. Raises FormatError: one is not as it was written."""
     if rows:
         numbers, ids, kinds, sums = _columns(rows, path)
         if not are_names_whole(numbers, ids, kinds, sums):
@@ -254,11 +237,7 @@ def _columns(rows: Sequence[tuple[Any, ...]], path: object) -> Any:
 
 
 def is_whole(row: Row, path: object) -> bool:
-    """Whether a stored document is as it was written.
-
-    Raises:
-        FormatError: it is not even of the types that it must have.
-    """
+    """Whether a stored document is as it was written; FormatError: it has not even the types that it must have."""
     return whole_documents(*_columns([row], path)) is not None
 
 

@@ -110,11 +110,7 @@ class Exchange:
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
     def hold(self, count: int) -> None:
-        """Count bytes as held.
-
-        Raises:
-            Problem: 503, all requests together would hold too much.
-        """
+        """Count bytes as held. Raises Problem: 503, all requests together would hold too much."""
         if self.metrics.held + count > self.limits.buffered_bytes:
             raise Problem.busy("the bodies of other requests fill the memory for them. Try again later.", "memory")
         self.metrics.held += count

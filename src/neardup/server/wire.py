@@ -196,11 +196,7 @@ def _unusable(exc: msgspec.ValidationError) -> Problem:
 
 
 def check_query(query: Query, limits: ServiceLimits, threshold: float) -> None:
-    """See that the fields of a query go together and keep to the limits.
-
-    Raises:
-        Problem: 422, naming the field.
-    """
+    """See that the fields of a query go together and keep to the limits. Raises Problem: 422, naming the field."""
     if (query.text is UNSET) == (query.texts is UNSET):
         raise Problem(422, "give either text, or texts as a list.", field="text")
     if query.threshold is not None and query.threshold < threshold:
@@ -221,10 +217,6 @@ def check_query(query: Query, limits: ServiceLimits, threshold: float) -> None:
 
 
 def check_text(text: str, limits: ServiceLimits, field: str = "text") -> None:
-    """See that a text keeps to the limits.
-
-    Raises:
-        Problem: 422, naming the field.
-    """
+    """See that a text keeps to the limits. Raises Problem: 422, naming the field."""
     if len(text) > limits.characters:
         raise Problem(422, f"{field} has {len(text)} characters; {limits.characters} are allowed.", field=field)
