@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
@@ -194,7 +194,7 @@ class Core:
                 if (first, span, name) not in segments or name in self.views.repaired:
                     return  # somebody was faster
                 for begin, extent, each in segments:
-                    if each == name or not self._opens(begin, extent, each):
+                    if each == name or self._is_missing(begin, extent, each):
                         keys[each] = self._keys(reading, begin, extent)
                 removed = reading.removed()
             self.repaired += len(keys)
@@ -203,9 +203,7 @@ class Core:
                     self.views.repaired.update({each: made.run() for each, made in keys.items()})
                     self.views.current = View(-1, -1, (), ())  # made anew by the next transaction
                 return
-            self.put([self._written(made) for made in keys.values()], removed)
-            for old in keys:
-                self.unlink(old)
+            self.put([self._written(made) for made in keys.values()], removed, old=keys)
 
     def _keys(self, reading: Reading, first: int, span: int) -> Keys:
         return keys_of(reading, self.sketcher, first, span, threads=self.threads)
@@ -217,14 +215,12 @@ class Core:
         write_new(self.segment(name), keys, self.spec.id)
         return keys.first, end, name
 
-    def _opens(self, first: int, span: int, name: str) -> bool:
-        if any(run.name == name for run in self.views.current.segments) or name in self.views.repaired:
-            return True
+    def _is_missing(self, first: int, span: int, name: str) -> bool:
         try:
-            self.views.opened(first, span, name)
+            self.views.run_of(first, span, name)
         except MissingError:
-            return False
-        return True
+            return True
+        return False
 
     def repair_all(self) -> None:
         """Make all postings again from the documents, where it is not known any more who has them."""
@@ -237,9 +233,7 @@ class Core:
                 keys = self._keys(reading, 0, reading.state().next)
                 removed = reading.removed()
             self.repaired += 1
-            self.put([self._written(keys)], removed, alone=True)
-            for name in old:
-                self.unlink(name)
+            self.put([self._written(keys)], removed, old=old, alone=True)
 
     def _repair_memory(self) -> None:
         """In memory nothing is damaged, but Ctrl-C may come between a commit and its view."""
@@ -248,10 +242,13 @@ class Core:
             run = self._keys(reading, 0, state.next).run()
             self.views.current = View(state.generation, state.generation, (), (run,) if state.next else ())
 
-    def put(self, segments: list[tuple[int, int, str]], removed: I64, *, alone: bool = False) -> None:
+    def put(
+        self, segments: list[tuple[int, int, str]], removed: I64, *, old: Iterable[str] = (), alone: bool = False
+    ) -> None:
         """Let segments that were written stand for the documents from their first to their end from now on.
 
-        They have no postings of the ``removed``. ``alone``: whatever else is listed is forgotten.
+        They have no postings of the ``removed``. ``old``: files that are no longer used then. ``alone``: whatever else
+        is listed is forgotten.
         """
         with self.database.lock, self.views.lock:
             with self.database.writing() as writing:
@@ -261,6 +258,8 @@ class Core:
                     writing.put_segment(first, end, name, removed[(removed >= first) & (removed < end)])
                 view = self.views.renewed(writing, writing.raise_generation())
             self._publish(view)
+        for name in old:
+            self.unlink(name)
 
     def _publish(self, view: View) -> None:
         """Let a change be seen that is durable by now."""

@@ -11,7 +11,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -61,17 +61,15 @@ class Database:
         """A new database; ``fast``: nothing lasts before ``settle``, for building where nobody looks."""
         database = cls(folder, read_only=False)
         connection = database.writer
-        try:
-            with database._explained():
-                if folder is not None:
-                    connection.execute(f"PRAGMA journal_mode = {'OFF' if fast else 'WAL'}")
-                    connection.execute(f"PRAGMA synchronous = {'OFF' if fast else 'FULL'}")
-                connection.executescript(SCHEMA)
-                facts = {"spec": json.dumps(spec.as_dict(), sort_keys=True), "created_by": __version__}
-                connection.executemany("INSERT INTO meta VALUES (?, ?)", facts.items())
-        except BaseException:
-            database.close()
-            raise
+        with ExitStack() as undo, database._explained():
+            undo.callback(database.close)
+            if folder is not None:
+                connection.execute(f"PRAGMA journal_mode = {'OFF' if fast else 'WAL'}")
+                connection.execute(f"PRAGMA synchronous = {'OFF' if fast else 'FULL'}")
+            connection.executescript(SCHEMA)
+            facts = {"spec": json.dumps(spec.as_dict(), sort_keys=True), "created_by": __version__}
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", facts.items())
+            undo.pop_all()
         return database
 
     @classmethod
@@ -83,13 +81,11 @@ class Database:
         """
         path = folder / DATABASE
         database = cls(folder, read_only=read_only)
-        try:
-            with database._explained():
-                if read_only:
-                    database._idle.append(database._connect())
-                connection = database._idle[0] if read_only else database.writer
-                application = connection.execute("PRAGMA application_id").fetchone()[0]
-                version = connection.execute("PRAGMA user_version").fetchone()[0]
+        with ExitStack() as undo:
+            undo.callback(database.close)
+            with database.reading() as reading:
+                application = reading.connection.execute("PRAGMA application_id").fetchone()[0]
+                version = reading.connection.execute("PRAGMA user_version").fetchone()[0]
             if application != APPLICATION:
                 raise FormatError(f"{path} is not the database of an index, or is damaged. Restore it from a copy.")
             if version != FORMAT:
@@ -97,9 +93,7 @@ class Database:
                     f"{path} has format {version}; this neardup reads format {FORMAT}. Use the neardup that wrote it, "
                     "or a later one."
                 )
-        except BaseException:
-            database.close()
-            raise
+            undo.pop_all()
         return database
 
     @property

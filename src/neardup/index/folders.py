@@ -66,17 +66,14 @@ def appearing(folder: Path, *, replace: bool = False) -> Iterator[Path]:
         else:
             os.rename(place, folder)
         sync_folder(final.parent)
-    except OSError as exc:
+    except BaseException as exc:
         shutil.rmtree(place, ignore_errors=True)
-        if isinstance(exc, (OutputError, IndexNotFound)):
+        if not isinstance(exc, OSError) or isinstance(exc, (OutputError, IndexNotFound)):
             raise
         raise OutputError(
             f"cannot make {folder}: {exc.strerror or exc}. Give a name in a folder that is there and that you may "
             "write to."
         ) from exc
-    except BaseException:
-        shutil.rmtree(place, ignore_errors=True)
-        raise
 
 
 def _check_replaceable(folder: Path) -> None:

@@ -143,13 +143,7 @@ class Views:
 
     def renewed(self, reading: Reading, generation: int) -> View:
         """The view of a transaction whose generation this is."""
-        known = {run.name: run for run in self.current.segments}
-        segments = []
-        for first, span, name in reading.segments():
-            run = self.repaired.get(name) or known.get(name)
-            if run is None:
-                run = self.opened(first, span, name)
-            segments.append(run)
+        segments = [self.run_of(*segment) for segment in reading.segments()]
         covered = segments[-1].end if segments else 0
         tail = tuple(run for run in self.current.tail if run.base >= covered)
         if any(run.base < covered < run.end for run in self.current.tail):
@@ -160,8 +154,11 @@ class Views:
         is_merged = [run.name for run in segments] != [run.name for run in self.current.segments]
         return View(generation, generation if is_merged else self.current.since, tuple(segments), tail)
 
-    def opened(self, first: int, span: int, name: str) -> Run:
-        """A segment from its file. Raises MissingError: that cannot be."""
+    def run_of(self, first: int, span: int, name: str) -> Run:
+        """A segment that is known, or from its file; MissingError when it cannot be opened."""
+        known = {run.name: run for run in self.current.segments} | self.repaired
+        if name in known:
+            return known[name]
         assert self.folder is not None
         try:
             return open_segment(self.folder / SEGMENTS / name, first, span, self.rows, self.spec.id)
@@ -237,8 +234,11 @@ def _columns(rows: Sequence[tuple[Any, ...]], path: object) -> Any:
 
 
 def is_whole(row: Row, path: object) -> bool:
-    """Whether a stored document is as it was written; FormatError: it has not even the types that it must have."""
-    return whole_documents(*_columns([row], path)) is not None
+    """Whether a stored document is as it was written."""
+    try:
+        return whole_documents(*_columns([row], path)) is not None
+    except FormatError:  # it has not even the types that it must have
+        return False
 
 
 def keys_of(reading: Reading, sketcher: Sketcher, first: int, span: int, *, threads: int) -> Keys:

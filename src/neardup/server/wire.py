@@ -6,11 +6,12 @@ Here: the types and reading them strictly: wrong JSON is 400, a value that canno
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from neardup.index.outcomes import IndexInfo
 from neardup.server.limits import ServiceLimits
 from neardup.server.problems import Problem
 
@@ -131,29 +132,13 @@ class Health(Struct, kw_only=True):
     status: Literal["ok"]
 
 
-class Info(Struct, kw_only=True):
-    """What the index is and holds; its place on the disk is not told."""
-
-    documents: int
-    empty: int
-    threshold: float
-    recall: float
-    bands: str
-    shingle: str
-    normalize: str
-    spec: dict[str, Any]
-    spec_id: str
-    format: int
-    created_by: str
-    generation: int
-    segments: int
-    segment_documents: int
-    removed: int
-    bytes: dict[str, int]
-    total_bytes: int
-    healed: int
-    trouble: str | None
-    read_only: bool
+_TOLD = [(name, kind) for name, kind in get_type_hints(IndexInfo).items() if name != "path"]
+Info = msgspec.defstruct(
+    "Info",
+    [*_TOLD, ("read_only", bool)],
+    namespace={"__doc__": "What the index is and holds; its place on the disk is not told."},
+    kw_only=True,
+)
 
 
 class ProblemBody(Struct, kw_only=True):
