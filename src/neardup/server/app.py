@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 import msgspec
+from msgspec import UNSET
 
 from neardup.pages.assets import scripts, styles
 from neardup.params import ON_DUPLICATE
 from neardup.server import openapi
 from neardup.server.exchange import JSON, Exchange, Receive, Scope, Send
-from neardup.server.jobs import AddOptions, IndexReader, IndexWriter, Removal, options_of
+from neardup.server.jobs import REMOVAL, AddOptions, IndexReader, IndexWriter, options_of
 from neardup.server.limits import ServiceLimits
 from neardup.server.metrics import Metrics
 from neardup.server.problems import Disconnected, Problem, problem_of
@@ -29,7 +30,6 @@ from neardup.server.wire import (
     Document,
     Health,
     Info,
-    Match,
     Query,
     Status,
     StoredDocument,
@@ -61,11 +61,7 @@ _MANY_DOCUMENT_BYTES = 1 << 24
 class Service:
     """The HTTP service of one index, an ASGI application, with the pools of threads that do its work.
 
-    Args:
-        index: open. It stays the caller's to close, after ``close`` here.
-        limits: what a request may take.
-        token: that every request must bring; None for none.
-        hosts: names by which the service may be called; None for any.
+    The index stays the caller's to close, after ``close`` here. For token and hosts see ``Gate``.
     """
 
     def __init__(
@@ -148,11 +144,7 @@ class Service:
             self.metrics.observe(exchange.route, method, exchange.status or _GONE, seconds)
 
     def _handler(self, exchange: Exchange) -> Handler:
-        """The function for the path and the method of a request. The route is noted for the metrics.
-
-        Raises:
-            Problem: 404 when there is no such path, 405 when it has not this method.
-        """
+        """The function for the path and the method of a request. The route is noted for the metrics."""
         route = DOCUMENT if exchange.path.startswith(DOCUMENTS) else exchange.path
         methods = self.routes.get(route)
         if methods is None:
@@ -199,7 +191,8 @@ class Service:
         if status == "duplicate":
             fault = f"the id {document.id} is there already. Choose another, or what to do with on_duplicate."
             raise Problem(409, fault, field="id")
-        await exchange.reply(201 if status == "added" else 200, _status(document.id, status, match))
+        told = Status(id=document.id, status=status, match=UNSET if match is None else match)
+        await exchange.reply(201 if status == "added" else 200, msgspec.json.encode(told))
 
     async def _get(self, exchange: Exchange) -> None:
         id = _id(exchange)
@@ -211,7 +204,7 @@ class Service:
     async def _remove(self, exchange: Exchange) -> None:
         writers = self._writing()
         id = _id(exchange)
-        if not await writers.do(Removal(), id, seconds=self.limits.answer_seconds):
+        if not await writers.do(REMOVAL, id, seconds=self.limits.answer_seconds):
             raise _unknown(id)
         await exchange.reply(204, b"")
 
@@ -304,13 +297,6 @@ def _id(exchange: Exchange) -> str:
 
 def _unknown(id: str) -> Problem:
     return Problem(404, f"there is no document {id!r}.", field="id")
-
-
-def _status(id: int | str, status: Any, match: Match | None) -> bytes:
-    told = Status(id=id, status=status)
-    if match is not None:
-        told.match = match
-    return msgspec.json.encode(told)
 
 
 def page_file(path: str) -> bytes:

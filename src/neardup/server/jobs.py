@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from neardup.index.outcomes import Admission, Hit
     from neardup.index.store import Index
 
-__all__ = ["AddOptions", "IndexReader", "IndexWriter", "LineBatch", "QueryOptions", "Removal", "options_of", "warm_up"]
+__all__ = ["REMOVAL", "AddOptions", "IndexReader", "IndexWriter", "LineBatch", "QueryOptions", "options_of", "warm_up"]
 
 encode = msgspec.json.Encoder().encode
+REMOVAL = "remove"
+"""The key of a group of ids that are removed in one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +45,6 @@ class AddOptions:
 
     on_duplicate: str
     if_new: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Removal:
-    """The key of a group of ids that are removed in one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +125,10 @@ class IndexWriter:
         self._index, self._limits = index, limits
 
     def __call__(self, key: Hashable, values: list[Any]) -> Sequence[Any]:
-        """Do a group: documents under an ``AddOptions``, ids under a ``Removal``, or one ``LineBatch``."""
+        """Do a group: documents under an ``AddOptions``, ids under ``REMOVAL``, or one ``LineBatch``."""
         if isinstance(key, AddOptions):
             return self._add(key, values)
-        if isinstance(key, Removal):
+        if key == REMOVAL:
             return self._remove(values)
         return [self._batch(values[0])]
 

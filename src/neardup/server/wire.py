@@ -1,6 +1,6 @@
 """The JSON of the service: what it takes and gives, as types; from them ``/openapi.json`` has its schemas.
 
-Here: the types and reading them strictly: wrong JSON is 400, a value that cannot be used is 422 and names its field.
+They are read strictly: wrong JSON is 400, a value that cannot be used is 422 and names its field.
 """
 
 from __future__ import annotations
@@ -157,11 +157,7 @@ _NAMED = re.compile(r"(?:unknown|required) field `([^`]*)`")
 
 
 def read(kind: type[T], body: bytes) -> T:
-    """The value of a JSON body.
-
-    Raises:
-        Problem: 400 for what is no JSON in UTF-8, 422 for a value that cannot be used.
-    """
+    """The value of a JSON body."""
     try:
         value: T = _DECODERS[kind].decode(body)
     except msgspec.ValidationError as exc:
