@@ -87,13 +87,13 @@ def _put(
     n = len(chosen)
     if n == 0 and not gone:
         return None
-    is_empty = (chosen.kinds & EMPTY) != 0
-    after = _take_away(writing, gone, added=n, empty=int(np.count_nonzero(is_empty)))
+    has_shingles = chosen.has_shingles
+    after = _take_away(writing, gone, added=n, empty=int(np.count_nonzero(~has_shingles)))
     first = after.next - n
     writing.insert(chosen.rows(first))
     if core.folder is not None:
-        writing.insert_tail(tail_row(first, chosen.keys, chosen.prints, is_empty))
-    run = stage.make_run(first, chosen.keys, chosen.prints, ~is_empty)
+        writing.insert_tail(tail_row(first, chosen.keys, chosen.prints, ~has_shingles))
+    run = stage.make_run(first, chosen.keys, chosen.prints, has_shingles)
     return replace(view, generation=after.generation, tail=with_run(view.tail, run))
 
 
@@ -142,7 +142,7 @@ def admit(core: Core, prepared: PreparedDocuments, threshold: float, on_duplicat
     found: list[Admission] = []
     while len(found) < len(prepared):
         begin = len(found)
-        block = prepared.at(np.arange(begin, min(begin + ADMIT_AT_ONCE, len(prepared))))
+        block = prepared.at(slice(begin, min(begin + ADMIT_AT_ONCE, len(prepared))))
         found += _admit(core, block, threshold, on_duplicate)
     return found
 
@@ -242,7 +242,7 @@ class _Groups:
         prepared, group = self._prepared, self.of[position]
         match = best.get(group)
         near = self._near.get(group, [])
-        if prepared.counts[position] > 0:
+        if prepared.has_shingles[position]:
             near = [*near, (group, 1.0, self._core.spec.bands.bands)]
         there = sorted((admitted[other], similarity, bands) for other, similarity, bands in near if other in admitted)
         for place, similarity, bands in there:  # of equals the first

@@ -167,13 +167,15 @@ class Database:
                 self.need_open()
                 yield Reading(self.writer, None)
             return
-        with self._explained():
+        try:  # not ``_explained``: a query is short enough to notice what a second generator costs
             connection = self._lease()
             try:
                 connection.execute("BEGIN")
                 yield Reading(connection, self.path)
             finally:
                 self._give_back(connection)
+        except sqlite3.DatabaseError as exc:
+            raise self._wrapped(exc) from exc
 
     def _lease(self) -> sqlite3.Connection:
         """A connection to read with, for this caller alone until it gives it back."""

@@ -63,8 +63,6 @@ class PreparedDocuments:
     """As they were given."""
     normal: Documents
     """Normalised."""
-    counts: I64
-    """int64[n]: shingles with repeats; 0: the document is empty. May be -1 for 1 where nothing is stored."""
     keys: U32
     """uint32[bands + 1, n]: leading halves of the band keys and, where there are ids, of the hashes of the ids."""
     prints: U64
@@ -84,21 +82,27 @@ class PreparedDocuments:
     @property
     def has_shingles(self) -> NDArray[np.bool_]:
         """bool[n]: False for empty documents."""
-        has: NDArray[np.bool_] = self.counts != 0
+        has: NDArray[np.bool_] = (self.kinds & EMPTY) == 0
         return has
 
-    def at(self, rows: I64) -> PreparedDocuments:
-        """Some of the documents, rising; all of them as they are."""
-        if rows.size == len(self):
+    def at(self, rows: I64 | slice) -> PreparedDocuments:
+        """Some of the documents, rising; a slice shares the buffers."""
+        if isinstance(rows, slice):
+            documents, normal = (each.slice(rows.start, rows.stop) for each in (self.documents, self.normal))
+            ids = self.ids[rows]
+        elif rows.size == len(self):
             return self
-        picked = rows.tolist()
+        else:
+            picked = rows.tolist()
+            documents = Documents.from_bytes([self.documents.blob(row) for row in picked])
+            normal = Documents.from_bytes([self.normal.blob(row) for row in picked])
+            ids = [self.ids[row] for row in picked]
         return PreparedDocuments(
-            Documents.from_bytes([self.documents.blob(row) for row in picked]),
-            Documents.from_bytes([self.normal.blob(row) for row in picked]),
-            self.counts[rows],
+            documents,
+            normal,
             self.keys[:, rows],
             self.prints[rows],
-            [self.ids[row] for row in picked],
+            ids,
             self.kinds[rows],
             self.text_prints[rows],
             self.id_prints[rows],
@@ -139,21 +143,20 @@ class Sketcher:
 
     def prepare_query(self, documents: Documents) -> PreparedDocuments:
         """Documents that are only looked up: they have no names, and none is stored."""
-        normal, keys, counts = self._sketched(documents)
-        none = np.zeros(counts.size, dtype=np.uint64)
-        return PreparedDocuments(documents, normal, counts, keys, none, [""] * counts.size, counts, none, none)
+        normal, keys, kinds = self._sketched(documents)
+        none = np.zeros(kinds.size, dtype=np.uint64)
+        return PreparedDocuments(documents, normal, keys, none, [""] * kinds.size, kinds, none, none)
 
     def prepare(self, documents: Documents, ids: Sequence[int | str]) -> PreparedDocuments:
         """Documents that are to be stored; each id is a text or a number."""
         names = [name if isinstance(name, str) else str(name) for name in ids]
-        kinds = np.fromiter((0 if isinstance(name, str) else NUMBER for name in ids), np.int64, len(names))
         id_prints = _prints(Documents.from_texts(names))
-        normal, keys, counts = self._sketched(documents)
-        kinds |= np.where(counts == 0, EMPTY, 0) | np.where(counts < 0, SHORT, 0)
+        normal, keys, kinds = self._sketched(documents)
+        kinds |= np.fromiter((0 if isinstance(name, str) else NUMBER for name in ids), np.int64, len(names))
         keys[-1] = id_prints >> _S32
         text_prints = _prints(documents)
         prints = text_prints if normal is documents else _prints(normal)
-        return PreparedDocuments(documents, normal, np.abs(counts), keys, prints, names, kinds, text_prints, id_prints)
+        return PreparedDocuments(documents, normal, keys, prints, names, kinds, text_prints, id_prints)
 
     def from_given(self, ids: Any, texts: Any) -> PreparedDocuments:
         """Documents as a user gives them: as many ids as texts, or one of both; else InputError."""
@@ -168,14 +171,16 @@ class Sketcher:
         return self.prepare(documents, names)
 
     def _sketched(self, documents: Documents) -> tuple[Documents, U32, I64]:
-        """Normalised documents, their band keys with a row to spare, and shingle counts (-1: fewer tokens than k)."""
+        """Normalised documents, their band keys with a row to spare, and which are EMPTY or SHORT."""
         normal = self.normalized(documents)
         values = np.empty((len(documents), self.spec.slots), dtype=np.uint32)
         counts = np.empty(len(documents), dtype=np.int64)
         sketch_stage.count_and_sketch(normal, self._stored, values=values, counts=counts)
+        kinds = np.zeros_like(counts)
+        kinds[counts == 0], kinds[counts < 0] = EMPTY, SHORT  # -1: fewer tokens than a shingle has
         keys = np.zeros((self.spec.bands.bands + 1, counts.size), dtype=np.uint32)
         keys[:-1] = band_stage.keys_of(values, self.spec.bands) >> _S32
-        return normal, keys, counts
+        return normal, keys, kinds
 
     def sets(self, normal: Documents) -> PaddedSets:
         """Shingle sets of normalised documents, to be held against each other and forgotten: their key is private."""

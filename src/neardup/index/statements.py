@@ -199,13 +199,9 @@ class Reading:
 
         Numbers from the next one on are passed over: a view may be later than the transaction.
         """
-        known = [number for number in numbers if number < self.state().next]
-        gone = 0
-        for start in range(0, len(known), _MANY):
-            part = known[start : start + _MANY]
-            marks = ",".join("?" * len(part))
-            gone += self._execute(f"SELECT count(*) FROM removed WHERE number IN ({marks})", part).fetchone()[0]
-        if gone < len(known):
+        end = self.state().next
+        known = [number for number in numbers if number < end]
+        if len(self._many("SELECT number FROM removed WHERE number IN", known)) < len(known):
             raise self._damaged("its table of documents")
 
     def blocks(self, *, counted: bool = True) -> Iterator[list[Row]]:

@@ -435,8 +435,7 @@ class Index:
             OutputError: the disk is full.
         """
         given = locals()
-        _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
-        self._need_writing()
+        self._need_writing(on_duplicate)
         if texts is not None:
             reading = {"text": text, "id": id, "glob": glob, "input_format": input_format}
             for name, value in reading.items():
@@ -462,8 +461,7 @@ class Index:
         Returns:
             ``added``, ``replaced``, ``skipped``, or ``duplicate``: its id is there and ``on_duplicate`` is ``error``.
         """
-        _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
-        self._need_writing()
+        self._need_writing(on_duplicate)
         return self._store(self._core.sketcher.from_given(ids, texts), on_duplicate, strict=False)
 
     def _store(self, prepared: PreparedDocuments, on_duplicate: str, *, strict: bool) -> list[str]:
@@ -517,8 +515,7 @@ class Index:
         Raises:
             InputError: a document cannot be used, or its id is there; those before it may have been added.
         """
-        _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
-        self._need_writing()
+        self._need_writing(on_duplicate)
         least = self._threshold(threshold)
         is_one = isinstance(ids, (str, int, np.integer))
         admissions = changes.admit(self._core, self._core.sketcher.from_given(ids, texts), least, on_duplicate)
@@ -608,8 +605,7 @@ class Index:
             SpecMismatch: it has another; the message says what differs.
             InputError: an id is in both, and that was to be an error; documents before it may have been added.
         """
-        _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
-        self._need_writing()
+        self._need_writing(on_duplicate)
         if not isinstance(other, Index):
             with Index.open(other, read_only=True) as opened:
                 return self.merge(opened, on_duplicate=on_duplicate)
@@ -689,7 +685,8 @@ class Index:
             )
         return value
 
-    def _need_writing(self) -> None:
+    def _need_writing(self, on_duplicate: str = "error") -> None:
+        _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
         self._core.database.need_open()
         if self.read_only:
             raise InputError(f"{self._core.name} is open for reading only. Open it without read_only to change it.")
