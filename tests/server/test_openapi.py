@@ -10,9 +10,7 @@ from tests.server.conftest import Serving
 
 import neardup
 from neardup.server.app import Service
-from neardup.server.handlers import Handlers
 from neardup.server.limits import ServiceLimits
-from neardup.server.metrics import Metrics
 from neardup.server.security import PAGE
 
 
@@ -23,11 +21,11 @@ def test_operations_are_the_routes(index: neardup.Index, client: TestClient) -> 
         for method in methods
         if method != "parameters"
     }
-    handlers = Handlers(index, ServiceLimits(), Metrics())
+    service = Service(index)
     try:
-        routes = {(path, method) for path, methods in handlers.routes().items() for method in methods}
+        routes = {(path, method) for path, methods in service.routes.items() for method in methods}
     finally:
-        handlers.close()
+        service.close()
     assert described == {(path, method) for path, method in routes if path not in PAGE}
 
 

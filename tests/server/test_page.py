@@ -18,7 +18,7 @@ from tests.server.running import Running
 import neardup
 from neardup.engine.results.passages import shared_passages
 from neardup.params import Normalize, Shingle
-from neardup.server.handlers import page_file
+from neardup.server.app import page_file
 from neardup.server.security import PAGE, PAGE_HEADERS
 
 pytestmark = pytest.mark.skipif(not (chrome.CHROMIUM and chrome.DRIVER), reason="needs chromium and chromedriver")

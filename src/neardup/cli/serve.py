@@ -13,6 +13,7 @@ from neardup.cli import forms, options
 from neardup.cli.voice import say, usage_errors
 from neardup.errors import InputError
 from neardup.params import parse_memory
+from neardup.server.limits import ServiceLimits
 
 
 def _seconds(value: Any) -> float:
@@ -25,34 +26,42 @@ def _seconds(value: Any) -> float:
     return seconds
 
 
-def _limit(name: str, field: str, kind: options.Checked, default: str | int, about: str) -> Callable[[Any], Any]:
-    metavar = {"size": "SIZE", "seconds": "S"}.get(kind.name, "N")
-    return click.option(name, field, type=kind, metavar=metavar, default=default, show_default=True, help=about)
-
-
-_SIZE, _SECONDS = options.Checked("size", parse_memory), options.Checked("seconds", _seconds)
-
-_limits = options.together(
-    _limit("--max-query-size", "query_bytes", _SIZE, "1MiB", "Body of a query, at most."),
-    _limit("--max-document-size", "document_bytes", _SIZE, "8MiB", "Body of a document, or a line of a stream."),
-    _limit("--max-characters", "characters", options.whole("max-characters", 1), 1_000_000, "Characters of a text."),
-    _limit("--max-texts", "texts", options.whole("max-texts", 1), 256, "Texts of one query."),
-    _limit("--max-batch", "batch", options.whole("max-batch", 1), 1_000, "Documents that are written together."),
-    _limit("--max-buffered", "buffered_bytes", _SIZE, "256MiB", "Bodies of all requests together, in memory."),
-    _limit("--max-connections", "connections", options.whole("max-connections", 1), 1_000, "Connections at one time."),
-    _limit("--max-streams", "streams", options.whole("max-streams", 1), 4, "Streams of documents at one time."),
-    _limit(
-        "--max-waiting",
+_LIMITS = {
+    "--max-query-size": ("query_bytes", "Body of a query, at most."),
+    "--max-document-size": ("document_bytes", "Body of a document, or a line of a stream."),
+    "--max-characters": ("characters", "Characters of a text."),
+    "--max-texts": ("texts", "Texts of one query."),
+    "--max-batch": ("batch", "Documents that are written together."),
+    "--max-buffered": ("buffered_bytes", "Bodies of all requests together, in memory."),
+    "--max-connections": ("connections", "Connections at one time."),
+    "--max-streams": ("streams", "Streams of documents at one time."),
+    "--max-waiting": (
         "waiting",
-        options.whole("max-waiting", 1),
-        128,
         "Requests that may wait for a thread, and as many that may wait for the writer; one more is told to try later.",
     ),
-    _limit("--answer-seconds", "answer_seconds", _SECONDS, "30", "In which a request is answered, or given up."),
-    _limit("--receive-seconds", "receive_seconds", _SECONDS, "30", "In which a body, or a line of a stream, arrives."),
-    _limit("--head-seconds", "head_seconds", _SECONDS, "10", "In which the head of a request arrives."),
-    _limit("--stop-seconds", "stop_seconds", _SECONDS, "20", "For what is at work when the service is stopped."),
-)
+    "--answer-seconds": ("answer_seconds", "In which a request is answered, or given up."),
+    "--receive-seconds": ("receive_seconds", "In which a body, or a line of a stream, arrives."),
+    "--head-seconds": ("head_seconds", "In which the head of a request arrives."),
+    "--stop-seconds": ("stop_seconds", "For what is at work when the service is stopped."),
+}
+"""Options, the fields of ``ServiceLimits`` that they set, and their help."""
+
+
+def _limits(command: Any) -> Any:
+    for name in reversed(_LIMITS):
+        command = _limit(name, *_LIMITS[name])(command)
+    return command
+
+
+def _limit(name: str, field: str, about: str) -> Callable[[Any], Any]:
+    default = getattr(ServiceLimits(), field)
+    if field.endswith("_bytes"):
+        kind, metavar, shown = options.Checked("size", parse_memory), "SIZE", f"{default >> 20}MiB"
+    elif field.endswith("_seconds"):
+        kind, metavar, shown = options.Checked("seconds", _seconds), "S", f"{default:g}"
+    else:
+        kind, metavar, shown = options.whole(name.removeprefix("--"), 1), "N", default
+    return click.option(name, field, type=kind, metavar=metavar, default=shown, show_default=True, help=about)
 
 
 @forms.command(
@@ -111,7 +120,6 @@ def serve(
     from neardup.server import check_installed
 
     check_installed()
-    from neardup.server.limits import ServiceLimits
     from neardup.server.run import serve
     from neardup.server.security import is_loopback
 

@@ -1,13 +1,13 @@
 """A living index: documents come and go, and each new one is asked "have I seen this?".
 
-    store      Index: one class before all of it; ``readable`` has what can be asked of an index that is only read
+    store      Index: one class before all of it
     database   what is stored, durably; ``statements`` has the SQL
     segments   files of postings, derived from it; ``stages.postings`` makes and searches runs of them
     prepared   documents → keys, hashes, checksums
     views      what a process knows at one moment
     core       the parts of an open index; one transaction, on a view that is repaired if need be
     answers    keys → candidates → verified hits
-    contained  texts that are part of stored ones, or hold them: a pass over all of them
+    pairs      by the batch pipeline: of all documents, and of texts with those that contain them or are part of them
     changes    documents stored, removed, admitted if new
     bulk       a whole collection at once
     upkeep     the tail becomes segments, segments are merged
@@ -15,7 +15,6 @@
     checking   all of it read and verified
     folders    the folder, and who may write to it
     stream     the lines of a stream that are new, let through as they come
-    as_input   the documents as an input of the batch pipeline
     outcomes   what all of this gives back
 
 A document is stored in the database and gets a number. Its band keys, and the hash of its id, become postings: in

@@ -9,25 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.index.core import Core
 from neardup.index.outcomes import Hit
 from neardup.index.prepared import PreparedDocuments, Sketcher, id_keys, original_id
 from neardup.index.statements import Reading
 from neardup.index.views import View, documents_of, names_of
 from neardup.stages.verify import check_pairs
-from neardup.types import F64, I32, I64
+from neardup.types import F64, I32, I64, Documents
 
-__all__ = ["QueryCandidates", "candidates_of", "check", "find_ids", "hits", "unverified"]
+__all__ = ["answers", "find_ids", "hits"]
 
 CHUNK = 500
 """Texts that are fetched and checked at a time."""
+QUERY_BLOCK = 1024
+"""Queries that are answered at a time."""
 
 
 @dataclass(frozen=True, slots=True)
-class QueryCandidates:
+class _Candidates:
     """Pairs of a query and a document that share a key."""
 
     query: I64
@@ -41,40 +45,100 @@ class QueryCandidates:
         return self.query.size
 
 
-def candidates_of(view: View, prepared: PreparedDocuments) -> QueryCandidates:
-    """Documents that share a band with each query; empty queries have none.
+def answers(core: Core, queries: Documents, top: int | None, threshold: float | None) -> list[list[Hit]]:
+    """What is like each query; see ``hits``."""
+    found: list[list[Hit]] = []
+    for start in range(0, len(queries), QUERY_BLOCK):
+        is_all = len(queries) <= QUERY_BLOCK
+        block = queries if is_all else queries.slice(start, min(start + QUERY_BLOCK, len(queries)))
+        prepared = core.sketcher.prepare_query(block)
+        found += core.ask(partial(hits, sketcher=core.sketcher, prepared=prepared, threshold=threshold, top=top))
+    return found
 
-    Raises:
-        DamagedError: a segment is not as it was written.
+
+def hits(
+    reading: Reading,
+    view: View,
+    *,
+    sketcher: Sketcher,
+    prepared: PreparedDocuments,
+    threshold: float | None,
+    top: int | None,
+) -> list[list[Hit]]:
+    """The best verified candidates of each query: most similar first, of equals the one added first.
+
+    Without a threshold candidates as they are: those that share most bands first, of equals the one added first.
     """
+    candidates = _candidates_of(view, prepared)
+    if len(candidates) == 0:
+        return [[] for _ in range(len(prepared))]
+    if threshold is None:
+        order = np.lexsort((candidates.number, -candidates.bands, candidates.query))
+        return _as_hits(reading, len(prepared), candidates, order, None, {}, top)
+    similarity, names = _check(reading, sketcher, prepared, candidates, threshold)
+    near = np.flatnonzero(similarity >= 0)
+    if near.size > 1:
+        near = near[np.lexsort((candidates.number[near], -similarity[near], candidates.query[near]))]
+    return _as_hits(reading, len(prepared), candidates, near, similarity, names, top)
+
+
+def _candidates_of(view: View, prepared: PreparedDocuments) -> _Candidates:
+    """Documents that share a band with each query; empty queries have none."""
     found = view.lookup(prepared.keys[:-1], prepared.has_shingles, first_row=0)
     if len(prepared) == 1:
         query = np.zeros(found.numbers.size, dtype=np.int64)
     else:
         query = np.repeat(np.arange(len(prepared)), np.diff(found.ends, prepend=0))
-    return QueryCandidates(query, found.numbers, found.bands, found.same_text)
+    return _Candidates(query, found.numbers, found.bands, found.same_text)
 
 
-def check(
-    reading: Reading, sketcher: Sketcher, prepared: PreparedDocuments, candidates: QueryCandidates, threshold: float
+def _check(
+    reading: Reading, sketcher: Sketcher, prepared: PreparedDocuments, candidates: _Candidates, threshold: float
 ) -> tuple[F64, dict[int, tuple[str, int]]]:
-    """Exact similarity of each candidate to its query, -1 below the threshold, and the names met on the way.
+    """Exact similarity of each candidate to its query, -1 below the threshold, and id and kind of those that were read.
 
     Copies of one text are checked once. Equal hashes only say where there may be copies: the texts are compared.
     A copy may have been removed all the same: that shows when it is to be named.
     """
-    texts = _Texts(reading, sketcher, prepared, candidates, threshold)
-    number, same_text = candidates.number, candidates.same_text
+    query, number, same_text = candidates.query, candidates.number, candidates.same_text
+    is_one = len(prepared) == 1
+    asked = np.zeros(1, dtype=np.int64) if is_one else np.unique(query)
+    sets = sketcher.sets(prepared.at(asked).normal)
+    similarity: F64 = np.full(query.size, -1.0)
+    names: dict[int, tuple[str, int]] = {}
+
+    def verify(places: I64) -> I64:
+        """Check the candidates at these places; those that are no more."""
+        gone = [np.empty(0, dtype=np.int64)]
+        places = places[np.argsort(number[places], kind="stable")]
+        for part in _parts(number[places]):
+            some = places[part]
+            rows = reading.rows(number[some].tolist() if is_one else np.unique(number[some]).tolist())
+            there = np.array([row[0] for row in rows], dtype=np.int64)
+            if there.size < some.size:
+                is_there = np.isin(number[some], there)
+                if not is_there.all():
+                    reading.check_absent(np.unique(number[some[~is_there]]).tolist())
+                gone.append(some[~is_there])
+                some = some[is_there]
+            if rows:
+                documents, _, _ = documents_of(rows, reading.path)
+                names.update((row[0], (row[1], row[2])) for row in rows)
+                left, right = np.searchsorted(asked, query[some]), np.searchsorted(there, number[some])
+                others = sketcher.sets(sketcher.normalized(documents))
+                similarity[some] = check_pairs(left, right, sets, others, threshold=threshold)
+        return np.concatenate(gone)
+
     places = np.flatnonzero(same_text == np.arange(same_text.size))
     while places.size:  # once, but for texts whose first copy is no more
-        same_text, places = _next_copies(same_text, texts.check(places))
+        same_text, places = _next_copies(same_text, verify(places))
     places = np.flatnonzero(same_text != np.arange(same_text.size))
     if places.size:
         others = places[~_are_copies(reading, number[places], number[same_text[places]], len(prepared))]
-        texts.check(others)
+        verify(others)
         same_text = same_text.copy()
         same_text[others] = others
-    return texts.similarity[same_text], texts.names
+    return similarity[same_text], names
 
 
 def _are_copies(reading: Reading, numbers: I64, originals: I64, queries: int) -> NDArray[np.bool_]:
@@ -88,54 +152,6 @@ def _are_copies(reading: Reading, numbers: I64, originals: I64, queries: int) ->
     told = np.empty(order.size, dtype=np.bool_)
     told[order] = reading.are_copies(ordered[is_new], beside[is_new])[np.cumsum(is_new) - 1]
     return told
-
-
-class _Texts:
-    """The texts of candidates, held against those of their queries."""
-
-    def __init__(
-        self,
-        reading: Reading,
-        sketcher: Sketcher,
-        prepared: PreparedDocuments,
-        candidates: QueryCandidates,
-        threshold: float,
-    ) -> None:
-        self._reading, self._sketcher, self._threshold = reading, sketcher, threshold
-        self._query, self._number = candidates.query, candidates.number
-        self._is_one = len(prepared) == 1
-        self._asked = np.zeros(1, dtype=np.int64) if self._is_one else np.unique(candidates.query)
-        self._sets = sketcher.sets(prepared.at(self._asked).normal)
-        self.similarity: F64 = np.full(candidates.query.size, -1.0)
-        """float64[candidates]: exact, -1 below the threshold and where it was not checked."""
-        self.names: dict[int, tuple[str, int]] = {}
-        """Id and kind of the documents that were read."""
-
-    def check(self, places: I64) -> I64:
-        """Check the candidates at these places; those that are no more."""
-        query, number, reading = self._query, self._number, self._reading
-        gone = [np.empty(0, dtype=np.int64)]
-        places = places[np.argsort(number[places], kind="stable")]
-        for part in _parts(number[places]):
-            some = places[part]
-            rows = reading.rows(number[some].tolist() if self._is_one else np.unique(number[some]).tolist())
-            there = np.array([row[0] for row in rows], dtype=np.int64)
-            if there.size < some.size:
-                is_there = np.isin(number[some], there)
-                if not is_there.all():
-                    reading.check_absent(np.unique(number[some[~is_there]]).tolist())
-                gone.append(some[~is_there])
-                some = some[is_there]
-            if not rows:
-                continue
-            documents, _, _ = documents_of(rows, reading.path)
-            for row in rows:
-                self.names[row[0]] = (row[1], row[2])
-            left = np.searchsorted(self._asked, query[some])
-            right = np.searchsorted(there, number[some])
-            others = self._sketcher.sets(self._sketcher.normalized(documents))
-            self.similarity[some] = check_pairs(left, right, self._sets, others, threshold=self._threshold)
-        return np.concatenate(gone)
 
 
 def _parts(numbers: I64) -> Iterator[slice]:
@@ -164,31 +180,10 @@ def _next_copies(same_text: I64, gone: I64) -> tuple[I64, I64]:
     return after, np.array(places, dtype=np.int64)
 
 
-def hits(
-    reading: Reading,
-    queries: int,
-    candidates: QueryCandidates,
-    similarity: F64,
-    names: dict[int, tuple[str, int]],
-    top: int | None,
-) -> list[list[Hit]]:
-    """The best of each query's verified candidates: most similar first, of equals the one added first."""
-    near = np.flatnonzero(similarity >= 0)
-    if near.size > 1:
-        near = near[np.lexsort((candidates.number[near], -similarity[near], candidates.query[near]))]
-    return _as_hits(reading, queries, candidates, near, similarity, names, top)
-
-
-def unverified(reading: Reading, queries: int, candidates: QueryCandidates, top: int | None) -> list[list[Hit]]:
-    """Candidates as they are: those that share most bands first, of equals the one added first."""
-    order = np.lexsort((candidates.number, -candidates.bands, candidates.query))
-    return _as_hits(reading, queries, candidates, order, None, {}, top)
-
-
 def _as_hits(
     reading: Reading,
     queries: int,
-    candidates: QueryCandidates,
+    candidates: _Candidates,
     order: I64,
     similarity: F64 | None,
     names: dict[int, tuple[str, int]],
@@ -221,11 +216,7 @@ def _as_hits(
 
 
 def find_ids(reading: Reading, view: View, row: int, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Number and kind of the documents of these ids that are there; ``row`` is the row of the ids.
-
-    Raises:
-        DamagedError: a segment is not as it was written.
-    """
+    """Number and kind of the documents of these ids that are there; ``row`` is the row of the ids."""
     if not ids:
         return {}
     keys = id_keys(ids)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 
-from neardup._version import __version__
 from neardup.engine.observe import Observer
 from neardup.errors import InputError
 from neardup.index.core import Core
@@ -20,7 +18,7 @@ from neardup.index.segments import Keys, fresh_name, write_new
 from neardup.index.statements import State, Writing
 from neardup.inputs.reader import Reader
 from neardup.params import Spec
-from neardup.types import I64, U64
+from neardup.types import I64, U32, U64, Mask
 
 __all__ = ["SEGMENT_DOCUMENTS", "build_folder"]
 
@@ -31,15 +29,9 @@ SEGMENT_DOCUMENTS = 1 << 20
 def build_folder(
     folder: Path, reader: Reader, spec: Spec, on_duplicate: str, *, threads: int, observer: Observer
 ) -> Added:
-    """Make an index of all that a reader reads. It takes its name when it is whole.
-
-    Raises:
-        InputError: an id comes back, and that was to be an error.
-        OutputError: there is something of the name, or it cannot be made.
-    """
-    with appearing(folder) as place, closing(Database.create(place, spec.as_dict(), __version__, fast=True)) as made:
-        core = Core(place, spec, made, threads=threads, created_by=__version__)
-        return _store_all(core, reader, on_duplicate, observer)
+    """Make an index of all that a reader reads. It takes its name when it is whole."""
+    with appearing(folder) as place, closing(Database.create(place, spec, fast=True)) as made:
+        return _store_all(Core(place, spec, made, threads=threads), reader, on_duplicate, observer)
 
 
 def _store_all(core: Core, reader: Reader, on_duplicate: str, observer: Observer) -> Added:
@@ -54,21 +46,23 @@ def _store_all(core: Core, reader: Reader, on_duplicate: str, observer: Observer
             read += Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
             observer.advance(batch.consumed)
         load.write_segment(writing)
-        skipped, replaced = _settle_ids(core, writing, load, on_duplicate)
+        gone = _settle_ids(writing, load, on_duplicate)
     core.database.settle()
-    return read + Added(load.numbers - skipped - replaced, replaced, skipped, load.empty, load.short)
+    replaced, skipped = (gone, 0) if on_duplicate == "replace" else (0, gone)
+    return read + Added(load.numbers - gone, replaced, skipped, load.empty, load.short)
 
 
 class _Load:
-    """What was stored so far, and the keys of the segment that is being filled."""
+    """What was stored so far."""
 
     def __init__(self, core: Core) -> None:
         self.numbers = 0
         self.empty = 0
         self.short = 0
-        self.id_prints: list[U64] = []
+        self.id_prints: list[U64] = [np.empty(0, dtype=np.uint64)]
         self._core = core
-        self._held: list[PreparedDocuments] = []
+        self._held: list[tuple[U32, U64, Mask]] = []
+        """Keys, prints and which have shingles, of the batches of the segment that is being filled."""
         self._first = 0
 
     def put(self, writing: Writing, prepared: PreparedDocuments) -> None:
@@ -77,7 +71,7 @@ class _Load:
         self.empty += int(np.count_nonzero(prepared.kinds & EMPTY))
         self.short += int(np.count_nonzero(prepared.kinds & SHORT))
         self.id_prints.append(prepared.id_prints)
-        self._held.append(prepared.without_texts())
+        self._held.append((prepared.keys, prepared.prints, prepared.has_shingles))
         if self.numbers - self._first >= SEGMENT_DOCUMENTS:
             self.write_segment(writing)
 
@@ -86,61 +80,40 @@ class _Load:
         if not self._held:
             return
         core, name = self._core, fresh_name(self._first, self.numbers)
-        keys = Keys(
-            self._first,
-            [each.keys for each in self._held],
-            np.arange(self.numbers - self._first),
-            np.concatenate([each.prints for each in self._held]),
-            np.concatenate([each.has_shingles for each in self._held]),
-        )
+        blocks, prints, has_shingles = zip(*self._held, strict=True)
+        numbers = np.arange(self.numbers - self._first)
+        keys = Keys(self._first, list(blocks), numbers, np.concatenate(prints), np.concatenate(has_shingles))
         write_new(core.segment(name), keys, core.spec.id)
         writing.put_segment(self._first, self.numbers, name, np.empty(0, np.int64))
         self._held, self._first = [], self.numbers
 
 
-def _settle_ids(core: Core, writing: Writing, load: _Load, on_duplicate: str) -> tuple[int, int]:
-    """Deal with ids that come back, and set the counters; returns how many documents were skipped and replaced."""
-    skipped = replaced = 0
-    gone: list[int] = []
-    for numbers in _repeated(load.id_prints):
-        by_id: dict[str, list[int]] = {}
-        kinds = {}
+def _settle_ids(writing: Writing, load: _Load, on_duplicate: str) -> int:
+    """Deal with ids that come back, and set the counters; returns how many documents are gone."""
+    gone: list[tuple[int, int]] = []
+    for numbers in _repeated(np.concatenate(load.id_prints)):
+        by_id: dict[str, list[tuple[int, int]]] = {}
         for number, id, kind, _ in writing.names(numbers.tolist()):
-            by_id.setdefault(id, []).append(number)
-            kinds[id] = kind
+            by_id.setdefault(id, []).append((number, kind))
         for id, copies in by_id.items():
-            if len(copies) == 1:
-                continue
-            if on_duplicate == "error":
-                name = original_id(id, kinds[id])
+            if len(copies) > 1 and on_duplicate == "error":
+                (first, _), (second, _), *_ = copies
                 raise InputError(
-                    f"the id {name!r} comes back: documents {copies[0] + 1} and {copies[1] + 1} have it. Make"
-                    " ids distinct, or give on_duplicate='skip' or 'replace' (--on-duplicate)."
+                    f"the id {original_id(id, copies[-1][1])!r} comes back: documents {first + 1} and {second + 1} have"
+                    " it. Make ids distinct, or give on_duplicate='skip' or 'replace' (--on-duplicate)."
                 )
-            if on_duplicate == "skip":
-                gone += copies[1:]
-                skipped += len(copies) - 1
-            else:
-                gone += copies[:-1]
-                replaced += len(copies) - 1
-    kinds_gone = [row[2] for row in writing.names(gone)]
-    load.empty -= sum(1 for kind in kinds_gone if kind & EMPTY)
-    load.short -= sum(1 for kind in kinds_gone if kind & SHORT)
-    if gone:
-        writing.delete(gone)
+            gone += copies[1:] if on_duplicate == "skip" else copies[:-1]
+    load.empty -= sum(1 for _, kind in gone if kind & EMPTY)
+    load.short -= sum(1 for _, kind in gone if kind & SHORT)
+    writing.delete([number for number, _ in gone])
     writing.set_state(State(1, load.numbers - len(gone), load.empty, load.numbers))
-    return skipped, replaced
+    return len(gone)
 
 
-def _repeated(prints: Sequence[U64]) -> list[I64]:
+def _repeated(prints: U64) -> list[I64]:
     """Numbers of documents whose ids have one hash, group by group."""
-    if not prints:
-        return []
-    whole = np.concatenate(prints)
-    order = np.argsort(whole, kind="stable")
-    same = np.flatnonzero(whole[order[1:]] == whole[order[:-1]])
-    if same.size == 0:
-        return []
+    order = np.argsort(prints, kind="stable")
+    same = np.flatnonzero(prints[order[1:]] == prints[order[:-1]])
     again = np.unique(np.concatenate((same, same + 1)))
-    cuts = np.flatnonzero(whole[order[again[1:]]] != whole[order[again[:-1]]]) + 1
+    cuts = np.flatnonzero(prints[order[again[1:]]] != prints[order[again[:-1]]]) + 1
     return [np.sort(part) for part in np.split(order[again], cuts)]

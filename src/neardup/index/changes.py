@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from neardup.errors import InputError
-from neardup.index.answers import candidates_of, check, find_ids, hits
+from neardup.index.answers import find_ids, hits
 from neardup.index.core import Core
 from neardup.index.outcomes import Admission, Hit
 from neardup.index.prepared import EMPTY, PreparedDocuments, original_id, tail_row
@@ -49,11 +49,7 @@ class _BlockPlan:
 
 
 def store(core: Core, prepared: PreparedDocuments, on_duplicate: str, *, strict: bool) -> list[str]:
-    """Store documents; returns added, replaced, skipped or duplicate for each.
-
-    Raises:
-        InputError: with ``strict``, an id is there and was to be an error; nothing is stored then.
-    """
+    """Store documents; returns added, replaced, skipped or duplicate for each. ``strict``: a duplicate is an error."""
 
     def work(writing: Writing, view: View) -> tuple[list[str], View | None]:
         there = find_ids(writing, view, core.id_row, prepared.ids)
@@ -91,31 +87,33 @@ def _put(
     n = len(chosen)
     if n == 0 and not gone:
         return None
-    state = writing.state()
-    if gone:
-        writing.delete([number for number, _ in gone.values()])
-    writing.insert(chosen.rows(state.next))
-    is_empty = (chosen.kinds & EMPTY) != 0
+    has_shingles = chosen.has_shingles
+    after = _take_away(writing, gone, added=n, empty=int(np.count_nonzero(~has_shingles)))
+    first = after.next - n
+    writing.insert(chosen.rows(first))
     if core.folder is not None:
-        writing.insert_tail(tail_row(state.next, chosen.keys, chosen.prints, is_empty))
+        writing.insert_tail(tail_row(first, chosen.keys, chosen.prints, ~has_shingles))
+    run = stage.make_run(first, chosen.keys, chosen.prints, has_shingles)
+    return replace(view, generation=after.generation, tail=with_run(view.tail, run))
+
+
+def _take_away(writing: Writing, gone: dict[str, tuple[int, int]], *, added: int = 0, empty: int = 0) -> State:
+    """Remove documents and set the counters, also for those that are added next, ``empty`` of them empty."""
+    writing.delete([number for number, _ in gone.values()])
+    state = writing.state()
     lost = sum(1 for _, kind in gone.values() if kind & EMPTY)
     after = State(
         state.generation + 1,
-        state.documents + n - len(gone),
-        state.empty + int(np.count_nonzero(is_empty)) - lost,
-        state.next + n,
+        state.documents + added - len(gone),
+        state.empty + empty - lost,
+        state.next + added,
     )
     writing.set_state(after)
-    run = stage.make_run(state.next, chosen.keys, chosen.prints, ~is_empty)
-    return View(after.generation, view.since, view.segments, with_run(view.tail, run))
+    return after
 
 
 def remove(core: Core, ids: Sequence[str], missing: str) -> int:
-    """Remove documents; returns how many were there.
-
-    Raises:
-        InputError: one is not there, and that was to be an error; nothing is removed then.
-    """
+    """Remove documents; returns how many were there. Nothing is removed when one is not and that is an error."""
     wanted = list(dict.fromkeys(ids))
 
     def work(writing: Writing, view: View) -> tuple[int, View | None]:
@@ -128,11 +126,7 @@ def remove(core: Core, ids: Sequence[str], missing: str) -> int:
             )
         if not there:
             return 0, None
-        writing.delete([number for number, _ in there.values()])
-        state = writing.state()
-        empty = sum(1 for _, kind in there.values() if kind & EMPTY)
-        writing.set_state(State(state.generation + 1, state.documents - len(there), state.empty - empty, state.next))
-        return len(there), View(state.generation + 1, view.since, view.segments, view.tail)
+        return len(there), replace(view, generation=_take_away(writing, there).generation)
 
     return core.change(work)
 
@@ -148,7 +142,8 @@ def admit(core: Core, prepared: PreparedDocuments, threshold: float, on_duplicat
     found: list[Admission] = []
     while len(found) < len(prepared):
         begin = len(found)
-        found += _admit(core, prepared.slice(begin, min(begin + ADMIT_AT_ONCE, len(prepared))), threshold, on_duplicate)
+        block = prepared.at(slice(begin, min(begin + ADMIT_AT_ONCE, len(prepared))))
+        found += _admit(core, block, threshold, on_duplicate)
     return found
 
 
@@ -239,11 +234,7 @@ class _Groups:
     def in_index(self, writing: Writing, view: View) -> dict[int, Hit]:
         """The best match in the index of each group that has one."""
         core, distinct = self._core, self._distinct
-        candidates = candidates_of(view, distinct)
-        if len(candidates) == 0:
-            return {}
-        similarity, names = check(writing, core.sketcher, distinct, candidates, self._threshold)
-        best = hits(writing, len(distinct), candidates, similarity, names, 1)
+        best = hits(writing, view, sketcher=core.sketcher, prepared=distinct, threshold=self._threshold, top=1)
         return {int(first): found[0] for first, found in zip(self._firsts, best, strict=True) if found}
 
     def match(self, position: int, best: dict[int, Hit], admitted: dict[int, int]) -> Hit | None:
@@ -251,7 +242,7 @@ class _Groups:
         prepared, group = self._prepared, self.of[position]
         match = best.get(group)
         near = self._near.get(group, [])
-        if prepared.counts[position] > 0:
+        if prepared.has_shingles[position]:
             near = [*near, (group, 1.0, self._core.spec.bands.bands)]
         there = sorted((admitted[other], similarity, bands) for other, similarity, bands in near if other in admitted)
         for place, similarity, bands in there:  # of equals the first

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
-from pathlib import Path
 
 import numpy as np
 
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import FormatError
-from neardup.index.as_input import stored_blocks
 from neardup.index.core import Core
 from neardup.index.database import DATABASE
 from neardup.index.folders import LOCK, acknowledged
 from neardup.index.outcomes import Verified
 from neardup.index.prepared import EMPTY, is_tail_whole
 from neardup.index.segments import bad_pages, open_segment
-from neardup.index.statements import Reading, Row
+from neardup.index.statements import Reading
 from neardup.index.views import documents_of, is_whole
 from neardup.types import I64
 
@@ -45,23 +43,22 @@ def database_faults(core: Core, reading: Reading, observer: Observer | None = No
     path = DATABASE if core.folder is not None else "memory"
     try:
         faults = [f"{path}: {fault}" for fault in reading.check()]
-        watching = observer or Silent()
-        faults = faults or [f"{path}: {fault}" for fault in _documents(core, reading, watching)]
+        faults = faults or [f"{path}: {fault}" for fault in _documents(reading, observer or Silent())]
         return faults or [f"{path}: {fault}" for fault in _postings(core, reading)]
     except (FormatError, sqlite3.DatabaseError) as exc:
         return [f"{path}: {exc}"]
 
 
-def _documents(core: Core, reading: Reading, observer: Observer) -> list[str]:
+def _documents(reading: Reading, observer: Observer) -> list[str]:
     faults: list[str] = []
     state = reading.state()
     hashes, numbers = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     count = empty = 0
-    for rows in stored_blocks(reading, counted=False):
+    for rows in reading.blocks(counted=False):
         try:
             _, _, kinds = documents_of(rows, reading.path)
         except FormatError:
-            bad = [row for row in rows if _is_bad(row, reading.path)]
+            bad = [row for row in rows if not is_whole(row, reading.path)]
             faults += [f"the document {row[1]!r} (number {row[0]}) is not what was added" for row in bad]
             kinds = np.array([row[2] for row in rows], dtype=np.int64)
         count += len(rows)
@@ -84,13 +81,6 @@ def _repeated_ids(reading: Reading, hashes: I64, numbers: I64) -> int:
     _, kind, many = np.unique(hashes, return_inverse=True, return_counts=True)
     alike = numbers[many[kind] > 1]
     return alike.size - len({row[1] for row in reading.names(alike.tolist())})
-
-
-def _is_bad(row: Row, path: object) -> bool:
-    try:
-        return not is_whole(row, path)
-    except FormatError:
-        return True
 
 
 def _postings(core: Core, reading: Reading) -> list[str]:
@@ -118,9 +108,8 @@ def _segments(core: Core, reading: Reading) -> list[tuple[int, int, str, str]]:
     """First document, span, name and fault of each segment that is not as it was written."""
     damaged = []
     for first, span, name in reading.segments():
-        path: Path = core.segment(name)
         try:
-            run = open_segment(path, first, span, core.views.rows, core.spec.id)
+            run = open_segment(core.segment(name), first, span, core.views.rows, core.spec.id)
             pages = bad_pages(run)
             if not pages:
                 continue

@@ -7,22 +7,23 @@ Locks are taken in this order: ``upkeep`` (segments are written), ``database.loc
 from __future__ import annotations
 
 import contextlib
+import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from neardup._version import __version__
 from neardup.errors import FormatError
-from neardup.index.as_input import read_spec
-from neardup.index.database import Database, log_size
-from neardup.index.folders import SEGMENTS, FolderLock, acknowledged, check_log, check_there
+from neardup.index.database import DATABASE, Database, log_size
+from neardup.index.folders import LOCK, SEGMENTS, FolderLock, acknowledged, check_there
 from neardup.index.prepared import Sketcher
 from neardup.index.segments import PART, SUFFIX, Keys, fresh_name, write_new
 from neardup.index.statements import Reading, Writing
 from neardup.index.views import DamagedError, MissingError, StaleError, View, Views, keys_of
-from neardup.params import Spec
+from neardup.params import SPEC_VERSION, Spec
 from neardup.types import I64
 
 __all__ = ["Core"]
@@ -45,7 +46,7 @@ class Core:
         database: Database,
         *,
         threads: int,
-        created_by: str,
+        created_by: str = __version__,
         lock: FolderLock | None = None,
     ) -> None:
         self.folder = folder
@@ -64,53 +65,30 @@ class Core:
         """Segments that were made again."""
 
     @classmethod
-    def in_memory(cls, spec: Spec, *, threads: int) -> Core:
-        """An empty index in memory."""
-        database = Database.create(None, spec.as_dict(), __version__)
-        return cls(None, spec, database, threads=threads, created_by=__version__)
-
-    @classmethod
     def open(cls, folder: Path, *, read_only: bool, threads: int) -> Core:
-        """Open an index that is there.
-
-        Raises:
-            IndexNotFound, IndexLocked, FormatError: see ``Index.open``.
-        """
+        """Open an index that is there; ``Index.open`` says which errors there are."""
         check_there(folder)
-        if read_only:
-            return cls._opened(folder, None, threads)
-        lock = FolderLock(folder)
-        try:
-            core = cls._opened(folder, lock, threads)
-            try:
-                if log_size(folder) > 0:
-                    core._overwrite_log()
-                core._clean_folder()
-            except BaseException:
-                core.close()
-                raise
-        except BaseException:
-            lock.release()
-            raise
-        return core
-
-    @classmethod
-    def _opened(cls, folder: Path, lock: FolderLock | None, threads: int) -> Core:
-        last = acknowledged(folder) or 0
-        database = Database.open(folder, read_only=True)
-        try:
+        with ExitStack() as undo:
+            lock = None
+            if not read_only:
+                lock = FolderLock(folder)
+                undo.callback(lock.release)
+            last = acknowledged(folder) or 0
+            database = undo.enter_context(closing(Database.open(folder, read_only=True)))
             with database.reading() as reading:
-                check_log(folder, last, reading.generation())  # before anything is written over
+                _check_log(folder, last, reading.generation())  # before anything is written over
                 meta = reading.meta()
             if lock is not None:
                 database.close()
-                database = Database.open(folder, read_only=False)
-            spec = read_spec(meta, database.path)
+                database = undo.enter_context(closing(Database.open(folder, read_only=False)))
+            spec = _read_spec(meta, database.path)
             core = cls(folder, spec, database, threads=threads, created_by=meta.get("created_by", ""), lock=lock)
             core.ask(lambda reading, view: None)
-        except BaseException:
-            database.close()
-            raise
+            if lock is not None:
+                if log_size(folder) > 0:
+                    core._overwrite_log()
+                core._clean_folder()
+            undo.pop_all()
         return core
 
     def _clean_folder(self) -> None:
@@ -156,13 +134,11 @@ class Core:
             except StaleError:
                 continue
             except DamagedError as exc:
+                if isinstance(exc, MissingError) and missing < LOOKS - 1:
+                    missing += 1
+                    continue
                 repaired += 1
                 self._repair(exc, repaired)
-            except MissingError as exc:
-                missing += 1
-                if missing >= LOOKS:
-                    repaired += 1
-                    self._repair(exc, repaired)
 
     def change(self, work: Callable[[Writing, View], tuple[Outcome, View | None]]) -> Outcome:
         """Do ``work`` in one transaction that changes the index; it returns its outcome and the view after it."""
@@ -175,7 +151,7 @@ class Core:
                     if view is not None:
                         self._publish(view)
                     return outcome
-            except (DamagedError, MissingError) as exc:
+            except DamagedError as exc:
                 repaired += 1
                 self._repair(exc, repaired)
 
@@ -185,28 +161,24 @@ class Core:
         While a reader is connected SQLite does not read such a log again, and takes the commit for undone; when all
         have closed it would be read again, and the commit would be back.
         """
+        self.change(lambda writing, view: (None, replace(view, generation=writing.raise_generation())))
 
-        def work(writing: Writing, view: View) -> tuple[None, View]:
-            return None, replace(view, generation=writing.raise_generation())
-
-        self.change(work)
-
-    def _repair(self, found: DamagedError | MissingError, times: int) -> None:
+    def _repair(self, found: DamagedError, times: int) -> None:
         """Repair what was found; whatever that comes to, it ends."""
-        if isinstance(found, DamagedError):
-            reason, place = "a segment is damaged", (found.run.base, found.run.span, found.run.name or "")
-        else:
-            reason, place = found.reason, (found.first, found.span, found.name)
         if times > REPAIRS:
-            raise FormatError(f"{self.database.path}: {reason}, again and again. Is the disk failing? Restore a copy.")
+            raise FormatError(
+                f"{self.database.path}: {found.reason}, again and again. Is the disk failing? Restore a copy."
+            )
         try:
-            if place[2]:
-                self.repair(*place)
+            if found.name:
+                self.repair(found.first, found.span, found.name)
                 return
         except MissingError as exc:
-            reason = exc.reason
+            found = exc
         if self.database.read_only:
-            raise FormatError(f"{self.database.path}: {reason}. Run `neardup index verify`, which makes them again.")
+            raise FormatError(
+                f"{self.database.path}: {found.reason}. Run `neardup index verify`, which makes them again."
+            )
         try:
             self.repair_all()
         except MissingError as exc:
@@ -222,7 +194,7 @@ class Core:
                 if (first, span, name) not in segments or name in self.views.repaired:
                     return  # somebody was faster
                 for begin, extent, each in segments:
-                    if each == name or not self._opens(begin, extent, each):
+                    if each == name or self._is_missing(begin, extent, each):
                         keys[each] = self._keys(reading, begin, extent)
                 removed = reading.removed()
             self.repaired += len(keys)
@@ -231,9 +203,7 @@ class Core:
                     self.views.repaired.update({each: made.run() for each, made in keys.items()})
                     self.views.current = View(-1, -1, (), ())  # made anew by the next transaction
                 return
-            self.put([self._written(made) for made in keys.values()], removed)
-            for old in keys:
-                self.unlink(old)
+            self.put([self._written(made) for made in keys.values()], removed, old=keys)
 
     def _keys(self, reading: Reading, first: int, span: int) -> Keys:
         return keys_of(reading, self.sketcher, first, span, threads=self.threads)
@@ -245,14 +215,12 @@ class Core:
         write_new(self.segment(name), keys, self.spec.id)
         return keys.first, end, name
 
-    def _opens(self, first: int, span: int, name: str) -> bool:
-        if any(run.name == name for run in self.views.current.segments) or name in self.views.repaired:
-            return True
+    def _is_missing(self, first: int, span: int, name: str) -> bool:
         try:
-            self.views.opened(first, span, name)
+            self.views.run_of(first, span, name)
         except MissingError:
-            return False
-        return True
+            return True
+        return False
 
     def repair_all(self) -> None:
         """Make all postings again from the documents, where it is not known any more who has them."""
@@ -265,9 +233,7 @@ class Core:
                 keys = self._keys(reading, 0, reading.state().next)
                 removed = reading.removed()
             self.repaired += 1
-            self.put([self._written(keys)], removed, alone=True)
-            for name in old:
-                self.unlink(name)
+            self.put([self._written(keys)], removed, old=old, alone=True)
 
     def _repair_memory(self) -> None:
         """In memory nothing is damaged, but Ctrl-C may come between a commit and its view."""
@@ -276,13 +242,13 @@ class Core:
             run = self._keys(reading, 0, state.next).run()
             self.views.current = View(state.generation, state.generation, (), (run,) if state.next else ())
 
-    def put(self, segments: list[tuple[int, int, str]], removed: I64, *, alone: bool = False) -> None:
+    def put(
+        self, segments: list[tuple[int, int, str]], removed: I64, *, old: Iterable[str] = (), alone: bool = False
+    ) -> None:
         """Let segments that were written stand for the documents from their first to their end from now on.
 
-        Args:
-            segments: first document, end and name of each.
-            removed: numbers of documents that they have no postings of.
-            alone: they stand for everything: whatever else is listed is forgotten.
+        They have no postings of the ``removed``. ``old``: files that are no longer used then. ``alone``: whatever else
+        is listed is forgotten.
         """
         with self.database.lock, self.views.lock:
             with self.database.writing() as writing:
@@ -292,6 +258,8 @@ class Core:
                     writing.put_segment(first, end, name, removed[(removed >= first) & (removed < end)])
                 view = self.views.renewed(writing, writing.raise_generation())
             self._publish(view)
+        for name in old:
+            self.unlink(name)
 
     def _publish(self, view: View) -> None:
         """Let a change be seen that is durable by now."""
@@ -303,3 +271,28 @@ class Core:
         """Remove the file of a segment that is no longer used; who has it mapped keeps it until then."""
         with contextlib.suppress(OSError):
             self.segment(name).unlink()
+
+
+def _check_log(folder: Path, last: int, generation: int) -> None:
+    """Raise FormatError when the database has not all changes up to ``last``."""
+    if generation < last:
+        raise FormatError(
+            f"{folder / DATABASE}-wal is damaged or was removed: the last {last - generation} changes of {last}, which "
+            f"were durable, are lost. Restore the folder from a copy, or delete {folder / LOCK} to go on without them."
+        )
+
+
+def _read_spec(meta: dict[str, str], path: object) -> Spec:
+    """The spec of an index from what its database says."""
+    try:
+        stored = json.loads(meta["spec"])
+        if stored["version"] != SPEC_VERSION:
+            raise FormatError(
+                f"{path}: its spec has version {stored['version']}, this neardup knows {SPEC_VERSION}. Use the neardup "
+                f"that wrote it ({meta.get('created_by')}), or build the index again."
+            )
+        return Spec.from_dict(stored)
+    except FormatError:
+        raise
+    except (KeyError, TypeError, ValueError) as exc:
+        raise FormatError(f"{path}: the spec of the index is damaged ({exc}). Restore the file from a copy.") from exc

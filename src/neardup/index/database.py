@@ -11,14 +11,14 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any
 from urllib.parse import quote
 
+from neardup._version import __version__
 from neardup.errors import FormatError, InputError, NeardupError, OutputError
 from neardup.index.statements import APPLICATION, FORMAT, SCHEMA, Reading, Writing
+from neardup.params import Spec
 
 __all__ = ["DATABASE", "Database", "log_size"]
 
@@ -43,6 +43,8 @@ class Database:
     def __init__(self, folder: Path | None, *, read_only: bool) -> None:
         self.path = None if folder is None else folder / DATABASE
         self.read_only = read_only
+        self.process = os.getpid()
+        """The process that opened it: connections must not be used in one that was forked from it."""
         self.lock = threading.RLock()
         """Held by whoever writes; in memory by whoever reads too."""
         self._idle: list[sqlite3.Connection] = []
@@ -55,21 +57,19 @@ class Database:
                 self._writer = self._connect()
 
     @classmethod
-    def create(cls, folder: Path | None, spec: dict[str, Any], version: str, *, fast: bool = False) -> Database:
+    def create(cls, folder: Path | None, spec: Spec, *, fast: bool = False) -> Database:
         """A new database; ``fast``: nothing lasts before ``settle``, for building where nobody looks."""
         database = cls(folder, read_only=False)
         connection = database.writer
-        try:
-            with database._explained():
-                if folder is not None:
-                    connection.execute(f"PRAGMA journal_mode = {'OFF' if fast else 'WAL'}")
-                    connection.execute(f"PRAGMA synchronous = {'OFF' if fast else 'FULL'}")
-                connection.executescript(SCHEMA)
-                facts = {"spec": json.dumps(spec, sort_keys=True), "created_by": version}
-                connection.executemany("INSERT INTO meta VALUES (?, ?)", facts.items())
-        except BaseException:
-            database.close()
-            raise
+        with ExitStack() as undo, database._explained():
+            undo.callback(database.close)
+            if folder is not None:
+                connection.execute(f"PRAGMA journal_mode = {'OFF' if fast else 'WAL'}")
+                connection.execute(f"PRAGMA synchronous = {'OFF' if fast else 'FULL'}")
+            connection.executescript(SCHEMA)
+            facts = {"spec": json.dumps(spec.as_dict(), sort_keys=True), "created_by": __version__}
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", facts.items())
+            undo.pop_all()
         return database
 
     @classmethod
@@ -81,13 +81,11 @@ class Database:
         """
         path = folder / DATABASE
         database = cls(folder, read_only=read_only)
-        try:
-            with database._explained():
-                if read_only:
-                    database._idle.append(database._connect())
-                connection = database._idle[0] if read_only else database.writer
-                application = connection.execute("PRAGMA application_id").fetchone()[0]
-                version = connection.execute("PRAGMA user_version").fetchone()[0]
+        with ExitStack() as undo:
+            undo.callback(database.close)
+            with database.reading() as reading:
+                application = reading.connection.execute("PRAGMA application_id").fetchone()[0]
+                version = reading.connection.execute("PRAGMA user_version").fetchone()[0]
             if application != APPLICATION:
                 raise FormatError(f"{path} is not the database of an index, or is damaged. Restore it from a copy.")
             if version != FORMAT:
@@ -95,21 +93,14 @@ class Database:
                     f"{path} has format {version}; this neardup reads format {FORMAT}. Use the neardup that wrote it, "
                     "or a later one."
                 )
-        except BaseException:
-            database.close()
-            raise
+            undo.pop_all()
         return database
 
     @property
     def writer(self) -> sqlite3.Connection:
         """The connection that writes; hold ``lock``."""
-        if self._writer is None:
-            raise InputError(f"the index {self._folder} is open for reading only. Open it without read_only.")
+        assert self._writer is not None, "whoever may only read was refused before"
         return self._writer
-
-    @property
-    def _folder(self) -> Path | str:
-        return "in memory" if self.path is None else self.path.parent
 
     def _connect(self) -> sqlite3.Connection:
         if self.path is None:
@@ -132,14 +123,15 @@ class Database:
             raise
         return connection
 
-    def _explained(self) -> _Explained:
-        return _Explained(self)
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turn SQLite's errors into ours."""
+        try:
+            yield
+        except sqlite3.DatabaseError as exc:
+            raise self._wrapped(exc) from exc
 
-    def reading(self) -> _Transaction:
-        """One read transaction, to be used in a ``with``: all that is read inside is as of one moment."""
-        return _Transaction(self)
-
-    def wrapped(self, exc: sqlite3.Error) -> NeardupError:
+    def _wrapped(self, exc: sqlite3.Error) -> NeardupError:
         """SQLite's error as ours, which names the file and the cure."""
         words = str(exc)
         if not isinstance(exc, sqlite3.OperationalError):
@@ -157,11 +149,35 @@ class Database:
         return FormatError(f"{self.path}: {words}. Restore it from a copy.")
 
     def need_open(self) -> None:
-        """Raise InputError when it is closed."""
+        """Raise InputError when it is closed, or was opened in the process that this one was forked from."""
         if self._closed:
             raise InputError("the index is closed. Open it again with Index.open.")
+        if self.process != os.getpid():
+            raise InputError(
+                "the index was opened in the process that this one was forked from. Open it again here, with "
+                "read_only=True, or start processes by 'spawn'."
+            )
 
-    def lease(self) -> sqlite3.Connection:
+    @contextmanager
+    def reading(self) -> Iterator[Reading]:
+        """One read transaction: all that is read inside is as of one moment."""
+        self.need_open()  # before a lock is taken, which a thread may have held when this process was forked
+        if self.path is None:
+            with self.lock:
+                self.need_open()
+                yield Reading(self.writer, None)
+            return
+        try:  # not ``_explained``: a query is short enough to notice what a second generator costs
+            connection = self._lease()
+            try:
+                connection.execute("BEGIN")
+                yield Reading(connection, self.path)
+            finally:
+                self._give_back(connection)
+        except sqlite3.DatabaseError as exc:
+            raise self._wrapped(exc) from exc
+
+    def _lease(self) -> sqlite3.Connection:
         """A connection to read with, for this caller alone until it gives it back."""
         with self._counter:
             self.need_open()
@@ -169,8 +185,14 @@ class Database:
                 return self._idle.pop()
         return self._connect()
 
-    def give_back(self, connection: sqlite3.Connection) -> None:
-        """Let others read with a connection."""
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        """End what was read with a connection, and let others have it."""
+        try:
+            if connection.in_transaction:
+                connection.execute("COMMIT")
+        except BaseException:
+            connection.close()
+            raise
         with self._counter:
             if not self._closed:
                 self._idle.append(connection)
@@ -223,75 +245,3 @@ class Database:
                 self._idle.pop().close()
             if self._writer is not None:
                 self._writer.close()
-
-
-class _Explained:
-    """Turns SQLite's errors into ours."""
-
-    __slots__ = ("_database",)
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(error, sqlite3.DatabaseError):
-            raise self._database.wrapped(error) from error
-
-
-class _Transaction:
-    """A read transaction. A class of its own: a query is short enough to notice what a generator would cost."""
-
-    __slots__ = ("_connection", "_database", "_holds_lock")
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._holds_lock = False
-
-    def __del__(self) -> None:
-        if self._holds_lock:  # Ctrl-C came between entering and the block
-            self._database.lock.release()
-
-    def __enter__(self) -> Reading:
-        database = self._database
-        if database.path is None:
-            database.lock.acquire()
-            self._holds_lock = True
-            try:
-                database.need_open()
-                self._connection = database.writer
-            except BaseException:
-                self._holds_lock = False
-                database.lock.release()
-                raise
-            return Reading(self._connection, None)
-        with database._explained():
-            self._connection = database.lease()
-            try:
-                self._connection.execute("BEGIN")
-            except BaseException:
-                self._connection.close()
-                raise
-        return Reading(self._connection, database.path)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        database, connection = self._database, self._connection
-        if database.path is None:
-            self._holds_lock = False
-            database.lock.release()
-            return
-        try:
-            connection.execute("COMMIT")
-            database.give_back(connection)
-        except sqlite3.Error as exc:
-            connection.close()
-            if error is None:
-                raise database.wrapped(exc) from exc
-        if isinstance(error, sqlite3.DatabaseError):
-            raise database.wrapped(error) from error

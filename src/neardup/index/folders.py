@@ -11,11 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from neardup._version import __version__
-from neardup.errors import FormatError, IndexLocked, IndexNotFound, OutputError
-from neardup.index.database import DATABASE, Database
+from neardup.errors import IndexLocked, IndexNotFound, OutputError
+from neardup.index.database import DATABASE
 from neardup.outputs.atomic import left_behind, remove_parts, temporary_name
-from neardup.params import Spec
 from neardup.spool.machine import sync_folder
 
 __all__ = [
@@ -24,9 +22,7 @@ __all__ = [
     "FolderLock",
     "acknowledged",
     "appearing",
-    "check_log",
     "check_there",
-    "create_folder",
     "sizes",
     "write_acknowledged",
 ]
@@ -70,17 +66,14 @@ def appearing(folder: Path, *, replace: bool = False) -> Iterator[Path]:
         else:
             os.rename(place, folder)
         sync_folder(final.parent)
-    except OSError as exc:
+    except BaseException as exc:
         shutil.rmtree(place, ignore_errors=True)
-        if isinstance(exc, (OutputError, IndexNotFound)):
+        if not isinstance(exc, OSError) or isinstance(exc, (OutputError, IndexNotFound)):
             raise
         raise OutputError(
             f"cannot make {folder}: {exc.strerror or exc}. Give a name in a folder that is there and that you may "
             "write to."
         ) from exc
-    except BaseException:
-        shutil.rmtree(place, ignore_errors=True)
-        raise
 
 
 def _check_replaceable(folder: Path) -> None:
@@ -120,16 +113,6 @@ def check_there(folder: Path) -> None:
         raise IndexNotFound(f"there is no index at {folder}. Make one with `neardup index create` (Index.create).")
 
 
-def create_folder(folder: Path, spec: Spec) -> None:
-    """Make an empty index.
-
-    Raises:
-        OutputError: there is something of the name, or it cannot be made.
-    """
-    with appearing(folder) as place:
-        Database.create(place, spec.as_dict(), __version__).close()
-
-
 class FolderLock:
     """The lock of the one process that writes; it is released when the process ends, however it does.
 
@@ -146,7 +129,7 @@ class FolderLock:
                 f"cannot write to {folder}: {exc.strerror or exc}. Open it with read_only=True to ask it only."
             ) from exc
         try:
-            _lock(self._file.fileno())
+            _lock(self._file.fileno(), held=True)
         except OSError as exc:
             self._file.close()
             raise IndexLocked(
@@ -158,41 +141,30 @@ class FolderLock:
         """Note that a change is durable."""
         with contextlib.suppress(OSError):
             self._file.seek(0)
-            self._file.write(_ACKNOWLEDGED.pack(generation, _check(generation)))
+            self._file.write(_packed(generation))
 
     def release(self) -> None:
         """Let another process write; a child of this one, which shares the open file, must not hold it on."""
         with contextlib.suppress(OSError, ValueError):
-            _unlock(self._file.fileno())
+            _lock(self._file.fileno(), held=False)
             self._file.close()
 
 
-def _lock(fd: int) -> None:
+def _lock(fd: int, *, held: bool) -> None:
     if os.name == "nt":
         import msvcrt
 
         os.lseek(fd, _FAR, os.SEEK_SET)  # Windows keeps others from the bytes that are locked
-        msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
+        mode = msvcrt.LK_NBLCK if held else msvcrt.LK_UNLCK  # type: ignore[attr-defined, unused-ignore]
+        msvcrt.locking(fd, mode, 1)  # type: ignore[attr-defined, unused-ignore]
     else:
         import fcntl
 
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB if held else fcntl.LOCK_UN)
 
 
-def _unlock(fd: int) -> None:
-    if os.name == "nt":
-        import msvcrt
-
-        os.lseek(fd, _FAR, os.SEEK_SET)
-        msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined, unused-ignore]
-    else:
-        import fcntl
-
-        fcntl.flock(fd, fcntl.LOCK_UN)
-
-
-def _check(generation: int) -> int:
-    return zlib.crc32(generation.to_bytes(8, "little"))
+def _packed(generation: int) -> bytes:
+    return _ACKNOWLEDGED.pack(generation, zlib.crc32(generation.to_bytes(8, "little")))
 
 
 def acknowledged(folder: Path) -> int | None:
@@ -201,29 +173,16 @@ def acknowledged(folder: Path) -> int | None:
         content = (folder / LOCK).read_bytes()
     except OSError:
         return 0
-    if not content:
-        return 0
-    if len(content) != _ACKNOWLEDGED.size:
-        return None
-    generation, check = _ACKNOWLEDGED.unpack(content)
-    return int(generation) if check == _check(generation) else None
+    generation = int.from_bytes(content[:8], "little")
+    return generation if content in (b"", _packed(generation)) else None
 
 
 def write_acknowledged(folder: Path, generation: int) -> None:
     """Say in a copy which change was its last."""
     with open(folder / LOCK, "wb") as file:
-        file.write(_ACKNOWLEDGED.pack(generation, _check(generation)))
+        file.write(_packed(generation))
         file.flush()
         os.fsync(file.fileno())
-
-
-def check_log(folder: Path, last: int, generation: int) -> None:
-    """Raise FormatError when the database has not all changes up to ``last``."""
-    if generation < last:
-        raise FormatError(
-            f"{folder / DATABASE}-wal is damaged or was removed: the last {last - generation} changes of {last}, which "
-            f"were durable, are lost. Restore the folder from a copy, or delete {folder / LOCK} to go on without them."
-        )
 
 
 def sizes(folder: Path) -> dict[str, int]:

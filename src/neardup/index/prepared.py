@@ -6,7 +6,7 @@ Nothing here reads or writes an index, so all of it can be done in threads befor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +19,7 @@ from neardup.index.outcomes import Added
 from neardup.index.statements import TailRow
 from neardup.inputs.items import COLLECTIONS, ItemError, join_items, split_items
 from neardup.inputs.names import ids_of
+from neardup.inputs.source import INT64
 from neardup.kernels import stored
 from neardup.params import Spec
 from neardup.stages import bands as band_stage
@@ -52,7 +53,6 @@ NUMBER, EMPTY, SHORT = 1, 2, 4
 _S32 = np.uint64(32)
 _HIGH = np.uint64(0xFFFFFFFF00000000)
 _ID, _AT, _KIND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0x165667B19E3779F9)
-_INT64 = range(-(1 << 63), 1 << 63)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +63,18 @@ class PreparedDocuments:
     """As they were given."""
     normal: Documents
     """Normalised."""
-    counts: I64
-    """int64[n]: shingles with repeats; 0: the document is empty. May be -1 for 1 where nothing is stored."""
     keys: U32
     """uint32[bands + 1, n]: leading halves of the band keys and, where there are ids, of the hashes of the ids."""
     prints: U64
-    """uint64[n]: hashes of the normalised texts."""
+    """uint64[n]: hashes of the normalised texts; 0 for queries."""
     ids: list[str]
-    """As text; empty for queries."""
+    """As text; empty ones for queries."""
     kinds: I64
     """int64[n]: flags NUMBER, EMPTY, SHORT."""
     text_prints: U64
-    """uint64[n]: hashes of the texts as they were given; empty for queries."""
+    """uint64[n]: hashes of the texts as they were given; 0 for queries."""
     id_prints: U64
-    """uint64[n]: hashes of the ids; empty for queries."""
+    """uint64[n]: hashes of the ids; 0 for queries."""
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -84,42 +82,30 @@ class PreparedDocuments:
     @property
     def has_shingles(self) -> NDArray[np.bool_]:
         """bool[n]: False for empty documents."""
-        has: NDArray[np.bool_] = self.counts != 0
+        has: NDArray[np.bool_] = (self.kinds & EMPTY) == 0
         return has
 
-    def slice(self, start: int, stop: int) -> PreparedDocuments:
-        """Documents ``start`` to ``stop``, sharing the buffers."""
-        part = slice(start, stop)
-        return PreparedDocuments(
-            self.documents.slice(start, stop),
-            self.normal.slice(start, stop),
-            self.counts[part],
-            self.keys[:, part],
-            self.prints[part],
-            self.ids[part],
-            self.kinds[part],
-            self.text_prints[part],
-            self.id_prints[part],
-        )
-
-    def at(self, rows: I64) -> PreparedDocuments:
-        """Some of the documents, rising; all of them as they are."""
-        if rows.size == len(self):
+    def at(self, rows: I64 | slice) -> PreparedDocuments:
+        """Some of the documents, rising; a slice shares the buffers."""
+        if isinstance(rows, slice):
+            documents, normal = (each.slice(rows.start, rows.stop) for each in (self.documents, self.normal))
+            ids = self.ids[rows]
+        elif rows.size == len(self):
             return self
-        picked = rows.tolist()
-        texts = Documents.from_bytes([self.documents.blob(row) for row in picked])
-        normal = Documents.from_bytes([self.normal.blob(row) for row in picked])
-        has_names = len(self.ids) > 0
+        else:
+            picked = rows.tolist()
+            documents = Documents.from_bytes([self.documents.blob(row) for row in picked])
+            normal = Documents.from_bytes([self.normal.blob(row) for row in picked])
+            ids = [self.ids[row] for row in picked]
         return PreparedDocuments(
-            texts,
+            documents,
             normal,
-            self.counts[rows],
             self.keys[:, rows],
-            self.prints[rows] if has_names else self.prints,
-            [self.ids[row] for row in picked] if has_names else [],
+            self.prints[rows],
+            ids,
             self.kinds[rows],
-            self.text_prints[rows] if has_names else self.text_prints,
-            self.id_prints[rows] if has_names else self.id_prints,
+            self.text_prints[rows],
+            self.id_prints[rows],
         )
 
     def counted(self, status: list[str]) -> Added:
@@ -134,22 +120,13 @@ class PreparedDocuments:
             short=int(np.count_nonzero(kinds & SHORT)),
         )
 
-    def without_texts(self) -> PreparedDocuments:
-        """The same without what takes memory and is stored by now."""
-        none = Documents.from_bytes([])
-        return replace(self, documents=none, normal=none, ids=[])
-
     def rows(self, first: int) -> Iterator[tuple[int, str, int, int, memoryview]]:
         """The documents as they are stored, numbered from ``first``."""
         numbers = first + np.arange(len(self))
         sums = checksums(self.text_prints, self.id_prints, numbers, self.kinds)
-        return zip(numbers.tolist(), self.ids, self.kinds.tolist(), sums.tolist(), self.texts(), strict=True)
-
-    def texts(self) -> list[memoryview]:
-        """The bytes of each text as it was given, without a copy."""
-        ends = self.documents.offsets.tolist()
         whole = memoryview(self.documents.data)  # type: ignore[arg-type]
-        return [whole[begin:end] for begin, end in pairwise(ends)]
+        texts = [whole[begin:end] for begin, end in pairwise(self.documents.offsets.tolist())]  # without a copy
+        return zip(numbers.tolist(), self.ids, self.kinds.tolist(), sums.tolist(), texts, strict=True)
 
 
 class Sketcher:
@@ -162,33 +139,27 @@ class Sketcher:
         self.is_item = spec.shingle.kind == "item"
 
     def normalized(self, documents: Documents) -> Documents:
-        """The documents as they are compared."""
         return text_stage.normalize_documents(documents, self.spec.normalize, items=self.is_item)
 
     def prepare_query(self, documents: Documents) -> PreparedDocuments:
         """Documents that are only looked up: they have no names, and none is stored."""
-        normal, keys, counts = self._sketched(documents)
-        nothing = np.empty(0, dtype=np.uint64)
-        return PreparedDocuments(documents, normal, counts, keys, nothing, [], counts, nothing, nothing)
+        normal, keys, kinds = self._sketched(documents)
+        none = np.zeros(kinds.size, dtype=np.uint64)
+        return PreparedDocuments(documents, normal, keys, none, [""] * kinds.size, kinds, none, none)
 
     def prepare(self, documents: Documents, ids: Sequence[int | str]) -> PreparedDocuments:
         """Documents that are to be stored; each id is a text or a number."""
         names = [name if isinstance(name, str) else str(name) for name in ids]
-        kinds = np.fromiter((0 if isinstance(name, str) else NUMBER for name in ids), np.int64, len(names))
         id_prints = _prints(Documents.from_texts(names))
-        normal, keys, counts = self._sketched(documents)
-        kinds |= np.where(counts == 0, EMPTY, 0) | np.where(counts < 0, SHORT, 0)
+        normal, keys, kinds = self._sketched(documents)
+        kinds |= np.fromiter((0 if isinstance(name, str) else NUMBER for name in ids), np.int64, len(names))
         keys[-1] = id_prints >> _S32
         text_prints = _prints(documents)
         prints = text_prints if normal is documents else _prints(normal)
-        return PreparedDocuments(documents, normal, np.abs(counts), keys, prints, names, kinds, text_prints, id_prints)
+        return PreparedDocuments(documents, normal, keys, prints, names, kinds, text_prints, id_prints)
 
     def from_given(self, ids: Any, texts: Any) -> PreparedDocuments:
-        """Documents as a user gives them: as many ids as texts, or one of both.
-
-        Raises:
-            InputError: they are not as many, or one cannot be used.
-        """
+        """Documents as a user gives them: as many ids as texts, or one of both; else InputError."""
         if isinstance(ids, (str, int, np.integer)):
             ids, texts = [ids], [texts]
         elif isinstance(texts, str):
@@ -200,14 +171,16 @@ class Sketcher:
         return self.prepare(documents, names)
 
     def _sketched(self, documents: Documents) -> tuple[Documents, U32, I64]:
-        """Normalised documents, their band keys with a row to spare, and shingle counts (-1: fewer tokens than k)."""
+        """Normalised documents, their band keys with a row to spare, and which are EMPTY or SHORT."""
         normal = self.normalized(documents)
         values = np.empty((len(documents), self.spec.slots), dtype=np.uint32)
         counts = np.empty(len(documents), dtype=np.int64)
         sketch_stage.count_and_sketch(normal, self._stored, values=values, counts=counts)
+        kinds = np.zeros_like(counts)
+        kinds[counts == 0], kinds[counts < 0] = EMPTY, SHORT  # -1: fewer tokens than a shingle has
         keys = np.zeros((self.spec.bands.bands + 1, counts.size), dtype=np.uint32)
         keys[:-1] = band_stage.keys_of(values, self.spec.bands) >> _S32
-        return normal, keys, counts
+        return normal, keys, kinds
 
     def sets(self, normal: Documents) -> PaddedSets:
         """Shingle sets of normalised documents, to be held against each other and forgotten: their key is private."""
@@ -217,42 +190,32 @@ class Sketcher:
         """A stored document as text; the items of a set with spaces between them."""
         return blob.replace(text_stage.SEPARATOR, b" ").decode("utf-8", "replace")
 
-    def from_values(self, texts: Any, what: str = "text") -> Documents:
-        """Texts, or sets where the index holds sets, as one block.
-
-        Raises:
-            InputError: one is not; the message tells its position.
-        """
+    def from_values(self, texts: Any) -> Documents:
+        """Texts, or sets where the index holds sets, as one block; InputError tells where one is none."""
         blobs: list[bytes] = []
-        for position, value in enumerate(as_iterable(texts, f"{what}s")):
+        for position, value in enumerate(as_iterable(texts, "texts")):
             try:
                 blobs.append(self._blob(value))
-            except (ItemError, UnicodeEncodeError, TypeError) as exc:
-                told = exc if isinstance(exc, ItemError) else _reason(value, self.is_item, exc)
-                raise InputError(f"{what} {position} (counted from 0): {told}.") from exc
+            except ItemError as exc:
+                raise InputError(f"text {position} (counted from 0): {exc}.") from exc
         return Documents.from_bytes(blobs)
 
     def _blob(self, value: Any) -> bytes:
-        if isinstance(value, str):
-            return split_items(value) if self.is_item else value.encode("utf-8")
         if self.is_item and isinstance(value, COLLECTIONS):
             return join_items(value)
-        raise TypeError
-
-
-def _reason(value: Any, is_item: bool, exc: Exception) -> str:
-    if isinstance(exc, UnicodeEncodeError):
-        return f"it has a lone surrogate at character {exc.start + 1}. Decode it with errors='replace'"
-    wanted = "a list or set of strings or whole numbers" if is_item else "a string"
-    return f"it is of type {type(value).__name__}. Give {wanted}"
+        if not isinstance(value, str):
+            wanted = "a list or set of strings or whole numbers" if self.is_item else "a string"
+            raise ItemError(f"it is of type {type(value).__name__}. Give {wanted}")
+        try:
+            return split_items(value) if self.is_item else value.encode("utf-8")
+        except UnicodeEncodeError as exc:
+            raise ItemError(
+                f"it has a lone surrogate at character {exc.start + 1}. Decode it with errors='replace'"
+            ) from exc
 
 
 def as_iterable(values: Any, what: str) -> Iterable[Any]:
-    """Values one by one: of a list, a column of a frame, an Arrow array or any other iterable.
-
-    Raises:
-        InputError: it is none.
-    """
+    """Values one by one: of a list, a column of a frame, an Arrow array or any other iterable; else InputError."""
     if hasattr(values, "to_pylist"):
         return values.to_pylist()  # type: ignore[no-any-return]
     if isinstance(values, (bytes, bytearray, Mapping)) or not isinstance(values, Iterable):
@@ -261,11 +224,7 @@ def as_iterable(values: Any, what: str) -> Iterable[Any]:
 
 
 def id_text(value: Any) -> str:
-    """An id as text: 17 and "17" are one.
-
-    Raises:
-        InputError: neither a string nor a whole number.
-    """
+    """An id as text: 17 and "17" are one. InputError: it is neither a string nor a whole number."""
     if isinstance(value, str):
         try:
             value.encode("utf-8")
@@ -278,15 +237,11 @@ def id_text(value: Any) -> str:
 
 
 def checked_ids(values: Any) -> list[int | str]:
-    """Ids as the index gives them back: strings, and whole numbers of 64 bits.
-
-    Raises:
-        InputError: one is neither a string nor a whole number.
-    """
+    """Ids as the index gives them back: strings, and whole numbers of 64 bits."""
     ids: list[int | str] = []
     for value in as_iterable(values, "ids"):
         name = id_text(value)
-        ids.append(name if isinstance(value, str) or int(value) not in _INT64 else int(value))
+        ids.append(name if isinstance(value, str) or int(value) not in INT64 else int(value))
     return ids
 
 
@@ -335,14 +290,7 @@ def whole_documents(
 
 
 def tail_row(first: int, keys: U32, prints: U64, is_empty: NDArray[np.bool_]) -> TailRow:
-    """The keys of a batch, as they are stored.
-
-    Args:
-        first: number of its first document.
-        keys: uint32[bands + 1, n].
-        prints: uint64[n].
-        is_empty: bool[n]: documents without a shingle.
-    """
+    """The keys (uint32[bands + 1, n]) of a batch from document ``first`` on, as they are stored."""
     blobs = keys.tobytes(), prints.tobytes(), np.flatnonzero(is_empty).astype(np.uint32).tobytes()
     return TailRow(first, keys.shape[1], *blobs, _tail_sum(first, *blobs))
 

@@ -37,8 +37,9 @@ SUFFIX = ".bands"
 PART = ".part"
 MAGIC = b"NDBANDS\x00"
 VERSION = 1
-_HEAD = struct.Struct("<8sIIIIqqqq16sI")
-"""Magic, version, header pages, rows, bits, base, span, postings, pages of data, spec id, checksum of the header."""
+_HEAD = struct.Struct("<8sIIIIqqqq16s")
+"""Magic, version, header pages, rows, bits, base, span, postings, pages of data, spec id; behind it a checksum."""
+_CHECK_BYTES = 4
 
 
 def fresh_name(base: int, end: int) -> str:
@@ -85,14 +86,7 @@ def write_new(path: Path, keys: Keys, spec_id: str) -> None:
 
 
 def write_merged(path: Path, runs: Sequence[Run], removed: I64, spec_id: str) -> None:
-    """Write one segment in place of runs that follow each other, without the postings of removed documents.
-
-    Args:
-        path: of the file.
-        runs: in order.
-        removed: int64, numbers of documents that are no more.
-        spec_id: of the index.
-    """
+    """Write one segment in place of runs that follow each other, without the postings of ``removed`` documents."""
     gone, prints = without(runs, removed)
     live = prints.size - (0 if gone is None else int(np.count_nonzero(gone)))
     rows = runs[0].starts.size - 1
@@ -104,7 +98,7 @@ def _write(path: Path, base: int, prints: U64, rows: int, row: Callable[[int], U
     directory = np.empty((rows, (1 << bits) + 1), dtype=np.uint32)
     directory_pages, prints_pages = _pages(directory.nbytes), _pages(prints.nbytes)
     most = _pages(prints.size * rows * 8)
-    header_pages = _pages(_HEAD.size + 8 * (rows + 1) + 8 * (directory_pages + prints_pages + most))
+    header_pages = _pages(_HEAD.size + _CHECK_BYTES + 8 * (rows + 1) + 8 * (directory_pages + prints_pages + most))
     starts = np.zeros(rows + 1, dtype=np.int64)
     temporary = path.with_name(path.name + PART)
     try:
@@ -112,25 +106,24 @@ def _write(path: Path, base: int, prints: U64, rows: int, row: Callable[[int], U
         with open(temporary, "wb") as file:
             # every byte is written, none left a hole: on a full disk a hole that is mapped ends the process
             _write_zeros(file, (header_pages + directory_pages) * PAGE)
-            prints.tofile(file)
+            file.write(prints.data)
             _write_zeros(file, prints_pages * PAGE - prints.nbytes)
             for number in range(rows):
                 postings = row(number)
                 starts[number + 1] = starts[number] + postings.size
                 directory[number] = fill_directory(postings, np.array([0, postings.size]), bits)[0]
-                postings.tofile(file)
+                file.write(postings.data)
             data_pages = directory_pages + prints_pages + _pages(8 * int(starts[-1]))
             _write_zeros(file, -8 * int(starts[-1]) % PAGE)
             file.seek(header_pages * PAGE)
-            directory.tofile(file)
+            file.write(directory.data)
             file.flush()
             sums = _sums(temporary, header_pages, data_pages)
             facts = (VERSION, header_pages, rows, bits, base, prints.size, int(starts[-1]), data_pages)
             body = starts.tobytes() + sums.tobytes()
-            head = _HEAD.pack(MAGIC, *facts, spec_id.encode().ljust(16), 0)
-            check = zlib.crc32(body, zlib.crc32(head))
+            head = _HEAD.pack(MAGIC, *facts, spec_id.encode().ljust(16))
             file.seek(0)
-            file.write(_HEAD.pack(MAGIC, *facts, spec_id.encode().ljust(16), check) + body)
+            file.write(head + _checked(head, body) + body)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
@@ -148,6 +141,11 @@ def _write_zeros(file: BinaryIO, size: int) -> None:
         file.write(bytes(min(1 << 20, size - start)))
 
 
+def _checked(head: bytes, body: bytes) -> bytes:
+    """The checksum of a header."""
+    return zlib.crc32(body, zlib.crc32(head + bytes(_CHECK_BYTES))).to_bytes(_CHECK_BYTES, "little")
+
+
 def _sums(path: Path, header_pages: int, data_pages: int) -> U64:
     sums = np.zeros(data_pages, dtype=np.uint64)
     if data_pages:
@@ -156,34 +154,23 @@ def _sums(path: Path, header_pages: int, data_pages: int) -> U64:
 
 
 def open_segment(path: Path, base: int, span: int, rows: int, spec_id: str) -> Run:
-    """Map a segment.
-
-    Args:
-        path: of the file.
-        base, span: documents that it is to cover.
-        rows: bands and one.
-        spec_id: of the index.
+    """Map a segment that is to cover ``span`` documents from ``base`` on; ``rows``: bands and one.
 
     Raises:
         FormatError: it is missing, cut short, damaged in its header, or another than was expected.
     """
     try:
         with open(path, "rb") as file:
-            head = file.read(_HEAD.size)
-            if len(head) < _HEAD.size or not head.startswith(MAGIC):
+            head, check = file.read(_HEAD.size), file.read(_CHECK_BYTES)
+            if len(check) < _CHECK_BYTES or not head.startswith(MAGIC):
                 raise FormatError(f"{path} is no segment of an index")
-            magic, version, header_pages, n_rows, bits, first, covers, count, data_pages, its_spec, check = (
-                _HEAD.unpack(head)
-            )
+            _, version, header_pages, n_rows, bits, first, covers, count, data_pages, its_spec = _HEAD.unpack(head)
             size = os.fstat(file.fileno()).st_size
             body_size = 8 * (n_rows + 1) + 8 * data_pages
             if version != VERSION or size != (header_pages + data_pages) * PAGE or body_size > header_pages * PAGE:
                 raise FormatError(f"{path} is cut short or of another version")
             body = file.read(body_size)
-            blank = _HEAD.pack(
-                magic, version, header_pages, n_rows, bits, first, covers, count, data_pages, its_spec, 0
-            )
-            if zlib.crc32(body, zlib.crc32(blank)) != check:
+            if _checked(head, body) != check:
                 raise FormatError(f"{path} is damaged in its header")
             if (first, covers, n_rows, its_spec) != (base, span, rows, spec_id.encode().ljust(16)):
                 raise FormatError(f"{path} is of another index, or covers other documents than it should")

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.errors import FormatError
+from neardup.inputs.source import BATCH_BYTES
 from neardup.types import I64
 
 __all__ = ["APPLICATION", "FORMAT", "SCHEMA", "Name", "Reading", "Row", "State", "TailRow", "Writing"]
@@ -37,6 +38,8 @@ APPLICATION = 0x6E647570
 _NAME = re.compile(r"[0-9a-f-]+\.bands")
 _MANY = 500
 """Values that one statement takes."""
+BLOCK = 4096
+"""Documents that ``Reading.blocks`` gives at a time."""
 
 SCHEMA = f"""
 PRAGMA application_id = {APPLICATION};
@@ -148,11 +151,6 @@ class Reading:
         found = self._execute("SELECT number FROM removed WHERE number NOT IN (SELECT number FROM doc)")
         return np.array([row[0] for row in found], dtype=np.int64)
 
-    def removed_count(self) -> int:
-        """How many they are."""
-        found: int = self._execute("SELECT count(*) FROM removed").fetchone()[0]
-        return found
-
     def rows(self, numbers: Sequence[int]) -> list[Row]:
         """The documents of these numbers that are there, in order of their numbers."""
         return self._many("SELECT number, id, kind, sum, text FROM doc WHERE number IN", numbers)
@@ -201,14 +199,33 @@ class Reading:
 
         Numbers from the next one on are passed over: a view may be later than the transaction.
         """
-        known = [number for number in numbers if number < self.state().next]
-        gone = 0
-        for start in range(0, len(known), _MANY):
-            part = known[start : start + _MANY]
-            marks = ",".join("?" * len(part))
-            gone += self._execute(f"SELECT count(*) FROM removed WHERE number IN ({marks})", part).fetchone()[0]
-        if gone < len(known):
+        end = self.state().next
+        known = [number for number in numbers if number < end]
+        if len(self._many("SELECT number FROM removed WHERE number IN", known)) < len(known):
             raise self._damaged("its table of documents")
+
+    def blocks(self, *, counted: bool = True) -> Iterator[list[Row]]:
+        """All documents in order, about 4 MB and at most BLOCK of them at a time.
+
+        Raises:
+            FormatError: a text is none; or, with ``counted``, there are more or fewer than the index counts.
+        """
+        held: list[Row] = []
+        nbytes = count = 0
+        state = self.state()
+        for row in self.scan(0, state.next):
+            if not isinstance(row[4], bytes):
+                raise FormatError(f"{self.path} is damaged: the text of document {row[1]!r} is none. Restore the file.")
+            held.append(row)
+            count += 1
+            nbytes += len(row[4])
+            if nbytes >= BATCH_BYTES or len(held) >= BLOCK:
+                yield held
+                held, nbytes = [], 0
+        if counted and count != state.documents:
+            raise FormatError(f"{self.path} is damaged: it has {count} documents and counts others. Restore the file.")
+        if held:
+            yield held
 
     def scan(self, first: int, end: int) -> Iterable[Row]:
         """The documents from number ``first`` to before ``end``, in order, one after the other."""
@@ -232,13 +249,9 @@ class Reading:
 class Writing(Reading):
     """What can be changed inside one transaction."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path | None) -> None:
-        super().__init__(connection, path)
-        self._many_times = connection.executemany
-
     def insert(self, rows: Iterable[tuple[int, str, int, int, Any]]) -> None:
         """Add documents."""
-        self._many_times("INSERT INTO doc VALUES (?, ?, ?, ?, ?)", rows)
+        self.connection.executemany("INSERT INTO doc VALUES (?, ?, ?, ?, ?)", rows)
 
     def insert_tail(self, row: TailRow) -> None:
         """Add the keys of new documents."""
@@ -247,8 +260,8 @@ class Writing(Reading):
     def delete(self, numbers: Sequence[int]) -> None:
         """Remove documents; their postings are dropped when segments are merged."""
         each = [(number,) for number in numbers]
-        self._many_times("DELETE FROM doc WHERE number = ?", each)
-        self._many_times("INSERT INTO removed VALUES (?)", each)
+        self.connection.executemany("DELETE FROM doc WHERE number = ?", each)
+        self.connection.executemany("INSERT INTO removed VALUES (?)", each)
 
     def forget_keys(self) -> None:
         """Forget which segments and which rows of keys there are, before one is put in place of all."""
@@ -277,4 +290,4 @@ class Writing(Reading):
         self._execute("DELETE FROM segment WHERE first >= ? AND first < ?", (first, end))
         self._execute("DELETE FROM tail WHERE first >= ? AND first < ?", (first, end))
         self._execute("INSERT INTO segment VALUES (?, ?, ?)", (first, end - first, name))
-        self._many_times("DELETE FROM removed WHERE number = ?", [(int(number),) for number in removed])
+        self.connection.executemany("DELETE FROM removed WHERE number = ?", [(int(number),) for number in removed])

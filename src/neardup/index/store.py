@@ -1,57 +1,72 @@
-"""``Index``: a collection that grows, behind one class. What it does with its parts is in the modules beside it."""
+"""``Index``: a collection that grows, behind one class, which checks what it is given.
+
+The work is done in the modules beside it.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, overload
+from typing import Any, BinaryIO, Literal, overload
 
 import numpy as np
 
 from neardup import tuning
 from neardup.engine.observe import Observer, Silent
-from neardup.errors import InputError
-from neardup.index import changes
-from neardup.index.as_input import check_same
+from neardup.errors import InputError, SpecMismatch
+from neardup.index import changes, folders
+from neardup.index.answers import answers, find_ids
+from neardup.index.backup import backed_up
 from neardup.index.bulk import build_folder
+from neardup.index.checking import verify
 from neardup.index.core import Core
-from neardup.index.folders import create_folder
-from neardup.index.outcomes import Added, Admission, Streamed
-from neardup.index.prepared import (
-    PreparedDocuments,
-    as_iterable,
-    id_text,
-    of_batches,
-    original_id,
-)
-from neardup.index.readable import ReadableIndex
+from neardup.index.database import Database
+from neardup.index.outcomes import Added, Admission, ContainedHit, Hit, IndexInfo, Stored, Streamed, Verified
+from neardup.index.pairs import find_contained, find_pairs
+from neardup.index.prepared import PreparedDocuments, as_iterable, id_text, of_batches, original_id
+from neardup.index.statements import FORMAT, Reading, Row
 from neardup.index.stream.run import DedupStream, as_sources
-from neardup.index.views import documents_of
+from neardup.index.upkeep import Upkeep
+from neardup.index.views import View, documents_of, names_of
+from neardup.inputs.items import COLLECTIONS
 from neardup.inputs.reader import open_inputs
 from neardup.inputs.source import ReadOptions
 from neardup.params import (
+    CONTAINMENT,
+    DEFAULT_MEASURE,
     DEFAULT_NORMALIZE,
     DEFAULT_RECALL,
     DEFAULT_SEED,
     DEFAULT_SHINGLE,
     DEFAULT_THRESHOLD,
+    LINK_RULES,
+    MEASURES,
     ON_BAD,
     ON_DUPLICATE,
     ON_MISSING,
     Bands,
     InputOptions,
     Normalize,
+    RunOptions,
     SearchOptions,
     Shingle,
+    Spec,
+    check_choice,
     check_threads,
+    check_threshold,
 )
+from neardup.result import Result
 
 __all__ = ["Index"]
 
+DEFAULT_TOP = 10
 
-class Index(ReadableIndex):
+
+class Index:
     """A persistent collection of documents that can be asked which of them are like a text.
 
     Every hit is verified: its similarity is the exact Jaccard similarity of the shingle sets, at least the threshold.
@@ -68,6 +83,10 @@ class Index(ReadableIndex):
     >>> index.query("the quick brown fox jumped")
     [Hit(id='a', similarity=0.6, bands=9)]
     """
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._upkeep = Upkeep(core)
 
     # making, opening, closing
 
@@ -101,8 +120,9 @@ class Index(ReadableIndex):
         spec = tuning.make_spec(SearchOptions.of(locals()))
         workers = check_threads(threads)
         if path is None:
-            return cls(Core.in_memory(spec, threads=workers))
-        create_folder(Path(path), spec)
+            return cls(Core(None, spec, Database.create(None, spec), threads=workers))
+        with folders.appearing(Path(path)) as place:
+            Database.create(place, spec).close()
         return cls.open(path, threads=threads)
 
     @classmethod
@@ -178,7 +198,7 @@ class Index(ReadableIndex):
 
     def close(self) -> None:
         """End what is being done for the index in the background and close its files. May be called again."""
-        if self._process != os.getpid():
+        if self._core.database.process != os.getpid():
             return  # a copy of another process's: its files are not ours to close
         self._upkeep.stop()
         self._core.close()
@@ -190,6 +210,196 @@ class Index(ReadableIndex):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    # what it is
+
+    @property
+    def path(self) -> Path | None:
+        """Its folder; None in memory."""
+        return self._core.folder
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it is open for reading only."""
+        return self._core.database.read_only
+
+    @property
+    def spec(self) -> Spec:
+        """All that decides which documents are found."""
+        return self._core.spec
+
+    def __len__(self) -> int:
+        return self._core.ask(lambda reading, view: reading.state().documents)
+
+    def __contains__(self, id: object) -> bool:
+        if not isinstance(id, (str, int, np.integer)) or isinstance(id, bool):
+            return False
+        name = id_text(id)
+        return bool(self._core.ask(lambda reading, view: find_ids(reading, view, self._core.id_row, [name])))
+
+    def __iter__(self) -> Iterator[int | str]:
+        """Ids, in order of addition, as of one moment."""
+        return iter(
+            self._core.ask(
+                lambda reading, view: [original_id(id, kind) for _, id, kind in names_of(reading.ids(), reading.path)]
+            )
+        )
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an Index cannot be copied or pickled. Open it again where it is needed, with read_only=True.")
+
+    def __repr__(self) -> str:
+        where = "in memory" if self.path is None else f"at {str(self.path)!r}"
+        return f"<neardup.Index {where}: threshold {self.spec.threshold}, {self.spec.shingle}>"
+
+    def info(self) -> IndexInfo:
+        """What the index is and holds."""
+        spec = self.spec
+
+        def tell(reading: Reading, view: View) -> IndexInfo:
+            state = reading.state()
+            sizes = folders.sizes(self.path) if self.path is not None else {}
+            return IndexInfo(
+                path=None if self.path is None else str(self.path),
+                documents=state.documents,
+                empty=state.empty,
+                threshold=spec.threshold,
+                recall=spec.recall,
+                bands=str(spec.bands),
+                shingle=str(spec.shingle),
+                normalize=str(spec.normalize),
+                spec=spec.as_dict(),
+                spec_id=spec.id,
+                format=FORMAT,
+                created_by=self._core.created_by,
+                generation=state.generation,
+                segments=len(view.segments),
+                segment_documents=view.covered,
+                removed=reading.removed().size,
+                bytes=sizes,
+                total_bytes=sum(sizes.values()),
+                healed=self._core.repaired,
+                trouble=self._upkeep.trouble,
+            )
+
+        return self._core.ask(tell)
+
+    # asking it
+
+    @overload
+    def query(
+        self, texts: str, *, top: int | None = ..., threshold: float | None = ..., exact: bool = ...
+    ) -> list[Hit]: ...
+    @overload
+    def query(
+        self, texts: str, *, top: int | None = ..., threshold: float | None = ..., measure: Literal["containment"]
+    ) -> list[ContainedHit]: ...
+    @overload
+    def query(
+        self, texts: Any, *, top: int | None = ..., threshold: float | None = ..., exact: bool = ..., measure: str = ...
+    ) -> Any: ...
+    def query(
+        self,
+        texts: Any,
+        *,
+        top: int | None = DEFAULT_TOP,
+        threshold: float | None = None,
+        exact: bool = True,
+        measure: str = DEFAULT_MEASURE,
+    ) -> Any:
+        """Documents that are like a text, or like each of several.
+
+        Args:
+            texts: a text, or a list of texts. Where the index holds sets: a set, or a list of sets; there a list of
+                strings or numbers is one set, and a text is the set of its words.
+            top: most hits for each; None: all.
+            threshold: least similarity; the index's when None, and no less than that. Of containment any.
+            exact: verify; False: only look up which documents share a band, without similarities.
+            measure: ``jaccard``, or ``containment`` for the documents that contain a text or are part of it. Bands do
+                not find those, so all stored texts are read, once for all queries together: ask with many at a time.
+
+        Returns:
+            list[Hit], most similar first, of equals the one added first; a list of these for several texts. Of
+            containment list[ContainedHit], which say which one is part of the other.
+
+        Raises:
+            InputError: an argument is out of range, or a text is none.
+        """
+        is_containment = check_choice(measure, MEASURES, "measure") == CONTAINMENT
+        least = self._threshold(threshold, is_containment=is_containment)
+        if top is not None and (not isinstance(top, int) or isinstance(top, bool) or top < 1):
+            raise InputError(f"top is {top!r}. Give a whole number of at least 1, or None for all.")
+        if not exact and threshold is not None:
+            raise InputError("a threshold needs similarities, which exact=False leaves out. Give one of them.")
+        if not exact and is_containment:
+            raise InputError("containment is always exact. Leave exact=False out.")
+        if isinstance(texts, Iterator):
+            texts = list(texts)
+        is_one = self._is_one(texts)
+        documents = self._core.sketcher.from_values([texts] if is_one else texts)
+        found: list[Any]
+        if is_containment:
+            with self._core.database.reading() as reading:
+                found = find_contained(self._core, reading, documents, top=top, threshold=least)
+        else:
+            found = answers(self._core, documents, top, least if exact else None)
+        return found[0] if is_one else found
+
+    def _is_one(self, texts: Any) -> bool:
+        if isinstance(texts, str):
+            return True
+        if not self._core.sketcher.is_item:
+            return False
+        values = as_iterable(texts, "texts")
+        return not any(isinstance(value, COLLECTIONS) for value in values)
+
+    def get(self, id: int | str) -> Stored | None:
+        """The document of an id, or None."""
+        return self.get_many([id])[0]
+
+    def get_many(self, ids: Any) -> list[Stored | None]:
+        """The documents of several ids, or None for each that is not there, as of one moment."""
+        names = [id_text(id) for id in as_iterable(ids, "ids")]
+
+        def work(reading: Reading, view: View) -> list[Stored | None]:
+            there = find_ids(reading, view, self._core.id_row, names)
+            found: dict[str, Stored] = {}
+            for rows in reading.row_blocks(sorted(number for number, _ in there.values())):
+                documents_of(rows, reading.path)
+                for _, id, kind, _, blob in rows:
+                    found[id] = Stored(original_id(id, kind), self._core.sketcher.text(blob))
+            return [found.get(name) for name in names]
+
+        return self._core.ask(work)
+
+    def find(
+        self,
+        *,
+        link: str = "star",
+        memory: int | str | None = None,
+        threads: int | None = None,
+        observer: Observer | None = None,
+    ) -> Result:
+        """All near-duplicate pairs and clusters inside the index: what ``find`` gives for its documents.
+
+        Args:
+            link: how pairs become clusters: ``star`` or ``connected``.
+            memory: limit of the resident memory of the process; half of what is free when None.
+            threads: how many; as the index was opened when None.
+            observer: told about progress.
+        """
+        check_choice(link, LINK_RULES, "link")
+        options = RunOptions(threads=self._core.threads if threads is None else threads, memory=memory)
+        with self._core.database.reading() as reading:
+            return find_pairs(self._core, reading, self, link=link, options=options, observer=observer or Silent())
+
+    def pairs(self, **options: Any) -> Any:
+        """Arrow table id_a, id_b, similarity of all near-duplicate pairs; options as of ``find``."""
+        return self.find(**options).pairs
+
+    def clusters(self, **options: Any) -> Any:
+        """Arrow table id, cluster, keeper, similarity of all documents in clusters; options as of ``find``."""
+        return self.find(**options).clusters
 
     # changing it
 
@@ -226,8 +436,7 @@ class Index(ReadableIndex):
             OutputError: the disk is full.
         """
         given = locals()
-        _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
-        self._need_writing()
+        self._need_writing(on_duplicate)
         if texts is not None:
             reading = {"text": text, "id": id, "glob": glob, "input_format": input_format}
             for name, value in reading.items():
@@ -253,8 +462,7 @@ class Index(ReadableIndex):
         Returns:
             ``added``, ``replaced``, ``skipped``, or ``duplicate``: its id is there and ``on_duplicate`` is ``error``.
         """
-        _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
-        self._need_writing()
+        self._need_writing(on_duplicate)
         return self._store(self._core.sketcher.from_given(ids, texts), on_duplicate, strict=False)
 
     def _store(self, prepared: PreparedDocuments, on_duplicate: str, *, strict: bool) -> list[str]:
@@ -308,8 +516,7 @@ class Index(ReadableIndex):
         Raises:
             InputError: a document cannot be used, or its id is there; those before it may have been added.
         """
-        _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
-        self._need_writing()
+        self._need_writing(on_duplicate)
         least = self._threshold(threshold)
         is_one = isinstance(ids, (str, int, np.integer))
         admissions = changes.admit(self._core, self._core.sketcher.from_given(ids, texts), least, on_duplicate)
@@ -399,14 +606,13 @@ class Index(ReadableIndex):
             SpecMismatch: it has another; the message says what differs.
             InputError: an id is in both, and that was to be an error; documents before it may have been added.
         """
-        _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
-        self._need_writing()
+        self._need_writing(on_duplicate)
         if not isinstance(other, Index):
             with Index.open(other, read_only=True) as opened:
                 return self.merge(opened, on_duplicate=on_duplicate)
         if other._core is self._core:
             raise InputError("an index cannot be merged with itself. Name another one.")
-        check_same(self.spec, other.spec, other._core.name)
+        _check_same(self.spec, other.spec, other._core.name)
         total = Added()
         for rows in other._blocks():
             documents, _, _ = documents_of(rows, other._core.name)
@@ -414,17 +620,75 @@ class Index(ReadableIndex):
             total += prepared.counted(self._store(prepared, on_duplicate, strict=True))
         return total
 
-    # keeping it; ``backup`` and ``verify`` are in ``readable``, for they change nothing that is asked
+    # keeping it
 
     def compact(self) -> None:
         """Merge all postings into one segment, without those of removed documents, and give free room back."""
         self._need_writing()
         self._upkeep.compact()
 
+    def backup(
+        self, path: str | os.PathLike[str], *, replace: bool = False, observer: Observer | None = None
+    ) -> IndexInfo:
+        """Copy the index to a new folder, as of one moment; all others go on meanwhile, also one that writes.
+
+        The copy is an index of its own: open it, or move it where the index was. It holds exactly what one change left,
+        gets its name when it is whole and on the disk, and is read in full once while it is made. An index in memory
+        can be kept so; it waits meanwhile.
+
+        Args:
+            path: a folder that is not there yet.
+            replace: or an index, which is replaced when the copy is whole.
+            observer: told about progress.
+
+        Returns:
+            What the copy is and holds.
+
+        Raises:
+            InputError: the path is the index itself, or inside it.
+            OutputError: the folder is there already, is no index, or cannot be written.
+            IndexLocked: the index that was to be replaced is being written to.
+            FormatError: a document is damaged; nothing is written.
+        """
+        self._core.database.need_open()
+        with (
+            backed_up(self._core, Path(path), replace=replace, observer=observer or Silent()) as place,
+            closing(Core.open(place, read_only=False, threads=self._core.threads)) as copy,
+        ):
+            info = Index(copy).info()
+        sizes = folders.sizes(Path(path))
+        return dataclasses.replace(info, path=str(path), bytes=sizes, total_bytes=sum(sizes.values()))
+
+    def verify(self, *, repair: bool = True) -> Verified:
+        """Read and check everything; damaged segments are made again unless ``repair`` is False."""
+        self._core.database.need_open()
+        return verify(self._core, repair=repair)
+
     # parts
 
-    def _need_writing(self) -> None:
-        self._need_process()
+    def _blocks(self) -> Iterator[list[Row]]:
+        """All documents, as of one moment. In memory they are listed first: nothing is locked while they are used."""
+        with self._core.database.reading() as reading:
+            if self.path is not None:
+                yield from reading.blocks()
+                return
+            held = list(reading.blocks())
+        yield from held
+
+    def _threshold(self, threshold: float | None, *, is_containment: bool = False) -> float:
+        if threshold is None:
+            return self.spec.threshold
+        value = check_threshold(threshold)
+        if value < self.spec.threshold and not is_containment:
+            raise InputError(
+                f"threshold is {value}, and the index finds documents from {self.spec.threshold} on. Give at least "
+                "that, or build an index with a lower threshold."
+            )
+        return value
+
+    def _need_writing(self, on_duplicate: str = "error") -> None:
+        _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
+        self._core.database.need_open()
         if self.read_only:
             raise InputError(f"{self._core.name} is open for reading only. Open it without read_only to change it.")
 
@@ -432,3 +696,13 @@ class Index(ReadableIndex):
 def _check_choice(value: str, known: tuple[str, ...], name: str) -> None:
     if value not in known:
         raise InputError(f"{name} is {value!r}; known are {', '.join(known)}.")
+
+
+def _check_same(mine: Spec, theirs: Spec, other: str) -> None:
+    """Raise SpecMismatch, which says what differs, unless two indexes have one spec."""
+    ours, others = mine.as_dict(), theirs.as_dict()
+    differing = [name for name in ours if name != "id" and ours[name] != others.get(name)]
+    if not differing and len(ours) == len(others):
+        return
+    told = ", ".join(f"{name} ({ours[name]} here and {others.get(name)} there)" for name in differing)
+    raise SpecMismatch(f"{other} differs in {told}. Build one of the two again with the other's options.")

@@ -15,6 +15,7 @@ from neardup.index.core import Core
 from neardup.index.segments import bad_pages, fresh_name, write_merged
 from neardup.index.views import View
 from neardup.stages.postings import Run, compacted
+from neardup.types import I64
 
 __all__ = ["FAN", "FLUSH_BATCHES", "FLUSH_DOCUMENTS", "Upkeep"]
 
@@ -92,38 +93,36 @@ class Upkeep:
         """Make the tail a segment."""
         core = self.core
         with core.upkeep:
-            view, removed = core.ask(lambda reading, view: (view, reading.removed()))
+            view, removed = self._now()
             if not view.tail or core.folder is None:
                 return
             self._changes = 0
-            self._replace(view.tail, removed)
+            self._merge(view.tail, removed)
 
     def _merge_some(self) -> bool:
         """Merge one group of segments where there is one; whether there was."""
-        core = self.core
-        with core.upkeep:
-            view, removed = core.ask(lambda reading, view: (view, reading.removed()))
+        with self.core.upkeep:
+            view, removed = self._now()
             group = _group(view, removed)
             if group:
                 self._merge(group, removed)
             return bool(group)
 
-    def _merge(self, group: tuple[Run, ...], removed: np.ndarray) -> None:
-        core = self.core
-        for run in group:
-            if bad_pages(run):
-                core.repair(run.base, run.span, run.name or "")
-                return  # the next turn finds the new one
-        self._replace(group, removed)
-        for run in group:
-            core.unlink(run.name or "")
+    def _now(self) -> tuple[View, I64]:
+        """The runs, and the numbers of removed documents that they still name."""
+        return self.core.ask(lambda reading, view: (view, reading.removed()))
 
-    def _replace(self, runs: tuple[Run, ...], removed: np.ndarray) -> None:
-        """Let one new segment stand for runs that follow each other."""
-        core, first, end = self.core, runs[0].base, runs[-1].end
+    def _merge(self, runs: tuple[Run, ...], removed: I64) -> None:
+        """Let one new segment stand for runs that follow each other, unless one of them has to be made again first."""
+        core = self.core
+        for run in runs:
+            if run.name is not None and bad_pages(run):
+                core.repair(run.base, run.span, run.name)
+                return  # the next turn finds the new one
+        first, end = runs[0].base, runs[-1].end
         name = fresh_name(first, end)
         write_merged(core.segment(name), runs, removed, core.spec.id)
-        core.put([(first, end, name)], removed)
+        core.put([(first, end, name)], removed, old=[run.name for run in runs if run.name is not None])
 
     def compact(self) -> None:
         """Make one segment of everything, without what was removed, and give free room back."""
@@ -134,7 +133,7 @@ class Upkeep:
                 return
             while True:
                 self.flush()
-                view, removed = core.ask(lambda reading, view: (view, reading.removed()))
+                view, removed = self._now()
                 if len(view.segments) < 2 and not (removed.size and view.segments):
                     break
                 self._merge(view.segments, removed)
@@ -151,7 +150,7 @@ class Upkeep:
                 core.views.current = View(view.generation, view.generation, (), (run,))
 
 
-def _group(view: View, removed: np.ndarray) -> tuple[Run, ...]:
+def _group(view: View, removed: I64) -> tuple[Run, ...]:
     """Segments that follow each other and should be merged: FAN of one size with the smaller ones among and beside
     them (left out, these would keep their like apart), or one of which much was removed."""
     levels = [_level(run) for run in view.segments]

@@ -46,19 +46,15 @@ CHUNK = 4096
 
 
 class DamagedError(Exception):
-    """A page of a segment is not as it was written; ``run`` is the segment."""
-
-    def __init__(self, run: Run) -> None:
-        super().__init__(run.name)
-        self.run = run
-
-
-class MissingError(Exception):
-    """A segment cannot be opened, or (without a name) postings of some documents are nowhere; ``reason`` says why."""
+    """A page of a segment is not as it was written."""
 
     def __init__(self, first: int, span: int, name: str, reason: str) -> None:
         super().__init__(name)
         self.first, self.span, self.name, self.reason = first, span, name, reason
+
+
+class MissingError(DamagedError):
+    """A segment cannot be opened, or (without a name) postings of some documents are nowhere; ``reason`` says why."""
 
 
 class StaleError(Exception):
@@ -101,7 +97,8 @@ class View:
         """
         found = stage.lookup(self.runs, self.table, keys, wanted, first_row=first_row)
         if found.damaged >= 0:
-            raise DamagedError(self.runs[found.damaged])
+            run = self.runs[found.damaged]
+            raise DamagedError(run.base, run.span, run.name or "", "a segment is damaged")
         return found
 
 
@@ -132,12 +129,7 @@ class Views:
         return self.spec.bands.bands + 1
 
     def of(self, reading: Reading) -> View:
-        """The view for a transaction: as of then, or later (what was added since is not among its documents).
-
-        Raises:
-            MissingError: a segment cannot be opened.
-            StaleError: a later view lacks postings of documents that this transaction still has.
-        """
+        """The view for a transaction: as of then, or later (what was added since is not among its documents)."""
         generation = reading.generation()
         view = self.current
         if view.generation < generation:
@@ -151,13 +143,7 @@ class Views:
 
     def renewed(self, reading: Reading, generation: int) -> View:
         """The view of a transaction whose generation this is."""
-        known = {run.name: run for run in self.current.segments}
-        segments = []
-        for first, span, name in reading.segments():
-            run = self.repaired.get(name) or known.get(name)
-            if run is None:
-                run = self.opened(first, span, name)
-            segments.append(run)
+        segments = [self.run_of(*segment) for segment in reading.segments()]
         covered = segments[-1].end if segments else 0
         tail = tuple(run for run in self.current.tail if run.base >= covered)
         if any(run.base < covered < run.end for run in self.current.tail):
@@ -168,12 +154,11 @@ class Views:
         is_merged = [run.name for run in segments] != [run.name for run in self.current.segments]
         return View(generation, generation if is_merged else self.current.since, tuple(segments), tail)
 
-    def opened(self, first: int, span: int, name: str) -> Run:
-        """A segment from its file.
-
-        Raises:
-            MissingError: that cannot be.
-        """
+    def run_of(self, first: int, span: int, name: str) -> Run:
+        """A segment that is known, or from its file; MissingError when it cannot be opened."""
+        known = {run.name: run for run in self.current.segments} | self.repaired
+        if name in known:
+            return known[name]
         assert self.folder is not None
         try:
             return open_segment(self.folder / SEGMENTS / name, first, span, self.rows, self.spec.id)
@@ -215,11 +200,7 @@ def _check_whole(runs: list[Run], end: int) -> None:
 
 
 def documents_of(rows: list[Row], path: object) -> tuple[Documents, I64, I64]:
-    """Stored documents as a block, their numbers and kinds.
-
-    Raises:
-        FormatError: one is not as it was written.
-    """
+    """Stored documents as a block, their numbers and kinds. Raises FormatError: one is not as it was written."""
     numbers, ids, kinds, sums, texts = _columns(rows, path)
     documents = whole_documents(numbers, ids, kinds, sums, texts)
     if documents is None:
@@ -232,11 +213,7 @@ def documents_of(rows: list[Row], path: object) -> tuple[Documents, I64, I64]:
 
 
 def names_of(rows: list[Name], path: object) -> list[tuple[int, str, int]]:
-    """Number, id and kind of stored documents.
-
-    Raises:
-        FormatError: one is not as it was written.
-    """
+    """Number, id and kind of stored documents. Raises FormatError: one is not as it was written."""
     if rows:
         numbers, ids, kinds, sums = _columns(rows, path)
         if not are_names_whole(numbers, ids, kinds, sums):
@@ -257,12 +234,11 @@ def _columns(rows: Sequence[tuple[Any, ...]], path: object) -> Any:
 
 
 def is_whole(row: Row, path: object) -> bool:
-    """Whether a stored document is as it was written.
-
-    Raises:
-        FormatError: it is not even of the types that it must have.
-    """
-    return whole_documents(*_columns([row], path)) is not None
+    """Whether a stored document is as it was written."""
+    try:
+        return whole_documents(*_columns([row], path)) is not None
+    except FormatError:  # it has not even the types that it must have
+        return False
 
 
 def keys_of(reading: Reading, sketcher: Sketcher, first: int, span: int, *, threads: int) -> Keys:

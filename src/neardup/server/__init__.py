@@ -1,20 +1,19 @@
 """The HTTP service of an index: ``neardup serve``.
 
-                 GuardedProtocol          refuses unclear HTTP, slow clients, too many of them   protocol, framing
+                 GuardedProtocol          refuses unclear HTTP, slow clients, too many of them   protocol
                        │
                     Service               token, host, routes, errors as JSON problems           app
                        │
                     Exchange              one request: its body with limits, its answer          exchange
             ┌──────────┴──────────┐
-         Handlers              Streams    one answer, or one line out for each line in           handlers, stream
+         a route               Streams    one answer, or one line out for each line in           app, stream
             └──────────┬──────────┘
                   WorkerPool              a bounded queue and threads; alike jobs form a group   work
             ┌──────────┴──────────┐
        IndexReader           IndexWriter  the calls of ``neardup.Index``                         jobs
 
-Here: only the check that the optional libraries are installed. The event loop only moves bytes; whatever touches the
-index runs in the threads of a pool. The page for people is in ``page``; scripts and styles that it shares with the
-pages of reports are in ``neardup.pages.site``.
+The event loop only moves bytes; whatever touches the index runs in the threads of a pool. The page for people is in
+``page``; scripts and styles that it shares with the pages of reports are in ``neardup.pages.site``.
 """
 
 from __future__ import annotations

@@ -1,39 +1,67 @@
-"""The service as an ASGI application.
+"""The service as an ASGI application: the gate, the routes, and whatever was raised as a JSON problem.
 
-Here: the way of a request: the gate, its route, its handler, and whatever was raised as a JSON problem. The routes
-themselves are in ``handlers``; the server around it all is in ``run``.
+For each path and method there is one function over an ``Exchange``. Statuses, bodies and limits are described for
+clients in ``openapi``; the server around it all is in ``run``.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib.resources
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import parse_qsl, unquote_to_bytes
 
-from neardup.server.exchange import Exchange, Receive, Scope, Send
-from neardup.server.handlers import DOCUMENT, DOCUMENTS, Handler, Handlers
-from neardup.server.limits import Buffered, ServiceLimits
+import msgspec
+from msgspec import UNSET
+
+from neardup.pages.assets import scripts, styles
+from neardup.params import ON_DUPLICATE
+from neardup.server import openapi
+from neardup.server.exchange import JSON, Exchange, Receive, Scope, Send
+from neardup.server.jobs import REMOVAL, AddOptions, IndexReader, IndexWriter, options_of
+from neardup.server.limits import ServiceLimits
 from neardup.server.metrics import Metrics
 from neardup.server.problems import Disconnected, Problem, problem_of
-from neardup.server.security import Gate
+from neardup.server.security import PAGE, PAGE_HEADERS, Gate
+from neardup.server.stream import NDJSON, Streams
+from neardup.server.wire import (
+    Document,
+    Health,
+    Info,
+    Query,
+    Status,
+    StoredDocument,
+    check_query,
+    check_text,
+    read,
+)
+from neardup.server.work import WorkerPool
 
 if TYPE_CHECKING:
     from neardup.index.store import Index
 
-__all__ = ["Service"]
+__all__ = ["Service", "page_file"]
 
+Handler = Callable[[Exchange], Awaitable[None]]
+T = TypeVar("T", Query, Document)
+
+DOCUMENTS = "/documents/"
+DOCUMENT = "/documents/{id}"
 _GONE = 499
 """Counted for a client that went before its answer, as other servers do; nobody is sent it."""
+_LARGE = 1 << 16
+"""Bytes of JSON that are read in a thread: on the event loop they would take a millisecond that others wait."""
+_TEXT = b"text/plain; version=0.0.4; charset=utf-8"
+_MANY_QUERIES, _MANY_QUERY_BYTES = 32, 1 << 16
+_MANY_DOCUMENT_BYTES = 1 << 24
 
 
 class Service:
-    """The HTTP service of one index, an ASGI application.
+    """The HTTP service of one index, an ASGI application, with the pools of threads that do its work.
 
-    Args:
-        index: open. It stays the caller's to close, after ``close`` here.
-        limits: what a request may take.
-        token: that every request must bring; None for none.
-        hosts: names by which the service may be called; None for any.
+    The index stays the caller's to close, after ``close`` here. For token and hosts see ``Gate``.
     """
 
     def __init__(
@@ -44,28 +72,60 @@ class Service:
         token: str | None = None,
         hosts: frozenset[str] | None = None,
     ) -> None:
-        self.limits = limits or ServiceLimits()
+        self.limits = limits = limits or ServiceLimits()
         self.metrics = Metrics()
-        self._buffered = Buffered(self.limits.buffered_bytes)
+        self._index = index
         self._gate = Gate(token, hosts)
         self._is_stopping = False
-        self._handlers = Handlers(index, self.limits, self.metrics)
-        self._routes = self._handlers.routes()
+        self._reading = IndexReader(index, limits)
+        self._streams = Streams(limits.streams)
+        self._readers = WorkerPool(
+            "read",
+            self._reading,
+            threads=limits.threads,
+            waiting=limits.waiting,
+            most=_MANY_QUERIES,
+            most_bytes=_MANY_QUERY_BYTES,
+        )
+        self._writers: WorkerPool | None = None
+        if not index.read_only:
+            self._writers = WorkerPool(
+                "write",
+                IndexWriter(index, limits),
+                threads=1,  # the index has one writer, and documents are added in the order in which they came
+                waiting=limits.waiting,
+                most=limits.batch,
+                most_bytes=_MANY_DOCUMENT_BYTES,
+            )
+        self._description = msgspec.json.encode(openapi.document(limits, index.spec.threshold))
+        self.routes: dict[str, dict[str, Handler]] = {
+            "/query": {"POST": self._query},
+            "/documents": {"POST": self._add},
+            DOCUMENT: {"GET": self._get, "DELETE": self._remove},
+            "/info": {"GET": self._info},
+            "/health": {"GET": self._health},
+            "/metrics": {"GET": self._metrics},
+            "/openapi.json": {"GET": self._openapi},
+            **{path: {"GET": _sender(page_file(path), kind)} for path, kind in PAGE.items()},
+        }
+        """Path to method to function."""
 
     def stop(self) -> None:
         """Have streams end after the lines that have arrived, and connections after their answer; on the event loop."""
         self._is_stopping = True
-        self._handlers.streams.stop()
+        self._streams.stop()
 
     def close(self) -> None:
         """Do what waits and end the threads. Nothing that was acknowledged is lost, nor is what was taken on."""
-        self._handlers.close()
+        for pool in (self._writers, self._readers):
+            if pool is not None:
+                pool.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request of HTTP; there is nothing else here."""
         if scope["type"] != "http":
             raise NotImplementedError(f"no {scope['type']} here")
-        exchange = Exchange(scope, receive, send, limits=self.limits, metrics=self.metrics, buffered=self._buffered)
+        exchange = Exchange(scope, receive, send, limits=self.limits, metrics=self.metrics)
         exchange.is_last = self._is_stopping
         self.metrics.in_flight += 1
         try:
@@ -78,17 +138,15 @@ class Service:
         finally:
             exchange.release()
             self.metrics.in_flight -= 1
+            # Clients may make up any method, and each would be a line of the metrics.
+            method = exchange.method if exchange.method in ("GET", "HEAD", "POST", "DELETE") else "other"
             seconds = time.perf_counter() - exchange.started
-            self.metrics.observe(exchange.route, _method(exchange.method), exchange.status or _GONE, seconds)
+            self.metrics.observe(exchange.route, method, exchange.status or _GONE, seconds)
 
     def _handler(self, exchange: Exchange) -> Handler:
-        """The function for the path and the method of a request. The route is noted for the metrics.
-
-        Raises:
-            Problem: 404 when there is no such path, 405 when it has not this method.
-        """
+        """The function for the path and the method of a request. The route is noted for the metrics."""
         route = DOCUMENT if exchange.path.startswith(DOCUMENTS) else exchange.path
-        methods = self._routes.get(route)
+        methods = self.routes.get(route)
         if methods is None:
             raise Problem(404, "there is nothing here. /openapi.json lists what there is.")
         exchange.route = route
@@ -108,7 +166,154 @@ class Service:
         with contextlib.suppress(Disconnected):
             await exchange.reply(problem.status, problem.body(), headers=problem.headers)
 
+    # the routes
 
-def _method(method: str) -> str:
-    """The method, if it is one of ours: clients may make up any, and each would be a line of the metrics."""
-    return method if method in ("GET", "HEAD", "POST", "DELETE") else "other"
+    async def _query(self, exchange: Exchange) -> None:
+        body = await self._json(exchange, self.limits.query_bytes)
+        query = await self._parse(Query, body)
+        check_query(query, self.limits, self._index.spec.threshold)
+        key = options_of(query)
+        value: Any = query.text if key is not None else lambda: self._reading.query(query)
+        seconds = self.limits.answer_seconds
+        await exchange.reply(200, await self._readers.do(key, value, seconds=seconds, size=len(body)))
+
+    async def _add(self, exchange: Exchange) -> None:
+        """One document, or a stream of them."""
+        writers = self._writing()
+        adding = _add_options(exchange)
+        if _kind(exchange) == NDJSON:
+            await self._streams.run(exchange, writers, adding)
+            return
+        body = await self._json(exchange, self.limits.document_bytes, also=NDJSON)
+        document = await self._parse(Document, body)
+        check_text(document.text, self.limits)
+        status, match = await writers.do(adding, document, seconds=self.limits.answer_seconds, size=len(body))
+        if status == "duplicate":
+            fault = f"the id {document.id} is there already. Choose another, or what to do with on_duplicate."
+            raise Problem(409, fault, field="id")
+        told = Status(id=document.id, status=status, match=UNSET if match is None else match)
+        await exchange.reply(201 if status == "added" else 200, msgspec.json.encode(told))
+
+    async def _get(self, exchange: Exchange) -> None:
+        id = _id(exchange)
+        stored = await self._call(lambda: self._index.get(id))
+        if stored is None:
+            raise _unknown(id)
+        await exchange.reply(200, msgspec.json.encode(StoredDocument(id=stored.id, text=stored.text)))
+
+    async def _remove(self, exchange: Exchange) -> None:
+        writers = self._writing()
+        id = _id(exchange)
+        if not await writers.do(REMOVAL, id, seconds=self.limits.answer_seconds):
+            raise _unknown(id)
+        await exchange.reply(204, b"")
+
+    async def _info(self, exchange: Exchange) -> None:
+        told = await self._call(lambda: self._index.info().as_dict())
+        info = msgspec.convert({**told, "read_only": self._index.read_only}, Info)
+        await exchange.reply(200, msgspec.json.encode(info))
+
+    async def _health(self, exchange: Exchange) -> None:
+        await exchange.reply(200, msgspec.json.encode(Health(status="ok")))
+
+    async def _metrics(self, exchange: Exchange) -> None:
+        documents = await self._call(lambda: len(self._index))
+        gauges = {
+            "neardup_documents": ("Documents of the index.", documents),
+            "neardup_streams": ("Streams of documents that are open.", self._streams.open),
+            "neardup_buffered_bytes": ("Bytes of bodies that are held.", self.metrics.held),
+            "neardup_reads_waiting": ("Requests that wait for a thread.", len(self._readers)),
+            "neardup_writes_waiting": ("Changes that wait for the writer.", len(self._writers or ())),
+        }
+        written = 0 if self._writers is None else self._writers.groups
+        counters = {
+            "neardup_read_groups_total": ("Calls of the index that read.", self._readers.groups),
+            "neardup_write_groups_total": ("Transactions, as they were asked for.", written),
+        }
+        await exchange.reply(200, self.metrics.text(gauges=gauges, counters=counters).encode(), _TEXT)
+
+    async def _openapi(self, exchange: Exchange) -> None:
+        await exchange.reply(200, self._description)
+
+    # parts
+
+    def _writing(self) -> WorkerPool:
+        if self._writers is None:
+            raise Problem(403, "the index is open for reading only.", refused="read-only")
+        return self._writers
+
+    async def _call(self, call: Callable[[], Any]) -> Any:
+        return await self._readers.do(None, call, seconds=self.limits.answer_seconds)
+
+    async def _json(self, exchange: Exchange, most: int, *, also: bytes = b"") -> bytes:
+        """The body of a request that says it is JSON.
+
+        A browser sends this type to another site's service only after asking it, and it is told no.
+        """
+        if _kind(exchange) != JSON:
+            kinds = JSON + (b" or " + also if also else b"")
+            raise Problem(415, f"Content-Type must be {kinds.decode()}.", field="Content-Type")
+        return await exchange.body(most)
+
+    async def _parse(self, kind: type[T], body: bytes) -> T:
+        if len(body) < _LARGE:
+            return read(kind, body)
+        value: T = await self._call(lambda: read(kind, body))
+        return value
+
+
+def _kind(exchange: Exchange) -> bytes:
+    """The media type of the body, without its parameters."""
+    return (exchange.header(b"content-type") or b"").partition(b";")[0].strip().lower()
+
+
+def _add_options(exchange: Exchange) -> AddOptions:
+    """The parameters of ``POST /documents``."""
+    known = {"on_duplicate": ON_DUPLICATE, "if_new": ("false", "true")}
+    given: dict[str, str] = {}
+    for name, value in parse_qsl(exchange.query_string.decode("latin-1"), keep_blank_values=True):
+        if name not in known:
+            raise Problem(422, f"{name} is no parameter. Known are {' and '.join(known)}.", field=name)
+        if name in given:
+            raise Problem(422, f"{name} is given twice.", field=name)
+        if value not in known[name]:
+            raise Problem(
+                422, f"{name} is {value!r}. Give {', '.join(known[name][:-1])} or {known[name][-1]}.", field=name
+            )
+        given[name] = value
+    return AddOptions(given.get("on_duplicate", "error"), given.get("if_new") == "true")
+
+
+def _id(exchange: Exchange) -> str:
+    """The id in the path. It may hold anything, a slash as well, and is what the percent signs stand for."""
+    raw = exchange.raw_path.partition(b"?")[0]
+    if not raw:  # a server that does not give the path as it came
+        return exchange.path.removeprefix(DOCUMENTS)
+    try:
+        return unquote_to_bytes(raw).decode("utf-8").removeprefix(DOCUMENTS)
+    except UnicodeDecodeError as exc:
+        raise Problem(404, "the id is no UTF-8.", field="id") from exc
+
+
+def _unknown(id: str) -> Problem:
+    return Problem(404, f"there is no document {id!r}.", field="id")
+
+
+def page_file(path: str) -> bytes:
+    """What a path of the page gives. Its script and style stand with those that the pages of a report have too."""
+    name = path.removeprefix("/") or "index.html"
+    own = importlib.resources.files(__package__).joinpath("page", name).read_text("utf-8")
+    if name == "page.js":
+        own = scripts(("dom", "text")) + own
+    elif name == "page.css":
+        own += styles(("common",))
+    return own.encode("utf-8")
+
+
+def _sender(body: bytes, kind: bytes) -> Handler:
+    """Send a file of the page. It is read once: it does not change while the service runs."""
+
+    async def handler(exchange: Exchange) -> None:
+        await exchange.reply(200, body, kind, PAGE_HEADERS)
+
+    return handler

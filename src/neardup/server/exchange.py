@@ -1,8 +1,7 @@
-"""One request and its answer: the body with its limits, the headers that every answer has.
+"""One request and its answer over plain ASGI: the body with its limits, the headers that every answer has.
 
-Here: reading a body, whole or in chunks, and answering at once or in parts, over plain ASGI. Requests of a framework
-would not do: a body is counted against three limits while it arrives, and an answer that comes before the end of the
-body takes in the rest. What a body says is read in ``wire``; which limit holds is decided by the route.
+Requests of a framework would not do: a body is counted against three limits while it arrives, and an answer that comes
+before the end of the body takes in the rest. What a body says is read in ``wire``.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
-from neardup.server.limits import Buffered, ServiceLimits
+from neardup.server.limits import ServiceLimits
 from neardup.server.metrics import Metrics
 from neardup.server.problems import Disconnected, Problem
 
@@ -34,20 +33,11 @@ connection with bytes unread resets it, and the client may then never see the an
 
 
 class Exchange:
-    """A request of HTTP on the event loop.
+    """A request of HTTP on the event loop; ``metrics`` counts what comes in and what all requests hold together."""
 
-    Args:
-        scope, receive, send: of ASGI.
-        limits: of the service.
-        metrics: counts the bytes that come in.
-        buffered: the bytes that all requests hold.
-    """
-
-    def __init__(
-        self, scope: Scope, receive: Receive, send: Send, *, limits: ServiceLimits, metrics: Metrics, buffered: Buffered
-    ) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, *, limits: ServiceLimits, metrics: Metrics) -> None:
         self._receive, self._send = receive, send
-        self.limits, self.metrics, self.buffered = limits, metrics, buffered
+        self.limits, self.metrics = limits, metrics
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.raw_path: bytes = scope.get("raw_path") or b""
@@ -65,21 +55,14 @@ class Exchange:
         """Whether the body has come to its end."""
         self.is_last = False
         """Whether the connection is to end with the answer: the service is stopping, and this one was made late."""
-        self.held = 0
+        self._held = 0
 
     def header(self, name: bytes) -> bytes | None:
         """The value of a header, its name in small letters; the first when there are several."""
-        for key, value in self.headers:
-            if key == name:
-                return value
-        return None
+        return next((value for key, value in self.headers if key == name), None)
 
     async def chunk(self) -> bytes:
-        """The next bytes of the body; ``is_read`` says whether they were the last.
-
-        Raises:
-            Disconnected: the client has gone.
-        """
+        """The next bytes of the body; ``is_read`` says whether they were the last."""
         message = await self._receive()
         if message["type"] == "http.disconnect":
             raise Disconnected
@@ -113,19 +96,16 @@ class Exchange:
         return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
     def hold(self, count: int) -> None:
-        """Count bytes as held.
-
-        Raises:
-            Problem: 503, all requests together would hold too much.
-        """
-        if not self.buffered.take(count):
+        """Count bytes as held. Raises Problem: 503, all requests together would hold too much."""
+        if self.metrics.held + count > self.limits.buffered_bytes:
             raise Problem.busy("the bodies of other requests fill the memory for them. Try again later.", "memory")
-        self.held += count
+        self.metrics.held += count
+        self._held += count
 
     def release(self) -> None:
         """Hold nothing any more."""
-        self.buffered.give(self.held)
-        self.held = 0
+        self.metrics.held -= self._held
+        self._held = 0
 
     async def reply(
         self, status: int, body: bytes, kind: bytes = JSON, headers: Iterable[tuple[bytes, bytes]] = ()
@@ -134,12 +114,13 @@ class Exchange:
         about = [] if status == _NO_CONTENT else [(b"content-type", kind), (b"content-length", b"%d" % len(body))]
         await self.begin(status, [*about, *headers])
         if self.is_read:
-            await self._write(body, more=False)
+            await self.write(body, more=False)
             return
-        await self._write(body, more=True)
-        if status != _TOO_SLOW:
-            await self._linger()
-        await self._write(b"", more=False)
+        await self.write(body)
+        if status == _TOO_SLOW:
+            await self.write(b"", more=False)
+        else:
+            await self.end()
 
     async def begin(self, status: int, headers: Iterable[tuple[bytes, bytes]], *, keep: bool = False) -> None:
         """Send the head of the answer; ``keep`` the connection though the body has not come to its end."""
@@ -147,30 +128,24 @@ class Exchange:
         self.status = status
         await self._pass({"type": "http.response.start", "status": status, "headers": [*headers, *_ALWAYS, *closing]})
 
-    async def write(self, body: bytes) -> None:
+    async def write(self, body: bytes, *, more: bool = True) -> None:
         """Send a part of the answer."""
-        await self._write(body, more=True)
+        await self._pass({"type": "http.response.body", "body": body, "more_body": more})
 
     async def end(self) -> None:
         """End an answer that was sent in parts; before that, take in what is left of the body."""
-        await self._linger()
-        await self._write(b"", more=False)
-
-    async def _write(self, body: bytes, *, more: bool) -> None:
-        await self._pass({"type": "http.response.body", "body": body, "more_body": more})
+        left = _LINGER_BYTES
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LINGER_SECONDS):
+                while not self.is_read and left > 0:
+                    left -= len(await self.chunk())
+        await self.write(b"", more=False)
 
     async def _pass(self, message: dict[str, Any]) -> None:
         try:
             await self._send(message)
         except Exception as exc:  # the protocol gave the connection up between two of our messages
             raise Disconnected from exc
-
-    async def _linger(self) -> None:
-        left = _LINGER_BYTES
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_LINGER_SECONDS):
-                while not self.is_read and left > 0:
-                    left -= len(await self.chunk())
 
     def _too_large(self, most: int) -> Problem:
         return Problem(413, f"the body is larger than {most} bytes.", refused="size")

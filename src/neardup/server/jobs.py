@@ -1,14 +1,13 @@
-"""What the threads do: the calls of ``neardup.Index``, for one job or for a group of them.
+"""What the threads do: the calls of ``neardup.Index``, each for a group of jobs that have one key.
 
-Here: ``IndexReader`` and ``IndexWriter``, each the ``work`` of a pool of threads, with the keys of their groups. A
-group of one key is one call of the index, so single documents that arrive together are one transaction.
+So single documents that arrive together are one transaction.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -24,9 +23,11 @@ if TYPE_CHECKING:
     from neardup.index.outcomes import Admission, Hit
     from neardup.index.store import Index
 
-__all__ = ["AddOptions", "IndexReader", "IndexWriter", "LineBatch", "QueryOptions", "Removal", "options_of", "warm_up"]
+__all__ = ["REMOVAL", "AddOptions", "IndexReader", "IndexWriter", "LineBatch", "QueryOptions", "options_of", "warm_up"]
 
 encode = msgspec.json.Encoder().encode
+REMOVAL = "remove"
+"""The key of a group of ids that are removed in one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,6 @@ class AddOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Removal:
-    """The key of a group of ids that are removed in one transaction."""
-
-
-@dataclass(frozen=True, slots=True)
 class LineBatch:
     """Lines of a stream, which are added in one transaction."""
 
@@ -64,8 +60,10 @@ class LineBatch:
 
 def options_of(query: Query) -> QueryOptions | None:
     """The key under which a query may share a call; None when it wants more than hits of one text."""
-    if query.text is UNSET or query.with_text or query.passages:
-        return None
+    return None if query.text is UNSET or query.with_text or query.passages else _options(query)
+
+
+def _options(query: Query) -> QueryOptions:
     return QueryOptions(query.top, query.threshold, query.exact)
 
 
@@ -73,33 +71,29 @@ class IndexReader:
     """Makes queries and other calls that change nothing."""
 
     def __init__(self, index: Index, limits: ServiceLimits) -> None:
-        self._index = index
-        self._seconds = limits.answer_seconds
+        self._index, self._seconds = index, limits.answer_seconds
 
     def __call__(self, key: Hashable, values: list[Any]) -> Sequence[Any]:
         """Do a group: texts under a ``QueryOptions``, else one value that is called."""
         if not isinstance(key, QueryOptions):
             return [values[0]()]
-        options: dict[str, Any] = {"top": key.top, "threshold": key.threshold, "exact": key.exact}
-        if len(values) == 1:
-            return [encode(_answer(self._index.query(values[0], **options)))]
-        return [encode(_answer(hits)) for hits in self._many(values, options)]
+        return [encode(_answer(hits)) for hits in self._hits(values, key)]
 
-    def _many(self, texts: list[str], options: dict[str, Any]) -> list[list[Hit]]:
+    def _hits(self, texts: list[str], key: QueryOptions) -> list[list[Hit]]:
         """Hits of each text; to an index of sets a list of strings would be one set, so each is cut into its items."""
         is_sets = self._index.spec.shingle.kind == "item"
-        found: list[list[Hit]] = self._index.query([text.split() for text in texts] if is_sets else texts, **options)
+        found: list[list[Hit]] = self._index.query(
+            [text.split() for text in texts] if is_sets else texts, **asdict(key)
+        )
         return found
 
     def query(self, query: Query) -> bytes:
         """The JSON of the answer to a query of many texts, or of one with texts or passages."""
         deadline = time.monotonic() + self._seconds
-        options: dict[str, Any] = {"top": query.top, "threshold": query.threshold, "exact": query.exact}
-        if isinstance(query.text, str):
-            return encode(self._with_texts(self._index.query(query.text, **options), query, deadline))
-        assert isinstance(query.texts, list)
-        found = self._many(query.texts, options)
-        return encode(Answers(results=[self._with_texts(hits, query, deadline) for hits in found]))
+        texts = [query.text] if isinstance(query.text, str) else query.texts
+        assert isinstance(texts, list)
+        found = [self._with_texts(hits, query, deadline) for hits in self._hits(texts, _options(query))]
+        return encode(Answers(results=found) if query.text is UNSET else found[0])
 
     def _with_texts(self, hits: list[Hit], query: Query, deadline: float) -> Answer:
         """The hits with what else was asked for; one that was removed a moment ago is left out."""
@@ -128,14 +122,13 @@ class IndexWriter:
     """Adds and removes documents; a pool of one thread calls it."""
 
     def __init__(self, index: Index, limits: ServiceLimits) -> None:
-        self._index = index
-        self._limits = limits
+        self._index, self._limits = index, limits
 
     def __call__(self, key: Hashable, values: list[Any]) -> Sequence[Any]:
-        """Do a group: documents under an ``AddOptions``, ids under a ``Removal``, or one ``LineBatch``."""
+        """Do a group: documents under an ``AddOptions``, ids under ``REMOVAL``, or one ``LineBatch``."""
         if isinstance(key, AddOptions):
             return self._add(key, values)
-        if isinstance(key, Removal):
+        if key == REMOVAL:
             return self._remove(values)
         return [self._batch(values[0])]
 

@@ -1,7 +1,7 @@
-"""What a request may take: the limits of the service, and the count of the bytes that it holds.
+"""What a request may take.
 
-Here: numbers and their check. They are enforced where the thing limited passes by: bodies in ``exchange`` and
-``stream``, connections in ``protocol``, work in ``work``, documents in ``wire``.
+The limits are enforced where the thing limited passes by: bodies in ``exchange`` and ``stream``, connections in
+``protocol``, work in ``work``, documents in ``wire``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-__all__ = ["Buffered", "ServiceLimits"]
+__all__ = ["ServiceLimits"]
 
 MIB = 1 << 20
 
@@ -45,22 +45,3 @@ class ServiceLimits:
     """For the head of a request, from its first byte or from the connection."""
     stop_seconds: float = 20.0
     """For what is at work when the service is told to stop."""
-
-
-class Buffered:
-    """Bytes that all requests hold together; used on the event loop only."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.held = 0
-
-    def take(self, count: int) -> bool:
-        """Hold ``count`` more bytes; False, and nothing held, when that would be too many."""
-        if self.held + count > self.most:
-            return False
-        self.held += count
-        return True
-
-    def give(self, count: int) -> None:
-        """Hold ``count`` fewer."""
-        self.held -= count

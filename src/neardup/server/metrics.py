@@ -1,13 +1,11 @@
-"""``/metrics``: counts of the service in the text format of Prometheus.
-
-Here: the counters and how they are written. All are kept on the event loop, so nothing is locked.
-"""
+"""``/metrics``: counts of the service in the text format of Prometheus, kept on the event loop without a lock."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from itertools import accumulate
 
 __all__ = ["Metrics"]
 
@@ -17,30 +15,25 @@ Values = Mapping[str, tuple[str, float]]
 """Name of a value to what it is, in words, and its number."""
 
 
-class _Latency:
-    """One histogram: how many requests fell into each bucket, and how long they took in all."""
-
-    def __init__(self) -> None:
-        self.counts = [0] * (len(BOUNDS) + 1)
-        self.seconds = 0.0
-
-
 class Metrics:
     """Counters of one service."""
 
     def __init__(self) -> None:
         self._requests: Counter[tuple[str, str, int]] = Counter()
-        self._latency: defaultdict[str, _Latency] = defaultdict(_Latency)
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+        """What the requests of each route took in all."""
+        self._buckets: defaultdict[str, list[int]] = defaultdict(lambda: [0] * (len(BOUNDS) + 1))
         self.refused: Counter[str] = Counter()
         self.bytes_in = 0
         self.in_flight = 0
+        self.held = 0
+        """Bytes of bodies and lines that have arrived and are not answered yet, of all requests together."""
 
     def observe(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count an answered request."""
         self._requests[route, method, status] += 1
-        latency = self._latency[route]
-        latency.counts[bisect_left(BOUNDS, seconds)] += 1
-        latency.seconds += seconds
+        self._buckets[route][bisect_left(BOUNDS, seconds)] += 1
+        self._seconds[route] += seconds
 
     def text(self, *, gauges: Values, counters: Values) -> str:
         """Everything counted, with ``gauges`` and ``counters`` that others keep."""
@@ -52,8 +45,12 @@ class Metrics:
             ),
             *_head("neardup_request_seconds", "histogram", "Seconds from the head of a request to its answer."),
         ]
-        for route, latency in sorted(self._latency.items()):
-            lines += _histogram("neardup_request_seconds", route, latency)
+        for route, counts in sorted(self._buckets.items()):
+            below = list(accumulate(counts))
+            for bound, count in zip((*BOUNDS, "+Inf"), below, strict=True):
+                lines.append(f"neardup_request_seconds_bucket{_labels(route=route, le=bound)} {count}")
+            lines.append(f"neardup_request_seconds_sum{_labels(route=route)} {self._seconds[route]:.6f}")
+            lines.append(f"neardup_request_seconds_count{_labels(route=route)} {below[-1]}")
         lines += _head("neardup_refused_total", "counter", "Requests and connections refused, by reason.")
         for reason, count in sorted(self.refused.items()):
             lines.append(f"neardup_refused_total{_labels(reason=reason)} {count}")
@@ -76,12 +73,3 @@ def _labels(**labels: object) -> str:
 
 
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
-
-
-def _histogram(name: str, route: str, latency: _Latency) -> Iterable[str]:
-    below = 0
-    for bound, count in zip((*BOUNDS, "+Inf"), latency.counts, strict=True):
-        below += count
-        yield f"{name}_bucket{_labels(route=route, le=bound)} {below}"
-    yield f"{name}_sum{_labels(route=route)} {latency.seconds:.6f}"
-    yield f"{name}_count{_labels(route=route)} {below}"

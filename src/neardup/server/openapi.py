@@ -1,7 +1,7 @@
 """``/openapi.json``: the routes, their types and limits, as OpenAPI 3.1.
 
-Here: one entry for each operation that ``handlers`` has; schemas come from the types in ``wire``, with the limits of
-this service written into them. A test holds the operations against the routes, another the answers against this.
+Schemas come from the types in ``wire``, with the limits of this service written into them. A test holds the operations
+against the routes of ``app``, another the answers against this.
 """
 
 from __future__ import annotations

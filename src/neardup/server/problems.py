@@ -1,7 +1,6 @@
 """What goes wrong, as an HTTP status and a JSON body ``{"error": …, "field"?: …}``.
 
-Here: ``Problem`` and which of neardup's errors is which status. An unexpected error shows a client nothing but a
-number, under which stderr has the traceback.
+An unexpected error shows a client nothing but a number, under which stderr has the traceback.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Serving: a socket, uvicorn around the application, and an end that loses nothing.
-
-Here: ``serve``, which returns when it is told to stop by SIGTERM or SIGINT. It then takes no new connections, lets
-what is at work end, has the streams end after the lines that have arrived, and ends the threads when they have done
-what waits. A second SIGINT does not wait.
-"""
+"""Serving: a socket, uvicorn around the application, and an end that loses nothing."""
 
 from __future__ import annotations
 
@@ -48,17 +43,11 @@ def serve(
     limits: ServiceLimits,
     ready: Callable[[str], None],
 ) -> None:
-    """Serve an index until a signal tells to stop; the index stays open.
+    """Serve an index until SIGTERM or SIGINT tells to stop; the index stays open.
 
-    Args:
-        index: open for writing, or for reading only.
-        host, port: to listen on; 0 takes a free port.
-        token: that every request must bring; None for none.
-        limits: what a request may take.
-        ready: called with the address when requests are answered.
-
-    Raises:
-        InputError: the address cannot be listened on.
+    It then takes no new connections, lets what is at work end, has the streams end after the lines that have arrived,
+    and ends the threads when they have done what waits. A second SIGINT does not wait. ``ready`` is called with the
+    address when requests are answered; port 0 takes a free one.
     """
     listener = _listen(host, port)
     warm_up(index)

@@ -1,8 +1,8 @@
 """Who may ask: the bearer token, the name by which the service is called, the headers of the page.
 
-Here: reading the token and comparing it. Without a token a service listens on this machine only (``run`` sees to
-that), and answers only to names of this machine: a page of another site whose name resolves to 127.0.0.1 would
-otherwise read the index through a browser (DNS rebinding).
+Without a token a service listens on this machine only (the command sees to that), and answers only to names of this
+machine: a page of another site whose name resolves to 127.0.0.1 would otherwise read the index through a browser (DNS
+rebinding).
 """
 
 from __future__ import annotations
@@ -75,23 +75,14 @@ def read_token(path: str | os.PathLike[str]) -> tuple[str, str | None]:
 
 
 class Gate:
-    """Lets a request in, or refuses it.
-
-    Args:
-        token: that every request must bring, but for the page and ``/health``; None for no token.
-        hosts: names by which the service may be called; None for any.
-    """
+    """Lets requests in that bring the ``token``, if there is one, and call the service by one of ``hosts``, if any."""
 
     def __init__(self, token: str | None, hosts: frozenset[str] | None) -> None:
         self._token = None if token is None else token.encode()
         self._hosts = None if hosts is None else frozenset(name.encode() for name in hosts)
 
     def check(self, exchange: Exchange) -> None:
-        """See that a request may pass.
-
-        Raises:
-            Problem: 400 when Host is malformed, 421 under another name, 401 without the token.
-        """
+        """Raise Problem for a request that may not pass: 400 for a malformed Host, 421 another name, 401 no token."""
         name = _name([value for key, value in exchange.headers if key == b"host"])
         if name is None:
             raise Problem(400, "Host must be one name or address, and may have a port.", field="Host", refused="host")

@@ -1,8 +1,8 @@
 """A stream of documents: JSON lines in, one status line out for each, in their order.
 
-Here: cutting the body into lines and the lines into batches. A batch is one transaction, written by the pool, and its
-status lines are sent only when it is durable. It ends when it is full, or when no more has arrived: a client that
-sends a line and waits gets its status at once, one that sends many gets few transactions.
+A batch of lines is one transaction, written by the pool, and its status lines are sent only when it is durable. It ends
+when it is full, or when no more has arrived: a client that sends a line and waits gets its status at once, one that
+sends many gets few transactions.
 """
 
 from __future__ import annotations
@@ -44,12 +44,7 @@ class Streams:
         self._stopping.set()
 
     async def run(self, exchange: Exchange, writers: WorkerPool, adding: AddOptions) -> None:
-        """Work off the stream that is the body of a request.
-
-        Raises:
-            Problem: 503, there are too many already; nothing was read.
-            Disconnected: the client has gone; what it was told of is durable.
-        """
+        """Work off the stream that is the body of a request."""
         if self.open >= self._most:
             raise Problem.busy(f"{self.open} streams are open already. Try again later.", "streams")
         self.open += 1
@@ -121,15 +116,14 @@ class _Stream:
             while self._lines.whole:
                 await self._commit()
             if why is not None:
-                await self._tell(LineStatus(line=self._next, status="stopped", error=why))
+                await self._stopped(why)
         except _Failed as failed:
-            await self._tell(LineStatus(line=self._next, status="stopped", error=str(failed)))
+            await self._stopped(str(failed))
         finally:
             stop.cancel()
             if self._chunk is not None and not self._chunk.cancel():
                 self._chunk.exception()  # taken note of, or asyncio would tell of it
-        if self._exchange.status is None:
-            await self._begin()
+        await self._write(b"")  # the head of the answer, where there was no line
         await self._exchange.end()
 
     async def _read(self, stop: asyncio.Task[bool]) -> str | None:
@@ -140,7 +134,8 @@ class _Stream:
             if stop.done():
                 return "the service is stopping; this line and those after it were not added."
             if now() >= line_due:
-                return self._late()
+                self._exchange.metrics.refused["slow"] += 1
+                return f"no whole line arrived within {self._limits.receive_seconds:g} s."
             if self._chunk is None:
                 self._chunk = asyncio.create_task(self._exchange.chunk())
             pause = _PAUSE if self._lines.whole else line_due - now()
@@ -159,17 +154,8 @@ class _Stream:
         self._lines.finish()
         return None
 
-    def _late(self) -> str:
-        self._exchange.metrics.refused["slow"] += 1
-        return f"no whole line arrived within {self._limits.receive_seconds:g} s."
-
     def _feed(self, chunk: bytes) -> bool:
-        """Cut a chunk into lines; whether one came to its end.
-
-        Raises:
-            Problem: 503, all requests together hold too much, and nothing of this one was committed.
-            _Failed: the same, when something was.
-        """
+        """Cut a chunk into lines; whether one came to its end. Too much held is a Problem, or ends what has begun."""
         if not self._fed and chunk:
             chunk, self._fed = chunk.removeprefix(_BOM), True
         had = len(self._lines.whole)
@@ -195,16 +181,17 @@ class _Stream:
         except Exception as exc:
             raise _Failed(problem_of(exc).error) from exc
         self._next += len(lines)
-        await self._begin()
-        await self._exchange.write(told)
+        await self._write(told)
 
-    async def _tell(self, status: LineStatus) -> None:
-        await self._begin()
-        await self._exchange.write(msgspec.json.encode(status) + b"\n")
+    async def _stopped(self, why: str) -> None:
+        """Say that neither the next line nor what follows was added."""
+        status = LineStatus(line=self._next, status="stopped", error=why)
+        await self._write(msgspec.json.encode(status) + b"\n")
 
-    async def _begin(self) -> None:
+    async def _write(self, told: bytes) -> None:
         if self._exchange.status is None:
             await self._exchange.begin(200, [(b"content-type", NDJSON)], keep=True)
+        await self._exchange.write(told)
 
 
 class _Failed(Exception):

@@ -1,16 +1,17 @@
 """The JSON of the service: what it takes and gives, as types; from them ``/openapi.json`` has its schemas.
 
-Here: the types and reading them strictly: wrong JSON is 400, a value that cannot be used is 422 and names its field.
+They are read strictly: wrong JSON is 400, a value that cannot be used is 422 and names its field.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from neardup.index.outcomes import IndexInfo
 from neardup.server.limits import ServiceLimits
 from neardup.server.problems import Problem
 
@@ -131,29 +132,13 @@ class Health(Struct, kw_only=True):
     status: Literal["ok"]
 
 
-class Info(Struct, kw_only=True):
-    """What the index is and holds; its place on the disk is not told."""
-
-    documents: int
-    empty: int
-    threshold: float
-    recall: float
-    bands: str
-    shingle: str
-    normalize: str
-    spec: dict[str, Any]
-    spec_id: str
-    format: int
-    created_by: str
-    generation: int
-    segments: int
-    segment_documents: int
-    removed: int
-    bytes: dict[str, int]
-    total_bytes: int
-    healed: int
-    trouble: str | None
-    read_only: bool
+_TOLD = [(name, kind) for name, kind in get_type_hints(IndexInfo).items() if name != "path"]
+Info = msgspec.defstruct(
+    "Info",
+    [*_TOLD, ("read_only", bool)],
+    namespace={"__doc__": "What the index is and holds; its place on the disk is not told."},
+    kw_only=True,
+)
 
 
 class ProblemBody(Struct, kw_only=True):
@@ -172,11 +157,7 @@ _NAMED = re.compile(r"(?:unknown|required) field `([^`]*)`")
 
 
 def read(kind: type[T], body: bytes) -> T:
-    """The value of a JSON body.
-
-    Raises:
-        Problem: 400 for what is no JSON in UTF-8, 422 for a value that cannot be used.
-    """
+    """The value of a JSON body."""
     try:
         value: T = _DECODERS[kind].decode(body)
     except msgspec.ValidationError as exc:
@@ -196,11 +177,7 @@ def _unusable(exc: msgspec.ValidationError) -> Problem:
 
 
 def check_query(query: Query, limits: ServiceLimits, threshold: float) -> None:
-    """See that the fields of a query go together and keep to the limits.
-
-    Raises:
-        Problem: 422, naming the field.
-    """
+    """See that the fields of a query go together and keep to the limits. Raises Problem: 422, naming the field."""
     if (query.text is UNSET) == (query.texts is UNSET):
         raise Problem(422, "give either text, or texts as a list.", field="text")
     if query.threshold is not None and query.threshold < threshold:
@@ -221,10 +198,6 @@ def check_query(query: Query, limits: ServiceLimits, threshold: float) -> None:
 
 
 def check_text(text: str, limits: ServiceLimits, field: str = "text") -> None:
-    """See that a text keeps to the limits.
-
-    Raises:
-        Problem: 422, naming the field.
-    """
+    """See that a text keeps to the limits. Raises Problem: 422, naming the field."""
     if len(text) > limits.characters:
         raise Problem(422, f"{field} has {len(text)} characters; {limits.characters} are allowed.", field=field)

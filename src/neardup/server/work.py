@@ -1,7 +1,7 @@
 """Threads behind the event loop: a bounded queue, from which jobs that are alike are taken as one group.
 
-Here: ``WorkerPool``. A group makes one transaction of documents that arrive together (a durable commit costs
-milliseconds, whatever it holds), and one call of queries that wait together. What a group does is in ``jobs``.
+A group makes one transaction of documents that arrive together (a durable commit costs milliseconds, whatever it
+holds), and one call of queries that wait together. What a group does is in ``jobs``.
 """
 
 from __future__ import annotations
@@ -35,15 +35,10 @@ class _Job:
 
 
 class WorkerPool:
-    """Threads that work off one queue in its order.
+    """Threads that work off one queue in its order; with one thread, jobs are done strictly in order.
 
-    Args:
-        name: name of the threads.
-        work: what is done to a group.
-        threads: number of threads; with one, jobs are done strictly in order.
-        waiting: number of jobs that may wait; one more is refused with 503.
-        most: most jobs of a group.
-        most_bytes: most bytes of the jobs of a group, together; a larger job is alone.
+    As many jobs as ``waiting`` may wait; one more is refused with 503. A group has ``most`` jobs at most, of together
+    ``most_bytes`` bytes; a larger job is alone.
     """
 
     def __init__(self, name: str, work: Group, *, threads: int, waiting: int, most: int, most_bytes: int) -> None:
@@ -66,17 +61,13 @@ class WorkerPool:
         return len(self._jobs)
 
     async def do(self, key: Hashable, value: Any, *, seconds: float | None, size: int = 0, must: bool = False) -> Any:
-        """Have a job done and return its result.
+        """Have a job done and return its result; after so many ``seconds``, if any, the answer is 504.
 
         Args:
             key: jobs with equal keys may be done as one group; None is alike to nothing.
             value: what ``work`` is given.
-            seconds: how long to wait for it; None for as long as it takes.
             size: number of bytes that it works on.
             must: never refuse it, however many wait: streams are limited by their number.
-
-        Raises:
-            Problem: 503 too many wait, or the pool is closing; 504 it was not done in time.
         """
         loop = asyncio.get_running_loop()
         job = _Job(key, value, size, loop, loop.create_future())

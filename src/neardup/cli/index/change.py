@@ -234,8 +234,8 @@ def _ids(source: Path) -> list[str]:
     Raises:
         InputError: it cannot be read, or is no UTF-8.
     """
-    from neardup.inputs.source import RecordLimit
     from neardup.inputs.blocks import read_all
+    from neardup.inputs.source import RecordLimit
 
     data = read_all(source, limit=RecordLimit())
     try:

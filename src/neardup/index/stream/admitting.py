@@ -25,21 +25,12 @@ class OpenIndex(Protocol):
     """What a stream asks of an ``Index`` that is open for writing; that class is above this room (``index.store``)."""
 
     @property
-    def path(self) -> Path | None:
-        """See Index."""
-
+    def path(self) -> Path | None: ...
     @property
-    def spec(self) -> Spec:
-        """See Index."""
-
-    def get_many(self, ids: Any) -> list[Stored | None]:
-        """See Index."""
-
-    def add_if_new(self, ids: Any, texts: Any, *, threshold: float | None, on_duplicate: str) -> Any:
-        """See Index."""
-
-    def remove(self, ids: Any, *, missing: str) -> int:
-        """See Index."""
+    def spec(self) -> Spec: ...
+    def get_many(self, ids: Any) -> list[Stored | None]: ...
+    def add_if_new(self, ids: Any, texts: Any, *, threshold: float | None, on_duplicate: str) -> Any: ...
+    def remove(self, ids: Any, *, missing: str) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +61,8 @@ def steps(
 ) -> Iterator[tuple[slice, Step]]:
     """Yield documents in steps, with their place; each step is looked at when the one before it is done.
 
-    Args:
-        index: open for writing.
-        ids, texts: of the documents.
-        made: the ids are hashes of the texts. Where another text has the id of one already, by chance or malice, the
-            one that comes later gets "-2", "-3" and so on behind it.
+    ``made``: the ids are hashes of the texts. Where another text has the id of one already, by chance or malice, the
+    one that comes later gets "-2", "-3" and so on behind it.
     """
     for start in range(0, len(ids), STEP):
         part = slice(start, start + STEP)
@@ -114,13 +102,7 @@ def plain(text: Any) -> str:
 
 
 def admit(index: OpenIndex, step: Step, how: Mapping[str, Any]) -> list[Admission]:
-    """Add what is new of a step; what is there word for word is a near-duplicate of itself.
-
-    Args:
-        index: open for writing.
-        step: the documents.
-        how: ``threshold`` and ``on_duplicate`` of ``Index.add_if_new``.
-    """
+    """Add what is new of a step (``how``: see ``Index.add_if_new``); what is there already is like itself."""
     admissions = [Admission(id, False, Hit(id, 1.0, index.spec.bands.bands)) for id in step.ids]
     ids, texts = [step.ids[place] for place in step.unknown], [step.texts[place] for place in step.unknown]
     for place, told in zip(step.unknown, index.add_if_new(ids, texts, **how), strict=True):

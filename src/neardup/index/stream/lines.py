@@ -1,7 +1,7 @@
-"""Lines of inputs that may pause, as they come.
+"""Lines of inputs that may pause, as they come, and the documents in them.
 
-Here: cutting what has come into whole lines, and turning them into documents that know their line. A thread reads, so
-that waiting for input stops neither the clock nor Ctrl-C. What a line must be is the readers' business (``inputs``).
+A thread reads, so that waiting for input stops neither the clock nor Ctrl-C. What a line must be is the readers'
+business (``inputs``).
 """
 
 from __future__ import annotations
@@ -64,15 +64,9 @@ class LineReader:
     """One input of lines: its bytes as they come, and the documents in them."""
 
     def __init__(self, source: str | Iterable[bytes], options: ReadOptions, input_format: str | None = None) -> None:
-        """Nothing is read yet.
+        """Take a file, ``-`` for stdin, or the bytes themselves, in pieces that need not be lines. Nothing is read yet.
 
-        Args:
-            source: a file, ``-`` for stdin, or the bytes themselves, in pieces that need not be lines.
-            options: how records are read.
-            input_format: ``jsonl`` or ``lines``; as the name of the file says when None, or as the first line does.
-
-        Raises:
-            InputError: it is of a format that has no lines.
+        ``input_format`` is ``jsonl`` or ``lines``; as the name of the file says when None, or as the first line does.
         """
         self.name = source if isinstance(source, str) else "the stream"
         self._given = None if isinstance(source, str) else source
@@ -110,11 +104,7 @@ class LineReader:
                     yield piece
 
     def read(self, chunk: Chunk) -> tuple[Batch, list[bytes]]:
-        """The documents of a chunk, and the line of each as it came.
-
-        Raises:
-            InputError: the format is not known, or a record cannot be used and is to end the run.
-        """
+        """The documents of a chunk, and the line of each as it came."""
         if chunk.too_large:
             size, options = chunk.too_large, self._options
             return oversized(self.name, chunk.first_line, "the line", size, options, consumed=size), []

@@ -32,11 +32,7 @@ REMOVED_FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
 
 
 def check_names(output: object, removed: str | None) -> None:
-    """Refuse a name that promises compression, for lines go out as they come in, and a table that cannot grow.
-
-    Raises:
-        InputError: one of the two is such a name.
-    """
+    """Refuse a name that promises compression, for lines go out as they come in, and a table that cannot grow."""
     if isinstance(output, str) and Path(output).suffix.lower() in (".gz", ".zst"):
         raise InputError(f"{output}: lines are written as they come, not compressed. Give a name without that ending.")
     if removed is not None and Path(removed).suffix.lower() not in REMOVED_FORMATS:
@@ -47,15 +43,21 @@ def check_names(output: object, removed: str | None) -> None:
 
 
 def open_output(output: str | BinaryIO, index: OpenIndex) -> PipeOutput | FileOutput:
-    """The output for a name, ``-`` for stdout, or a binary stream: a regular file, or what will be one, keeps a note.
-
-    Raises:
-        OutputError: it cannot be written to.
-        FormatError: what an earlier run owes to a file is not known.
-    """
+    """The output for a name, ``-`` for stdout, or a binary stream; a regular file, or what will be one, has a note."""
     if not isinstance(output, str) or output == STDOUT or (os.path.exists(output) and not os.path.isfile(output)):
         return PipeOutput(output, index)
     return FileOutput(output, index)
+
+
+@contextlib.contextmanager
+def _explained(name: str) -> Iterator[None]:
+    """Turn an error of the system into one that names the output."""
+    try:
+        yield
+    except NeardupError:
+        raise
+    except OSError as exc:
+        raise output_error(name, exc) from exc
 
 
 class _Joiner:
@@ -87,19 +89,18 @@ class PipeOutput:
     def __init__(self, target: str | BinaryIO, index: OpenIndex) -> None:
         self._index = index
         self._joiner = _Joiner()
-        self._is_ours = False
         self._stream: Any = target
-        self._name = "stdout" if target == STDOUT else str(getattr(target, "name", "the output"))
+        self._is_ours = isinstance(target, str) and target != STDOUT
         if target == STDOUT:
-            self._stream = stdout_bytes()
+            self._name, self._stream = "stdout", stdout_bytes()
             if self._stream is None:
                 raise OutputError("stdout is closed. Give a file for the lines with -o.")
         elif isinstance(target, str):
-            self._name, self._is_ours = target, True
-            try:
+            self._name = target
+            with _explained(target):
                 self._stream = open(target, "wb", buffering=0)  # noqa: SIM115 kept until close
-            except OSError as exc:
-                raise output_error(target, exc) from exc
+        else:
+            self._name = str(getattr(target, "name", "the output"))
 
     def close(self) -> None:
         """Close what was opened here; stdout and a stream that was given stay open."""
@@ -110,11 +111,7 @@ class PipeOutput:
         """Nothing can be promised of a pipe."""
 
     def write(self, lines: Sequence[bytes], ids: Sequence[Any]) -> None:
-        """Write the lines of documents that are durable now.
-
-        Raises:
-            OutputError: they cannot be written; the documents are no longer in the index.
-        """
+        """Write the lines of documents that are durable now; with an OutputError they are out of the index again."""
         try:
             self._stream.write(self._joiner.joined(lines))
             self._stream.flush()
@@ -135,7 +132,7 @@ class FileOutput:
         self._folder = None if index.path is None else os.path.realpath(index.path)
         self._note = self._path.with_name(self._path.name + NOTE_SUFFIX)
         self._index = index
-        with self._explained():
+        with _explained(name):
             owed = self._owed() if self._note.exists() else []
             self._stream = open(self._path, "ab")  # noqa: SIM115 kept until close
             self._joiner = _Joiner(self._last_byte())
@@ -159,7 +156,7 @@ class FileOutput:
         documents = [[id, _digest(plain(text)), len(line)] for id, text, line in rows]
         head = {"index": self._folder, "size": self._stream.tell(), "documents": documents}
         temporary = self._note.with_name(f".{self._note.name}.part")
-        with self._explained():
+        with _explained(self._name):
             with open(temporary, "wb") as stream:
                 stream.write(json.dumps(head).encode() + b"\n")
                 stream.writelines(line for _, _, line in rows)
@@ -169,12 +166,8 @@ class FileOutput:
             sync_folder(self._note.parent)
 
     def write(self, lines: Sequence[bytes], ids: Sequence[Any] = ()) -> None:
-        """Write the lines of documents that are durable now; then nothing is owed.
-
-        Raises:
-            OutputError: they cannot be written; the next run writes them.
-        """
-        with self._explained():
+        """Write the lines of documents that are durable now; then nothing is owed. Else the next run writes them."""
+        with _explained(self._name):
             self._stream.write(self._joiner.joined(lines))
             self._stream.flush()
             os.fsync(self._stream.fileno())
@@ -215,15 +208,6 @@ class FileOutput:
             stream.seek(max(0, size - 1))
             return stream.read(1)
 
-    @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except NeardupError:
-            raise
-        except OSError as exc:
-            raise output_error(self._name, exc) from exc
-
 
 def _digest(text: str, size: int = 32) -> str:
     """What a note says of a text: 256 bits that nobody can find a second text for (16 bytes in notes of old)."""
@@ -236,10 +220,8 @@ class RemovalTable:
     def __init__(self, name: str) -> None:
         self._name = name
         self._format = REMOVED_FORMATS[Path(name).suffix.lower()]
-        try:
+        with _explained(name):
             self._stream = open(name, "a", encoding="utf-8", newline="")  # noqa: SIM115 kept until close
-        except OSError as exc:
-            raise output_error(name, exc) from exc
         if self._format == "csv" and self._stream.tell() == 0:
             csv.writer(self._stream).writerow(_COLUMNS)
 
@@ -249,18 +231,12 @@ class RemovalTable:
             self._stream.close()
 
     def write(self, removed: Iterable[Admission]) -> None:
-        """Add a row for each document.
-
-        Raises:
-            OutputError: they cannot be written.
-        """
+        """Add a row for each document. Raises OutputError: they cannot be written."""
         rows = [(each.id, each.match and each.match.id, each.match and each.match.similarity) for each in removed]
-        try:
+        with _explained(self._name):
             if self._format == "csv":
                 csv.writer(self._stream).writerows(rows)
             else:
                 for row in rows:
                     self._stream.write(json.dumps(dict(zip(_COLUMNS, row, strict=True)), ensure_ascii=False) + "\n")
             self._stream.flush()
-        except OSError as exc:
-            raise output_error(self._name, exc) from exc

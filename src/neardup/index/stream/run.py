@@ -36,11 +36,7 @@ class DedupStream:
         threshold: float | None,
         on_duplicate: str,
     ) -> None:
-        """Nothing is opened yet.
-
-        Raises:
-            InputError: a format or a name does not fit, or an input is given twice.
-        """
+        """Nothing is opened yet. Raises InputError: a format or a name does not fit, or an input is given twice."""
         check_names(output, removed)
         self.done = Streamed()
         """What became of the documents so far."""

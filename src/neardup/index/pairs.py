@@ -1,0 +1,136 @@
+"""Pairs by the batch pipeline: of all documents of an index, and of texts with those that contain them.
+
+Bands cannot find what contains a text, so that is the containment join of the pipeline, between the queries and the
+documents of one transaction. Asking for similar documents is in ``answers``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from neardup.arrays import numbers, strings
+from neardup.engine import run as engine
+from neardup.engine.observe import Observer
+from neardup.engine.state import FoundRows
+from neardup.index.core import Core
+from neardup.index.outcomes import ContainedHit
+from neardup.index.prepared import NUMBER, original_id
+from neardup.index.statements import Reading, Row
+from neardup.index.views import documents_of, names_of
+from neardup.inputs.reader import Reader
+from neardup.inputs.source import ReadOptions, Source, Task
+from neardup.params import CONTAINMENT, RunOptions
+from neardup.result import Result
+from neardup.session import Run
+from neardup.tuning import as_exact
+from neardup.types import F64, I64, Batch, Documents
+
+__all__ = ["find_contained", "find_pairs"]
+
+PIECE = 4096
+"""Queries of a batch."""
+NO_CROWD = 1 << 30
+"""Copies of a query, however many, are all listed."""
+SIDES = ("query", "both", "document")
+"""Which is part of the other: where the query is the smaller, as large, the larger."""
+
+
+class _IndexSource(Source):
+    """One transaction's documents, for ``Reader``. To be read once, in the thread that holds the transaction."""
+
+    paths = None
+
+    def __init__(self, reading: Reading, name: str, passed: list[I64] | None = None) -> None:
+        """``passed`` takes the numbers of the documents, block after block."""
+        super().__init__(name, ReadOptions())
+        self._reading, self._passed = reading, passed
+
+    def tasks(self) -> Iterator[Task]:
+        """Yield a task for each block."""
+        position = 0
+        for rows in self._reading.blocks():
+            yield partial(self._batch, rows, position)
+            if self._passed is not None:
+                self._passed.append(np.array([row[0] for row in rows], dtype=np.int64))
+            position += len(rows)
+
+    def _batch(self, rows: list[Row], position: int) -> Batch:
+        documents, _, kinds = documents_of(rows, self._reading.path)
+        if (kinds & NUMBER).all():
+            ids: Any = numbers(np.array([int(row[1]) for row in rows], dtype=np.int64))
+        else:
+            ids = strings(row[1] for row in rows)
+        places = np.arange(position + 1, position + 1 + len(rows))
+        return Batch(documents, self.name, places, ids, consumed=documents.nbytes)
+
+
+class _QuerySource(Source):
+    """Queries, for ``Reader``."""
+
+    paths = None
+
+    def __init__(self, documents: Documents) -> None:
+        super().__init__("queries", ReadOptions(), total_bytes=documents.nbytes)
+        self._documents = documents
+
+    def tasks(self) -> Iterator[Task]:
+        """Yield a task for each block."""
+        for first in range(0, len(self._documents), PIECE):
+            last = min(first + PIECE, len(self._documents))
+            yield partial(Batch, self._documents.slice(first, last), self.name, np.arange(first + 1, last + 1))
+
+
+def find_pairs(
+    core: Core, reading: Reading, index: object, *, link: str, options: RunOptions, observer: Observer
+) -> Result:
+    """What ``find`` gives for the documents of a transaction; ``index`` is what the result names as its input."""
+    source = _IndexSource(reading, core.name)
+    reader = Reader([source], [source.name], ReadOptions(item=core.sketcher.is_item), index)
+    with Run(reader, core.spec, options, observer=observer) as run:
+        return run.find(link).result()
+
+
+def find_contained(
+    core: Core, reading: Reading, queries: Documents, *, top: int | None, threshold: float
+) -> list[list[ContainedHit]]:
+    """For each query the documents of which one contains the threshold's share of the other, most first.
+
+    O(all stored text). Memory: as of a run, half of what is free at most, then work goes to a temporary folder.
+    """
+    found: list[list[ContainedHit]] = [[] for _ in range(len(queries))]
+    spec = replace(as_exact(core.spec), measure=CONTAINMENT, threshold=threshold, crowd=NO_CROWD, collapse_exact=False)
+    passed = [np.empty(0, dtype=np.int64)]
+    stored = _IndexSource(reading, core.name, passed)
+    options = ReadOptions(item=core.sketcher.is_item)
+    reader = Reader([_QuerySource(queries)], [], options, further=[stored], is_across=True)
+    with Run(reader, spec, RunOptions(threads=core.threads)) as run:
+        query, place, similarity, contained = _pairs(engine.find(run.search(), rule="star"), len(queries), top)
+    number = np.concatenate(passed)[place]
+    named = names_of(reading.names(np.unique(number).tolist()), reading.path)
+    names = {number: (id, kind) for number, id, kind in named}
+    columns = (query.tolist(), number.tolist(), similarity.tolist(), contained.tolist())
+    for asked, at, share, side in zip(*columns, strict=True):
+        found[asked].append(ContainedHit(original_id(*names[at]), share, SIDES[side]))
+    return found
+
+
+def _pairs(found: FoundRows, cut: int, top: int | None) -> tuple[I64, I64, F64, I64]:
+    """Query, place of the document, similarity and side of the pairs, as they are to be listed."""
+    nothing = np.empty(0, dtype=np.int64)
+    columns = [(nothing, nothing, np.empty(0), nothing)]
+    assert found.sizes is not None
+    for piece in found.pairs.pieces():
+        side = found.sizes.sides(piece.left, piece.right)
+        columns.append((piece.left, piece.right - cut, piece.similarity, side))
+    query, place, similarity, side = (np.concatenate(column) for column in zip(*columns, strict=True))
+    order = np.lexsort((place, -similarity, query))
+    if top is not None:
+        asked = query[order]
+        rank = np.arange(order.size) - np.searchsorted(asked, asked)
+        order = order[rank < top]
+    return query[order], place[order], similarity[order], side[order]
