@@ -16,7 +16,7 @@ from neardup.engine.reading.copies import find_copies
 from neardup.engine.space import Budget, Space
 from neardup.spool import FileTexts, MemoryTexts, Texts, Workdir
 from neardup.stages.sketch import fingerprints
-from neardup.tuning.spec import make_spec
+from neardup.tuning import make_spec
 from neardup.types import Documents
 
 U64 = NDArray[np.uint64]

@@ -1,21 +1,24 @@
 """Choosing the parameters of a run: S-curves, bands by recall or by a rule of the literature, the spec.
 
 Pure functions of numbers: nothing here reads a collection, which is for ``neardup.tasks.plan``. ``rules`` is imported
-from where it is: it needs numpy, and the others do not.
+from where it is: it needs numpy, and ``choice`` does not.
 """
 
 from neardup.tuning.choice import (
     BAND_RULES,
     DEFAULT_SLOTS,
     FILTER_SHARE,
+    as_exact,
     check_rule,
     choose_bands,
     choose_min_matches,
     choose_slots,
+    filter_loss,
+    make_spec,
+    promised_recall,
     recall_for_bands,
+    s_curve,
 )
-from neardup.tuning.curves import filter_loss, promised_recall, s_curve
-from neardup.tuning.spec import as_exact, make_spec
 
 __all__ = [
     "BAND_RULES",

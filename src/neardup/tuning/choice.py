@@ -1,25 +1,48 @@
-"""Choosing slots, bands and the estimate filter from a threshold and a recall target, or bands by a named rule.
+"""Choosing what the options of a search leave open: slots, bands, the estimate filter, and the spec made of them.
 
-The rules of the literature are in ``rules``; which setting is cheapest on a collection is in ``tasks.plan.costs``.
+The rules of the literature for bands are in ``rules``; which setting is cheapest on a collection is in
+``tasks.plan.costs``.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 from neardup.errors import InputError, did_you_mean
-from neardup.params import DEFAULT_WEIGHTS, Bands, check_probability, check_slots, check_threshold
-from neardup.tuning.curves import match_tail, s_curve
+from neardup.params import (
+    CONTAINMENT,
+    DEFAULT_SKETCH,
+    DEFAULT_WEIGHTS,
+    Bands,
+    Normalize,
+    SearchOptions,
+    Shingle,
+    Spec,
+    check_exact,
+    check_probability,
+    check_slots,
+    check_threshold,
+)
 
 __all__ = [
     "BAND_RULES",
     "DEFAULT_SLOTS",
     "FILTER_SHARE",
+    "as_exact",
     "check_rule",
     "choose_bands",
     "choose_min_matches",
     "choose_slots",
+    "filter_loss",
+    "make_spec",
+    "match_tail",
+    "promised_recall",
     "recall_for_bands",
+    "s_curve",
 ]
 
 BAND_RULES = ("recall", "threshold", "divisor", "log", "area")
@@ -27,6 +50,50 @@ BAND_RULES = ("recall", "threshold", "divisor", "log", "area")
 DEFAULT_SLOTS = 128
 FILTER_SHARE = 0.02
 """Share of the misses allowed by the recall target that the estimate filter may use up."""
+
+
+def s_curve(similarity: float, bands: int, rows: int) -> float:
+    """Probability that a pair of this similarity becomes a candidate: 1 - (1 - s**rows)**bands.
+
+    Source: Leskovec, Rajaraman, Ullman, Mining of Massive Datasets, section 3.4.2.
+
+    >>> round(s_curve(0.8, bands=20, rows=5), 5)
+    0.99964
+    """
+    if not 0.0 <= similarity <= 1.0:
+        raise InputError(f"similarity is {similarity}. Give a value from 0 to 1.")
+    if bands < 1 or rows < 1:
+        raise InputError(f"bands is {bands} and rows is {rows}. Give at least 1 of each.")
+    return 1.0 - (1.0 - similarity**rows) ** bands
+
+
+def match_tail(threshold: float, slots: int) -> Iterator[float]:
+    """P(X < m) for m = 0, 1, … of a binomial X of ``slots`` trials at ``threshold``."""
+    yield 0.0
+    if threshold >= 1.0:
+        yield from (0.0 for _ in range(slots))
+        return
+    log_t, log_u = math.log(threshold), math.log1p(-threshold)
+    choose = math.lgamma(slots + 1)
+    below = 0.0
+    for i in range(slots):
+        ways = choose - math.lgamma(i + 1) - math.lgamma(slots - i + 1)
+        below += math.exp(ways + i * log_t + (slots - i) * log_u)
+        yield below
+
+
+def filter_loss(threshold: float, slots: int, min_matches: int) -> float:
+    """Probability that a pair at the threshold agrees in fewer than ``min_matches`` slots: a binomial tail.
+
+    The default sketch varies less than independent permutations, so this is an upper bound for it.
+    """
+    return next(itertools.islice(match_tail(threshold, slots), min(min_matches, slots), None))
+
+
+def promised_recall(threshold: float, bands: Bands, *, slots: int, min_matches: int) -> float:
+    """Probability that a pair at the threshold is found: bands, less what the estimate filter may lose."""
+    found = s_curve(threshold, bands.bands, bands.rows)
+    return max(0.0, found - filter_loss(threshold, slots, min_matches))
 
 
 def choose_bands(
@@ -115,3 +182,66 @@ def choose_min_matches(threshold: float, *, slots: int, recall: float) -> int:
     budget = FILTER_SHARE * (1.0 - recall)
     within = itertools.takewhile(lambda loss: loss <= budget, match_tail(threshold, slots))
     return sum(1 for _ in within) - 1
+
+
+def make_spec(options: SearchOptions | None = None, /, **fields: Any) -> Spec:
+    """Choose what the options of a search leave open.
+
+    ``recall`` of the result is the one that the chosen slots, bands and filter give at the threshold, and 1 for the
+    exact join, by which containment is always found. Where the plan is to decide (``exact="auto"``), it is banding.
+
+    Args:
+        options: what is asked for.
+        fields: or its fields by name.
+
+    Raises:
+        InputError: an option is out of range, or two contradict each other.
+    """
+    options = options or SearchOptions(**fields)
+    threshold, target, slots, bands = options.threshold, options.recall, options.slots, options.bands
+    is_contained = options.measure == CONTAINMENT
+    is_exact = check_exact(options.exact, options.measure) or is_contained
+    if is_exact:
+        if slots is not None or bands is not None or options.sketch != DEFAULT_SKETCH:
+            who, other = ("containment", "another measure") if is_contained else ("the exact join", "no exact")
+            raise InputError(f"{who} has no signatures. Give no slots, bands or sketch with it, or {other}.")
+        slots, bands = DEFAULT_SLOTS, Bands(1, 1)  # placeholders: as_exact takes them away
+    for_bands = recall_for_bands(target)
+    if bands is not None:
+        shape = Bands.parse(bands)
+        slots = check_slots(shape.slots) if slots is None else slots
+        if shape.slots > slots:
+            raise InputError(
+                f"bands {shape} need {shape.slots} slots, slots is {slots}. Give more slots or smaller bands."
+            )
+    else:
+        slots = choose_slots(threshold, for_bands) if slots is None else slots
+        if s_curve(threshold, slots, 1) < for_bands:
+            choose_bands(threshold, slots=slots, recall=target)  # says what the best is
+            raise InputError(
+                f"{slots} slots reach recall {target} only just, with nothing left for the estimate filter. "
+                "Give more slots or a lower recall."
+            )
+        shape = choose_bands(threshold, slots=slots, recall=for_bands)
+    matches = choose_min_matches(threshold, slots=slots, recall=target)
+    spec = Spec(
+        threshold=threshold,
+        recall=promised_recall(threshold, shape, slots=slots, min_matches=matches),
+        shingle=Shingle.parse(options.shingle),
+        normalize=Normalize.parse(options.normalize),
+        sketch=options.sketch,
+        slots=slots,
+        bands=shape,
+        seed=options.seed,
+        min_matches=matches,
+        crowd=options.crowd,
+        collapse_exact=options.collapse_exact,
+        measure=options.measure,
+        verify=options.verify,
+    )
+    return as_exact(spec) if is_exact else spec
+
+
+def as_exact(spec: Spec) -> Spec:
+    """The same run by the exact join."""
+    return replace(spec, recall=1.0, sketch="none", slots=0, bands=Bands(0, 0), min_matches=0, exact=True)

@@ -15,7 +15,7 @@ from neardup.tasks.explain.documents import Material
 from neardup.tasks.explain.explanation import Explanation
 from neardup.tasks.explain.functions import MAX_FUNCTIONS, Column
 from neardup.tasks.explain.tables import Bucket, Document, Pair, Row, Slot, Step, Value
-from neardup.tuning.curves import s_curve
+from neardup.tuning import s_curve
 
 __all__ = ["build"]
 

@@ -1,6 +1,6 @@
 """What bands and the estimate filter do with a pair that agrees in so many slots: exact counterparts of the S-curve.
 
-Arrays over the number of slots; the curves of the similarity are in ``tuning.curves``, which needs no numpy.
+Arrays over the number of slots; the S-curve is in ``tuning.choice``, which needs no numpy.
 """
 
 from __future__ import annotations
