@@ -13,8 +13,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["blobs", "flags", "nullable", "numbers", "strings", "text"]
-
 
 def numbers(values: NDArray[Any]) -> Any:
     """Arrow array of an integer or float array of one dimension, without nulls; the memory is shared."""

@@ -8,8 +8,6 @@ import numpy as np
 
 from neardup.types import I32, I64
 
-__all__ = ["ROWS_AT_A_TIME", "cut", "starts_of"]
-
 ROWS_AT_A_TIME = 1 << 16
 """Rows of a column, or pairs, that are looked at together where each takes a few bytes."""
 

@@ -12,24 +12,6 @@ import codecs
 import os
 import unicodedata
 
-__all__ = [
-    "FITTED",
-    "NAMES",
-    "NARROW",
-    "UNSEEN",
-    "counted",
-    "duration",
-    "fitted",
-    "is_hidden",
-    "is_unseen",
-    "megabytes",
-    "name_of",
-    "percent",
-    "shown",
-    "shown_path",
-    "similarity_text",
-]
-
 FITTED = "neardup.fitted"
 """Name of an error handler of codecs: what an encoding has not is spelled in ASCII, signs of ours as people do."""
 NARROW = "neardup.narrow"

@@ -12,21 +12,6 @@ from numpy.typing import NDArray
 
 from neardup.shown import shown
 
-__all__ = [
-    "MOST_FAULTS",
-    "SLACK",
-    "Alone",
-    "Batch",
-    "Documents",
-    "Fault",
-    "NeedsRoom",
-    "PaddedSets",
-    "Pairs",
-    "SetBlock",
-    "ShingleSets",
-    "Signatures",
-]
-
 SLACK = 64
 """Bytes that must follow the last document in ``Documents.data``: kernels load whole words past its end."""
 
