@@ -431,17 +431,17 @@ def test_bytes_on_disk_are_counted(path):
     def there() -> int:
         return sum(each.stat().st_size for each in path.iterdir() if each.suffix == ".spool")
 
-    assert workdir.used_bytes() == there() == workdir.peak_bytes
+    assert workdir.used_bytes == there() == workdir.peak_bytes
     workdir.column("big", np.uint8).append(np.zeros(10**6, np.uint8))
-    assert workdir.used_bytes() == there() > 10**6
-    peak = workdir.used_bytes()
+    assert workdir.used_bytes == there() > 10**6
+    peak = workdir.used_bytes
     workdir.delete("big")
-    assert workdir.used_bytes() == there() < 10**6
+    assert workdir.used_bytes == there() < 10**6
     assert workdir.peak_bytes == peak
     workdir.checkpoint()
     workdir.close()
     workdir = Workdir.reopen(path, IDENTITY)
-    assert workdir.used_bytes() == there()
+    assert workdir.used_bytes == there()
     assert workdir.peak_bytes == peak
     workdir.remove()
     assert not path.exists()

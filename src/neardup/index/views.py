@@ -90,11 +90,7 @@ class View:
         return self.segments[-1].end if self.segments else 0
 
     def lookup(self, keys: U32, wanted: NDArray[np.bool_], *, first_row: int) -> Found:
-        """Documents that share a key with each query; see ``stages.postings.lookup``.
-
-        Raises:
-            DamagedError: a page that was touched is not as it was written.
-        """
+        """Documents that share a key with each query; see ``stages.postings.lookup``."""
         found = stage.lookup(self.runs, self.table, keys, wanted, first_row=first_row)
         if found.damaged >= 0:
             run = self.runs[found.damaged]

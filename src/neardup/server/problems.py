@@ -23,13 +23,8 @@ RETRY_SECONDS = 1
 class Problem(Exception):
     """An answer other than success.
 
-    Args:
-        status: HTTP status.
-        error: fact and cure in a sentence or two.
-        field: the field of the body, or the parameter, that is wrong.
-        incident: number of an unexpected error.
-        headers: further headers of the answer.
-        refused: the word under which ``/metrics`` counts the refusal; None when it is none.
+    ``field``: of the body, or the parameter, that is wrong. ``incident``: number of an unexpected error. ``refused``:
+    the word under which ``/metrics`` counts the refusal; None when it is none.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
 """One connection: uvicorn's protocol with five more rules, so that the service may be exposed without a proxy.
 
 A request that can be read in two ways is refused. The head of a request must arrive within its time, counted from its
-first byte. A client must take what it was sent. What it goes on sending after its answer is thrown
-away for a while, and then the connection is cut off. There is a limit of connections. The time and the size of a body
-are limited in ``exchange`` and ``stream``.
+first byte. A client must take what it was sent. What it goes on sending after its answer is thrown away for a while,
+and then the connection is cut off. There is a limit of connections. The time and the size of a body are limited in
+``exchange`` and ``stream``.
 
 uvicorn has no settings for these, and its ``H11Protocol`` is no documented interface. Used of it are ``conn``,
 ``transport``, ``connections`` and the callbacks that are overridden here; pyproject.toml names the versions that
@@ -49,11 +49,7 @@ class StrictConnection(h11.Connection):
     """Why the request was refused, where it was refused here."""
 
     def next_event(self) -> Any:
-        """What comes next; a request always in origin form, its Host the one that it is meant for.
-
-        Raises:
-            h11.RemoteProtocolError: it is no request, or an ambiguous one. Answer and close the connection.
-        """
+        """What comes next; a request always in origin form, its Host the one that it is meant for."""
         event = super().next_event()
         if not isinstance(event, h11.Request):
             return event

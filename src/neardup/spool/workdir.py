@@ -49,6 +49,7 @@ class Workdir:
     Attributes:
         path: the folder.
         state: JSON values, as of the last checkpoint.
+        used_bytes: of all files now.
         peak_bytes: the most that the files held at a time, in all runs that worked here.
     """
 
@@ -63,7 +64,7 @@ class Workdir:
         self._columns: dict[str, FileColumn] = {}
         self._listed: set[str] = set()
         self._doomed: list[SpoolFile] = []
-        self._used = 0
+        self.used_bytes = 0
         self._counting = threading.Lock()
 
     @classmethod
@@ -172,10 +173,6 @@ class Workdir:
         for file in doomed:
             self._unlink(file)
 
-    def used_bytes(self) -> int:
-        """Bytes of all files now."""
-        return self._used
-
     def close(self) -> None:
         """Leave the folder for a later run: what came after the last checkpoint is lost. Twice does no harm."""
         for file in (*self._open(), *self._doomed):
@@ -235,8 +232,8 @@ class Workdir:
 
     def _grew(self, size: int) -> None:
         with self._counting:
-            self._used += size
-            self.peak_bytes = max(self.peak_bytes, self._used)
+            self.used_bytes += size
+            self.peak_bytes = max(self.peak_bytes, self.used_bytes)
 
 
 @contextmanager

@@ -129,11 +129,7 @@ class LineReader:
 
 
 def _line_format(name: str | None, shown: str, input_format: str | None, options: ReadOptions) -> str | None:
-    """``jsonl`` or ``lines`` as the option or the name says; None without a name, where the first line tells.
-
-    Raises:
-        InputError: it is of a format that has no lines.
-    """
+    """``jsonl`` or ``lines`` as the option or the name says; None without a name, where the first line tells."""
     format = input_format or (suffix_format(name) if name is not None else "lines" if options.item else None)
     if format == "text" and options.item and input_format is None:
         format = "lines"

@@ -88,11 +88,7 @@ class DedupStream:
 
 
 def as_sources(inputs: Any) -> list[str | Iterable[bytes]]:
-    """The inputs of ``Index.dedup_stream`` one by one: names as strings, and what else gives bytes as it is.
-
-    Raises:
-        InputError: it is neither a name, nor several, nor something that gives bytes.
-    """
+    """The inputs of ``Index.dedup_stream`` one by one: names as strings, and what else gives bytes as it is."""
     if isinstance(inputs, (str, os.PathLike)):
         return [os.fspath(inputs)]
     if isinstance(inputs, (list, tuple)) and all(isinstance(each, (str, os.PathLike)) for each in inputs):
