@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -140,3 +141,9 @@ def command(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         return warm.run(["-m", "neardup", *args], **{"cwd": tmp_path, "encoding": "utf-8", **options})
 
     return run
+
+
+@pytest.fixture(autouse=True)
+def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long a command takes on a busy machine, no line of progress comes between what it says."""
+    monkeypatch.setattr("neardup.cli.progress.EVERY_SECONDS", math.inf)

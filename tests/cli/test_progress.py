@@ -12,6 +12,11 @@ from neardup.cli.progress import EVERY_SECONDS, Bar, Lines, observer
 from neardup.engine.observe import Silent
 
 
+@pytest.fixture(autouse=True)
+def no_progress() -> None:
+    """Here there is some: the clock is set by hand."""
+
+
 class Clock:
     """A clock that is set by hand."""
 
