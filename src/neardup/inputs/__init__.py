@@ -7,7 +7,7 @@
     text       lines, JSONL, delimited files                    columnar   Arrow, Parquet, and objects that speak Arrow
     documents  PDF, DOCX, ODT, EPUB, HTML, in child processes   folder     a folder of texts, one document each
     datasets   what the library ``datasets`` saved              python     lists, dicts and other iterables
-    names      ids of all documents of a run                    places     where each is from
+    names      ids and places of all documents of a run
 
 A reader is made of sources (``source``); a source gives tasks, and a task, when called, one ``Batch`` (``batches``).
 A new format is a module here and a line in ``formats``.

@@ -1,4 +1,4 @@
-"""What is remembered of a run's documents beside their texts: ids, places, and what was wrong."""
+"""What is remembered of a run's documents beside their texts: ids, where they came from, and what was wrong."""
 
 from __future__ import annotations
 
@@ -13,15 +13,19 @@ import pyarrow.compute as pc
 from neardup.arrays import numbers, strings
 from neardup.cutting import cut
 from neardup.inputs.batches import documents_from
-from neardup.inputs.places import ID_BASE, ID_KIND, SIZE, START, Places
 from neardup.kernels.hashing import fingerprint
 from neardup.spool import Column, MemoryColumn, MemoryTexts, Sorter, Texts, Workdir
 from neardup.types import I32, I64, MOST_FAULTS, U64, Batch, Documents, Fault
 
-__all__ = ["Ids", "Provenance", "ids_of"]
+__all__ = ["Ids", "Places", "Provenance", "ids_of"]
 
 _TEXT = pa.large_string()
 _MADE, _NUMBERS, _STRINGS = range(3)
+"""Kinds of ids: made as ``source:row``, whole numbers, strings."""
+_FIELDS = 7
+_START, _SIZE, _SOURCE, _FIRST, _BASE, _ID_KIND, _ID_BASE = range(_FIELDS)
+"""Fields of a batch: first document and their number; source; local row of the first; where the local rows
+begin among those that are kept, -1 where they follow each other; what ``Ids`` says of the ids."""
 _PIECE = 1 << 16
 _PIECE_BYTES = 16 << 20
 _DIGITS = 20
@@ -137,7 +141,7 @@ class Ids:
     @property
     def type(self) -> Any:
         """int64 when every source has whole-number ids, else large_string."""
-        kinds = self.places.table[:, ID_KIND]
+        kinds = self.places.table[:, _ID_KIND]
         return pa.int64() if kinds.size and (kinds == _NUMBERS).all() else _TEXT
 
     def take(self, rows: I64) -> Any:
@@ -170,8 +174,8 @@ class Ids:
     def _kept(self, rows: I64) -> tuple[I64, I64]:
         """Of each row the kind of its id, and where that lies among the numbers, or the strings."""
         table = self.places.table
-        at = np.searchsorted(table[:, START], rows, side="right") - 1
-        return table[at, ID_KIND], rows - table[at, START] + table[at, ID_BASE]
+        at = np.searchsorted(table[:, _START], rows, side="right") - 1
+        return table[at, _ID_KIND], rows - table[at, _START] + table[at, _ID_BASE]
 
     def pieces(self, *columns: I32 | I64) -> Iterator[slice]:
         """Cut columns of rows into pieces of which all ids are held at a time: 65,536 rows, or 16 MB of long ids."""
@@ -217,7 +221,7 @@ class Ids:
 
         Ids made as ``source:row`` do not: a source is read once. The comparison may take ``budget`` bytes of memory.
         """
-        if (self.places.table[:, ID_KIND] == _MADE).all():
+        if (self.places.table[:, _ID_KIND] == _MADE).all():
             return 0, None
         sorter = Sorter("id-hashes", payload=np.dtype(np.uint64), budget=budget, workdir=workdir)
         for hashes, rows in self._hashed():
@@ -244,10 +248,113 @@ class Ids:
     def _hashed(self) -> Any:
         """Yield (uint64 hashes, rows) of the ids that batches brought, equal for equal ids."""
         as_text = not pa.types.is_integer(self.type)
-        for start, size, kind in self.places.table[:, [START, SIZE, ID_KIND]].tolist():
+        for start, size, kind in self.places.table[:, [_START, _SIZE, _ID_KIND]].tolist():
             for part in self.pieces(np.arange(start, start + size)) if kind != _MADE else ():
                 rows = np.arange(start + part.start, start + part.stop)
                 yield _hashes(self.take(rows), as_text), rows
+
+
+class Places:
+    """Sources and local rows in input order, appended batch by batch.
+
+    Of a batch whose rows follow each other only the ends are kept. Rows are the documents' places in the run, from 0;
+    local rows are the 1-based lines or rows that the readers count.
+    """
+
+    def __init__(self) -> None:
+        self.sources: list[str] = []
+        """Names of the sources that gave documents, in the order of their first."""
+        self._known: dict[str, int] = {}
+        self._batches: list[tuple[int, ...]] = []
+        self._table = np.empty((0, _FIELDS), dtype=np.int64)
+        self._rows: Column = MemoryColumn(np.int64)
+        self._stored: Column | None = None
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held in memory."""
+        return 350 * len(self._batches) + (self._rows.nbytes if self._stored is None else 0)
+
+    def append(self, batch: Batch, id_kind: int = 0, id_base: int = 0) -> None:
+        """Add a batch."""
+        source = self._known.setdefault(batch.source, len(self.sources))
+        if source == len(self.sources):
+            self.sources.append(batch.source)
+        n = len(batch.documents)
+        if n == 0:
+            return
+        first, last = int(batch.rows[0]), int(batch.rows[-1])
+        base = -1
+        if last - first + 1 != n:
+            base = len(self._rows)
+            self._rows.append(batch.rows)
+        self._batches.append((self._size, n, source, first, base, id_kind, id_base))
+        self._size += n
+        if self._stored is not None:
+            self._stored.append(np.array(self._batches[-1:], dtype=np.int64))
+
+    def spill(self, workdir: Workdir) -> None:
+        """Go on in files."""
+        rows = workdir.column("place-rows", np.int64)
+        for _, values in self._rows.scan(1 << 16):
+            rows.append(values)
+        self._rows = rows
+        self._stored = workdir.column("place-batches", np.int64, _FIELDS)
+        if self._batches:
+            self._stored.append(np.array(self._batches, dtype=np.int64))
+
+    def state(self) -> dict[str, Any]:
+        """JSON values from which ``restore`` makes it again, with its files."""
+        return {"sources": self.sources}
+
+    def restore(self, workdir: Workdir, state: dict[str, Any]) -> None:
+        """Become what an interrupted run's was."""
+        self.__init__()  # type: ignore[misc]
+        self.sources = list(state["sources"])
+        self._known = {name: number for number, name in enumerate(self.sources)}
+        self._rows = workdir.column("place-rows", np.int64)
+        self._stored = workdir.column("place-batches", np.int64, _FIELDS)
+        self._batches = [tuple(entry) for _, table in self._stored.scan(1 << 12) for entry in table.tolist()]
+        self._size = sum(entry[_SIZE] for entry in self._batches)
+
+    def locate(self, rows: I64) -> tuple[I64, I64]:
+        """Number of the source and local row of each of ``rows``, int64[m] both."""
+        table = self.table
+        at = np.searchsorted(table[:, _START], rows, side="right") - 1
+        inside = rows - table[at, _START]
+        local = table[at, _FIRST] + inside
+        base = table[at, _BASE]
+        gaps = np.flatnonzero(base >= 0)
+        if gaps.size:
+            local[gaps] = self._rows.take(base[gaps] + inside[gaps])
+        return table[at, _SOURCE], local
+
+    def span(self, source: int) -> tuple[int, int]:
+        """First row of a source and the row behind its last; sources are read one after the other."""
+        table = self.table
+        mine = np.flatnonzero(table[:, _SOURCE] == source)
+        if not mine.size:
+            return 0, 0
+        last = table[mine[-1]]
+        return int(table[mine[0], _START]), int(last[_START] + last[_SIZE])
+
+    def documents(self) -> I64:
+        """int64[sources]: documents that each source gave."""
+        table = self.table
+        counts = np.zeros(len(self.sources), dtype=np.int64)
+        np.add.at(counts, table[:, _SOURCE], table[:, _SIZE])
+        return counts
+
+    @property
+    def table(self) -> I64:
+        """int64[batches, fields]: the batches that have documents, in order."""
+        if len(self._table) != len(self._batches):
+            self._table = np.array(self._batches, dtype=np.int64).reshape(-1, _FIELDS)
+        return self._table
 
 
 def _hashes(ids: Any, as_text: bool) -> U64:

@@ -10,7 +10,7 @@ import numpy as np
 from neardup.arrays import numbers, strings
 from neardup.engine.state import SearchState
 from neardup.inputs.folder import FilesSource
-from neardup.inputs.places import Places
+from neardup.inputs.names import Places
 from neardup.session import Run
 from neardup.tasks.dedup.policy import Policy, is_source
 from neardup.types import I64
