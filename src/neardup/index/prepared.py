@@ -177,7 +177,8 @@ class Sketcher:
         counts = np.empty(len(documents), dtype=np.int64)
         sketch_stage.count_and_sketch(normal, self._stored, values=values, counts=counts)
         kinds = np.zeros_like(counts)
-        kinds[counts == 0], kinds[counts < 0] = EMPTY, SHORT  # -1: fewer tokens than a shingle has
+        if counts.min(initial=1) <= 0:
+            kinds[counts == 0], kinds[counts < 0] = EMPTY, SHORT  # -1: fewer tokens than a shingle has
         keys = np.zeros((self.spec.bands.bands + 1, counts.size), dtype=np.uint32)
         keys[:-1] = band_stage.keys_of(values, self.spec.bands) >> _S32
         return normal, keys, kinds

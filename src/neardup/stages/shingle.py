@@ -131,10 +131,10 @@ def build_rows(documents: Documents, docs: I64, counts: I64, hasher: Hasher, sta
 
 def build_padded(documents: Documents, hasher: Hasher) -> PaddedSets:
     """Sets of a block whose shingles nobody has counted: a document has at most as many as bytes. O(bytes)."""
-    sizes = np.diff(documents.offsets)
     starts = documents.offsets - documents.offsets[0]
-    hashes = np.empty(int(starts[-1]), dtype=np.uint64)
-    build_rows(documents, np.arange(sizes.size), sizes, hasher, starts, sizes, hashes)
+    hashes, sizes = np.empty(int(starts[-1]), dtype=np.uint64), np.empty(len(documents), dtype=np.int64)
+    docs = np.arange(sizes.size)
+    verify.build_sets(hasher.params, documents.data, documents.offsets, docs, starts, sizes, hashes)
     return PaddedSets(starts, sizes, hashes)
 
 
