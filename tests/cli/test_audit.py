@@ -15,7 +15,7 @@ from neardup import tuning
 from neardup.cli import audit as module
 from neardup.cli import main
 from neardup.engine import run as engine
-from neardup.tasks.audit import audit as auditing
+from neardup.tasks.audit import public as auditing
 
 ABSTRACTS = Path(__file__).parents[2] / "examples" / "abstracts.jsonl"
 

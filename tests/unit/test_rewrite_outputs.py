@@ -276,7 +276,7 @@ def test_texts_are_copied_with_rights_and_times(tmp_path: Path):
     outputs = planned(sources, tmp_path / "out", base=str(tmp_path / "in"))
     with CleanWriter(outputs, token="run") as writer:
         for target in outputs.targets[:2]:
-            assert writer.copy(target) == 6
+            writer.copy(target)
     assert names_in(tmp_path / "out") == ["b.txt", "x/a.txt"]
     facts = (tmp_path / "out/x/a.txt").stat()
     assert (facts.st_mtime_ns, stat.S_IMODE(facts.st_mode)) == (10**18 + 7, 0o604)

@@ -108,7 +108,7 @@ def command(
     files = check_targets(inputs, [misses], glob=reading.glob, plot=plot)
     spec = tuning.make_spec(search)
     from neardup.inputs.reader import open_inputs  # these not before the checks: they load numba
-    from neardup.tasks.audit.audit import audit_search
+    from neardup.tasks.audit.public import audit_search
 
     with ExitStack() as stack:
         with stopping.stoppable(quiet=voice.quiet) as observer:

@@ -131,13 +131,7 @@ def find(
 
 
 def open_across(inputs: Any, against: Any, options: InputOptions, *, item: bool) -> Reader:
-    """Open inputs, with those that they are held against behind them.
-
-    Args:
-        inputs: as for ``open_inputs``.
-        against: the same; None: the inputs are compared among themselves.
-        options: how both are read.
-        item: documents are sets of items.
+    """Open inputs, with those that they are held against behind them; None: they are compared among themselves.
 
     Raises:
         InputError: something cannot be read, or a file is on both sides.

@@ -83,15 +83,10 @@ def with_annotation(value: Any, annotation: Annotation) -> Any:
     else:
         names = value.column_names if is_dataset(value) else value.columns
     new = dict(zip(added_names(map(str, names), "the input"), annotation.spread(1, len(value)), strict=True))
-    if isinstance(value, pa.Table):
+    if isinstance(value, (pa.Table, pa.RecordBatch)):
         for name, column in new.items():
             value = value.append_column(name, column)
         return value
-    if isinstance(value, pa.RecordBatch):
-        schema = value.schema
-        for name, column in new.items():
-            schema = schema.append(pa.field(name, column.type))
-        return pa.RecordBatch.from_arrays([*value.columns, *new.values()], schema=schema)
     if is_a(value, "pandas", "DataFrame"):
         whole = {pa.int64(): sys.modules["pandas"].Int64Dtype()}
         return value.assign(**{name: column.to_pandas(types_mapper=whole.get).array for name, column in new.items()})

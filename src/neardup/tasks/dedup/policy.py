@@ -1,4 +1,4 @@
-"""Which document of a cluster is kept, as the user says it: the policy, what it asks of inputs, protected inputs."""
+"""Which document of a cluster is kept: the policy as the user says it, and what it knows of rows and their sources."""
 
 from __future__ import annotations
 
@@ -8,11 +8,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neardup.errors import InputError
-from neardup.inputs.reader import Reader, files_of, open_inputs
-from neardup.params import InputOptions, Keep
+import numpy as np
 
-__all__ = ["Policy", "check_policy", "is_source", "open_protected"]
+from neardup.arrays import numbers, strings
+from neardup.engine.state import SearchState
+from neardup.errors import InputError
+from neardup.inputs.folder import FilesSource
+from neardup.inputs.reader import Reader, files_of, open_inputs
+from neardup.inputs.source import Source
+from neardup.params import InputOptions, Keep
+from neardup.session import Run
+from neardup.types import I64
+
+__all__ = ["Origins", "Policy", "check_policy", "open_protected"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +39,9 @@ class Policy:
 
 
 def open_protected(inputs: Any, protect: Any, options: InputOptions, *, item: bool) -> tuple[Reader, frozenset[str]]:
-    """Open inputs, with those that are protected behind them, or among them.
+    """Open inputs, with those that are protected behind them, or among them; one reader, and the names of these.
 
-    Args:
-        inputs: as for ``open_inputs``.
-        protect: the same; None: nothing. A file that is among the inputs too is read once.
-        options: how both are read.
-        item: documents are sets of items.
-
-    Returns:
-        One reader, and the names of its sources that are protected.
+    A file that is among both is read once.
 
     Raises:
         InputError: something cannot be read, or text files of a folder are protected in part.
@@ -75,7 +76,7 @@ def check_policy(reader: Reader, policy: Policy) -> None:
     """
     paths = [path for part in reader.parts for path in (files_of(part) or [part.name])]
     for source in policy.prefer:
-        if not any(is_source(path, source) for path in paths):
+        if not any(_is_source(path, source) for path in paths):
             raise InputError(
                 f"no input is {source!r}, which is to be preferred. Inputs are {', '.join(paths[:5])}; name one, "
                 "a folder, or a pattern."
@@ -86,7 +87,101 @@ def check_policy(reader: Reader, policy: Policy) -> None:
         check_column(reader, policy.keep.column, without=policy.protected)
 
 
-def is_source(path: str, source: str) -> bool:
+def _is_source(path: str, source: str) -> bool:
     """Whether a file is a source: by its name, by a folder that it is in, or by a pattern."""
     mine, other = os.path.abspath(path), os.path.abspath(source)
     return path == source or mine == other or mine.startswith(other + os.sep) or fnmatch.fnmatch(path, source)
+
+
+class Origins:
+    """What the order of keeping, and the table of removals, need to know of rows: their sources and values."""
+
+    def __init__(self, run: Run, search: SearchState, policy: Policy) -> None:
+        self._places = run.provenance.places
+        self._reader = run.reader
+        self._search = search
+        self._policy = policy
+        self.column = policy.keep.column
+        """The column that decides, if one does; then ``prepare`` comes before the first question."""
+        parts = {part.name: part for part in run.reader.parts}
+        self._parts = [parts[name] for name in self._places.sources]
+        self._tiers = [self._tier_of(part) for part in self._parts]
+        self._rows = np.empty(0, dtype=np.int64)
+        self._ranks = np.empty(0, dtype=np.int64)
+
+    def _tier_of(self, part: Source) -> I64:
+        """Tier of a source: one number, or one for each of its text files."""
+        if part.name in self._policy.protected:
+            return np.zeros(1, dtype=np.int64)
+        paths = [file.path for file in part.files] if isinstance(part, FilesSource) else [part.name]
+        last = len(self._policy.prefer) + 1
+        tiers = [
+            next((i for i, source in enumerate(self._policy.prefer, start=1) if _is_source(path, source)), last)
+            for path in paths
+        ]
+        return np.array(tiers, dtype=np.int64)
+
+    def tier(self, rows: I64) -> I64:
+        """int64[m]: 0 for a protected document, which never goes; then the preferred in their order; then others."""
+        source, local = self._places.locate(rows)
+        tier = np.array([each[0] for each in self._tiers] or [0], dtype=np.int64)[source]
+        for number, each in enumerate(self._tiers):
+            if each.size > 1:
+                mine = source == number
+                tier[mine] = each[local[mine] - 1]
+        return tier
+
+    def prepare(self, rows: I64) -> None:
+        """Read the column that decides, for all ``rows`` (rising) that may be asked for."""
+        assert self.column is not None
+        from neardup.tasks.dedup.deciding_column import read_values
+        from neardup.tasks.dedup.values import ranks
+
+        self._rows, self._ranks = rows, np.zeros(rows.size, dtype=np.int64)
+        asked = np.flatnonzero(self.tier(rows))  # protected documents stay, whatever they have
+        source, local = self._places.locate(rows[asked])
+        order = np.lexsort((local, source))
+        wanted = {name: local[order][source[order] == i] for i, name in enumerate(self._places.sources)}
+        wanted = {name: values for name, values in wanted.items() if values.size}
+        found = ranks(read_values(self._reader, self.column, wanted))
+        worst = int(found.max(initial=0)) + 1
+        value = -found if self._policy.keep.rule == "max" else found
+        value[found < 0] = worst
+        self._ranks[asked[order]] = value
+
+    def value(self, rows: I64) -> I64:
+        """int64[m]: what the policy orders by; the smaller is kept."""
+        rule = self._policy.keep.rule
+        if rule == "first":
+            return np.zeros(rows.size, dtype=np.int64)
+        if rule == "last":
+            return -rows
+        if rule in ("longest", "shortest"):
+            lengths = self._search.collection.texts.lengths(rows)
+            return -lengths if rule == "longest" else lengths
+        found: I64 = self._ranks[np.searchsorted(self._rows, rows)]
+        return found
+
+    def is_folder(self, number: int) -> bool:
+        """Whether the documents of a source are files of folders."""
+        return isinstance(self._parts[number], FilesSource)
+
+    def names(self, rows: I64) -> tuple[Any, I64]:
+        """Source of each of ``rows`` as Arrow strings (a text file's is its folder), and the local row."""
+        source, local = self._places.locate(rows)
+        labels: list[str] = []
+        place = np.empty(rows.size, dtype=np.int64)
+        for number in np.unique(source).tolist():
+            mine = np.flatnonzero(source == number)
+            part = self._parts[number]
+            if isinstance(part, FilesSource):
+                folders = [os.path.dirname(file.path) or os.curdir for file in part.files]
+                distinct = sorted(set(folders))
+                index = {folder: i for i, folder in enumerate(distinct)}
+                of_file = np.array([index[folder] for folder in folders], dtype=np.int64)
+                place[mine] = of_file[local[mine] - 1] + len(labels)
+                labels += distinct
+            else:
+                place[mine] = len(labels)
+                labels.append(part.name)
+        return strings(labels).take(numbers(place)), local
