@@ -16,7 +16,7 @@ from neardup.engine.observe import Observer, Silent
 from neardup.engine.state import SearchState
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
-from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle, Spec
+from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
 from neardup.session import Run
 from neardup.tasks.audit.exact_partners import Array, ExactPartners, draw, find_exact_partners, gathered
 from neardup.tasks.audit.outcome import Audit, judge
@@ -103,7 +103,6 @@ def audit_search(
     *,
     documents: int = params.DEFAULT_AUDIT,
     sample_seed: int = params.DEFAULT_SEED,
-    promise: Spec | None = None,
 ) -> Audit:
     """Hold the pairs of a search against all true pairs of a sample of its documents.
 
@@ -115,7 +114,6 @@ def audit_search(
         search: what ``run.search()`` gave; it may be used further.
         documents: how many to draw.
         sample_seed: which.
-        promise: the spec whose promise is to be kept; that of the run when None.
 
     Raises:
         InputError: two documents are too long to be compared within the memory limit.
@@ -126,7 +124,7 @@ def audit_search(
         listed, false_pairs, hit = _held_against(search, drawn, truth.pairs)
         run.space.release_memory()
         population = int(np.count_nonzero(search.weight))
-        measured = Evidence.of(truth.pairs, hit, drawn, population, promise or run.spec)
+        measured = Evidence.of(truth.pairs, hit, drawn, population, run.spec)
         recall_low, recall_high, effect = measured.interval()
         chance = measured.chance()
     pairs, caught = hit.size, int(hit.sum())
@@ -137,7 +135,7 @@ def audit_search(
         sampled=drawn.size,
         sample_seed=sample_seed,
         threshold=run.spec.threshold,
-        promised=measured.spec.recall,
+        promised=run.spec.recall,
         pairs=pairs,
         found=caught,
         recall=caught / pairs if pairs else None,

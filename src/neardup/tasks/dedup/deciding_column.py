@@ -109,11 +109,18 @@ def _parts_of(source: Source, column: str, rows: I64, options: ReadOptions) -> I
     for first, array in _arrays_of(source, column, rows, options.limit):
         low, high = np.searchsorted(rows, [first, first + len(array)])
         if high > low:
-            taken = array.take(numbers(rows[low:high] - first))
+            taken = _taken(array, rows[low:high] - first, column, source.name)
             yield Part(source.name, rows[low:high], ordered(taken, column, source.name))
             done += int(high - low)
     if done != rows.size:
         raise changed(source.name, int(rows.size), done)
+
+
+def _taken(array: Any, rows: I64, column: str, source: str) -> Any:
+    try:
+        return array.take(numbers(rows))
+    except pa.ArrowNotImplementedError:  # of views
+        return ordered(array, column, source).take(numbers(rows))
 
 
 def _arrays_of(source: Source, column: str, rows: I64, limit: RecordLimit) -> Iterator[tuple[int, Any]]:

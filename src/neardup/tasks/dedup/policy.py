@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,6 +106,12 @@ class Origins:
         parts = {part.name: part for part in run.reader.parts}
         self._parts = [parts[name] for name in self._places.sources]
         self._tiers = [self._tier_of(part) for part in self._parts]
+        index: dict[str, int] = {}
+        self._numbers = [
+            np.array([index.setdefault(name, len(index)) for name in _names_of(part)], dtype=np.int64)
+            for part in self._parts
+        ]
+        self._names = strings(index)
         self._rows = np.empty(0, dtype=np.int64)
         self._ranks = np.empty(0, dtype=np.int64)
 
@@ -123,13 +129,7 @@ class Origins:
 
     def tier(self, rows: I64) -> I64:
         """int64[m]: 0 for a protected document, which never goes; then the preferred in their order; then others."""
-        source, local = self._places.locate(rows)
-        tier = np.array([each[0] for each in self._tiers] or [0], dtype=np.int64)[source]
-        for number, each in enumerate(self._tiers):
-            if each.size > 1:
-                mine = source == number
-                tier[mine] = each[local[mine] - 1]
-        return tier
+        return _looked_up(self._tiers, *self._places.locate(rows))
 
     def prepare(self, rows: I64) -> None:
         """Read the column that decides, for all ``rows`` (rising) that may be asked for."""
@@ -162,26 +162,45 @@ class Origins:
         found: I64 = self._ranks[np.searchsorted(self._rows, rows)]
         return found
 
-    def is_folder(self, number: int) -> bool:
-        """Whether the documents of a source are files of folders."""
-        return isinstance(self._parts[number], FilesSource)
-
     def names(self, rows: I64) -> tuple[Any, I64]:
         """Source of each of ``rows`` as Arrow strings (a text file's is its folder), and the local row."""
         source, local = self._places.locate(rows)
-        labels: list[str] = []
-        place = np.empty(rows.size, dtype=np.int64)
-        for number in np.unique(source).tolist():
-            mine = np.flatnonzero(source == number)
-            part = self._parts[number]
-            if isinstance(part, FilesSource):
-                folders = [os.path.dirname(file.path) or os.curdir for file in part.files]
-                distinct = sorted(set(folders))
-                index = {folder: i for i, folder in enumerate(distinct)}
-                of_file = np.array([index[folder] for folder in folders], dtype=np.int64)
-                place[mine] = of_file[local[mine] - 1] + len(labels)
-                labels += distinct
-            else:
-                place[mine] = len(labels)
-                labels.append(part.name)
-        return strings(labels).take(numbers(place)), local
+        return self._names.take(numbers(_looked_up(self._numbers, source, local))), local
+
+    def shares(self, gone: I64) -> Iterator[tuple[str, int, int]]:
+        """Name, documents, and how many of these are in ``gone``, rising, of each source, in input order.
+
+        Folders whose text files gave no documents are left out.
+        """
+        counts = np.zeros((len(self._names), 2), dtype=np.int64)
+        is_listed = np.zeros(len(self._names), dtype=np.bool_)
+        for source, (part, names) in enumerate(zip(self._parts, self._numbers, strict=True)):
+            first, end = self._places.span(source)
+            low, high = np.searchsorted(gone, (first, end)).tolist()
+            if not isinstance(part, FilesSource):
+                counts[names] += end - first, high - low
+                is_listed[names] = True
+                continue
+            for column, rows in enumerate((np.arange(first, end), gone[low:high])):
+                of_rows = names[self._places.locate(rows)[1] - 1]
+                counts[:, column] += np.bincount(of_rows, minlength=len(counts))
+        for name, (documents, removed), listed in zip(self._names.to_pylist(), counts.tolist(), is_listed, strict=True):
+            if listed or documents:
+                yield name, documents, removed
+
+
+def _names_of(part: Source) -> list[str]:
+    """The name of a source, or the folder of each of its text files."""
+    if isinstance(part, FilesSource):
+        return [os.path.dirname(file.path) or os.curdir for file in part.files]
+    return [part.name]
+
+
+def _looked_up(values: list[I64], source: I64, local: I64) -> I64:
+    """int64[m]: what documents have of ``values``, which are one for each source, or one for each of its text files."""
+    found = np.array([each[0] for each in values] or [0], dtype=np.int64)[source]
+    for number, each in enumerate(values):
+        if each.size > 1:
+            mine = source == number
+            found[mine] = each[local[mine] - 1]
+    return found

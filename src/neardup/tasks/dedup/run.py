@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.arrays import numbers, strings
-from neardup.cutting import ROWS_AT_A_TIME
 from neardup.engine.state import SearchState
 from neardup.errors import InputChanged
 from neardup.inputs.datasets import DatasetSource
@@ -129,10 +128,6 @@ class Cleaning:
             output: a folder, for a single input a file, "-" for stdout.
             files: the copies get their names at the end of its block, unless an input was changed till then.
             annotate: add cluster, keeper and similarity to the records, and leave none out.
-
-        Raises:
-            InputChanged: an input is not what it was when it was read first.
-            InputError, OutputError: it cannot be read again, or a copy cannot be written.
         """
         run, parts = self.run, self.run.reader.written_parts
         done: dict[str, int] = dict(run.space.state.get("written", {}))
@@ -173,26 +168,6 @@ class Cleaning:
             return objects.with_annotation(value, self._annotations()(name))
         return objects.without_rows(value, self._removed_from(name) - 1)
 
-    def sources(self) -> tuple[SourceShare, ...]:
-        """Documents and removals of each source that gave documents, in input order."""
-        places, gone = self.run.provenance.places, self.chosen.rows
-        total: dict[str, list[int]] = {}
-        for number, name in enumerate(places.sources):
-            first, end = places.span(number)
-            low, high = np.searchsorted(gone, (first, end)).tolist()
-            if not self.origins.is_folder(number):
-                counts = total.setdefault(name, [0, 0])
-                counts[0] += end - first
-                counts[1] += high - low
-                continue
-            for at, begin, stop in ((0, first, end), (1, low, high)):
-                for i in range(begin, stop, ROWS_AT_A_TIME):
-                    some = np.arange(i, min(i + ROWS_AT_A_TIME, stop))
-                    names = self.origins.names(gone[some] if at else some)[0].value_counts()
-                    for entry in names.to_pylist():
-                        total.setdefault(entry["values"], [0, 0])[at] += entry["counts"]
-        return tuple(SourceShare(name, documents, removed) for name, (documents, removed) in total.items())
-
     def _protected(self) -> int:
         places = self.run.provenance.places
         counts = zip(places.sources, places.documents().tolist(), strict=True)
@@ -203,16 +178,10 @@ class Cleaning:
         return sum(file.error is not None for part in parts for file in part.files)
 
     def summary(self, *, alarm: float, dry_run: bool = False, annotated: bool = False) -> CleanSummary:
-        """What was read, found and removed.
-
-        Args:
-            alarm: sources that lost more than this share are named.
-            dry_run: nothing was written.
-            annotated: records got columns, and none was removed.
-        """
+        """What was read, found and removed; sources that lost more than the share ``alarm`` are named."""
         tally, chosen = self.search.tally, self.chosen
         size, keeper = chosen.largest()
-        sources = self.sources()
+        sources = tuple(SourceShare(*share) for share in self.origins.shares(chosen.rows))
         leads = self.search.leads
         crowd_documents = int(self.search.weight[np.flatnonzero(self.search.crowd >= 0)].sum())
         plain = make_summary(

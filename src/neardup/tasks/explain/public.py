@@ -12,11 +12,9 @@ from typing import Any
 from neardup import params
 from neardup.errors import InputError
 from neardup.params import Bands, Normalize, Shingle, check_sketch
-from neardup.tasks.explain import documents
-from neardup.tasks.explain import functions as rules
-from neardup.tasks.explain.documents import Material
+from neardup.tasks.explain import material as materials
 from neardup.tasks.explain.explanation import Explanation
-from neardup.tasks.explain.functions import MAX_FUNCTIONS, Column, first_place
+from neardup.tasks.explain.material import MAX_FUNCTIONS, Column, Material, first_place
 from neardup.tasks.explain.tables import Bucket, Document, Pair, Row, Slot, Step, Value
 from neardup.tuning.curves import s_curve
 
@@ -96,7 +94,7 @@ def explain(
         raise InputError(f"{count} slots are too many for tables that can be read. Give at most {MAX_FUNCTIONS}.")
     columns, plain = given, None
     if not given:
-        columns, plain = rules.family(material.universe, material.shingle, sketch=sketch, slots=count, seed=seed)
+        columns, plain = materials.family(material.universe, material.shingle, sketch=sketch, slots=count, seed=seed)
     table = _rows(material, numbers, columns)
     steps, signature = _signatures(material.documents, table, columns)
     buckets = _buckets(material.documents, signature, shape)
@@ -128,7 +126,7 @@ def _material(
     if rows:
         if texts:
             raise InputError("texts and a matrix are given. Give one of them.")
-        return documents.matrix(rows, first)
+        return materials.matrix(rows, first)
     values = list(texts.values() if isinstance(texts, Mapping) else texts)
     are_texts = bool(values) and all(isinstance(value, str) for value in values)
     if not are_texts and any(isinstance(value, str) for value in values):
@@ -136,10 +134,10 @@ def _material(
     letter = "D" if are_texts else "S"
     named = dict(texts if isinstance(texts, Mapping) else {f"{letter}{i}": v for i, v in enumerate(values, start=1)})
     if are_texts:
-        return documents.texts(named, wanted or Shingle("char", 2), normalize)
+        return materials.texts(named, wanted or Shingle("char", 2), normalize)
     if wanted is not None and wanted.kind != "item":
         raise InputError(f"shingle is {wanted} and the documents are sets. Leave shingle out.")
-    return documents.sets(named, normalize)
+    return materials.sets(named, normalize)
 
 
 def _given(
@@ -152,9 +150,9 @@ def _given(
     """The explicit functions, in the order of their kinds, named h1, h2 …"""
     names = iter(f"h{i}" for i in range(1, 1 + len(permutations) + len(orders) + len(hashes)))
     return [
-        *(rules.permutation(next(names), one, len(material.universe)) for one in permutations),
-        *(rules.order(next(names), one, material.universe) for one in orders),
-        *(rules.linear(next(names), one, numbers) for one in hashes),
+        *(materials.permutation(next(names), one, len(material.universe)) for one in permutations),
+        *(materials.order(next(names), one, material.universe) for one in orders),
+        *(materials.linear(next(names), one, numbers) for one in hashes),
     ]
 
 

@@ -65,7 +65,7 @@ def filtered(value: Any, kept: Mask) -> Any:
         return pa.RecordBatch.from_arrays([filtered(each, kept) for each in value.columns], schema=value.schema)
     try:
         return value.filter(flags(kept))
-    except pa.ArrowNotImplementedError:  # of run ends; they can be cut and joined
+    except pa.ArrowNotImplementedError:  # of views and run ends; they can be cut and joined
         bounds = [-1, *np.flatnonzero(~kept).tolist(), len(value)]
         runs = [value[low + 1 : high] for low, high in pairwise(bounds) if high > low + 1] or [value[:0]]
         if isinstance(value, pa.Table):

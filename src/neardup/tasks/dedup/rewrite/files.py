@@ -47,7 +47,7 @@ def rewrite_file(job: Rewrite, out: BinaryIO, *, plain: bool = False, head: bool
         head: False leaves out the byte order mark and the header row of text, so that ``out`` can hold several files.
 
     Returns:
-        How many records the file has: documents, and bad ones where a reader sees them.
+        How many records the file has, bad ones among them.
 
     Raises:
         InputChanged: the file is not what it was.

@@ -197,9 +197,14 @@ class Known:
             return
         if self._text is None:
             self._text = choose_columns(batch.schema, self._options, self._source).text
-        texts = batch.column(self._text).take(numbers(self.rows[part] - first))
-        batch = read_rows(texts, None, 1, self._source, self._options, consumed=0, positions=False)
-        self._check(batch.documents, part)
+        column = batch.column(self._text)
+        at = self.rows[part] - first
+        try:
+            texts = column.take(numbers(at))
+        except NotImplementedError:  # of views: all of them, and then those that are wanted
+            self._check(_picked(self._read(column), at, len(column)), part)
+        else:
+            self._check(self._read(texts), part)
 
     def check_batch(self, batch: Batch) -> None:
         """Check those rows that are in a batch as the reader gives it."""
@@ -257,6 +262,9 @@ class Known:
 
     def _among(self, first: int, end: int) -> slice:
         return slice(*np.searchsorted(self.rows, (first, end)).tolist())
+
+    def _read(self, texts: Any) -> Documents:
+        return read_rows(texts, None, 1, self._source, self._options, consumed=0, positions=False).documents
 
     def _check(self, documents: Documents, part: slice) -> None:
         """Raise InputChanged unless the documents are those of ``rows[part]``."""

@@ -137,10 +137,6 @@ def plan_outputs(
         base: the folder that the user gave as the only input: then names are relative to it, and ``output`` is a
             folder. Else they are relative to the nearest folder that holds all inputs.
         inputs: further files that are read and must not be written over.
-
-    Raises:
-        InputError: the output cannot hold these inputs, or would replace one, or has another format.
-        OutputError: its folder does not exist or takes no new files.
     """
     if not sources:
         raise InputError("there are no input files to make clean copies of. Give files or a folder.")

@@ -45,22 +45,6 @@ class CleanWriter:
     On an error, Ctrl-C included, the targets stay as they were. Parts that are whole stay where ``keep_parts`` says so,
     for a run that resumes, unless an input was changed; else all are removed, and the folders that were made for them.
     A stream is written at once.
-
-    Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> import numpy as np
-        >>> from neardup.inputs.source import ReadOptions
-        >>> from neardup.tasks.dedup.rewrite.outputs import plan_outputs
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> _ = (folder / "a.jsonl").write_bytes(b'{"text": "one"}\\n{"text": "one"}\\n')
-        >>> source, options = (str(folder / "a.jsonl"), "jsonl"), ReadOptions()
-        >>> outputs = plan_outputs([source], str(folder / "clean.jsonl"), options=options)
-        >>> with CleanWriter(outputs, token="x") as writer:
-        ...     for target in outputs:
-        ...         writer.rewrite(target, Rewrite(*source, options, removed=np.array([2])))
-        >>> (folder / "clean.jsonl").read_bytes()
-        b'{"text": "one"}\\n'
     """
 
     def __init__(
