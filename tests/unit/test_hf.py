@@ -220,7 +220,7 @@ def cleaned(
         return Rewrite(part.name, part.format, reader.options, rows, annotation)
 
     with CleanWriter(outputs, token="run", **how) as writer:
-        return write_copies(reader.written_parts, outputs, writer, job_of, on_source_done=lambda: None)
+        return write_copies(reader.written_parts, writer, job_of, on_source_done=lambda: None)
 
 
 def loaded(folder: Path) -> Any:

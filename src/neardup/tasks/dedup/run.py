@@ -157,7 +157,7 @@ class Cleaning:
         if any(isinstance(part, DatasetSource) for part in parts):
             run.observer.note(f"the copy is of Arrow files; datasets.load_dataset({output!r}) reads it")
         with self.search.stages.stage("write"), writer:
-            self.written = write_copies(parts, outputs, writer, job_of, on_source_done=lambda: run.observer.advance(1))
+            self.written = write_copies(parts, writer, job_of, on_source_done=lambda: run.observer.advance(1))
 
     def data(self, *, annotate: bool = False) -> Any:
         """The value that was given, without the documents that go, or with the three columns."""

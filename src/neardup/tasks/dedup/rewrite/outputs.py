@@ -45,8 +45,6 @@ class Target:
 
     source: str
     """The input file as it is opened."""
-    format: str
-    """One of ``params.INPUT_FORMATS``, or "document"; that and "text": a document, kept or dropped as a whole."""
     path: str | None
     """The copy; None: it goes to the stream. A string, since a folder of texts may have millions."""
 
@@ -131,7 +129,7 @@ def plan_outputs(
     """Decide where each copy goes, and try whether a file could be made there; it is removed again.
 
     Args:
-        sources: path and format of each input file, in order; text files one by one.
+        sources: path and format of each input file, in order; text files one by one, of format "text" or "document".
         output: a folder, for a single input a file, or "-" for stdout.
         options: how the inputs are read; looked at for "-" only.
         base: the folder that the user gave as the only input: then names are relative to it, and ``output`` is a
@@ -143,7 +141,7 @@ def plan_outputs(
     for path, _ in sources:
         check_rereadable(path)
     if output == STDOUT or is_special(output):
-        targets = [Target(*source, None) for source in sources]
+        targets = [Target(path, None) for path, _ in sources]
         return OutputSet(output, targets, stream=output, leader=_check_stream(sources, options))
     root = None
     if len(sources) == 1 and base is None and not (output.endswith(os.sep) or os.path.isdir(output)):
@@ -152,7 +150,8 @@ def plan_outputs(
     else:
         root = os.path.abspath(output)
         paths = [os.path.join(root, name) for name in _names([path for path, _ in sources], output, base)]
-    outputs = OutputSet(output, [Target(*source, path) for source, path in zip(sources, paths, strict=True)], root=root)
+    targets = [Target(source, path) for (source, _), path in zip(sources, paths, strict=True)]
+    outputs = OutputSet(output, targets, root=root)
     _check_places(outputs, inputs)
     return outputs
 
@@ -176,9 +175,7 @@ def _plan_dataset(splits: Sequence[tuple[str, Sequence[str]]], output: str) -> O
                 "again under another, or clean the split by itself."
             )
         names = (f"{split}-{i:05}-of-{len(shards):05}.arrow" for i in range(len(shards)))
-        targets += [
-            Target(shard, "arrow", os.path.join(root, "data", name)) for shard, name in zip(shards, names, strict=True)
-        ]
+        targets += [Target(shard, os.path.join(root, "data", name)) for shard, name in zip(shards, names, strict=True)]
     outputs = OutputSet(output, targets, root=root)
     _check_places(outputs, ())
     return outputs

@@ -68,7 +68,7 @@ class CleanWriter:
             files: the copies get their names at the end of its block, with the other outputs of the run.
         """
         self._files = files
-        self._outputs = outputs
+        self.outputs = outputs
         self._token = token
         self._keep_parts = keep_parts
         self._done = dict(done or {})
@@ -80,7 +80,7 @@ class CleanWriter:
         self._copies = 0
 
     def __enter__(self) -> CleanWriter:
-        outputs = self._outputs
+        outputs = self.outputs
         with self._explained(self._output_name):
             if outputs.stream is not None:
                 self._stream = _Stream(outputs.stream)
@@ -90,7 +90,7 @@ class CleanWriter:
 
     @property
     def _output_name(self) -> str:
-        return "stdout" if self._outputs.stream == STDOUT else self._outputs.output
+        return "stdout" if self.outputs.stream == STDOUT else self.outputs.output
 
     def is_done(self, target: Target) -> bool:
         """Whether an earlier run has written the target's part, and it is still there, so that nothing is to do."""
@@ -129,7 +129,7 @@ class CleanWriter:
                 _copy_file(target.source, part)
 
     def _continue_stream(self, stream: _Stream, target: Target, job: Rewrite) -> None:
-        behind = self._place - self._outputs.leader
+        behind = self._place - self.outputs.leader
         self._place += 1
         if behind < 0:
             return
@@ -195,7 +195,7 @@ class CleanWriter:
             if self._keep_parts and exc.errno in _FULL:
                 raise OutputError(
                     f"cannot write {name}: {exc.strerror}. Free some space, then go on with the same command and "
-                    f"--resume; {len(self._whole)} of {len(self._outputs)} files are finished and kept."
+                    f"--resume; {len(self._whole)} of {len(self.outputs)} files are finished and kept."
                 ) from exc
             raise output_error(name, exc) from exc
 
@@ -209,7 +209,7 @@ class CleanWriter:
             self._discard(error)
         else:
             with AtomicFiles() if self._files is None else contextlib.nullcontext(self._files) as files:
-                files.take(self._outputs.output, self._renames, self._discard)
+                files.take(self.outputs.output, self._renames, self._discard)
                 if self._copies:
                     os.sync()
 
@@ -230,7 +230,6 @@ class CleanWriter:
 
 def write_copies(
     parts: Sequence[Source],
-    outputs: OutputSet,
     writer: CleanWriter,
     job_of: Callable[[Source], Rewrite],
     *,
@@ -238,8 +237,9 @@ def write_copies(
 ) -> list[str]:
     """Write a copy of each source, to which happens what ``job_of`` says; the names of what was written.
 
-    ``outputs`` was planned of ``parts``, and ``writer``, which is entered, of ``outputs``.
+    ``writer`` is entered, and its outputs were planned of ``parts``.
     """
+    outputs = writer.outputs
     targets = iter(outputs)
     missing: set[str | None] = set()
     for part in parts:
