@@ -191,7 +191,7 @@ def _gather(run: Run, filed: EarlierPairs | None, link: str, audit: int | None) 
         return from_pairs(run, filed, link), None
     audited, found = None, run.search()
     if audit is not None:
-        from neardup.tasks.audit.audit import audit_search
+        from neardup.tasks.audit.public import audit_search
 
         audited = audit_search(run, found, documents=audit)
     return from_search(run, found, link), audited
