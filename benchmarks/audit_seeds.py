@@ -29,9 +29,9 @@ from neardup.engine.state import SearchState
 from neardup.inputs.reader import open_inputs
 from neardup.params import RunOptions, Spec, check_threads
 from neardup.session import Run
-from neardup.tasks.audit.audit import audit_search
 from neardup.tasks.audit.exact_partners import draw, find_exact_partners
 from neardup.tasks.audit.outcome import CHANCE
+from neardup.tasks.audit.public import audit_search
 from neardup.tasks.audit.statistics import Evidence
 from neardup.types import I64, Pairs
 

@@ -11,7 +11,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -41,16 +41,11 @@ CONTAINED = pa.array(["a", "both", "b"])
 """Which of a pair is part of the other: where the first set is smaller, as large, larger."""
 
 
-def limit_records(
-    reader: Reader, budget: Budget, threads: int, *, largest: int | None = None, memory: int | None = None
-) -> None:
-    """Tell a reader what a record may have: ``largest`` bytes, under the limit ``memory``; else by the budget."""
-    reader.options.limit.set(
-        budget.record if largest is None else largest,
-        memory=budget.limit if memory is None else memory,
-        growth=1 / RECORD_SHARE,
-        together=budget.together(threads),
-    )
+def limit_records(reader: Reader, budget: Budget, threads: int, limits: Sequence[int] | None = None) -> None:
+    """Tell a reader what a record may have: by the budget, or by ``limits``, its bytes and those of the memory."""
+    largest, memory = limits or (budget.record, budget.limit)
+    together = budget.together(threads)
+    reader.options.limit.set(largest, memory=memory, growth=1 / RECORD_SHARE, together=together)
 
 
 @dataclass(slots=True)
@@ -107,13 +102,11 @@ class Run:
         Where too large ones are passed over, a resumed run goes by the limit that it began with: the blocks that it has
         read, and the answer, depend on it.
         """
-        budget, is_passing = self.space.budget, self.reader.options.on_bad == "skip"
-        largest, memory = self.space.state.get("record") or (budget.record, budget.limit)
-        if not is_passing:
-            largest, memory = budget.record, budget.limit
-        limit_records(self.reader, budget, self.threads, largest=largest, memory=memory)
-        if is_passing:
-            self.space.lasting["record"] = [largest, memory]
+        budget, limits = self.space.budget, None
+        if self.reader.options.on_bad == "skip":
+            limits = self.space.state.get("record") or [budget.record, budget.limit]
+            self.space.lasting["record"] = limits
+        limit_records(self.reader, budget, self.threads, limits)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -146,11 +139,7 @@ class Run:
         )
 
     def search(self) -> SearchState:
-        """Verified pairs of representatives.
-
-        Raises:
-            InputError: two documents are too long to be compared within the memory limit.
-        """
+        """Verified pairs of representatives; InputError where two are too long for the memory limit."""
         try:
             gathered = self.gather(self.spec)
             return engine.search(gathered, split_row=self._split_row())

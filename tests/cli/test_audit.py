@@ -15,7 +15,7 @@ from neardup import tuning
 from neardup.cli import audit as module
 from neardup.cli import main
 from neardup.engine import run as engine
-from neardup.tasks.audit import audit as auditing
+from neardup.tasks.audit.statistics import Evidence
 
 ABSTRACTS = Path(__file__).parents[2] / "examples" / "abstracts.jsonl"
 
@@ -60,12 +60,8 @@ def test_a_broken_promise_ends_with_one_and_says_why(monkeypatch: pytest.MonkeyP
     promise = tuning.make_spec(**options)
     cut = tuning.make_spec(**options, bands=f"{promise.bands.bands // 4}x{promise.bands.rows}", slots=promise.slots)
     monkeypatch.setattr("neardup.tuning.make_spec", lambda search: cut)
-    whole = auditing.audit_search
-
-    def under(run, search, **how):
-        return whole(run, search, promise=promise, **how)
-
-    monkeypatch.setattr(auditing, "audit_search", under)
+    plain = Evidence.of
+    monkeypatch.setattr(Evidence, "of", lambda *given: plain(*given[:-1], promise))
     done = run(str(ABSTRACTS), "-t", "0.5", "--shingle", "char:5", "--quiet")
     assert done.exit_code == 1
     assert "verdict       broken: " in done.stdout

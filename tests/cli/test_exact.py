@@ -133,7 +133,7 @@ def test_an_audit_comes_with_the_summary(run: Run) -> None:
 
 
 def test_a_broken_promise_ends_with_1_after_everything_is_written(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from neardup.tasks.audit import audit as auditing
+    from neardup.tasks.audit import public as auditing
 
     plain = auditing.audit_search
     monkeypatch.setattr(auditing, "audit_search", lambda *args, **how: replace(plain(*args, **how), is_broken=True))

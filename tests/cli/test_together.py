@@ -18,7 +18,7 @@ from neardup.cli import main
 from neardup.errors import OutputError
 from neardup.outputs import write
 from neardup.tasks.dedup.rewrite.writer import CleanWriter
-from neardup.tasks.dedup.run import Cleaning
+from neardup.tasks.dedup.run import SecondReading
 
 TEXT = "one and the same text, word for word, twice over"
 OLD = "of last week"
@@ -178,14 +178,14 @@ def test_an_input_that_changes_while_it_is_cut_is_told_before_the_names(
     """The keeper of a document is edited when its file was copied already, with its time set back."""
     path, before = folder / "in.jsonl", contents(folder)
     told = path.stat()
-    plain = Cleaning.check_inputs
+    plain = SecondReading.end
 
-    def check(self: Cleaning) -> None:
+    def check(self: SecondReading) -> None:
         path.write_text(before["in.jsonl"].replace(TEXT, TEXT[::-1], 1))
         os.utime(path, ns=(told.st_atime_ns, told.st_mtime_ns))
         plain(self)
 
-    monkeypatch.setattr(Cleaning, "check_inputs", check)
+    monkeypatch.setattr(SecondReading, "end", check)
     result = run(*DEDUP)
     assert result.exit_code == 1
     assert "in.jsonl was changed since it was read: the document at 1 is another." in result.stderr

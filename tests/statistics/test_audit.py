@@ -18,9 +18,9 @@ from neardup.engine.observe import Silent
 from neardup.inputs.reader import open_inputs
 from neardup.params import RunOptions
 from neardup.session import Run
-from neardup.tasks.audit.audit import audit_search
 from neardup.tasks.audit.exact_partners import draw, find_exact_partners
 from neardup.tasks.audit.outcome import CHANCE
+from neardup.tasks.audit.public import audit_search
 from neardup.tasks.audit.statistics import Evidence
 from neardup.types import Pairs
 

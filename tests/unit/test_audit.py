@@ -11,9 +11,8 @@ from neardup import InputError, tuning
 from neardup.inputs.reader import open_inputs
 from neardup.params import RunOptions
 from neardup.session import Run
-from neardup.tasks.audit.audit import audit_search
 from neardup.tasks.audit.outcome import judge, shown
-from neardup.tasks.audit.public import audit
+from neardup.tasks.audit.public import audit, audit_search
 from neardup.tasks.audit.statistics import Evidence, expected_recall
 from neardup.types import Pairs
 
@@ -168,7 +167,7 @@ def test_a_sample_that_cannot_be_drawn_is_refused(documents, seed):
 
 def test_documents_too_long_for_the_limit_are_named(monkeypatch):
     from neardup.engine.check import TooLargeError
-    from neardup.tasks.audit import audit as module
+    from neardup.tasks.audit import public as module
 
     def refuse(*args, **how):
         raise TooLargeError(np.array([0, 1]), 10**9)

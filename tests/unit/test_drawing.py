@@ -27,7 +27,7 @@ from neardup.errors import InputError, OutputError
 from neardup.inputs.reader import open_inputs
 from neardup.params import RunOptions
 from neardup.session import Run
-from neardup.tasks.audit.audit import audit_search
+from neardup.tasks.audit.public import audit_search
 from neardup.tasks.figures import bands as band_data
 from neardup.tasks.figures import histograms, sheets
 from neardup.tasks.figures.public import figures

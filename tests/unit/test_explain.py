@@ -15,8 +15,7 @@ from tests.oracles import text as oracle
 import neardup
 from neardup.errors import InputError
 from neardup.params import SKETCH_FAMILIES
-from neardup.tasks.explain.documents import MAX_DOCUMENTS, MAX_SHINGLES
-from neardup.tasks.explain.functions import MAX_FUNCTIONS
+from neardup.tasks.explain.material import MAX_DOCUMENTS, MAX_FUNCTIONS, MAX_SHINGLES
 from neardup.tasks.explain.public import explain
 
 EMPTY = 0xFFFFFFFF

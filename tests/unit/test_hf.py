@@ -22,9 +22,9 @@ from tests.unit.reading import read
 
 from neardup.errors import InputError, OutputError
 from neardup.inputs.reader import open_inputs
-from neardup.tasks.dedup.rewrite.collection import plan_copies, write_copies
 from neardup.tasks.dedup.rewrite.model import Annotation, Rewrite
-from neardup.tasks.dedup.rewrite.writer import CleanWriter
+from neardup.tasks.dedup.rewrite.outputs import plan_copies
+from neardup.tasks.dedup.rewrite.writer import CleanWriter, write_copies
 
 FEATURES = datasets.Features(
     {
@@ -220,7 +220,7 @@ def cleaned(
         return Rewrite(part.name, part.format, reader.options, rows, annotation)
 
     with CleanWriter(outputs, token="run", **how) as writer:
-        return write_copies(reader.written_parts, outputs, writer, job_of, on_source_done=lambda: None)
+        return write_copies(reader.written_parts, writer, job_of, on_source_done=lambda: None)
 
 
 def loaded(folder: Path) -> Any:

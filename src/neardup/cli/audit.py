@@ -86,7 +86,7 @@ def audit(
     files = check_targets(inputs, [misses], glob=reading.glob, plot=plot)
     spec = tuning.make_spec(search)
     from neardup.inputs.reader import open_inputs  # these not before the checks: they load numba
-    from neardup.tasks.audit.audit import audit_search
+    from neardup.tasks.audit.public import audit_search
 
     with ExitStack() as stack:
         with running.stoppable(ctx, quiet=voice.quiet) as observer:

@@ -199,7 +199,7 @@ def _from_index(
 
 def _compare(documents: Sequence[Document], spec: Spec) -> Comparison:
     """Compare two texts; or as sets, when one of them is one already."""
-    from neardup.tasks.compare.build import compare_sets, compare_texts
+    from neardup.tasks.compare.public import compare_sets, compare_texts
 
     first, second = (document.content for document in documents)
     if isinstance(first, str) and isinstance(second, str):

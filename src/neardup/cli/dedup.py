@@ -222,7 +222,7 @@ def _check_apart(removed: str, copies: str) -> None:
 
 def _check_copies(reader: Reader, copies: str, removed: str | None) -> None:
     """Say before the search what stands in the way of the copies."""
-    from neardup.tasks.dedup.rewrite.collection import plan_copies
+    from neardup.tasks.dedup.rewrite.outputs import plan_copies
 
     if not reader.is_lasting:
         raise InputError(
@@ -253,7 +253,7 @@ def _write(cleaning: Cleaning, copies: str | None, table: Target, files: AtomicF
             if copies is not None:
                 cleaning.write(copies, files, annotate=annotate)
             elif cleaning.policy.keep.column is not None:
-                files.check_before(cleaning.check_inputs)  # the column was read after the texts
+                files.check_before(cleaning.reading.end)  # the column was read after the texts
         except BrokenPipeError:
             if copies != STDOUT:
                 raise

@@ -169,7 +169,7 @@ def _plan(
 def _find(run: Run, link: str, audit: int | None) -> tuple[Finding, Audit | None]:
     if audit is None:
         return run.find(link), None
-    from neardup.tasks.audit.audit import audit_search
+    from neardup.tasks.audit.public import audit_search
 
     search = run.search()
     audited = audit_search(run, search, documents=audit)

@@ -1,4 +1,4 @@
-"""Streams that count what is written into them, and compress it; they stay open when pyarrow closes them.
+"""Streams that compress what is written into them; they stay open when pyarrow closes them.
 
 Gzip is written without a name and a time, so that the same input gives the same bytes.
 """
@@ -33,12 +33,11 @@ class Sink:
     closed = False
 
     def __init__(self, out: BinaryIO | None, codec: str | None = None) -> None:
-        """Take the stream (None: only count) and the compression, "gzip", "zstd" or None."""
+        """Take the stream (None: nothing is kept) and the compression, "gzip", "zstd" or None."""
         self._out = out
-        self._written = self._given = 0
+        self._given = 0
         self._gzip = zlib.compressobj(_GZIP_LEVEL, wbits=_GZIP_WINDOW) if codec == "gzip" else None
-        self._packed = Sink(out) if codec == "zstd" else None
-        self._zstd = None if self._packed is None else pa.CompressedOutputStream(self._packed.file(), codec)
+        self._zstd = pa.CompressedOutputStream(Sink(out).file(), codec) if codec == "zstd" else None
 
     def __enter__(self) -> Sink:
         return self
@@ -51,11 +50,6 @@ class Sink:
                 self._put(self._gzip.flush())
             if self._zstd is not None:
                 self._zstd.close()
-
-    @property
-    def written(self) -> int:
-        """Bytes that reached the stream; final after the ``with`` block."""
-        return self._written if self._packed is None else self._packed.written
 
     def write(self, data: Any) -> int:
         """Write bytes, or anything with a buffer of bytes; return how many."""
@@ -72,7 +66,6 @@ class Sink:
     def _put(self, data: Any) -> None:
         if self._out is not None:
             self._out.write(data)
-        self._written += memoryview(data).nbytes
 
     def file(self) -> Any:
         """The sink as a file for pyarrow's writers, which may be closed without harm."""

@@ -126,14 +126,9 @@ def find(
 
 
 def open_across(inputs: Any, against: Any, options: InputOptions, *, item: bool, again: bool = False) -> Reader:
-    """Open inputs, with those that they are held against behind them.
+    """Open inputs, with those that they are held against behind them; None: they are compared among themselves.
 
-    Args:
-        inputs: as for ``open_inputs``.
-        against: the same; None: the inputs are compared among themselves.
-        options: how both are read.
-        item: documents are sets of items.
-        again: ``inputs`` may be read twice, as for ``open_inputs``.
+    ``again`` is as for ``open_inputs``.
 
     Raises:
         InputError: something cannot be read, or a file is on both sides.

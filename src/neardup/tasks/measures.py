@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +13,17 @@ from neardup.engine.space import Budget, Space
 from neardup.errors import InputError, SpecMismatch
 from neardup.inputs.names import Provenance
 from neardup.inputs.reader import open_inputs
-from neardup.params import Normalize, Shingle, check_slots
+from neardup.inputs.source import Task
+from neardup.params import Normalize, Shingle, Spec, check_slots
 from neardup.stages import shingle as shingle_stage
 from neardup.stages import sketch as sketch_stage
 from neardup.stages import text as text_stage
-from neardup.types import Signatures
+from neardup.types import U32, Signatures
 
-__all__ = ["SketchSet", "estimate", "jaccard", "shingle", "sketch"]
+__all__ = ["SketchSet", "estimate", "jaccard", "shingle", "sketch", "sketch_all"]
+
+_NO_LIMIT = 1 << 62
+_SETTINGS = ("shingle", "normalize", "sketch", "seed")
 
 
 def shingle(
@@ -88,17 +92,13 @@ class SketchSet:
         Raises:
             SpecMismatch: the two were made with different settings; the message says which.
         """
-        for name in ("shingle", "normalize", "sketch", "seed"):
-            mine, theirs = getattr(self, name), getattr(other, name)
+        settings = {name: (getattr(self, name), getattr(other, name)) for name in _SETTINGS}
+        settings["slots"] = (self.signatures.slots, other.signatures.slots)
+        for name, (mine, theirs) in settings.items():
             if mine != theirs:
                 raise SpecMismatch(
                     f"signatures differ in {name} ({mine} and {theirs}). Sketch one side again with the other's."
                 )
-        if self.signatures.slots != other.signatures.slots:
-            raise SpecMismatch(
-                f"signatures differ in slots ({self.signatures.slots} and {other.signatures.slots}). "
-                "Sketch one side again with the other's."
-            )
         return sketch_stage.estimate(self.signatures.values[i], other.signatures.values[j])
 
 
@@ -127,21 +127,26 @@ def sketch(
         shingle=shingle, normalize=normalize, sketch=sketch, slots=check_slots(slots), bands="1x1", seed=seed
     )
     reader = open_inputs(texts, item=spec.shingle.kind == "item")
+    values, provenance = sketch_all(reader.tasks(), spec, reader.total_bytes)
+    if provenance.faults:  # a document that cannot be read; its row would be missing, and nothing would tell
+        raise InputError(f"{provenance.faults[0]} Leave it out: each document has a row of signatures.")
+    return SketchSet(Signatures(values), spec.shingle, spec.normalize, spec.sketch, seed)
+
+
+def sketch_all(tasks: Iterator[Task], spec: Spec, total_bytes: int | None = None) -> tuple[U32, Provenance]:
+    """Signatures uint32[documents, slots] of what ``tasks`` give, as a search makes them, and where each is from."""
     provenance = Provenance()
     collection = collect(
-        reader.tasks(),
+        tasks,
         spec,
-        total_bytes=reader.total_bytes,
+        total_bytes=total_bytes,
         threads=1,
         names=provenance,
         observer=Silent(),
-        space=Space(Budget(1 << 62, 1 << 62), None, {}),
+        space=Space(Budget(_NO_LIMIT, _NO_LIMIT), None, {}),
     )
-    if provenance.faults:  # a document that cannot be read; its row would be missing, and nothing would tell
-        raise InputError(f"{provenance.faults[0]} Leave it out: each document has a row of signatures.")
-    values = collection.resident
-    assert values is not None
-    return SketchSet(Signatures(values), spec.shingle, spec.normalize, spec.sketch, seed)
+    assert collection.resident is not None
+    return collection.resident, provenance
 
 
 def estimate(a: Any, b: Any) -> float:

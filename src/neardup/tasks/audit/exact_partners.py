@@ -92,15 +92,13 @@ def find_exact_partners(
     """All partners of the documents drawn, with exact similarities.
 
     The pairs do not depend on threads and memory. Where the index of the sample does not fit the budget, the sample
-    is cut and there is a pass for each part.
+    is cut and there is a pass for each part; the observer is told the bytes passed over.
 
     Args:
         collection: texts.
         weight: int32[n], 0 for rows that no pair of representatives has.
         crowd: int32[n], the leader of each row's crowd, or -1.
         drawn: rows of the sample, rising, each of weight.
-        threads: how many.
-        observer: told about progress: bytes passed over, of all parts.
 
     Raises:
         TooLargeError: two documents are too long to be compared within the memory limit.
@@ -222,9 +220,7 @@ def _blocks(collection: Collection, weight: I32, most: int) -> Iterator[I64]:
 
 def _cut(rows: I64, collection: Collection) -> Iterator[I64]:
     """Rows, cut where their texts fill a block."""
-    ends = np.cumsum(collection.texts.lengths(rows))
-    cuts = np.flatnonzero(np.diff(ends // BLOCK_BYTES)) + 1
-    yield from (block for block in np.split(rows, cuts) if block.size)
+    return (rows[part] for part in cut(collection.texts.lengths(rows), BLOCK_BYTES))
 
 
 def gathered(pieces: Iterable[tuple[Array, ...]], most: int) -> Iterator[tuple[Array, ...]]:

@@ -171,11 +171,7 @@ def _components(pairs: Pairs) -> I32:
     last = max(int(pairs.left.max(initial=-1)), int(pairs.right.max(initial=-1)))
     groups = Components(last + 1)
     groups.join(pairs.left, pairs.right)
-    labels = groups.labels()[pairs.left]
-    is_label = np.zeros(last + 1, dtype=np.bool_)
-    is_label[labels] = True
-    number: I32 = np.cumsum(is_label, dtype=np.int32)[labels] - np.int32(1)
-    return number
+    return np.unique(groups.labels()[pairs.left], return_inverse=True)[1].astype(np.int32)
 
 
 def wilson(successes: float, trials: float) -> tuple[float, float]:
@@ -267,10 +263,7 @@ def design_effect(errors: F64, groups: I32 | I64, weights: F64 | None = None) ->
 def blended_effect(measured: float, misses: int, sizes: I64) -> float:
     """A measured design effect, held up by a guess while there are few misses to measure it from.
 
-    Args:
-        measured: what ``design_effect`` gave.
-        misses: how many terms it rests on.
-        sizes: int64[g], terms of each group.
+    ``sizes`` is int64[g], the terms of each group.
     """
     total = float(sizes.sum())
     mean = float(np.sum(sizes.astype(np.float64) ** 2)) / total if total else 1.0

@@ -88,12 +88,7 @@ class Comparison:
 
 
 def pair_page(found: Comparison, names: tuple[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What ``write_pair`` is given: the facts, and the two texts with their passages.
-
-    Args:
-        found: the comparison.
-        names: of the two documents.
-    """
+    """What ``write_pair`` is given: the facts, and the two texts with their passages."""
     size_a, size_b, common = found.sizes
     meta = {
         "title": " and ".join(_short(names)),

@@ -40,13 +40,8 @@ class Document:
 def read_document(path: str | Path, options: InputOptions | None = None, *, item: bool) -> Document:
     """The one document of a file.
 
-    A file is what ``find`` takes it for; one whose name does not tell, and standard input, is a text. A text file is
-    one document, of sets too: its words are the items.
-
-    Args:
-        path: of the file, or "-".
-        options: how it is read.
-        item: documents are sets.
+    A file is what ``find`` takes it for; one whose name does not tell, and standard input ("-"), is a text. A text file
+    is one document, of sets too: its words are the items.
 
     Raises:
         InputError: it cannot be read, or holds none or several.
@@ -80,11 +75,8 @@ def pick_documents(
 ) -> list[Document]:
     """Two documents of a collection, by their ids. All of it is read, since an id may come back.
 
-    Args:
-        inputs: as of ``find``.
-        names: the ids; whole numbers as digits. The same twice is the one document, held against itself.
-        options: how they are read; but a bad record is passed over, and told of when an id is not found.
-        item: documents are sets.
+    Ids that are whole numbers are named by their digits. The same twice is the one document, held against itself. A bad
+    record is passed over, and told of when an id is not found.
 
     Raises:
         InputError: an input cannot be read, or an id is not there or stands for several documents.

@@ -67,12 +67,8 @@ def chain(passages: Passages) -> list[tuple[int, int]]:
 def changed_words(texts: tuple[str, str], passages: Passages, *, until: int) -> tuple[list[Span], list[Span], int]:
     """The words that only one text has, in gaps between neighbouring passages that are neighbours in both texts.
 
-    Gaps of more than GAP_WORDS words in either text are left alone, and all of them once the budget is spent.
-
-    Args:
-        texts: as they were written.
-        passages: what they share.
-        until: gaps that begin behind this place of the first text are not looked at.
+    Gaps of more than GAP_WORDS words in either text are left alone, and all of them once the budget is spent; those
+    that begin behind the place ``until`` of the first text are not looked at.
 
     Returns:
         Spans in the first text and in the second, rising, apart, none of them inside a passage; and the gaps that were

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from neardup import params, tuning
+from neardup.engine.results.passages import Marker, Occurrences, Passages
 from neardup.errors import InputError
-from neardup.params import Bands, Normalize, SearchOptions, Shingle
-from neardup.tasks.compare.build import compare_sets, compare_texts
+from neardup.inputs.items import ITEM_SEPARATOR, ItemError, join_items
+from neardup.params import Bands, Normalize, SearchOptions, Shingle, Spec
+from neardup.stages import bands as band_stage
+from neardup.stages import sketch as sketch_stage
+from neardup.stages.passages import find_passages
+from neardup.stages.text import normalize_text
 from neardup.tasks.compare.comparison import Comparison
+from neardup.tasks.measures import sketch_all
+from neardup.types import Batch, Documents
 
-__all__ = ["compare"]
+__all__ = ["compare", "compare_sets", "compare_texts"]
+
+_ODD = 0x9E3779B97F4A7C15
+"""Times an odd number, different numbers stay different and their leading bits are spread (Fibonacci hashing)."""
 
 
 def compare(
@@ -69,3 +83,109 @@ def compare(
     if spec.shingle.kind != "item":
         raise InputError(f"a and b are sets, and shingle is {spec.shingle}. Compare sets with shingle='item'.")
     return compare_sets(a, b, spec)
+
+
+def compare_texts(a: str, b: str, spec: Spec) -> Comparison:
+    """Hold two texts against each other. Linear in their lengths.
+
+    With ``item`` shingles a text is the set of its words between white space.
+
+    Raises:
+        InputError: a text has a lone surrogate, which no UTF-8 has.
+    """
+    for name, text in (("a", a), ("b", b)):
+        _check_unicode(name, text)
+    marker = Marker(shingle=spec.shingle, normalize=spec.normalize)
+    passages = marker.shared(marker.occurrences(a), marker.occurrences(b))
+    if spec.shingle.kind == "item":
+        sets = [normalize_text(text, spec.normalize).split() for text in (a, b)]
+        blobs = [join_items(items) for items in sets]
+    else:
+        blobs = [normalize_text(text, spec.normalize).encode() for text in (a, b)]
+    return _compared((a, b), passages, blobs, spec)
+
+
+def compare_sets(a: Iterable[str | int], b: Iterable[str | int], spec: Spec) -> Comparison:
+    """Hold two sets of items against each other; the number 7 and the string "7" are one item.
+
+    Items are normalised one by one, as a search does it. The texts of the outcome are the items with a space between,
+    in the order given, or of sets, which have none, sorted.
+
+    Raises:
+        InputError: a member is neither a string nor a whole number.
+    """
+    first, second = (_items(name, values, spec.normalize) for name, values in (("a", a), ("b", b)))
+    numbers: dict[str, int] = {}
+    occurrences = [_placed(items, numbers) for items in (first, second)]
+    blobs = [join_items(items) for items in (first, second)]
+    return _compared((" ".join(first), " ".join(second)), find_passages(*occurrences), blobs, spec)
+
+
+def _check_unicode(name: str, text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as exc:
+        raise InputError(
+            f"text {name} has the lone surrogate U+{ord(text[exc.start]):04X} at character {exc.start + 1}. "
+            "Decode the text with errors='replace' where it is read."
+        ) from exc
+
+
+def _items(name: str, values: Iterable[str | int], normalize: Normalize) -> list[str]:
+    listed = sorted(values, key=str) if isinstance(values, (set, frozenset)) else list(values)
+    try:
+        blob = join_items(listed)
+    except ItemError as exc:
+        raise InputError(f"set {name}: {exc}.") from exc
+    items = (normalize_text(part.decode(), normalize) for part in blob.split(ITEM_SEPARATOR))
+    return [item for item in items if item]
+
+
+def _placed(items: Sequence[str], numbers: dict[str, int]) -> Occurrences:
+    """Where each item lies among the items with a space between. Equal items have one hash, others another."""
+    hashes = np.array([numbers.setdefault(item, len(numbers) + 1) for item in items], dtype=np.uint64)
+    ends = np.cumsum(np.array([len(item) + 1 for item in items], dtype=np.int64)) - 1
+    starts = ends - np.array([len(item) for item in items], dtype=np.int64)
+    return Occurrences(hashes * np.uint64(_ODD), starts, ends)
+
+
+def _signed(blobs: Sequence[bytes], spec: Spec) -> tuple[float, int, bool]:
+    """What the signatures of two normalised documents say: the estimate, agreeing bands, and whether they are found.
+
+    They are those that a search would make.
+    """
+    batch = Batch(Documents.from_bytes(blobs), "pair", np.array([1, 2]))
+    # some normalisations change a text again when they are repeated
+    values, _ = sketch_all(iter([lambda: batch]), replace(spec, normalize=Normalize("none")))
+    keys = band_stage.keys_of(values, spec.bands)
+    agreeing = int(np.count_nonzero(keys[:, 0] == keys[:, 1]))
+    slots = int(np.count_nonzero(values[0] == values[1]))
+    return sketch_stage.estimate(values[0], values[1]), agreeing, agreeing > 0 and slots >= spec.min_matches
+
+
+def _compared(texts: tuple[str, str], passages: Passages, blobs: Sequence[bytes], spec: Spec) -> Comparison:
+    a_in_b, b_in_a = passages.containments
+    covered_a, covered_b = passages.covered((len(texts[0]), len(texts[1])))
+    if passages.size_a and passages.size_b:
+        estimate, agreeing, found = _signed(blobs, spec)
+    else:  # of what is empty there is nothing to sketch
+        estimate, agreeing, found = float(passages.size_a == passages.size_b), 0, False
+    jaccard = passages.jaccard
+    return Comparison(
+        texts=texts,
+        sizes=(passages.size_a, passages.size_b, passages.common),
+        jaccard=jaccard,
+        containment_a_in_b=a_in_b,
+        containment_b_in_a=b_in_a,
+        estimate=estimate,
+        estimate_error=math.sqrt(jaccard * (1.0 - jaccard) / spec.slots),
+        probability=tuning.s_curve(jaccard, spec.bands.bands, spec.bands.rows),
+        found=found,
+        agreeing_bands=agreeing,
+        bands=spec.bands,
+        passages=passages,
+        longest=passages.longest,
+        covered_a=covered_a,
+        covered_b=covered_b,
+        spec=spec,
+    )

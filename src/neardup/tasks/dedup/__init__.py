@@ -3,13 +3,11 @@
 The way of a run is ``run.clean``: policy and inputs are checked, the collection is searched, rows are chosen; and then
 ``Cleaning``, which names what goes and writes the rest.
 
-policy           which document of a cluster is kept, as the user says it; inputs that are protected
+policy           which document of a cluster is kept, as the user says it; protected inputs; sources of rows
 deciding_column  the values of a column that decides, from every format
 values           values of one type, and their order
-origins          sources of rows, and what they are ordered by
 choose           who is kept in each cluster, and what each removal rests on
-run              the search, the table of removals, the summary, the copies
-rereading        inputs are still what was decided on
+run              the search, the table of removals, the summary, the copies; inputs are still what was decided on
 rewrite          clean copies of input files, byte for byte
 objects          objects in memory without some of their rows
 public           ``neardup.dedup``

@@ -8,6 +8,7 @@ one kept, that one is checked against the others first.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,8 @@ from numpy.typing import NDArray
 from neardup.cutting import ROWS_AT_A_TIME, cut
 from neardup.engine.results.pairs import Links, PairStore, link
 from neardup.engine.state import SearchState
-from neardup.tasks.dedup.origins import Origins
-from neardup.types import F64, I32, I64
+from neardup.tasks.dedup.policy import Origins
+from neardup.types import F64, I64
 
 __all__ = ["RULES", "Removals", "choose"]
 
@@ -24,6 +25,8 @@ RULES = ("protect", "prefer", "keep", "first")
 """What decided between the kept document and one that goes: a number in ``Removals.rule`` is a place here."""
 ROUNDS = 16
 """How many documents of one crowd may be checked against all others that would be kept."""
+_GONE = np.dtype([("row", np.int32), ("keeper", np.int32), ("similarity", np.float64), ("rule", np.int8)])
+"""A row that goes, in 17 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +68,7 @@ class Removals:
 
 
 def choose(found: SearchState, origins: Origins) -> Removals:
-    """Decide which documents go.
-
-    Args:
-        found: verified pairs, copies and crowds.
-        origins: who is kept rather than whom: by tier, then by value, then by row, the smaller first.
+    """Decide which documents go; ``origins`` orders them by tier, then by value, then by row, the smaller first.
 
     Memory: about 100 bytes for each document that has a pair. O(pairs log pairs), and a check for each member of a
     crowd whose leader is not kept.
@@ -155,17 +154,13 @@ def _hubs(kept: I64, crowd: NDArray[np.int32], tried: NDArray[np.bool_], free: N
 
     ``kept`` is ordered by crowd, then by rank.
     """
-    edges = np.concatenate(([0], np.flatnonzero(np.diff(crowd)) + 1, [kept.size]))
-    hubs: list[I64] = [np.empty(0, dtype=np.int64)]
-    others: list[I64] = [np.empty(0, dtype=np.int64)]
-    for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        members = kept[begin:end]
-        fresh = np.flatnonzero(~tried[members])
+    hubs, others = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for members in np.split(kept, np.flatnonzero(np.diff(crowd)) + 1):
+        fresh = members[~tried[members]]
         if members.size < 2 or not fresh.size:
             continue
-        hub = members[fresh[0]]
-        rest = members[(members != hub) & free[members]]
-        hubs.append(np.full(rest.size, hub))
+        rest = members[(members != fresh[0]) & free[members]]
+        hubs.append(np.full(rest.size, fresh[0]))
         others.append(rest)
     return np.concatenate(hubs), np.concatenate(others)
 
@@ -177,51 +172,34 @@ def _chosen(found: SearchState, origins: Origins, links: Links, reps: I64, best:
     at = np.searchsorted(reps, links.rows)
     keeper[at] = np.searchsorted(reps, links.keeper)
     similarity[at] = links.similarity
-    parts = [_Part.empty()]
+    parts, protected = [np.empty(0, dtype=_GONE)], 0
     for part in cut(found.copies.weight[reps], ROWS_AT_A_TIME):
         group = np.arange(part.start, part.stop)
         starts, rows = found.copies.spread(reps[group])
         back = np.repeat(group, np.diff(starts))
         for i in range(0, rows.size, ROWS_AT_A_TIME):  # one group may be larger than all others
             some, of = rows[i : i + ROWS_AT_A_TIME], back[i : i + ROWS_AT_A_TIME]
-            parts.append(_part(some, best[keeper[of]], similarity[of], origins))
-    rows = np.concatenate([part.rows for part in parts])
-    by_row = np.argsort(rows)
-    keeper = np.concatenate([part.keeper for part in parts])[by_row].astype(np.int64)
-    similarity = np.concatenate([part.similarity for part in parts])[by_row]
-    rule = np.concatenate([part.rule for part in parts])[by_row]
-    rows = rows[by_row].astype(np.int64)
-    protected = sum(part.protected for part in parts)
-    return Removals(rows, keeper, similarity, _numbered(rows, keeper), rule, protected)
+            tier = origins.tier(some)
+            protected += int(np.count_nonzero(tier == 0))
+            parts.append(_gone(some, best[keeper[of]], similarity[of], tier, origins))
+    gone = np.concatenate(parts)
+    gone = gone[np.argsort(gone["row"])]
+    rows, keeper = gone["row"].astype(np.int64), gone["keeper"].astype(np.int64)
+    return Removals(rows, keeper, gone["similarity"].copy(), _numbered(rows, keeper), gone["rule"].copy(), protected)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Some of the rows that go: 17 bytes each."""
-
-    rows: I32
-    keeper: I32
-    similarity: F64
-    rule: NDArray[np.int8]
-    protected: int
-
-    @classmethod
-    def empty(cls) -> _Part:
-        none = np.empty(0, dtype=np.int32)
-        return cls(none, none, np.empty(0), np.empty(0, dtype=np.int8), 0)
-
-
-def _part(rows: I64, keeper: I64, similarity: F64, origins: Origins) -> _Part:
-    tier = origins.tier(rows)
+def _gone(rows: I64, keeper: I64, similarity: F64, tier: I64, origins: Origins) -> NDArray[Any]:
+    """Those of ``rows`` that go, as _GONE."""
     goes = (rows != keeper) & (tier > 0)  # a protected row never goes, whoever would keep it
-    protected = int(np.count_nonzero(tier == 0))
-    rows, keeper, similarity, tier = rows[goes], keeper[goes], similarity[goes], tier[goes]
+    rows, keeper, tier = rows[goes], keeper[goes], tier[goes]
     keeper_tier = origins.tier(keeper)
-    rule = np.full(rows.size, RULES.index("first"), dtype=np.int8)
-    rule[origins.value(keeper) != origins.value(rows)] = RULES.index("keep")
-    rule[keeper_tier != tier] = RULES.index("prefer")
-    rule[keeper_tier == 0] = RULES.index("protect")
-    return _Part(rows.astype(np.int32), keeper.astype(np.int32), similarity, rule, protected)
+    gone = np.empty(rows.size, dtype=_GONE)
+    gone["row"], gone["keeper"], gone["similarity"] = rows, keeper, similarity[goes]
+    gone["rule"] = RULES.index("first")
+    gone["rule"][origins.value(keeper) != origins.value(rows)] = RULES.index("keep")
+    gone["rule"][keeper_tier != tier] = RULES.index("prefer")
+    gone["rule"][keeper_tier == 0] = RULES.index("protect")
+    return gone
 
 
 def _numbered(rows: I64, keeper: I64) -> I64:

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from neardup.arrays import numbers
 from neardup.errors import InputError
 from neardup.inputs.batches import gather
-from neardup.inputs.blocks import LineBlock, line_blocks, read_all
+from neardup.inputs.blocks import LineBlock, line_blocks
 from neardup.inputs.columnar.arrow_columns import Chosen
 from neardup.inputs.columnar.ipc import IpcSource, ipc_batches
 from neardup.inputs.columnar.objects import ObjectSource
@@ -25,13 +24,14 @@ from neardup.inputs.columnar.parquet import Groups, ParquetSource
 from neardup.inputs.columnar.source import explained
 from neardup.inputs.columns import unknown_column
 from neardup.inputs.datasets import DatasetSource
-from neardup.inputs.formats import stored_codec
 from neardup.inputs.reader import Reader
 from neardup.inputs.source import BadRecord, ReadOptions, RecordLimit, Source, TooLarge, TooLargeRows
 from neardup.inputs.text.delimited import DelimitedSource, RecordBlock, record_blocks
 from neardup.inputs.text.jsonl import JsonlSource, parse_object
 from neardup.kernels.delimited import COLUMNS, LINE, TEXT, scan_records
+from neardup.tasks.dedup.rewrite.ipc import open_ipc
 from neardup.tasks.dedup.rewrite.model import changed, check_rereadable
+from neardup.tasks.dedup.rewrite.parquet import open_parquet
 from neardup.tasks.dedup.values import Part, joined, json_part, ordered, text_part
 from neardup.types import I64
 
@@ -41,7 +41,6 @@ _OPTION = "keep"
 _AGAIN = "choosing by a column"
 _PARSED = 1 << 16
 """Values of JSON Lines that are Python objects at a time."""
-_FILE_MAGIC = b"ARROW1"
 _NEWLINE = 10
 
 Read = Callable[[int], Iterator[Any]]
@@ -53,12 +52,7 @@ def check_column(reader: Reader, column: str, *, without: Collection[str] = ()) 
     """Look, before a long run, whether every source has the column and its values can be put in order.
 
     Of a Parquet, Arrow or CSV file or an object the columns are looked at, of JSON Lines the first 4 MB of records: one
-    of them must have the field.
-
-    Args:
-        reader: the inputs.
-        column: name of a column or field; of a CSV file a 1-based number too.
-        without: names of sources that need none.
+    of them must have the field. Of a CSV file ``column`` may be a 1-based number too. Sources ``without`` need none.
 
     Raises:
         InputError: a source has no such column, or none at all, or can be read only once.
@@ -91,18 +85,15 @@ def read_values(reader: Reader, column: str, wanted: Mapping[str, I64]) -> Any:
         wanted: int64[n], rising, for the name of each source: lines or rows as its reader numbers them.
 
     Returns:
-        Arrow array of one type, the sources in the order of ``wanted``, and in it by row: int64, uint64, float64,
-        decimals, times, large_binary (strings, as UTF-8), or null.
+        Arrow array of one type, as ``values.ordered`` makes it, the sources in the order of ``wanted``, and in it by
+        row.
 
     Raises:
         InputError: as ``check_column``; values are of two types; a source was changed since it was read.
     """
     sources = {source.name: source for source in reader.parts}
-    parts: list[Part] = []
-    for name, rows in wanted.items():
-        if rows.size:
-            parts += _parts_of(sources[name], column, np.ascontiguousarray(rows, dtype=np.int64), reader.options)
-    return joined(parts, column)
+    parts = (_parts_of(sources[name], column, rows, reader.options) for name, rows in wanted.items() if rows.size)
+    return joined([part for each in parts for part in each], column)
 
 
 def _parts_of(source: Source, column: str, rows: I64, options: ReadOptions) -> Iterable[Part]:
@@ -186,10 +177,7 @@ def _opened(source: Source, rows: I64, column: str, limit: RecordLimit) -> tuple
 def _opened_parquet(name: str, rows: I64, limit: RecordLimit) -> tuple[Any, Read]:
     """A Parquet file, of which only row groups that have wanted rows are read."""
     check_rereadable(name, _AGAIN)
-    with explained(name, "Parquet"):
-        is_plain = stored_codec(name) is None
-        opened: Any = pa.OSFile(name) if is_plain else pa.BufferReader(read_all(name, limit=limit, many=True))
-        file = pq.ParquetFile(opened, pre_buffer=False, buffer_size=1 << 20)
+    file, opened = open_parquet(name, limit)
 
     def read(place: int) -> Iterator[Any]:
         first = 1
@@ -210,19 +198,15 @@ def _opened_parquet(name: str, rows: I64, limit: RecordLimit) -> tuple[Any, Read
 def _opened_ipc(name: str, limit: RecordLimit) -> tuple[Any, Read]:
     """An Arrow file or stream; of compressed buffers only those of the column are unpacked."""
     check_rereadable(name, _AGAIN)
-    with explained(name, "Arrow"):
-        is_plain = stored_codec(name) is None
-        file = pa.memory_map(name, "r") if is_plain else pa.BufferReader(read_all(name, limit=limit, many=True))
-        data = file.read_buffer()
-        is_file = data[: len(_FILE_MAGIC)].to_pybytes() == _FILE_MAGIC
-        schema = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(data).schema
+    data, reader, is_file, release = open_ipc(name, limit)
 
     def read(place: int) -> Iterator[Any]:
-        with explained(name, "Arrow"), file:
-            batches = ipc_batches(data, name, schema, Chosen(place, None), limit, is_file=is_file)
-            yield from (batch for batch, _ in batches)
+        with explained(name, "Arrow"):
+            for batch, _ in ipc_batches(data, name, reader.schema, Chosen(place, None), limit, is_file=is_file):
+                yield batch
+                release()
 
-    return schema, read
+    return reader.schema, read
 
 
 def _check_json(name: str, column: str, options: ReadOptions) -> None:

@@ -32,11 +32,7 @@ __all__ = ["with_annotation", "without_rows"]
 
 
 def without_rows(value: Any, positions: I64) -> Any:
-    """Return an object of the same kind without some of its documents; ``value`` stays as it is.
-
-    Args:
-        value: what was read, after ``rereadable``.
-        positions: int64[n], rising: documents to leave out, counted from 0.
+    """Return an object of the same kind without the documents at ``positions``, rising, from 0.
 
     Raises:
         InputError: there are not so many documents in it now.
@@ -67,10 +63,6 @@ def with_annotation(value: Any, annotation: Annotation) -> Any:
     They are called ``neardup_cluster`` and so on where the object has one of these. In pandas whole numbers are of type
     Int64, which has nulls; similarities are float64, with NaN for null.
 
-    Args:
-        value: what was read, after ``rereadable``.
-        annotation: what is known of the documents in clusters; their rows are counted from 1.
-
     Raises:
         InputError: the object has no columns, or no names are left for the new ones, or it has fewer rows now.
     """
@@ -82,15 +74,10 @@ def with_annotation(value: Any, annotation: Annotation) -> Any:
     else:
         names = value.column_names if is_dataset(value) else value.columns
     new = dict(zip(added_names(map(str, names), "the input"), annotation.spread(1, len(value)), strict=True))
-    if isinstance(value, pa.Table):
+    if isinstance(value, (pa.Table, pa.RecordBatch)):
         for name, column in new.items():
             value = value.append_column(name, column)
         return value
-    if isinstance(value, pa.RecordBatch):
-        schema = value.schema
-        for name, column in new.items():
-            schema = schema.append(pa.field(name, column.type))
-        return pa.RecordBatch.from_arrays([*value.columns, *new.values()], schema=schema)
     if is_a(value, "pandas", "DataFrame"):
         whole = {pa.int64(): sys.modules["pandas"].Int64Dtype()}
         return value.assign(**{name: column.to_pandas(types_mapper=whole.get).array for name, column in new.items()})

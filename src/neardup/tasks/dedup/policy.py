@@ -1,18 +1,26 @@
-"""Which document of a cluster is kept, as the user says it: the policy, what it asks of inputs, protected inputs."""
+"""Which document of a cluster is kept: the policy as the user says it, and what it knows of rows and their sources."""
 
 from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neardup.errors import InputError
-from neardup.inputs.reader import Reader, open_inputs
-from neardup.params import InputOptions, Keep
+import numpy as np
 
-__all__ = ["Policy", "check_policy", "is_source", "open_protected"]
+from neardup.arrays import numbers, strings
+from neardup.engine.state import SearchState
+from neardup.errors import InputError
+from neardup.inputs.folder import FilesSource
+from neardup.inputs.reader import Reader, open_inputs
+from neardup.inputs.source import Source
+from neardup.params import InputOptions, Keep
+from neardup.session import Run
+from neardup.types import I64
+
+__all__ = ["Origins", "Policy", "check_policy", "open_protected"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +39,9 @@ class Policy:
 
 
 def open_protected(inputs: Any, protect: Any, options: InputOptions, *, item: bool) -> tuple[Reader, frozenset[str]]:
-    """Open inputs, with those that are protected behind them, or among them.
+    """Open inputs, with those that are protected behind them, or among them; one reader, and the names of these.
 
-    Args:
-        inputs: as for ``open_inputs``.
-        protect: the same; None: nothing. A file that is among the inputs too is read once.
-        options: how both are read.
-        item: documents are sets of items.
-
-    Returns:
-        One reader, and the names of its sources that are protected.
+    A file that is among both is read once.
 
     Raises:
         InputError: something cannot be read, or text files of a folder are protected in part.
@@ -75,7 +76,7 @@ def check_policy(reader: Reader, policy: Policy) -> None:
     """
     paths = [path for part in reader.parts for path in (part.paths or [part.name])]
     for source in policy.prefer:
-        if not any(is_source(path, source) for path in paths):
+        if not any(_is_source(path, source) for path in paths):
             raise InputError(
                 f"no input is {source!r}, which is to be preferred. Inputs are {', '.join(paths[:5])}; name one, "
                 "a folder, or a pattern."
@@ -86,7 +87,120 @@ def check_policy(reader: Reader, policy: Policy) -> None:
         check_column(reader, policy.keep.column, without=policy.protected)
 
 
-def is_source(path: str, source: str) -> bool:
+def _is_source(path: str, source: str) -> bool:
     """Whether a file is a source: by its name, by a folder that it is in, or by a pattern."""
     mine, other = os.path.abspath(path), os.path.abspath(source)
     return path == source or mine == other or mine.startswith(other + os.sep) or fnmatch.fnmatch(path, source)
+
+
+class Origins:
+    """What the order of keeping, and the table of removals, need to know of rows: their sources and values."""
+
+    def __init__(self, run: Run, search: SearchState, policy: Policy) -> None:
+        self._places = run.provenance.places
+        self._reader = run.reader
+        self._search = search
+        self._policy = policy
+        self.column = policy.keep.column
+        """The column that decides, if one does; then ``prepare`` comes before the first question."""
+        parts = {part.name: part for part in run.reader.parts}
+        self._parts = [parts[name] for name in self._places.sources]
+        self._tiers = [self._tier_of(part) for part in self._parts]
+        index: dict[str, int] = {}
+        self._numbers = [
+            np.array([index.setdefault(name, len(index)) for name in _names_of(part)], dtype=np.int64)
+            for part in self._parts
+        ]
+        self._names = strings(index)
+        self._rows = np.empty(0, dtype=np.int64)
+        self._ranks = np.empty(0, dtype=np.int64)
+
+    def _tier_of(self, part: Source) -> I64:
+        """Tier of a source: one number, or one for each of its text files."""
+        if part.name in self._policy.protected:
+            return np.zeros(1, dtype=np.int64)
+        paths = [file.path for file in part.files] if isinstance(part, FilesSource) else [part.name]
+        last = len(self._policy.prefer) + 1
+        tiers = [
+            next((i for i, source in enumerate(self._policy.prefer, start=1) if _is_source(path, source)), last)
+            for path in paths
+        ]
+        return np.array(tiers, dtype=np.int64)
+
+    def tier(self, rows: I64) -> I64:
+        """int64[m]: 0 for a protected document, which never goes; then the preferred in their order; then others."""
+        return _looked_up(self._tiers, *self._places.locate(rows))
+
+    def prepare(self, rows: I64) -> None:
+        """Read the column that decides, for all ``rows`` (rising) that may be asked for."""
+        assert self.column is not None
+        from neardup.tasks.dedup.deciding_column import read_values
+        from neardup.tasks.dedup.values import ranks
+
+        self._rows, self._ranks = rows, np.zeros(rows.size, dtype=np.int64)
+        asked = np.flatnonzero(self.tier(rows))  # protected documents stay, whatever they have
+        source, local = self._places.locate(rows[asked])
+        order = np.lexsort((local, source))
+        wanted = {name: local[order][source[order] == i] for i, name in enumerate(self._places.sources)}
+        wanted = {name: values for name, values in wanted.items() if values.size}
+        found = ranks(read_values(self._reader, self.column, wanted))
+        worst = int(found.max(initial=0)) + 1
+        value = -found if self._policy.keep.rule == "max" else found
+        value[found < 0] = worst
+        self._ranks[asked[order]] = value
+
+    def value(self, rows: I64) -> I64:
+        """int64[m]: what the policy orders by; the smaller is kept."""
+        rule = self._policy.keep.rule
+        if rule == "first":
+            return np.zeros(rows.size, dtype=np.int64)
+        if rule == "last":
+            return -rows
+        if rule in ("longest", "shortest"):
+            lengths = self._search.collection.texts.lengths(rows)
+            return -lengths if rule == "longest" else lengths
+        found: I64 = self._ranks[np.searchsorted(self._rows, rows)]
+        return found
+
+    def names(self, rows: I64) -> tuple[Any, I64]:
+        """Source of each of ``rows`` as Arrow strings (a text file's is its folder), and the local row."""
+        source, local = self._places.locate(rows)
+        return self._names.take(numbers(_looked_up(self._numbers, source, local))), local
+
+    def shares(self, gone: I64) -> Iterator[tuple[str, int, int]]:
+        """Name, documents, and how many of these are in ``gone``, rising, of each source, in input order.
+
+        Folders whose text files gave no documents are left out.
+        """
+        counts = np.zeros((len(self._names), 2), dtype=np.int64)
+        is_listed = np.zeros(len(self._names), dtype=np.bool_)
+        for source, (part, names) in enumerate(zip(self._parts, self._numbers, strict=True)):
+            first, end = self._places.span(source)
+            low, high = np.searchsorted(gone, (first, end)).tolist()
+            if not isinstance(part, FilesSource):
+                counts[names] += end - first, high - low
+                is_listed[names] = True
+                continue
+            for column, rows in enumerate((np.arange(first, end), gone[low:high])):
+                of_rows = names[self._places.locate(rows)[1] - 1]
+                counts[:, column] += np.bincount(of_rows, minlength=len(counts))
+        for name, (documents, removed), listed in zip(self._names.to_pylist(), counts.tolist(), is_listed, strict=True):
+            if listed or documents:
+                yield name, documents, removed
+
+
+def _names_of(part: Source) -> list[str]:
+    """The name of a source, or the folder of each of its text files."""
+    if isinstance(part, FilesSource):
+        return [os.path.dirname(file.path) or os.curdir for file in part.files]
+    return [part.name]
+
+
+def _looked_up(values: list[I64], source: I64, local: I64) -> I64:
+    """int64[m]: what documents have of ``values``, which are one for each source, or one for each of its text files."""
+    found = np.array([each[0] for each in values] or [0], dtype=np.int64)[source]
+    for number, each in enumerate(values):
+        if each.size > 1:
+            mine = source == number
+            found[mine] = each[local[mine] - 1]
+    return found

@@ -1,46 +1,43 @@
 """A clean collection: which documents go, why, and the inputs without them.
 
-``tasks.dedup.choose`` decides by rows; here rows get their names, sources and columns, and ``rewrite`` writes
-the copies.
+``choose`` decides by rows; here rows get their names, sources and columns, and ``rewrite`` writes the copies. Inputs
+are read twice, and what was decided on in the first reading must still be so in the second: stamps of the file system
+tell which files may have been changed, texts whether they were.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from neardup.arrays import numbers, strings
-from neardup.cutting import ROWS_AT_A_TIME
 from neardup.engine.state import SearchState
+from neardup.errors import InputChanged
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
+from neardup.inputs.names import Places
 from neardup.inputs.source import Source
 from neardup.outputs.atomic import AtomicFiles
 from neardup.result import CleanSummary, SourceShare
 from neardup.session import Run, make_summary
 from neardup.tasks.dedup.choose import RULES, Removals, choose
-from neardup.tasks.dedup.origins import Origins
-from neardup.tasks.dedup.policy import Policy, check_policy
-from neardup.tasks.dedup.rereading import SecondReading
-from neardup.tasks.dedup.rewrite.collection import plan_copies, write_copies
-from neardup.tasks.dedup.rewrite.model import Annotation, Rewrite
-from neardup.tasks.dedup.rewrite.writer import CleanWriter
+from neardup.tasks.dedup.policy import Origins, Policy, check_policy
+from neardup.tasks.dedup.rewrite.model import GROUP_BYTES, Annotation, Known, Rewrite
+from neardup.tasks.dedup.rewrite.outputs import plan_copies
+from neardup.tasks.dedup.rewrite.writer import CleanWriter, write_copies
 from neardup.types import I64
 
 __all__ = ["Cleaning", "clean"]
 
 
 def clean(run: Run, policy: Policy) -> Cleaning:
-    """Search a collection and decide which documents go.
-
-    Args:
-        run: set up and entered; its reader has the protected sources too.
-        policy: which document of a cluster is kept.
-    """
+    """Search a collection and decide which documents go. The reader of ``run`` has the protected sources too."""
     check_policy(run.reader, policy)
     search = run.search()
     run.observer.stage("choose", None, "")
@@ -66,20 +63,18 @@ class Cleaning:
     @property
     def schema(self) -> pa.Schema:
         """Of the removal table."""
-        id_type = self.run.provenance.ids.type
-        text = pa.large_string()
-        return pa.schema(
-            [
-                ("id", id_type),
-                ("source", text),
-                ("row", pa.int64()),
-                ("keeper", id_type),
-                ("keeper_source", text),
-                ("similarity", pa.float64()),
-                ("cluster", pa.int64()),
-                ("rule", text),
-            ]
-        )
+        id_type, text = self.run.provenance.ids.type, pa.large_string()
+        columns = {
+            "id": id_type,
+            "source": text,
+            "row": pa.int64(),
+            "keeper": id_type,
+            "keeper_source": text,
+            "similarity": pa.float64(),
+            "cluster": pa.int64(),
+            "rule": text,
+        }
+        return pa.schema(columns)
 
     def removals(self) -> pa.RecordBatchReader:
         """One record for each document that goes, in input order, as a stream."""
@@ -105,20 +100,17 @@ class Cleaning:
 
         return pa.RecordBatchReader.from_batches(schema, batches())
 
-    def removed_from(self, source: str) -> I64:
+    def _removed_from(self, source: str) -> I64:
         """int64: local rows of a source that go, rising."""
         return self._local(source, self.chosen.rows)[1]
 
     def _local(self, source: str, rows: I64) -> tuple[slice, I64]:
         """Where in ``rows``, rising, those of a source lie, and their local rows."""
         places = self.run.provenance.places
-        if source not in places.sources:
-            return slice(0, 0), np.empty(0, dtype=np.int64)
-        first, end = places.span(places.sources.index(source))
-        part = slice(*np.searchsorted(rows, (first, end)).tolist())
-        return part, places.locate(rows[part].astype(np.int64))[1]
+        part = _rows_of(source, rows, places)
+        return part, places.locate(rows[part])[1]
 
-    def annotations(self) -> Callable[[str], Annotation]:
+    def _annotations(self) -> Callable[[str], Annotation]:
         """Gives cluster, keeper and similarity of the documents of a source that are in clusters."""
         rows, cluster, keeper, similarity = self.chosen.clustered()
 
@@ -128,14 +120,6 @@ class Cleaning:
 
         return annotation_of
 
-    def check_inputs(self) -> None:
-        """Say at the end of a run whether the files that were read are still what they were.
-
-        Raises:
-            InputChanged: one is not; it is named.
-        """
-        self.reading.end()
-
     def write(self, output: str, files: AtomicFiles, *, annotate: bool = False) -> None:
         """Write the inputs without the documents that go, or all of them annotated; protected ones beside the inputs
         are not written.
@@ -144,20 +128,16 @@ class Cleaning:
             output: a folder, for a single input a file, "-" for stdout.
             files: the copies get their names at the end of its block, unless an input was changed till then.
             annotate: add cluster, keeper and similarity to the records, and leave none out.
-
-        Raises:
-            InputChanged: an input is not what it was when it was read first.
-            InputError, OutputError: it cannot be read again, or a copy cannot be written.
         """
         run, parts = self.run, self.run.reader.written_parts
         done: dict[str, int] = dict(run.space.state.get("written", {}))
-        annotation_of = self.annotations() if annotate else None
-        group_bytes = min(64 << 20, run.space.budget.share(0.1))
+        annotation_of = self._annotations() if annotate else None
+        group_bytes = min(GROUP_BYTES, run.space.budget.share(0.1))
 
         def job_of(part: Source) -> Rewrite:
             job = Rewrite(part.name, part.format, run.reader.options, group_bytes=group_bytes)
             if annotation_of is None:
-                job = replace(job, removed=self.removed_from(part.name))
+                job = replace(job, removed=self._removed_from(part.name))
             else:
                 job = replace(job, annotation=annotation_of(part.name))
             return job if isinstance(part, FilesSource) else replace(job, known=self.reading.known_of(part.name))
@@ -167,7 +147,7 @@ class Cleaning:
             run.space.checkpoint(written=done)
 
         self.reading.begin()
-        files.check_before(self.check_inputs)
+        files.check_before(self.reading.end)
         run.space.release_memory()
         run.observer.stage("write", len(parts), "files")
         outputs = plan_copies(run.reader, output)
@@ -177,7 +157,7 @@ class Cleaning:
         if any(isinstance(part, DatasetSource) for part in parts):
             run.observer.note(f"the copy is of Arrow files; datasets.load_dataset({output!r}) reads it")
         with self.search.stages.stage("write"), writer:
-            self.written = write_copies(parts, outputs, writer, job_of, on_source_done=lambda: run.observer.advance(1))
+            self.written = write_copies(parts, writer, job_of, on_source_done=lambda: run.observer.advance(1))
 
     def data(self, *, annotate: bool = False) -> Any:
         """The value that was given, without the documents that go, or with the three columns."""
@@ -185,28 +165,8 @@ class Cleaning:
 
         value, name = self.run.reader.value, self.run.reader.parts[0].name
         if annotate:
-            return objects.with_annotation(value, self.annotations()(name))
-        return objects.without_rows(value, self.removed_from(name) - 1)
-
-    def sources(self) -> tuple[SourceShare, ...]:
-        """Documents and removals of each source that gave documents, in input order."""
-        places, gone = self.run.provenance.places, self.chosen.rows
-        total: dict[str, list[int]] = {}
-        for number, name in enumerate(places.sources):
-            first, end = places.span(number)
-            low, high = np.searchsorted(gone, (first, end)).tolist()
-            if not self.origins.is_folder(number):
-                counts = total.setdefault(name, [0, 0])
-                counts[0] += end - first
-                counts[1] += high - low
-                continue
-            for at, begin, stop in ((0, first, end), (1, low, high)):
-                for i in range(begin, stop, ROWS_AT_A_TIME):
-                    some = np.arange(i, min(i + ROWS_AT_A_TIME, stop))
-                    names = self.origins.names(gone[some] if at else some)[0].value_counts()
-                    for entry in names.to_pylist():
-                        total.setdefault(entry["values"], [0, 0])[at] += entry["counts"]
-        return tuple(SourceShare(name, documents, removed) for name, (documents, removed) in total.items())
+            return objects.with_annotation(value, self._annotations()(name))
+        return objects.without_rows(value, self._removed_from(name) - 1)
 
     def _protected(self) -> int:
         places = self.run.provenance.places
@@ -218,16 +178,10 @@ class Cleaning:
         return sum(file.error is not None for part in parts for file in part.files)
 
     def summary(self, *, alarm: float, dry_run: bool = False, annotated: bool = False) -> CleanSummary:
-        """What was read, found and removed.
-
-        Args:
-            alarm: sources that lost more than this share are named.
-            dry_run: nothing was written.
-            annotated: records got columns, and none was removed.
-        """
+        """What was read, found and removed; sources that lost more than the share ``alarm`` are named."""
         tally, chosen = self.search.tally, self.chosen
         size, keeper = chosen.largest()
-        sources = self.sources()
+        sources = tuple(SourceShare(*share) for share in self.origins.shares(chosen.rows))
         leads = self.search.leads
         crowd_documents = int(self.search.weight[np.flatnonzero(self.search.crowd >= 0)].sum())
         plain = make_summary(
@@ -255,3 +209,95 @@ class Cleaning:
             dry_run=dry_run,
             annotated=annotated,
         )
+
+
+def _rows_of(source: str, rows: I64, places: Places) -> slice:
+    """Where in ``rows``, rising, those of a source lie."""
+    if source not in places.sources:
+        return slice(0, 0)
+    return slice(*np.searchsorted(rows, places.span(places.sources.index(source))).tolist())
+
+
+class SecondReading:
+    """What must be found again in the inputs, and whether it is."""
+
+    def __init__(self, run: Run, search: SearchState, chosen: Removals) -> None:
+        self._run = run
+        self._search = search
+        self._chosen = chosen
+        self._doubted: set[str] = set()
+        """Sources whose files are not quite what they were: what is kept there is looked at while it is copied."""
+
+    def begin(self) -> None:
+        """Raise InputChanged where a file is not what it was, by the stamps and before anything is copied.
+
+        What is gone is said best then, and what goes to stdout is not taken back.
+        """
+        written = self._run.reader.written_parts
+        self._doubted.update(part.name for part in self._touched() if part in written)
+
+    def end(self) -> None:
+        """Raise InputChanged where a file that was read is, when all is copied, no longer what it was."""
+        for part in self._touched():
+            if part.name not in self._doubted:
+                self._doubted.add(part.name)
+                self.known_of(part.name).check_source(part)
+
+    def known_of(self, source: str) -> Known:
+        """What the texts of a source were that go; where it is doubted, also those of documents kept for others.
+
+        A kept text that is no longer there would take the last of its copies along. But it costs as much to look at
+        as one that goes, and that its file has all its old stamps, the time of the last change among them, tells that
+        it is there; on Windows there is no such time.
+        """
+        asked = [self._chosen.rows]
+        if source in self._doubted or os.name == "nt":
+            asked.append(self._keepers)
+        places = self._run.provenance.places
+        found = [rows[_rows_of(source, rows, places)] for rows in asked]
+        return self._known(source, np.sort(np.concatenate(found)))  # who is kept for another does not go
+
+    @cached_property
+    def _keepers(self) -> I64:
+        return np.unique(self._chosen.keeper)
+
+    def _known(self, source: str, rows: I64) -> Known:
+        run, prints = self._run, self._search.collection.prints
+        return Known(
+            source,
+            run.provenance.places.locate(rows)[1],
+            lambda part: prints.take(rows[part]),
+            options=run.reader.options,
+            normalize=run.spec.normalize,
+            records=run.provenance.records.get(source, 0),
+        )
+
+    def _touched(self) -> Iterator[Source]:
+        """The sources of many documents a file of which a file is not quite what it was; all others are."""
+        for part in self._run.reader.parts:
+            stamps = self._run.stamps.get(part.name)
+            if stamps is None:
+                continue
+            what, touched = stamps.look()
+            if what is not None:
+                raise InputChanged(
+                    f"{what} when the run began. Leave the inputs as they are until it is done, and run again from the "
+                    "start."
+                )
+            if touched and isinstance(part, FilesSource):
+                self._check_files(part, touched)
+            elif touched:
+                yield part
+
+    def _check_files(self, part: FilesSource, touched: list[int]) -> None:
+        """Read files of one document each once more."""
+        places = self._run.provenance.places
+        if part.name not in places.sources:
+            return
+        rows = np.arange(*places.span(places.sources.index(part.name)))
+        local = places.locate(rows)[1]
+        mine = np.isin(local, np.array(touched) + 1)
+        known = self._known(part.name, rows[mine])
+        for place in local[mine].tolist():
+            known.check_batch(part.read(place - 1, place))
+        known.check_end(None)

@@ -1,8 +1,7 @@
 """Values by which documents are chosen: of one type in all inputs, and ranked.
 
 All values of a column must be of one type; only whole numbers and fractions go together, where none of them would be
-rounded. What cannot be compared exactly is an error that names two of the values. Where they come from is in
-``columns``.
+rounded. What cannot be compared exactly is an error that names two of the values.
 """
 
 from __future__ import annotations
@@ -176,13 +175,7 @@ def json_part(values: Sequence[Any], column: str, source: str, rows: I64) -> Par
 
 
 def text_part(fields: Any, column: str, source: str, rows: I64) -> Part:
-    """The fields of one CSV file: numbers if all are, else strings; blank ones are null.
-
-    Args:
-        fields: Arrow large_binary[n] without nulls.
-        column: its name, for messages.
-        source: the file.
-        rows: int64[n]: the line of each.
+    """The fields of one CSV file, large_binary[n] without nulls: numbers if all are, else strings; blank ones are null.
 
     Raises:
         InputError: some are numbers and some are not, or one is too large a number.

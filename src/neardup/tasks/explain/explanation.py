@@ -146,12 +146,10 @@ def _row_columns(seen: Explanation, *, start: bool = False) -> list[_Column]:
 
 
 def _left_out(seen: Explanation) -> list[str]:
-    more = len(seen.functions) - MOST_FUNCTIONS
-    return (
-        [f"  the first {MOST_FUNCTIONS} of {len(seen.functions)} functions; as_dict() and --json have all"]
-        if more > 0
-        else []
-    )
+    count = len(seen.functions)
+    if count <= MOST_FUNCTIONS:
+        return []
+    return [f"  the first {MOST_FUNCTIONS} of {count} functions; as_dict() and --json have all"]
 
 
 def _steps(seen: Explanation) -> list[str]:
@@ -161,12 +159,7 @@ def _steps(seen: Explanation) -> list[str]:
     start: tuple[Value, ...] = (None,) * len(seen.documents)
     for slot, function in enumerate(seen.functions[:MOST_FUNCTIONS]):
         states = [start, *(step.signature[slot] for step in seen.steps)]
-        groups.append(
-            [
-                _Column((function.name if i == 0 else "", document.name), [_value(state[i]) for state in states])
-                for i, document in enumerate(seen.documents)
-            ]
-        )
+        groups.append(_below(function.name, seen, zip(*(map(_value, state) for state in states), strict=True)))
     return [
         "Signatures, row by row: a row lowers the slots of the documents that have it to its own place",
         *_table(_row_columns(seen, start=True), groups),
@@ -176,21 +169,16 @@ def _steps(seen: Explanation) -> list[str]:
 
 def _signature(seen: Explanation) -> list[str]:
     lead = [_Column(("", "slot"), [slot.function for slot in seen.signature], left=True)]
-    values = [
-        [_Column(("value" if i == 0 else "", document.name), [_value(slot.values[i]) for slot in seen.signature])]
-        for i, document in enumerate(seen.documents)
-    ]
-    kept = [
-        [
-            _Column(
-                ("of shingle" if i == 0 else "", document.name),
-                ["" if slot.shingles[i] is None else shown(str(slot.shingles[i])) for slot in seen.signature],
-                left=True,
-            )
-        ]
-        for i, document in enumerate(seen.documents)
-    ]
-    return ["Signatures", *_table(lead, values + kept)]
+    values = zip(*(map(_value, slot.values) for slot in seen.signature), strict=True)
+    kept = zip(*(map(shown, (one or "" for one in slot.shingles)) for slot in seen.signature), strict=True)
+    columns = [*_below("value", seen, values), *_below("of shingle", seen, kept, left=True)]
+    return ["Signatures", *_table(lead, [[column] for column in columns])]
+
+
+def _below(head: str, seen: Explanation, cells: Iterable[Sequence[str]], *, left: bool = False) -> list[_Column]:
+    """A column of cells for each document, with a head above the first."""
+    named = enumerate(zip(seen.documents, cells, strict=True))
+    return [_Column((head if i == 0 else "", document.name), column, left) for i, (document, column) in named]
 
 
 def _bands(seen: Explanation) -> list[str]:

@@ -18,8 +18,8 @@ from neardup.outputs.atomic import AtomicFiles, check_target, output_error
 from neardup.params import Bands, Spec
 from neardup.session import Finding, Run
 from neardup.shown import counted
-from neardup.tasks.audit.audit import audit_search
 from neardup.tasks.audit.outcome import Audit
+from neardup.tasks.audit.public import audit_search
 from neardup.tasks.figures import curves, histograms
 from neardup.tasks.figures.bands import Banding, count_bands, draw_bands
 from neardup.tasks.figures.style import About, save

@@ -15,7 +15,7 @@ from neardup.outputs.renames import finish_names
 from neardup.pages.site.write import check_site
 from neardup.params import CONTAINMENT, Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
 from neardup.session import Run
-from neardup.tasks.audit.audit import check_sample
+from neardup.tasks.audit.public import check_sample
 from neardup.tasks.plan.decision import decide
 from neardup.tasks.report.build import Reported, build, check_size
 from neardup.tasks.report.earlier_pairs import read_pairs

@@ -1,12 +1,11 @@
 """Clean copies of input files.
 
-collection ── outputs      what the copies of a run are called
-           ── writer       all of them together, file by file resumable
-                └─ files ──┬─ text ──────┬─ blocks ── line_ends      bytes of lines, as they are stored
-                           ├─ annotate ──┴─ feed                     which lines, from the file's own reader
-                           ├─ parquet ─┬─ columnar
-                           └─ ipc ─────┘
-
-model      what a rewrite is told and what it tells
-known      what the run knows of the texts of a file, held against them while it is read again
+outputs    what the copies of a run are called
+writer     all of them together, file by file resumable
+files      one copy; cuts lines out of text as it is stored
+annotate   three more fields in records of text
+parquet, ipc, columnar  the same in columns
+blocks     a text file as blocks of whole lines
+feed       which lines, from the file's own reader
+model      what a rewrite is told; what is known of the texts, held against them while they are read again
 """

@@ -12,19 +12,19 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from neardup.errors import InputError
 from neardup.inputs.stream import ByteStream
-from neardup.inputs.text.jsonl import parse_object
+from neardup.inputs.text.jsonl import JsonlSource, parse_object
 from neardup.inputs.text.layout import Layout
 from neardup.outputs.sink import Sink
-from neardup.tasks.dedup.rewrite.blocks import Block, blocks, inserted, read_line_ends
-from neardup.tasks.dedup.rewrite.feed import Feed, Part, json_lines, records_of
-from neardup.tasks.dedup.rewrite.line_ends import LineEnds
-from neardup.tasks.dedup.rewrite.model import Rewrite, Tally, added_names, changed
-from neardup.types import I64, Batch
+from neardup.tasks.dedup.rewrite.blocks import Block, LineEnds, blocks, inserted, read_line_ends
+from neardup.tasks.dedup.rewrite.feed import Feed, Part, records_of
+from neardup.tasks.dedup.rewrite.model import Rewrite, added_names, changed
+from neardup.types import I64
 
 __all__ = ["annotate_text"]
 
@@ -32,13 +32,10 @@ _HEADER = 0
 """Row of a header among records."""
 
 
-def annotate_text(job: Rewrite, sink: Sink, *, head: bool = True) -> Tally:
-    """Write a file of format "jsonl", "csv" or "tsv" with the three fields of its annotation in its records.
+def annotate_text(job: Rewrite, sink: Sink, *, head: bool) -> int:
+    """Write a file of format "jsonl", "csv" or "tsv" with three more fields in its records; all records that it has.
 
     ``head`` False leaves out the byte order mark and the header row.
-
-    Raises:
-        InputError: the file cannot be read, or was changed, or has fields of these names with the prefix too.
     """
     with ByteStream(job.path) as stream:
         ends = read_line_ends(stream, job.options.encoding)
@@ -53,7 +50,7 @@ def annotate_text(job: Rewrite, sink: Sink, *, head: bool = True) -> Tally:
     fields.feed.rest()
     if fields.matched != fields.annotation.rows.size:
         raise changed(job.path, fields.annotation.rows.size, fields.matched)
-    return fields.tally
+    return fields.records
 
 
 class _Fields(ABC):
@@ -66,7 +63,8 @@ class _Fields(ABC):
         self.known = job.known
         self.ends = ends
         self.annotation = job.annotation
-        self.tally = Tally()
+        self.records = 0
+        """Documents and bad records that were seen."""
         self.matched = 0
         self.header_lines = 0
         """Known when the first block was looked at."""
@@ -116,21 +114,14 @@ class _Fields(ABC):
         )
         for hit, cluster, keeper, similarity in values:
             text = self.text(cluster, keeper, None if math.isnan(similarity) else similarity)
-            texts[hit] = self._encoded(text, keeper)
+            try:
+                texts[hit] = self.ends.encode(text)
+            except UnicodeEncodeError as exc:
+                raise InputError(
+                    f"{self.path}: the id {keeper!r} has characters that {self.ends.codec} lacks. "
+                    "Write the file again as UTF-8 to annotate it."
+                ) from exc
         return texts
-
-    def _encoded(self, text: str, keeper: int | str) -> bytes:
-        try:
-            return self.ends.encode(text)
-        except UnicodeEncodeError as exc:
-            raise InputError(
-                f"{self.path}: the id {keeper!r} has characters that {self.ends.codec} lacks. "
-                "Write the file again as UTF-8 to annotate it."
-            ) from exc
-
-
-def _nobody(batch: Batch) -> None:
-    """Sees nothing in a batch."""
 
 
 class _Json(_Fields):
@@ -138,16 +129,21 @@ class _Json(_Fields):
     """With the colon behind each."""
 
     def entries(self) -> Iterator[Part]:
-        return json_lines(self.path, self.job.options, _nobody if self.known is None else self.known.check_batch)
+        for task in JsonlSource(self.path, replace(self.job.options, on_bad="skip", block=None)).tasks():
+            batch = task()
+            if self.known is not None:
+                self.known.check_batch(batch)
+            rows = batch.rows
+            if rows.size:
+                yield int(rows[-1]) + 1, np.stack([rows, rows], axis=1)
 
     def of(self, block: Block) -> tuple[I64, list[bytes]]:
         entries = self.entries_of(block)
         if block.is_piece:
-            self.tally.bad += not block.is_rest
+            self.records += not block.is_rest
             return entries[:, 0], []
         lines = entries[:, 0] - block.first_line
-        self.tally.kept += lines.size
-        self.tally.bad += int(np.count_nonzero(block.filled(spaces=True))) - lines.size
+        self.records += int(np.count_nonzero(block.filled(spaces=True)))
         if lines.size and not self._keys:
             first = parse_object(block.line(int(lines[0])).decode(self.ends.codec).encode(), "utf-8")
             self._keys = tuple(f'"{name}": ' for name in added_names(first, self.path))
@@ -174,8 +170,7 @@ class _Delimited(_Fields):
             if self.known is not None:
                 self.known.check_records(records)
             good = records.is_good
-            self.tally.kept += int(np.count_nonzero(good))
-            self.tally.bad += int(np.count_nonzero(~good))
+            self.records += good.size
             entries = np.stack([records.last[good], records.first[good]], axis=1)
             if records.header_lines:
                 self.header_lines = records.header_lines

@@ -1,11 +1,14 @@
 """A text file as blocks of whole lines, in the bytes as they are stored (decompressed, not decoded).
 
-Here: cutting the file into blocks, counting blank lines, leaving out lines, inserting into lines. Which lines, and
-what, is said by ``text``.
+Readers number lines in decoded text; a clean copy is cut from the bytes themselves, so that nothing that is kept
+changes. This works in encodings where the newline has one code unit that never is a part of anything else: UTF-8, -16
+and -32, every encoding of one byte a character, and the multibyte encodings listed in ``_MULTIBYTE`` (Python's decoders
+were tried on random bytes: they find a newline at each 0x0A and nowhere else, in broken text too).
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,16 +16,52 @@ from typing import Any
 
 import numpy as np
 
+from neardup.errors import InputError
+from neardup.inputs.formats import text_codec
 from neardup.inputs.source import RecordLimit
 from neardup.inputs.stream import ByteStream
 from neardup.kernels.delimited import copy_fields, line_stops
-from neardup.tasks.dedup.rewrite.line_ends import LineEnds, line_ends_of
 from neardup.types import I64, SLACK, U8, Mask
 
-__all__ = ["Block", "Buffer", "blocks", "inserted", "read_line_ends"]
+__all__ = ["Block", "Buffer", "LineEnds", "blocks", "inserted", "read_line_ends"]
 
 BLOCK_BYTES = 1 << 22
 """Bytes of a block; more only where one line is longer. A multiple of every code unit."""
+_MULTIBYTE = frozenset(
+    {
+        *("big5", "big5hkscs", "cp932", "cp949", "cp950", "euc_jis_2004", "euc_jisx0213", "euc_jp", "euc_kr"),
+        *("gb18030", "gb2312", "gbk", "johab", "shift_jis", "shift_jis_2004", "shift_jisx0213", "utf_8"),
+    }
+)
+_WIDE = {"utf_16": 2, "utf_32": 4}
+_MARK = "\ufeff"
+_ASCII = (10, 32, 9, 13)
+"""Newline, space, tab and carriage return."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineEnds:
+    """How newlines and white space look in the bytes of a file."""
+
+    codec: str
+    """Python's name of the encoding, with its byte order."""
+    mark: bytes
+    """The byte order mark at the beginning of the file, or nothing."""
+    unit: str
+    """NumPy dtype of a code unit."""
+    newline: int
+    space: int
+    tab: int
+    carriage_return: int
+
+    @property
+    def width(self) -> int:
+        """Bytes of a code unit."""
+        return np.dtype(self.unit).itemsize
+
+    def encode(self, text: str) -> bytes:
+        """The bytes of ``text``; UnicodeEncodeError where a character is not in the encoding."""
+        return text.encode(self.codec)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +112,8 @@ class Block:
     def filled(self, *, spaces: bool) -> Mask:
         """bool[n]: which lines are not blank.
 
-        Args:
-            spaces: a line of nothing but spaces and tabs is blank too, as in JSON Lines; else only one that is
-                empty, or holds nothing but one carriage return before its newline.
+        Blank is a line that is empty, or holds nothing but one carriage return before its newline; with ``spaces``,
+        as in JSON Lines, also one of nothing but spaces and tabs.
         """
         ends = self.ends
         mask = np.ones(len(self), dtype=np.bool_)
@@ -103,7 +141,8 @@ class Block:
         """Where the last character that is no white space begins in each line."""
         ends = self.ends
         at = self.stops[lines].copy()
-        while (blank := self._is_before(at, self.starts[lines], _white(ends))).any():
+        white = (ends.newline, ends.carriage_return, ends.space, ends.tab)
+        while (blank := self._is_before(at, self.starts[lines], white)).any():
             at -= ends.width * blank
         return at - ends.width
 
@@ -120,17 +159,48 @@ class Block:
         return self.data[:size].view(self.ends.unit)[at // self.ends.width]
 
 
-def _white(ends: LineEnds) -> tuple[int, ...]:
-    return (ends.newline, ends.carriage_return, ends.space, ends.tab)
-
-
 def read_line_ends(stream: ByteStream, encoding: str) -> LineEnds:
     """How the lines of an open file end, of which nothing was read yet.
 
     Raises:
-        InputError: the encoding's lines cannot be cut.
+        InputError: lines cannot be found in the stored bytes of this encoding.
     """
-    return line_ends_of(encoding, stream.peek()[:4], stream.name)
+    head = stream.peek()[:4]
+    codec = text_codec(encoding).replace("-", "_")
+    if codec in _WIDE:  # the byte order is what the mark says
+        codec += "_be" if head[:2] in (b"\xfe\xff", b"\0\0") else "_le"
+    if codec[:6] in _WIDE:
+        order = ">" if codec.endswith("be") else "<"
+        return LineEnds(codec, _mark(codec, head), f"{order}u{_WIDE[codec[:6]]}", *_ASCII)
+    found = _single_bytes(codec)
+    if found is None:
+        raise InputError(
+            f"{stream.name}: a clean copy cannot be cut from text in {encoding}, where a newline has no bytes of its "
+            "own. Write the file again as UTF-8."
+        )
+    return LineEnds(codec, _mark(codec, head), "u1", *found)
+
+
+def _mark(codec: str, head: bytes) -> bytes:
+    try:
+        mark = _MARK.encode(codec)
+    except UnicodeEncodeError:
+        return b""
+    return mark if head.startswith(mark) else b""
+
+
+def _single_bytes(codec: str) -> tuple[int, int, int, int] | None:
+    """The bytes of newline, space, tab and carriage return; None where they are not single bytes."""
+    if codec in _MULTIBYTE or codec in ("ascii", "iso8859_1"):
+        return _ASCII
+    try:
+        table = importlib.import_module(f"encodings.{codec}").decoding_table
+    except (ImportError, AttributeError):
+        return None
+    if any(table.count(character) != 1 for character in "\n \t\r"):
+        return None
+    newline, space, tab, carriage_return = (table.index(character) for character in "\n \t\r")
+    return newline, space, tab, carriage_return
 
 
 def blocks(stream: ByteStream, ends: LineEnds, limit: RecordLimit) -> Iterator[Block]:
@@ -199,8 +269,6 @@ def _line_stops(data: U8, ends: LineEnds, places: I64) -> I64:
     """Where lines end, behind each newline; found in ``places``, which has room for one a byte."""
     if ends.width == 1 and ends.newline == 10:
         return places[: line_stops(data, data.size, places)].copy()
-    if ends.width == 1:
-        return np.flatnonzero(data == ends.newline) + 1
     size = data.size // ends.width * ends.width
     return (np.flatnonzero(data[:size].view(ends.unit) == ends.newline) + 1) * ends.width
 
@@ -225,12 +293,9 @@ class Buffer:
         return self._data, size
 
     def without(self, block: Block, first: I64, stop: I64) -> U8:
-        """The bytes of a block without some lines; valid until the next call.
+        """The bytes of a block without the runs of lines from ``first`` (rising, from 0) to before ``stop``.
 
-        Args:
-            block: the lines.
-            first: int64[m], rising: lines of the block (from 0) that begin a run to leave out.
-            stop: int64[m]: the line behind each run.
+        Valid until the next call.
         """
         begin = np.zeros(first.size + 1, dtype=np.int64)
         begin[1:] = block.stops[stop - 1]

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.arrays import flags
-from neardup.tasks.dedup.rewrite.model import Rewrite, Tally, added_names, changed
+from neardup.tasks.dedup.rewrite.model import Rewrite, added_names, changed
 from neardup.types import Mask
 
 __all__ = ["Editor", "batch_slices", "bytes_of", "filtered"]
@@ -19,16 +19,11 @@ class Editor:
     """Edits the batches of one file, which come in order, and counts."""
 
     def __init__(self, job: Rewrite, schema: Any) -> None:
-        """Take what is to happen to the file, and its Arrow schema.
-
-        Raises:
-            InputError: the file has columns of the names that would be added, with the prefix too.
-        """
-        self.tally = Tally()
         self.schema = schema
+        """The Arrow schema of the copy."""
         self._job = job
         self._row = 1
-        self._matched = 0
+        self._found = 0
         note = job.annotation
         if note is not None:
             types = (pa.int64(), note.keeper.type, pa.float64())
@@ -42,8 +37,7 @@ class Editor:
         if self._job.known is not None:
             self._job.known.check_rows(batch, first)
         removed = self._job.removed[slice(*np.searchsorted(self._job.removed, [first, self._row]))]
-        self.tally.kept += len(batch) - removed.size
-        self.tally.removed += removed.size
+        self._found += removed.size
         if removed.size:
             kept = np.ones(len(batch), dtype=np.bool_)
             kept[removed - first] = False
@@ -51,16 +45,16 @@ class Editor:
         note = self._job.annotation
         if note is None:
             return batch
-        self._matched += note.part(first, len(batch)).rows.size
+        self._found += note.part(first, len(batch)).rows.size
         return pa.RecordBatch.from_arrays([*batch.columns, *note.spread(first, len(batch))], schema=self.schema)
 
-    def check(self) -> None:
-        """Raise InputError unless every row that was to be edited has come."""
+    def end(self) -> int:
+        """The number of rows; InputChanged unless every row that was to be edited has come."""
         note = self._job.annotation
-        wanted = self._job.removed.size + (0 if note is None else note.rows.size)
-        found = self.tally.removed + self._matched
-        if found != wanted:
-            raise changed(self._job.path, wanted, found)
+        wanted = self._job.removed.size if note is None else note.rows.size
+        if self._found != wanted:
+            raise changed(self._job.path, wanted, self._found)
+        return self._row - 1
 
 
 def filtered(value: Any, kept: Mask) -> Any:
@@ -82,7 +76,7 @@ def filtered(value: Any, kept: Mask) -> Any:
 
 
 def bytes_of(batch: Any) -> int:
-    """Bytes of a batch; where pyarrow cannot tell them of a slice (views, before 17), those of its whole buffers."""
+    """Bytes of a batch; where pyarrow cannot tell them of a slice (views, in 21), those of its whole buffers."""
     try:
         return int(batch.nbytes)
     except pa.ArrowException:

@@ -7,25 +7,22 @@ is between them stays small.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from neardup.inputs.source import ReadOptions
 from neardup.inputs.text.delimited import RecordBlock, record_blocks
-from neardup.inputs.text.jsonl import JsonlSource
 from neardup.inputs.text.layout import Layout
 from neardup.kernels.delimited import FIELDS, FINE, LINE, STATUS
-from neardup.types import I64, Batch, Mask
+from neardup.types import I64, Mask
 
-__all__ = ["Feed", "Part", "Records", "json_lines", "records_of", "those_rows"]
+__all__ = ["Feed", "Part", "Records", "records_of"]
 
 Part: TypeAlias = tuple[int, I64]
 """A line such that every entry that begins before it has come, and int64[n, 2]: entries, their first column rising."""
-
-_NOTHING: I64 = np.empty((0, 2), dtype=np.int64)
 
 
 class Feed:
@@ -34,7 +31,7 @@ class Feed:
     def __init__(self, parts: Iterator[Part]) -> None:
         self._parts = parts
         self._known = 0
-        self._entries = _NOTHING
+        self._entries: I64 = np.empty((0, 2), dtype=np.int64)
 
     def before(self, line: int) -> I64:
         """The entries not yet handed out whose first column is less than ``line``."""
@@ -55,25 +52,6 @@ class Feed:
     def rest(self) -> I64:
         """All entries that were not handed out."""
         return self.before(np.iinfo(np.int64).max)
-
-
-def those_rows(rows: I64) -> Iterator[Part]:
-    """Yield entries (line, line behind it) for lines that are known."""
-    yield np.iinfo(np.int64).max, np.stack([rows, rows + 1], axis=1)
-
-
-def json_lines(path: str, options: ReadOptions, see: Callable[[Batch], None]) -> Iterator[Part]:
-    """Yield entries (line, line) for all documents of a JSON Lines file, read as its reader does; ``see`` sees them.
-
-    Raises:
-        InputError: as the reader raises it, but not for bad records.
-    """
-    for task in JsonlSource(path, replace(options, on_bad="skip", block=None)).tasks():
-        batch = task()
-        see(batch)
-        rows = batch.rows
-        if rows.size:
-            yield int(rows[-1]) + 1, np.stack([rows, rows], axis=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +78,7 @@ class Records:
 
 
 def records_of(path: str, kind: str, options: ReadOptions) -> Iterator[Records]:
-    """Yield the records of a CSV or TSV file in order.
-
-    Raises:
-        InputError: as the reader raises it, but not for bad records.
-    """
+    """Yield the records of a CSV or TSV file in order, bad ones too."""
     header_lines: int | None = None
     for block in record_blocks(path, path, kind, options):
         if header_lines is None:

@@ -1,33 +1,38 @@
-"""One clean copy: ``rewrite_file`` for every format that holds many documents in a file."""
+"""One clean copy of a file that holds many documents: ``rewrite_file`` for every format.
+
+JSON Lines, plain lines, CSV and TSV are cut here, from the stored bytes; more fields are added to them in ``annotate``.
+Whatever is kept is kept byte for byte: quoting, blank lines, line ends, malformed records, a last line without a
+newline. The byte order mark and the header row belong to the file, not to a document, and stay when the first
+document goes.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, BinaryIO
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import BinaryIO
 
+import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.inputs.blocks import read_all
-from neardup.inputs.columnar.ipc import IpcSource
-from neardup.inputs.columnar.parquet import ParquetSource
+from neardup.inputs.columnar.source import first_line
 from neardup.inputs.formats import stored_codec
-from neardup.inputs.source import Source
+from neardup.inputs.stream import ByteStream
 from neardup.outputs.sink import Sink
-from neardup.tasks.dedup.rewrite.annotate import annotate_text
-from neardup.tasks.dedup.rewrite.ipc import count_ipc, rewrite_ipc
-from neardup.tasks.dedup.rewrite.model import Rewrite, Tally, Written, check_rereadable
-from neardup.tasks.dedup.rewrite.parquet import count_parquet, rewrite_parquet
-from neardup.tasks.dedup.rewrite.text import cut_text
+from neardup.tasks.dedup.rewrite.blocks import Block, Buffer, blocks, read_line_ends
+from neardup.tasks.dedup.rewrite.feed import Feed, Part, records_of
+from neardup.tasks.dedup.rewrite.model import Rewrite, changed, check_rereadable
+from neardup.types import I64
 
-__all__ = ["TEXT_FORMATS", "check_annotatable", "rewrite_file"]
+__all__ = ["check_annotatable", "rewrite_file"]
 
-TEXT_FORMATS = ("jsonl", "lines", "csv", "tsv")
-"""Formats that are cut as bytes, and that one stream can hold one after the other."""
+_COLUMNAR = ("parquet", "arrow")
 _STEP = 4 << 20
 
 
-def rewrite_file(job: Rewrite, out: BinaryIO, *, plain: bool = False, head: bool = True) -> Written:
+def rewrite_file(job: Rewrite, out: BinaryIO, *, plain: bool = False, head: bool = True) -> int:
     """Write a clean copy of a file: nothing but the removed documents differs.
 
     JSON Lines, lines, CSV and TSV keep every other byte of the decompressed file. Parquet and Arrow keep schema,
@@ -42,69 +47,68 @@ def rewrite_file(job: Rewrite, out: BinaryIO, *, plain: bool = False, head: bool
         plain: never compress around the format.
         head: False leaves out the byte order mark and the header row of text, so that ``out`` can hold several files.
 
+    Returns:
+        How many records the file has, bad ones among them.
+
     Raises:
         InputChanged: the file is not what it was.
         InputError: it cannot be read again, or cannot be annotated.
         OSError: ``out`` cannot be written.
     """
     check_rereadable(job.path)
-    codec = None if plain else stored_codec(job.path)
-    if job.annotation is None and job.removed.size == 0 and head and stored_codec(job.path) == codec:
-        tally = _count(job)
-        return Written(tally.kept, 0, tally.bad, _copy_stored(job.path, out))
+    stored = stored_codec(job.path)
+    codec = None if plain else stored
+    if job.annotation is None and job.removed.size == 0 and head and stored == codec:
+        records = _count(job)
+        with open(job.path, "rb", buffering=0) as stream:
+            shutil.copyfileobj(stream, out, _STEP)
+        return records
     with Sink(out, codec) as sink:
-        tally = _rewrite(job, sink, head)
+        records = _rewrite(job, sink, head)
     if job.known is not None:
-        job.known.check_end(tally.records)
-    return Written(tally.kept, tally.removed, tally.bad, sink.written)
+        job.known.check_end(records)
+    return records
 
 
-def _count(job: Rewrite) -> Tally:
-    """The counts of a file that loses nothing; what is known of it is checked."""
-    if job.format in TEXT_FORMATS:
-        tally = cut_text(job, Sink(None, None))
-    else:
-        count = count_ipc if job.format == "arrow" else count_parquet
-        tally = Tally(count(_source(job), job.path))
-        if job.known is not None and job.known.rows.size:
-            job.known.check_source(_reader(job))
+def _count(job: Rewrite) -> int:
+    """The records of a file that loses nothing; what is known of it is checked."""
+    records = _cut_text(job, Sink(None, None), head=True) if job.format not in _COLUMNAR else _count_rows(job)
     if job.known is not None:
-        job.known.check_end(tally.records)
-    return tally
+        job.known.check_end(records)
+    return records
 
 
-def _reader(job: Rewrite) -> Source:
-    """The reader of a columnar file."""
-    return (IpcSource if job.format == "arrow" else ParquetSource)(job.path, replace(job.options, on_bad="skip"))
+def _count_rows(job: Rewrite) -> int:
+    from neardup.inputs.columnar.ipc import IpcSource
+    from neardup.inputs.columnar.parquet import ParquetSource
+    from neardup.tasks.dedup.rewrite.ipc import count_ipc
+    from neardup.tasks.dedup.rewrite.parquet import count_parquet
+
+    if job.known is not None and job.known.rows.size:
+        reader = IpcSource if job.format == "arrow" else ParquetSource
+        job.known.check_source(reader(job.path, replace(job.options, on_bad="skip")))
+    return (count_ipc if job.format == "arrow" else count_parquet)(job.path, job.options.limit)
 
 
-def _source(job: Rewrite) -> Any:
-    """What the columnar rewriters take: the path, or where the file is compressed as a whole, its bytes."""
-    if stored_codec(job.path) is None:
-        return job.path
-    data = _unpacked(job)
-    return data if job.format == "arrow" else pa.BufferReader(data)
-
-
-def _unpacked(job: Rewrite) -> Any:
-    """The bytes of a file that is compressed as a whole."""
-    return pa.py_buffer(read_all(job.path, limit=job.options.limit, many=True))
-
-
-def _rewrite(job: Rewrite, sink: Sink, head: bool) -> Tally:
-    if job.format in TEXT_FORMATS:
-        if job.annotation is None:
-            return cut_text(job, sink, head=head)
+def _rewrite(job: Rewrite, sink: Sink, head: bool) -> int:
+    """Write the copy; the number of records in the file."""
+    if job.annotation is not None:
         check_annotatable(job.path, job.format)
+    if job.format not in _COLUMNAR:
+        if job.annotation is None:
+            return _cut_text(job, sink, head=head)
+        from neardup.tasks.dedup.rewrite.annotate import annotate_text
+
         return annotate_text(job, sink, head=head)
-    source = _source(job)
+    from neardup.tasks.dedup.rewrite.ipc import rewrite_ipc
+    from neardup.tasks.dedup.rewrite.parquet import rewrite_parquet
+
     try:
-        return (rewrite_ipc if job.format == "arrow" else rewrite_parquet)(job, source, sink)
+        return (rewrite_ipc if job.format == "arrow" else rewrite_parquet)(job, sink)
     except pa.ArrowException as exc:  # reading has its own; this is a type that can be read and not written
-        reason = (str(exc).splitlines() or [type(exc).__name__])[0].rstrip(".")
         raise InputError(
-            f"{job.path} cannot be written again as {job.format}: {reason}. Convert the column, or give the file as "
-            "JSONL."
+            f"{job.path} cannot be written again as {job.format}: {first_line(exc)}. Convert the column, or give the "
+            "file as JSONL."
         ) from exc
 
 
@@ -117,11 +121,70 @@ def check_annotatable(path: str, format: str) -> None:
         )
 
 
-def _copy_stored(path: str, out: BinaryIO) -> int:
-    """Copy a file's bytes as they are; return how many."""
-    size = 0
-    with open(path, "rb", buffering=0) as stream:
-        while piece := stream.read(_STEP):
-            out.write(piece)
-            size += len(piece)
-    return size
+@dataclass(slots=True)
+class _Seen:
+    """What has been seen of a text file."""
+
+    records: int = 0
+    """Documents and bad records."""
+    removed: int = 0
+
+
+def _cut_text(job: Rewrite, sink: Sink, *, head: bool) -> int:
+    """Write a text file without the records that begin on the lines ``job.removed``; all records that it has.
+
+    ``head`` False leaves out the byte order mark and the header row, so that the bytes can follow others.
+    """
+    seen, buffer = _Seen(), Buffer()
+    is_delimited = job.format in ("csv", "tsv")
+    feed = Feed(_doomed_records(job, head, seen) if is_delimited else _doomed_lines(job.removed))
+    with ByteStream(job.path) as stream:
+        ends = read_line_ends(stream, job.options.encoding)
+        if head:
+            sink.write(ends.mark)
+        for block in blocks(stream, ends, job.options.limit):
+            spans = feed.before(block.next_line)
+            if block.is_piece and not is_delimited:
+                seen.records += not block.is_rest  # no document is so long
+            elif not is_delimited:
+                if job.known is not None:
+                    job.known.check_lines(block, job.format)
+                seen.removed += len(spans)
+                seen.records += int(np.count_nonzero(block.filled(spaces=job.format == "jsonl")))
+            _write_rest(block, spans, feed, sink, buffer)
+    feed.rest()
+    if seen.removed != job.removed.size:
+        raise changed(job.path, job.removed.size, seen.removed)
+    return seen.records
+
+
+def _write_rest(block: Block, spans: I64, feed: Feed, sink: Sink, buffer: Buffer) -> None:
+    """Write the block without the lines of ``spans``; what a span has behind the block goes back to the feed."""
+    if not len(spans):
+        sink.write(block.data)
+        return
+    if spans[-1, 1] > block.goes_on_at:
+        feed.put_back(np.array([[block.goes_on_at, spans[-1, 1]]], dtype=np.int64))
+    stop = np.minimum(spans[:, 1], block.next_line)
+    sink.write(buffer.without(block, spans[:, 0] - block.first_line, stop - block.first_line))
+
+
+def _doomed_lines(rows: I64) -> Iterator[Part]:
+    """Yield entries (line, line behind it) for lines that are known."""
+    yield np.iinfo(np.int64).max, np.stack([rows, rows + 1], axis=1)
+
+
+def _doomed_records(job: Rewrite, head: bool, seen: _Seen) -> Iterator[Part]:
+    """Yield entries (first line, line behind it) of the records to leave out, and count all records."""
+    for records in records_of(job.path, job.format, job.options):
+        if job.known is not None:
+            job.known.check_records(records)
+        near = slice(*np.searchsorted(job.removed, [records.first_line, records.next_line]))
+        goes = np.isin(records.first, job.removed[near], assume_unique=True)
+        seen.removed += int(np.count_nonzero(goes))
+        seen.records += goes.size
+        spans = np.stack([records.first[goes], records.last[goes] + 1], axis=1)
+        if records.header_lines and not head:
+            header = np.array([[1, records.header_lines + 1]], dtype=np.int64)
+            spans = np.concatenate([header, spans])
+        yield records.next_line, spans

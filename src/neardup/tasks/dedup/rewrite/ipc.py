@@ -13,14 +13,17 @@ from typing import Any
 
 import pyarrow as pa
 
+from neardup.inputs.blocks import read_all
 from neardup.inputs.columnar import flatbuffers
 from neardup.inputs.columnar.ipc import check_messages, map_file, messages_of
 from neardup.inputs.columnar.source import explained
+from neardup.inputs.formats import stored_codec
+from neardup.inputs.source import RecordLimit
 from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.columnar import Editor, batch_slices
-from neardup.tasks.dedup.rewrite.model import Rewrite, Tally
+from neardup.tasks.dedup.rewrite.model import Rewrite
 
-__all__ = ["count_ipc", "rewrite_ipc"]
+__all__ = ["count_ipc", "open_ipc", "rewrite_ipc"]
 
 _FILE_MAGIC = b"ARROW1"
 _FILE_START = 8
@@ -30,20 +33,11 @@ _CODECS = ("lz4", "zstd")
 """In the order of the format's numbers for them."""
 
 
-def rewrite_ipc(job: Rewrite, source: Any, sink: Sink) -> Tally:
-    """Write an Arrow file or stream without some rows, or with three more columns.
-
-    Args:
-        job: what is to happen to the file.
-        source: its path, or a pyarrow buffer of all of it.
-        sink: where the copy goes.
-
-    Raises:
-        InputError: the file cannot be read or held, or was changed.
-    """
+def rewrite_ipc(job: Rewrite, sink: Sink) -> int:
+    """Write an Arrow file or stream without some rows, or with three more columns; the rows that it had."""
     name, limit = job.path, job.options.limit
+    data, reader, is_file, release = open_ipc(name, limit)
     with explained(name, "Arrow"):
-        data, reader, is_file, release = _opened(source)
         columns = range(len(reader.schema))
         # nothing else is held by now, so a batch may have more than while the documents are read
         check_messages(
@@ -58,45 +52,38 @@ def rewrite_ipc(job: Rewrite, source: Any, sink: Sink) -> Tally:
                 if len(edited) or not len(batch):
                     writer.write_batch(edited, custom_metadata=metadata)
                 release()
-    editor.check()
-    return editor.tally
+    return editor.end()
 
 
-def count_ipc(source: Any, name: str) -> int:
-    """The rows of an Arrow file or stream, given as to ``rewrite_ipc``.
-
-    Raises:
-        InputError: the file cannot be read.
-    """
-    with explained(name, "Arrow"):
-        _, reader, is_file, release = _opened(source)
+def count_ipc(path: str, limit: RecordLimit) -> int:
+    """The rows of an Arrow file or stream."""
+    _, reader, is_file, release = open_ipc(path, limit)
     count = 0
-    for batch, _ in _batches(reader, is_file, name):
+    for batch, _ in _batches(reader, is_file, path):
         count += len(batch)
         release()
     return count
 
 
-def _opened(source: Any) -> tuple[Any, Any, bool, Callable[[], None]]:
+def open_ipc(path: str, limit: RecordLimit) -> tuple[Any, Any, bool, Callable[[], None]]:
     """The bytes, their reader, whether they are a file and no stream, and how to give back memory that was read."""
-    if isinstance(source, str):
-        if not os.path.getsize(source):
+    with explained(path, "Arrow"):
+        if stored_codec(path) is not None:
+            data = pa.py_buffer(read_all(path, limit=limit, many=True))
+            release: Callable[[], None] = lambda: None  # noqa: E731 - the pages of memory of our own stay
+        elif os.path.getsize(path):
+            file, release = map_file(path)
+            data = file.read_buffer()
+        else:
             raise pa.ArrowInvalid("it is empty (0 bytes)")
-        file, release = map_file(source)
-        data = file.read_buffer()
-    else:
-        data, release = source, _nothing
-    is_file = data[: len(_FILE_MAGIC)].to_pybytes() == _FILE_MAGIC
-    reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(pa.BufferReader(data))
-    return data, reader, is_file, release
+        is_file = data[: len(_FILE_MAGIC)].to_pybytes() == _FILE_MAGIC
+        return data, (pa.ipc.open_file if is_file else pa.ipc.open_stream)(pa.BufferReader(data)), is_file, release
 
 
 def _writer(sink: Sink, schema: Any, options: Any, reader: Any, is_file: bool) -> Any:
     if not is_file:
         return pa.ipc.new_stream(sink.file(), schema, options=options)
-    metadata = getattr(reader, "metadata", None)  # since pyarrow 21
-    more = {"metadata": metadata} if metadata else {}
-    return pa.ipc.new_file(sink.file(), schema, options=options, **more)
+    return pa.ipc.new_file(sink.file(), schema, options=options, metadata=reader.metadata)
 
 
 def _batches(reader: Any, is_file: bool, name: str) -> Iterator[tuple[Any, Any]]:
@@ -113,25 +100,15 @@ def _batches(reader: Any, is_file: bool, name: str) -> Iterator[tuple[Any, Any]]
         yield following.batch, following.custom_metadata
 
 
-def _nothing() -> None:
-    """The pages of memory of our own stay."""
-
-
 def _compression(data: Any, is_file: bool) -> str | None:
     """How the buffers of the first record batch are compressed; the rest of the file is written alike."""
     messages = pa.ipc.MessageReader.open_stream(pa.BufferReader(data[_FILE_START:] if is_file else data))
     for message in messages:
         if message.type == _RECORD_BATCH:
+            # pyarrow does not tell: a RecordBatch has the table BodyCompression as its field 3, and that the byte
+            # ``codec`` as its field 0, left out when it is 0
             metadata = bytes(message.metadata)
-            return _codec(metadata, flatbuffers.table(metadata, flatbuffers.root(metadata), 2))
+            batch = flatbuffers.table(metadata, flatbuffers.root(metadata), 2)
+            compression = flatbuffers.table(metadata, batch, 3)
+            return _CODECS[flatbuffers.scalar(metadata, compression, 0, "B")] if compression else None
     return None
-
-
-def _codec(metadata: bytes, batch: int) -> str | None:
-    """The codec that a RecordBatch names whose table is at ``batch``.
-
-    It has the table BodyCompression as its field 3, and that the byte ``codec`` as its field 0, left out when it is 0.
-    pyarrow does not tell.
-    """
-    compression = flatbuffers.table(metadata, batch, 3)
-    return _CODECS[flatbuffers.scalar(metadata, compression, 0, "B")] if compression else None

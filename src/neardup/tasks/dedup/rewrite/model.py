@@ -1,34 +1,42 @@
-"""What a rewrite is told and what it tells: ``Rewrite`` with its ``Annotation``, ``Tally`` and ``Written``."""
+"""What a rewrite is told: ``Rewrite`` with its ``Annotation`` and ``Known``; and what every kind of rewrite says.
+
+Rows are decided on in the first reading and cut out in the second. Between the two the file may have become another:
+so of each document that goes, and of each that is kept for one that goes, the text is parsed once more by the file's
+own reader and its print compared. It is done on the very bytes that are cut, a block at a time.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from neardup.arrays import nullable, numbers
 from neardup.errors import InputChanged, InputError
-from neardup.inputs.source import ReadOptions
-from neardup.tasks.dedup.rewrite.known import Known
-from neardup.types import F64, I64
+from neardup.inputs.batches import documents_from, gather
+from neardup.inputs.blocks import NEWLINE, LineBlock
+from neardup.inputs.columnar.arrow_columns import choose_columns, read_rows
+from neardup.inputs.source import ReadOptions, Source
+from neardup.inputs.text.delimited import DelimitedSource
+from neardup.inputs.text.jsonl import JsonlSource
+from neardup.inputs.text.lines import LinesSource
+from neardup.params import Normalize
+from neardup.stages.sketch import fingerprints
+from neardup.stages.text import normalize_documents
+from neardup.tasks.dedup.rewrite.blocks import Block, Buffer
+from neardup.tasks.dedup.rewrite.feed import Records
+from neardup.types import F64, I64, SLACK, U64, Batch, Documents
 
-__all__ = [
-    "GROUP_BYTES",
-    "Annotation",
-    "Rewrite",
-    "Tally",
-    "Written",
-    "added_names",
-    "changed",
-    "check_rereadable",
-]
+__all__ = ["GROUP_BYTES", "Annotation", "Known", "Rewrite", "added_names", "changed", "check_rereadable"]
 
 GROUP_BYTES = 64 << 20
 """Decoded bytes of a row group or batch that is written in one piece; about three times as much memory is used."""
+_FIRST = 16
+"""Lines that are looked at for the names of fields before all of a block are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,60 +89,22 @@ class Rewrite:
     group_bytes: int = GROUP_BYTES
     """Decoded bytes of a row group or batch to write at most, about."""
 
-    def __post_init__(self) -> None:
-        if self.annotation is not None and self.removed.size:
-            raise ValueError("a file is either annotated or cut")
-        object.__setattr__(self, "removed", np.ascontiguousarray(self.removed, dtype=np.int64))
+
+_ADDED = ("cluster", "keeper", "similarity")
+_PREFIXED = ("neardup_cluster", "neardup_keeper", "neardup_similarity")
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What a rewrite did to one file."""
-
-    kept: int
-    """Records that were written, without blank lines and those in ``bad``."""
-    removed: int
-    """Documents that were left out."""
-    bad: int
-    """Records kept as they are that were seen to be no documents.
-
-    Only what is looked at is seen. Cutting looks at the ends of the records, so it counts a broken quote in CSV and
-    nothing else; annotating reads the records, and counts all that the reader calls bad in JSON Lines.
-    """
-    bytes: int
-    """Bytes that were written, compressed where the output is."""
-
-
-@dataclass(slots=True)
-class Tally:
-    """The counts of ``Written`` while they grow."""
-
-    kept: int = 0
-    removed: int = 0
-    bad: int = 0
-
-    @property
-    def records(self) -> int:
-        """Documents and bad records that were seen."""
-        return self.kept + self.removed + self.bad
-
-
-ADDED = ("cluster", "keeper", "similarity")
-_PREFIX = "neardup_"
-
-
-def added_names(names: Iterable[str], source: str) -> tuple[str, str, str]:
+def added_names(names: Iterable[str], source: str) -> tuple[str, ...]:
     """Names for the three fields that an annotation adds to those in ``names``.
 
     Raises:
         InputError: they are there already, with the prefix too.
     """
     taken = set(names)
-    for prefix in ("", _PREFIX):
-        cluster, keeper, similarity = (prefix + name for name in ADDED)
-        if taken.isdisjoint((cluster, keeper, similarity)):
-            return cluster, keeper, similarity
-    both = sorted(taken & {prefix + name for prefix in ("", _PREFIX) for name in ADDED})
+    for choice in (_ADDED, _PREFIXED):
+        if taken.isdisjoint(choice):
+            return choice
+    both = sorted(taken.intersection(_ADDED + _PREFIXED))
     raise InputError(
         f"{source} has the columns {', '.join(map(repr, both))} already, so there are no names left for those of the "
         "annotation. Annotate a file without them, or rename them."
@@ -158,3 +128,169 @@ def check_rereadable(path: str, use: str = "a clean copy") -> None:
     if not is_regular:
         name = "standard input" if path == "-" else path
         raise InputError(f"{name} can be read only once, and {use} reads it again. Save it as a file first.")
+
+
+class Known:
+    """Prints of some rows of one input. Rows are seen in their order, each once."""
+
+    def __init__(
+        self,
+        source: str,
+        rows: I64,
+        prints: Callable[[slice], U64],
+        *,
+        options: ReadOptions,
+        normalize: Normalize,
+        records: int | None = None,
+    ) -> None:
+        """Take what is known.
+
+        Args:
+            source: the input, for messages.
+            rows: int64[n], rising: 1-based lines or rows, as the reader numbers them.
+            prints: gives uint64[m, 2], the prints of the normalised texts of a slice of ``rows``.
+            options, normalize: how the input is read, and its texts are normalised.
+            records: documents and bad records that it had; None: not known.
+        """
+        self.rows = rows
+        self._source = source
+        self._prints = prints
+        self._options = replace(options, on_bad="skip", block=None)
+        self._normalize = normalize
+        self._records = records
+        self._seen = 0
+        self._reader: JsonlSource | LinesSource | None = None
+        self._text: int | None = None
+        self._buffer = Buffer()
+
+    def check_lines(self, block: Block, format: str) -> None:
+        """Check those rows that are lines of a block of JSON Lines ("jsonl") or of plain lines ("lines")."""
+        if self._reader is None:
+            kind = JsonlSource if format == "jsonl" else LinesSource
+            self._reader = kind(self._source, self._options, total_bytes=None)
+        for some in (_FIRST, len(block)):  # nearly always the first line tells
+            if isinstance(self._reader, JsonlSource) and not self._reader.has_fields:
+                self._reader.look_at(self._lines(block, np.arange(min(some, len(block)))))
+        part = self._among(block.first_line, block.next_line)
+        if part.start < part.stop:
+            lines = self._lines(block, self.rows[part] - block.first_line)
+            self._check(self._reader.read_block(lines).documents, part)
+
+    def check_records(self, records: Records) -> None:
+        """Check those rows that are records of a block of CSV or TSV."""
+        part = self._among(records.first_line, records.next_line)
+        wanted = self.rows[part]
+        at = np.searchsorted(records.first, wanted)
+        if np.any(at == records.first.size) or np.any(records.first[at] != wanted):
+            raise self._changed()
+        if wanted.size:
+            reader = DelimitedSource(self._source, self._options)
+            block = records.block
+            batch = reader.parse(block.data, block.records[at], wanted, block.layout, 0, 0)
+            self._check(batch.documents, part)
+
+    def check_rows(self, batch: Any, first: int) -> None:
+        """Check those rows that are in an Arrow record batch, which begins with row ``first``."""
+        part = self._among(first, first + len(batch))
+        if part.start == part.stop:
+            return
+        if self._text is None:
+            self._text = choose_columns(batch.schema, self._options, self._source).text
+        column = batch.column(self._text)
+        at = self.rows[part] - first
+        try:
+            texts = column.take(numbers(at))
+        except NotImplementedError:  # of views: all of them, and then those that are wanted
+            self._check(_picked(self._read(column), at, len(column)), part)
+        else:
+            self._check(self._read(texts), part)
+
+    def check_batch(self, batch: Batch) -> None:
+        """Check those rows that are in a batch as the reader gives it."""
+        if not batch.rows.size:
+            return
+        part = self._among(int(batch.rows[0]), int(batch.rows[-1]) + 1)
+        wanted = self.rows[part]
+        at = np.searchsorted(batch.rows, wanted)
+        if np.any(batch.rows[at] != wanted):
+            raise self._changed()
+        if wanted.size:
+            self._check(_picked(batch.documents, at, batch.rows.size), part)
+
+    def check_source(self, source: Source) -> None:
+        """Read an input once more for nothing but this."""
+        for task in source.tasks():
+            self.check_batch(task())
+        self.check_end(None)
+
+    def part(self, first: int, count: int) -> Known:
+        """What is known of a file that holds ``count`` rows of the input, beginning with row ``first``."""
+        start = self._among(first, first + count).start
+        rows = self.rows[self._among(first, first + count)] - (first - 1)
+        prints = self._prints
+
+        def prints_of(some: slice) -> U64:
+            return prints(slice(some.start + start, some.stop + start))
+
+        return Known(self._source, rows, prints_of, options=self._options, normalize=self._normalize)
+
+    def check_end(self, records: int | None) -> None:
+        """Raise InputChanged unless all rows were seen, among as many records as there were; None: not counted."""
+        if self._seen != self.rows.size:
+            raise self._changed()
+        self.check_count(records)
+
+    def check_count(self, records: int | None) -> None:
+        """Raise InputChanged unless there are as many documents and bad records as there were; None: not counted."""
+        if records is not None and self._records not in (None, records):
+            raise InputChanged(
+                f"{self._source} was changed since it was read: it had {self._records} records, and has {records}. "
+                "Run again from the start."
+            )
+
+    def _lines(self, block: Block, lines: I64) -> LineBlock:
+        """Some lines of a block (from 0, rising, at least one) as UTF-8, as readers take them; valid till the next."""
+        data, size = self._buffer.gather(block, block.starts[lines], block.stops[lines])
+        if block.ends.codec != "utf_8":
+            text = data[:size].tobytes().decode(block.ends.codec, "neardup.mark")
+            raw = text.encode("utf-8", "surrogatepass")
+            size = len(raw)
+            data = np.frombuffer(bytearray(raw + bytes(SLACK)), dtype=np.uint8)
+        data[size : size + SLACK] = NEWLINE
+        return LineBlock(data, size, lines.size, 1, 0)
+
+    def _among(self, first: int, end: int) -> slice:
+        return slice(*np.searchsorted(self.rows, (first, end)).tolist())
+
+    def _read(self, texts: Any) -> Documents:
+        return read_rows(texts, None, 1, self._source, self._options, consumed=0, positions=False).documents
+
+    def _check(self, documents: Documents, part: slice) -> None:
+        """Raise InputChanged unless the documents are those of ``rows[part]``."""
+        if len(documents) != part.stop - part.start:  # one of them can no longer be read
+            raise self._changed()
+        wanted = self._prints(part)
+        equal = np.all(fingerprints(documents) == wanted, axis=1)
+        if not equal.all():  # most texts are in their normal form already, and making it costs more than all else here
+            at = np.flatnonzero(~equal)
+            others = normalize_documents(
+                _picked(documents, at, len(documents)), self._normalize, items=self._options.item
+            )
+            equal[at] = np.all(fingerprints(others) == wanted[at], axis=1)
+        if not equal.all():
+            raise self._changed(int(self.rows[part][np.argmin(equal)]))
+        self._seen += len(documents)
+
+    def _changed(self, row: int | None = None) -> InputChanged:
+        what = "not all documents are in their places" if row is None else f"the document at {row} is another"
+        return InputChanged(f"{self._source} was changed since it was read: {what}. Run again from the start.")
+
+
+def _picked(documents: Documents, at: I64, expected: int) -> Documents:
+    """The documents at some places; none, where there are not as many as expected."""
+    if len(documents) != expected:
+        return Documents.from_bytes([])
+    if at.size == expected:
+        return documents
+    spans = np.stack([documents.offsets[at], documents.offsets[at + 1], np.zeros_like(at)], axis=1)
+    return documents_from(gather(documents.data, spans))

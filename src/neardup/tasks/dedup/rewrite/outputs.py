@@ -1,8 +1,7 @@
-"""What the clean copies of a run are called.
+"""What the clean copies of a run are called; nothing is written here.
 
 One input file gives one output file of the same name, format and compression. A single input may name its output;
 several, or a folder, go into a folder, under their names relative to what they have in common. ``-`` is one stream.
-Nothing is written here; that is ``writer``'s.
 """
 
 from __future__ import annotations
@@ -15,8 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from neardup.errors import InputError
+from neardup.inputs.datasets import DatasetSource
+from neardup.inputs.folder import FilesSource
 from neardup.inputs.formats import DOCUMENT, stored_codec, suffix_format
-from neardup.inputs.source import ReadOptions
+from neardup.inputs.reader import Reader
+from neardup.inputs.source import ReadOptions, Source
 from neardup.inputs.stream import ByteStream
 from neardup.outputs.atomic import check_target, is_special, output_error
 from neardup.shown import shown_path
@@ -24,7 +26,7 @@ from neardup.tasks.dedup.rewrite.blocks import read_line_ends
 from neardup.tasks.dedup.rewrite.feed import records_of
 from neardup.tasks.dedup.rewrite.model import check_rereadable
 
-__all__ = ["PART_SUFFIX", "STDOUT", "OutputSet", "Target", "plan_dataset", "plan_outputs"]
+__all__ = ["PART_SUFFIX", "STDOUT", "OutputSet", "Target", "plan_copies", "plan_outputs"]
 
 STDOUT = "-"
 PART_SUFFIX = ".neardup-part"
@@ -33,6 +35,8 @@ _LINES = ("jsonl", "lines")
 _TABLES = ("csv", "tsv")
 _SPLIT = re.compile(r"\w+(\.\w+)*")
 """What ``datasets`` lets a split be called."""
+_UNNAMED_SPLIT = "train"
+"""What ``load_dataset`` calls a split that has no name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +45,6 @@ class Target:
 
     source: str
     """The input file as it is opened."""
-    format: str
-    """One of ``params.INPUT_FORMATS``, or "document"; that and "text": a document, kept or dropped as a whole."""
     path: str | None
     """The copy; None: it goes to the stream. A string, since a folder of texts may have millions."""
 
@@ -77,6 +79,45 @@ class OutputSet:
         return [target.path for target in self.targets if target.path is not None]
 
 
+def plan_copies(reader: Reader, output: str) -> OutputSet:
+    """Decide where the copies of all sources go that are to be written.
+
+    Copies of the only folder among the inputs have names relative to it, and no file that is read is written over.
+    ``output`` is as for ``plan_outputs``; for a folder of ``datasets`` a new folder.
+
+    Raises:
+        InputError: the output cannot hold these inputs, or would replace one, or an input cannot be read again.
+        OutputError: a folder is missing or may not be written to.
+    """
+    parts = reader.written_parts
+    datasets = [part for part in parts if isinstance(part, DatasetSource)]
+    if not datasets:
+        others = [path for part in reader.parts for path in part.paths or []]
+        sources = [each for part in parts for each in _files(part)]
+        return plan_outputs(sources, output, options=reader.options, base=reader.base, inputs=others)
+    if len(datasets) < len(parts) or reader.base is None:
+        raise InputError(
+            "a folder of the library datasets is cleaned by itself: give it as the only input, and -o a new folder."
+        )
+    return _plan_dataset([(_split_of(part, reader.base), part.dataset.paths) for part in datasets], output)
+
+
+def _files(part: Source) -> list[tuple[str, str]]:
+    """Path and format of every file of a source, in order."""
+    if isinstance(part, FilesSource):
+        return [(file.path, DOCUMENT if file.is_document else "text") for file in part.files]
+    return [(part.name, part.format)]
+
+
+def _split_of(part: DatasetSource, base: str) -> str:
+    """The name of a split: that of its folder in a dictionary of splits, else what was recorded when it was saved."""
+    folder = part.dataset.folder
+    if os.path.realpath(folder) != os.path.realpath(base):
+        return os.path.basename(folder.rstrip(os.sep))
+    recorded = part.dataset.state.get("_split")
+    return recorded if isinstance(recorded, str) and recorded.isidentifier() else _UNNAMED_SPLIT
+
+
 def plan_outputs(
     sources: Sequence[tuple[str, str]],
     output: str,
@@ -88,23 +129,19 @@ def plan_outputs(
     """Decide where each copy goes, and try whether a file could be made there; it is removed again.
 
     Args:
-        sources: path and format of each input file, in order; text files one by one.
+        sources: path and format of each input file, in order; text files one by one, of format "text" or "document".
         output: a folder, for a single input a file, or "-" for stdout.
         options: how the inputs are read; looked at for "-" only.
         base: the folder that the user gave as the only input: then names are relative to it, and ``output`` is a
             folder. Else they are relative to the nearest folder that holds all inputs.
         inputs: further files that are read and must not be written over.
-
-    Raises:
-        InputError: the output cannot hold these inputs, or would replace one, or has another format.
-        OutputError: its folder does not exist or takes no new files.
     """
     if not sources:
         raise InputError("there are no input files to make clean copies of. Give files or a folder.")
     for path, _ in sources:
         check_rereadable(path)
     if output == STDOUT or is_special(output):
-        targets = [Target(*source, None) for source in sources]
+        targets = [Target(path, None) for path, _ in sources]
         return OutputSet(output, targets, stream=output, leader=_check_stream(sources, options))
     root = None
     if len(sources) == 1 and base is None and not (output.endswith(os.sep) or os.path.isdir(output)):
@@ -113,24 +150,17 @@ def plan_outputs(
     else:
         root = os.path.abspath(output)
         paths = [os.path.join(root, name) for name in _names([path for path, _ in sources], output, base)]
-    outputs = OutputSet(output, [Target(*source, path) for source, path in zip(sources, paths, strict=True)], root=root)
+    targets = [Target(source, path) for (source, _), path in zip(sources, paths, strict=True)]
+    outputs = OutputSet(output, targets, root=root)
     _check_places(outputs, inputs)
     return outputs
 
 
-def plan_dataset(splits: Sequence[tuple[str, Sequence[str]]], output: str) -> OutputSet:
-    """Decide where the shards of a folder of the library ``datasets`` go.
+def _plan_dataset(splits: Sequence[tuple[str, Sequence[str]]], output: str) -> OutputSet:
+    """Where the shards of the splits of a folder of ``datasets`` go: a folder that holds nothing but unfinished parts.
 
     Each is called ``data/SPLIT-00000-of-00001.arrow``, the layout of dataset repositories, which
     ``datasets.load_dataset`` takes apart into splits.
-
-    Args:
-        splits: the name and the shards of each.
-        output: a folder that does not exist, or holds nothing but parts that a run to be resumed has left.
-
-    Raises:
-        InputError: the output is something else, or a split has a name that cannot be loaded.
-        OutputError: its folder does not exist or takes no new files.
     """
     if output == STDOUT:
         raise InputError("a folder of the library datasets cannot go to stdout. Give -o a new folder.")
@@ -145,9 +175,7 @@ def plan_dataset(splits: Sequence[tuple[str, Sequence[str]]], output: str) -> Ou
                 "again under another, or clean the split by itself."
             )
         names = (f"{split}-{i:05}-of-{len(shards):05}.arrow" for i in range(len(shards)))
-        targets += [
-            Target(shard, "arrow", os.path.join(root, "data", name)) for shard, name in zip(shards, names, strict=True)
-        ]
+        targets += [Target(shard, os.path.join(root, "data", name)) for shard, name in zip(shards, names, strict=True)]
     outputs = OutputSet(output, targets, root=root)
     _check_places(outputs, ())
     return outputs
@@ -247,9 +275,9 @@ def _check_stream(sources: Sequence[tuple[str, str]], options: ReadOptions) -> i
             f"{len(sources)} inputs of format {' and '.join(sorted(formats))} cannot be one stream; only JSONL, lines, "
             "CSV and TSV can follow each other, each with its own kind. Give -o a folder."
         )
-    encodings = {path: _encoding(path, options) for path, _ in sources}
-    for path, encoding in encodings.items():
-        if encoding != encodings[first]:
+    common = _encoding(first, options)
+    for path, _ in sources:
+        if _encoding(path, options) != common:
             raise InputError(
                 f"{shown_path(path)} has another byte order than {shown_path(first)}, so they cannot be one stream. "
                 "Give -o a folder."

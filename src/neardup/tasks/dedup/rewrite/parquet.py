@@ -18,40 +18,37 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from neardup.inputs.blocks import read_all
 from neardup.inputs.columnar.parquet import Groups
 from neardup.inputs.columnar.source import explained
-from neardup.inputs.source import TooLarge, TooLargeRows
+from neardup.inputs.formats import stored_codec
+from neardup.inputs.source import RecordLimit, TooLarge, TooLargeRows
 from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.columnar import Editor, bytes_of
-from neardup.tasks.dedup.rewrite.model import Rewrite, Tally
+from neardup.tasks.dedup.rewrite.model import Rewrite
 
-__all__ = ["count_parquet", "rewrite_parquet"]
+__all__ = ["count_parquet", "open_parquet", "rewrite_parquet"]
 
 _BATCH_ROWS = 8192
 """Rows of a batch at most: a column with a dictionary can be far larger than its stored size tells."""
 _READ_BYTES = 1 << 20
 """Stored bytes of a column that are held while its row group is read."""
 _ARROW_SCHEMA = b"ARROW:schema"
-_CAN_ADD_METADATA = hasattr(pq.ParquetWriter, "add_key_value_metadata")
-"""Since pyarrow 17; before it, the metadata can be written only with an Arrow schema among it."""
 _CODECS = {"UNCOMPRESSED": "NONE", "LZ4_RAW": "LZ4", "LZO": "SNAPPY"}
 """What the writer calls them, where it differs; LZO it cannot write."""
 
 
-def rewrite_parquet(job: Rewrite, source: Any, sink: Sink) -> Tally:
-    """Write a Parquet file without some rows, or with three more columns.
+def open_parquet(path: str, limit: RecordLimit) -> tuple[Any, Any]:
+    """A Parquet file as pyarrow reads it, and the pyarrow file below: in memory if it is compressed as a whole."""
+    with explained(path, "Parquet"):
+        is_plain = stored_codec(path) is None
+        source = pa.OSFile(path) if is_plain else pa.BufferReader(read_all(path, limit=limit, many=True))
+        return pq.ParquetFile(source, pre_buffer=False, buffer_size=_READ_BYTES), source
 
-    Args:
-        job: what is to happen to the file.
-        source: its path, or a pyarrow file of all of it.
-        sink: where the copy goes.
 
-    Raises:
-        InputError: the file cannot be read or held, or was changed.
-    """
-    with explained(job.path, "Parquet"):
-        source = pa.OSFile(source) if isinstance(source, str) else source
-        file = pq.ParquetFile(source, pre_buffer=False, buffer_size=_READ_BYTES)
+def rewrite_parquet(job: Rewrite, sink: Sink) -> int:
+    """Write a Parquet file without some rows, or with three more columns; the rows that it had."""
+    file, source = open_parquet(job.path, job.options.limit)
     with source, file:
         groups = Groups(file, source, file.schema_arrow.names, job.options.limit)
         editor = Editor(job, file.schema_arrow)
@@ -61,17 +58,13 @@ def rewrite_parquet(job: Rewrite, source: Any, sink: Sink) -> Tally:
                 _rewrite_group(groups, i, editor, writer, job)
             if not options["store_schema"] and file.metadata.metadata:  # byte for byte, the Arrow schema among it
                 writer.add_key_value_metadata(file.metadata.metadata)
-    editor.check()
-    return editor.tally
+    return editor.end()
 
 
-def count_parquet(source: Any, name: str) -> int:
-    """The rows of a Parquet file.
-
-    Raises:
-        InputError: the file cannot be read.
-    """
-    with explained(name, "Parquet"), pq.ParquetFile(source) as file:
+def count_parquet(path: str, limit: RecordLimit) -> int:
+    """The rows of a Parquet file."""
+    file, source = open_parquet(path, limit)
+    with source, file:
         return int(file.metadata.num_rows)
 
 
@@ -116,12 +109,12 @@ def _writer_options(file: Any, schema: Any) -> dict[str, Any]:
     metadata = file.metadata
     groups = metadata.num_row_groups
     columns = [metadata.row_group(0).column(j) for j in range(metadata.num_columns)] if groups else []
-    codecs = {column.path_in_schema: _codec(column) for column in columns}
+    codecs = {column.path_in_schema: str(_CODECS.get(column.compression, column.compression)) for column in columns}
     common = Counter(codecs.values()).most_common(1)[0][0] if codecs else "snappy"
     added = list(schema.names[len(file.schema_arrow.names) :])
     options: dict[str, Any] = {
         "compression": {**codecs, **dict.fromkeys(added, common)} if codecs else common,
-        "store_schema": (bool(added) and _ARROW_SCHEMA in (metadata.metadata or {})) or not _CAN_ADD_METADATA,
+        "store_schema": bool(added) and _ARROW_SCHEMA in (metadata.metadata or {}),
     }
     if columns:
         options["use_dictionary"] = [column.path_in_schema for column in columns if column.has_dictionary_page] + added
@@ -129,10 +122,6 @@ def _writer_options(file: Any, schema: Any) -> dict[str, Any]:
         options["sorting_columns"] = metadata.row_group(0).sorting_columns or None
         options["write_page_index"] = any(column.has_offset_index for column in columns)
     return options | _schema_options(file)
-
-
-def _codec(column: Any) -> str:
-    return str(_CODECS.get(column.compression, column.compression))
 
 
 def _schema_options(file: Any) -> dict[str, Any]:

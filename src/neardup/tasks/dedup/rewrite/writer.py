@@ -11,22 +11,29 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from neardup.errors import InputChanged, NeardupError, OutputError
+from neardup.inputs.datasets import DatasetSource
+from neardup.inputs.folder import FilesSource
+from neardup.inputs.source import Source
 from neardup.inputs.stream import ByteStream
 from neardup.outputs.atomic import AtomicFiles, output_error
 from neardup.outputs.renames import Rename
 from neardup.outputs.stdout import stdout_bytes
+from neardup.shown import shown_path
 from neardup.tasks.dedup.rewrite.blocks import read_line_ends
-from neardup.tasks.dedup.rewrite.files import rewrite_file
-from neardup.tasks.dedup.rewrite.model import Rewrite, Written
+from neardup.tasks.dedup.rewrite.files import check_annotatable, rewrite_file
+from neardup.tasks.dedup.rewrite.model import Rewrite, changed
 from neardup.tasks.dedup.rewrite.outputs import PART_SUFFIX, STDOUT, OutputSet, Target
 
-__all__ = ["CleanWriter"]
+__all__ = ["CleanWriter", "write_copies"]
 
 _BUFFER = 1 << 20
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -38,22 +45,6 @@ class CleanWriter:
     On an error, Ctrl-C included, the targets stay as they were. Parts that are whole stay where ``keep_parts`` says so,
     for a run that resumes, unless an input was changed; else all are removed, and the folders that were made for them.
     A stream is written at once.
-
-    Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> import numpy as np
-        >>> from neardup.inputs.source import ReadOptions
-        >>> from neardup.tasks.dedup.rewrite.outputs import plan_outputs
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> _ = (folder / "a.jsonl").write_bytes(b'{"text": "one"}\\n{"text": "one"}\\n')
-        >>> source, options = (str(folder / "a.jsonl"), "jsonl"), ReadOptions()
-        >>> outputs = plan_outputs([source], str(folder / "clean.jsonl"), options=options)
-        >>> with CleanWriter(outputs, token="x") as writer:
-        ...     for target in outputs:
-        ...         _ = writer.rewrite(target, Rewrite(*source, options, removed=np.array([2])))
-        >>> (folder / "clean.jsonl").read_bytes()
-        b'{"text": "one"}\\n'
     """
 
     def __init__(
@@ -77,19 +68,19 @@ class CleanWriter:
             files: the copies get their names at the end of its block, with the other outputs of the run.
         """
         self._files = files
-        self._outputs = outputs
+        self.outputs = outputs
         self._token = token
         self._keep_parts = keep_parts
         self._done = dict(done or {})
         self._on_file_done = on_file_done
         self._stream: _Stream | None = None
-        self._places = {target: i for i, target in enumerate(outputs)} if outputs.stream is not None else {}
+        self._place = 0  # in the stream: of the input that comes next
         self._whole: dict[str, None] = {}
         self._made: list[str] = []
         self._copies = 0
 
     def __enter__(self) -> CleanWriter:
-        outputs = self._outputs
+        outputs = self.outputs
         with self._explained(self._output_name):
             if outputs.stream is not None:
                 self._stream = _Stream(outputs.stream)
@@ -99,7 +90,7 @@ class CleanWriter:
 
     @property
     def _output_name(self) -> str:
-        return "stdout" if self._outputs.stream == STDOUT else self._outputs.output
+        return "stdout" if self.outputs.stream == STDOUT else self.outputs.output
 
     def is_done(self, target: Target) -> bool:
         """Whether an earlier run has written the target's part, and it is still there, so that nothing is to do."""
@@ -114,44 +105,39 @@ class CleanWriter:
             self._whole[final] = None
         return is_whole
 
-    def rewrite(self, target: Target, job: Rewrite) -> Written:
-        """Write the copy of an input file; see ``rewrite_file``. In a stream, call it in the order of the inputs.
-
-        Raises:
-            InputError: the input cannot be read again, or was changed.
-            OutputError: the copy cannot be written.
-        """
+    def rewrite(self, target: Target, job: Rewrite) -> None:
+        """Write the copy of an input file; see ``rewrite_file``. In a stream, call it in the order of the inputs."""
         if self._stream is not None:
-            return self._continue_stream(self._stream, target, job)
-        with self._opened(target) as out:
-            return rewrite_file(job, out)
+            self._continue_stream(self._stream, target, job)
+        else:
+            with self._opened(target) as out:
+                rewrite_file(job, out)
 
-    def copy(self, target: Target) -> int:
-        """Copy an input file that is one document, with its permissions and times; return its bytes.
+    def copy(self, target: Target) -> None:
+        """Copy an input file that is one document, with its permissions and times.
 
         Many small files are brought to the disk together, at the end; a run that resumes copies them again.
-
-        Raises:
-            InputError: the input cannot be read again.
-            OutputError: the copy cannot be written.
         """
         if self._stream is not None:
+            buffer = bytearray(_BUFFER)
             with self._explained(self._output_name), ByteStream(target.source) as source:
-                return _copy_plain(source, self._stream)
-        self._copies += 1
-        with self._part_of(target) as (_, part):
-            return _copy_file(target.source, part)
+                while got := source.fill(memoryview(buffer)):
+                    self._stream.write(memoryview(buffer)[:got])
+        else:
+            self._copies += 1
+            with self._part_of(target) as (_, part):
+                _copy_file(target.source, part)
 
-    def _continue_stream(self, stream: _Stream, target: Target, job: Rewrite) -> Written:
-        place = self._places[target]
-        if place < self._outputs.leader:
-            return Written(0, 0, 0, 0)
-        head = place == self._outputs.leader
+    def _continue_stream(self, stream: _Stream, target: Target, job: Rewrite) -> None:
+        behind = self._place - self.outputs.leader
+        self._place += 1
+        if behind < 0:
+            return
         with self._explained(self._output_name):
-            if not head:
+            if behind:
                 with ByteStream(target.source) as source:
                     stream.end_line(read_line_ends(source, job.options.encoding).encode("\n"))
-            return rewrite_file(job, stream.file, plain=True, head=head)
+            rewrite_file(job, stream.file, plain=True, head=not behind)
 
     @contextmanager
     def _opened(self, target: Target) -> Iterator[BinaryIO]:
@@ -209,7 +195,7 @@ class CleanWriter:
             if self._keep_parts and exc.errno in _FULL:
                 raise OutputError(
                     f"cannot write {name}: {exc.strerror}. Free some space, then go on with the same command and "
-                    f"--resume; {len(self._whole)} of {len(self._outputs)} files are finished and kept."
+                    f"--resume; {len(self._whole)} of {len(self.outputs)} files are finished and kept."
                 ) from exc
             raise output_error(name, exc) from exc
 
@@ -223,7 +209,7 @@ class CleanWriter:
             self._discard(error)
         else:
             with AtomicFiles() if self._files is None else contextlib.nullcontext(self._files) as files:
-                files.take(self._outputs.output, self._renames, self._discard)
+                files.take(self.outputs.output, self._renames, self._discard)
                 if self._copies:
                     os.sync()
 
@@ -242,13 +228,72 @@ class CleanWriter:
                 os.rmdir(folder)
 
 
-def _copy_file(source: str, target: str) -> int:
-    """Copy one file, its permissions and its times, as ``shutil.copy2`` does; return its bytes.
+def write_copies(
+    parts: Sequence[Source],
+    writer: CleanWriter,
+    job_of: Callable[[Source], Rewrite],
+    *,
+    on_source_done: Callable[[], None],
+) -> list[str]:
+    """Write a copy of each source, to which happens what ``job_of`` says; the names of what was written.
 
-    Raises:
-        InputChanged: the file cannot be read, which it could be.
-        OSError: the copy cannot be written.
+    ``writer`` is entered, and its outputs were planned of ``parts``.
     """
+    outputs = writer.outputs
+    targets = iter(outputs)
+    missing: set[str | None] = set()
+    for part in parts:
+        job = job_of(part)
+        if isinstance(part, FilesSource):
+            if job.annotation is not None:
+                check_annotatable(part.name, "text")
+            kept = np.ones(len(part.files), dtype=np.bool_)
+            kept[job.removed - 1] = False
+            for stays, file in zip(kept.tolist(), part.files, strict=True):
+                target = next(targets)
+                if not stays or file.error is not None:  # one that could not be read, and was skipped
+                    missing.add(target.path)
+                elif not writer.is_done(target):
+                    writer.copy(target)
+        else:
+            for each in _shards(part, job) if isinstance(part, DatasetSource) else [job]:
+                target = next(targets)
+                if not writer.is_done(target):
+                    writer.rewrite(target, each)
+        on_source_done()
+    if outputs.stream is not None:
+        return [outputs.output]
+    return [shown_path(path) for path in outputs.paths() if path not in missing]
+
+
+def _shards(part: DatasetSource, job: Rewrite) -> Iterator[Rewrite]:
+    """What happens to each shard of a dataset, whose rows are numbered across all of them."""
+    from neardup.tasks.dedup.rewrite.ipc import count_ipc
+
+    note, known = job.annotation, job.known
+    first = 1
+    for path in part.dataset.paths:
+        count = count_ipc(path, job.options.limit)
+        removed = job.removed[slice(*np.searchsorted(job.removed, (first, first + count)))]
+        yield replace(
+            job,
+            path=path,
+            format="arrow",
+            removed=removed - (first - 1),
+            annotation=None if note is None else note.part(first, count),
+            known=None if known is None else known.part(first, count),
+        )
+        first += count
+    wanted = job.removed if note is None else note.rows
+    found = int(np.searchsorted(wanted, first))
+    if found != wanted.size:
+        raise changed(part.name, wanted.size, found)
+    if known is not None:
+        known.check_count(first - 1)
+
+
+def _copy_file(source: str, target: str) -> None:
+    """Copy one file, its permissions and its times, as ``shutil.copy2`` does; InputChanged where it is gone."""
     try:
         readable = open(source, "rb")  # noqa: SIM115 - closed below; opened here for an error that names the input
     except OSError as exc:
@@ -257,18 +302,7 @@ def _copy_file(source: str, target: str) -> int:
         ) from exc
     with readable, open(target, "wb") as out:
         shutil.copyfileobj(readable, out, _BUFFER)
-        size = out.tell()
     shutil.copystat(source, target)
-    return size
-
-
-def _copy_plain(source: ByteStream, stream: _Stream) -> int:
-    """Write all decompressed bytes of a file; return how many."""
-    buffer = bytearray(_BUFFER)
-    size = 0
-    while got := source.fill(memoryview(buffer)):
-        size += stream.write(memoryview(buffer)[:got])
-    return size
 
 
 class _Stream:
