@@ -21,20 +21,6 @@ from collections.abc import Iterable
 
 from neardup.shown import shown
 
-__all__ = [
-    "FormatError",
-    "IndexLocked",
-    "IndexNotFound",
-    "InputChanged",
-    "InputError",
-    "MissingDependency",
-    "NeardupError",
-    "OutputError",
-    "SpecMismatch",
-    "SpoolError",
-    "did_you_mean",
-]
-
 
 class NeardupError(Exception):
     """Root of all errors raised by neardup on purpose.

@@ -13,8 +13,6 @@ from neardup.inputs.passed import PassedOver
 from neardup.params import Spec
 from neardup.types import Fault
 
-__all__ = ["CleanSummary", "Cleaned", "PassedOver", "Result", "SourceShare", "Summary"]
-
 
 @dataclass(frozen=True, slots=True)
 class Summary:

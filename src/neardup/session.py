@@ -35,8 +35,6 @@ from neardup.params import CONTAINMENT, RunOptions, Spec
 from neardup.result import Result, Summary
 from neardup.spool import peak_memory
 
-__all__ = ["Finding", "Run", "limit_records", "make_summary"]
-
 CONTAINED = pa.array(["a", "both", "b"])
 """Which of a pair is part of the other: where the first set is smaller, as large, larger."""
 

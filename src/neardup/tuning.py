@@ -35,27 +35,6 @@ if TYPE_CHECKING:
 
     from neardup.types import F64
 
-__all__ = [
-    "BAND_RULES",
-    "DEFAULT_SLOTS",
-    "FILTER_SHARE",
-    "area_rule",
-    "areas",
-    "as_exact",
-    "check_rule",
-    "choose_bands",
-    "choose_min_matches",
-    "choose_slots",
-    "divisor_rule",
-    "filter_loss",
-    "knee",
-    "log_rule",
-    "make_spec",
-    "promised_recall",
-    "recall_for_bands",
-    "s_curve",
-    "threshold_rule",
-]
 
 BAND_RULES = ("recall", "threshold", "divisor", "log", "area")
 """What neardup uses, and four of the literature that centre the curve on the threshold."""

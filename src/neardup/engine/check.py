@@ -21,8 +21,6 @@ from neardup.stages.shingle import Hasher, build_rows
 from neardup.stages.verify import Chunk
 from neardup.types import F64, I64, Documents, PaddedSets
 
-__all__ = ["CHUNK_SHINGLES", "Buffers", "Checker", "TooLargeError", "built_sets", "pairs_at_once"]
-
 CHUNK_SHINGLES = 8_000_000
 """Shingles held at a time by a thread, unless the budget has room for fewer: 64 MB of sets."""
 SHINGLE_BYTES = 20

@@ -9,8 +9,6 @@ from typing import Protocol
 
 from neardup.engine.space import Space
 
-__all__ = ["Observer", "Silent", "Stages"]
-
 
 class Observer(Protocol):
     """Told about stages as they pass. Called from one thread."""

@@ -31,8 +31,6 @@ from neardup.params import CONTAINMENT, Spec
 from neardup.stages.shingle import Hasher
 from neardup.types import I32, I64, Batch
 
-__all__ = ["find", "gather", "keeping_order", "link_rows", "search"]
-
 
 def gather(
     tasks: Iterator[Callable[[], Batch]],

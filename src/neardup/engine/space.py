@@ -22,8 +22,6 @@ from neardup.errors import InputError
 from neardup.kernels import is_compiled
 from neardup.spool import Column, MemoryColumn, Sorter, Workdir, available_memory, free_bytes, resident_memory
 
-__all__ = ["RECORD_SHARE", "Budget", "Space"]
-
 PROGRAM = 250 << 20
 """Resident memory of the interpreter, the libraries and the loaded kernels before the first document."""
 COMPILING = 130 << 20

@@ -16,8 +16,6 @@ from neardup.engine.results.pairs import PairStore
 from neardup.engine.space import Space
 from neardup.types import I32, I64
 
-__all__ = ["FoundRows", "Gathered", "RunTally", "SearchState"]
-
 DOCUMENT_BYTES = 24
 """Memory for each document that no limit can spare: weights, crowds, parents, ranks."""
 PAIRED_BYTES = 110

@@ -14,8 +14,6 @@ from typing import Any, TypeVar
 
 from neardup.types import Alone, NeedsRoom
 
-__all__ = ["in_order"]
-
 Item = TypeVar("Item")
 Done = TypeVar("Done")
 

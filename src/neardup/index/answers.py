@@ -22,8 +22,6 @@ from neardup.index.views import View, documents_of, names_of
 from neardup.stages.verify import check_pairs
 from neardup.types import F64, I32, I64, Documents
 
-__all__ = ["answers", "find_ids", "hits"]
-
 CHUNK = 500
 """Texts that are fetched and checked at a time."""
 QUERY_BLOCK = 1024

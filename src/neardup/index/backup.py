@@ -29,8 +29,6 @@ from neardup.index.views import keys_of
 from neardup.outputs.atomic import output_error
 from neardup.spool.machine import sync_folder
 
-__all__ = ["backed_up"]
-
 STEP_PAGES = 1024
 """Pages of the database, of 4 KB, that are copied between two looks for Ctrl-C."""
 _PART = DATABASE + ".part"

@@ -20,8 +20,6 @@ from neardup.inputs.reader import Reader
 from neardup.params import Spec
 from neardup.types import I64, U32, U64, Mask
 
-__all__ = ["SEGMENT_DOCUMENTS", "build_folder"]
-
 SEGMENT_DOCUMENTS = 1 << 20
 """Documents of a segment that is written: their keys are what building holds in memory, some 100 MB."""
 

@@ -18,8 +18,6 @@ from neardup.stages import postings as stage
 from neardup.stages.verify import check_pairs
 from neardup.types import I64
 
-__all__ = ["ADMIT_AT_ONCE", "admit", "remove", "store"]
-
 ADMIT_AT_ONCE = 1024
 """Documents that are held against each other at a time; more come one block after the other."""
 

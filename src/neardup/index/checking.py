@@ -18,8 +18,6 @@ from neardup.index.statements import Reading
 from neardup.index.views import documents_of, is_whole
 from neardup.types import I64
 
-__all__ = ["database_faults", "verify"]
-
 
 def verify(core: Core, *, repair: bool) -> Verified:
     """Check all files; make damaged segments again where that is asked for and allowed."""

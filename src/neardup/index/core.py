@@ -26,8 +26,6 @@ from neardup.index.views import DamagedError, MissingError, StaleError, View, Vi
 from neardup.params import SPEC_VERSION, Spec
 from neardup.types import I64
 
-__all__ = ["Core"]
-
 LOOKS = 5
 """Times that a segment that cannot be opened is looked for again: a writer may have merged it away meanwhile."""
 REPAIRS = 20

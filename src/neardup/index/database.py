@@ -20,8 +20,6 @@ from neardup.errors import FormatError, InputError, NeardupError, OutputError
 from neardup.index.statements import APPLICATION, FORMAT, SCHEMA, Reading, Writing
 from neardup.params import Spec
 
-__all__ = ["DATABASE", "Database", "log_size"]
-
 DATABASE = "index.sqlite"
 BUSY_SECONDS = 60.0
 

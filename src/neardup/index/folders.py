@@ -16,17 +16,6 @@ from neardup.index.database import DATABASE
 from neardup.outputs.atomic import left_behind, remove_parts, temporary_name
 from neardup.spool.machine import sync_folder
 
-__all__ = [
-    "LOCK",
-    "SEGMENTS",
-    "FolderLock",
-    "acknowledged",
-    "appearing",
-    "check_there",
-    "sizes",
-    "write_acknowledged",
-]
-
 LOCK = "LOCK"
 SEGMENTS = "segments"
 _ACKNOWLEDGED = struct.Struct("<QI")

@@ -8,8 +8,6 @@ from typing import Any, Self
 from neardup.inputs.passed import PassedOver
 from neardup.types import MOST_FAULTS, Fault
 
-__all__ = ["Added", "Admission", "ContainedHit", "Hit", "IndexInfo", "Stored", "Streamed", "Verified"]
-
 
 class _Plain:
     __slots__ = ()

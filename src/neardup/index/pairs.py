@@ -30,8 +30,6 @@ from neardup.session import Run
 from neardup.tuning import as_exact
 from neardup.types import F64, I64, Batch, Documents
 
-__all__ = ["find_contained", "find_pairs"]
-
 PIECE = 4096
 """Queries of a batch."""
 NO_CROWD = 1 << 30

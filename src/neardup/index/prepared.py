@@ -29,25 +29,6 @@ from neardup.stages import text as text_stage
 from neardup.stages.shingle import Hasher
 from neardup.types import I64, U32, U64, Batch, Documents, PaddedSets
 
-__all__ = [
-    "EMPTY",
-    "NUMBER",
-    "SHORT",
-    "PreparedDocuments",
-    "Sketcher",
-    "are_names_whole",
-    "as_iterable",
-    "checked_ids",
-    "checksums",
-    "id_keys",
-    "id_text",
-    "is_tail_whole",
-    "of_batches",
-    "original_id",
-    "tail_row",
-    "whole_documents",
-]
-
 NUMBER, EMPTY, SHORT = 1, 2, 4
 """Kinds of a document: its id was given as a number; it has no shingle; it has fewer tokens than a shingle."""
 _S32 = np.uint64(32)

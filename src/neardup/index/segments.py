@@ -26,12 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.errors import FormatError, OutputError
-from neardup.kernels.postings import page_sums
+from neardup.kernels.postings import PAGE, page_sums
 from neardup.spool.machine import sync_folder
-from neardup.stages.postings import PAGE, Run, directory_bits, fill_directory, make_run, merged_row, sorted_row, without
+from neardup.stages.postings import Run, directory_bits, fill_directory, make_run, merged_row, sorted_row, without
 from neardup.types import I64, U32, U64
-
-__all__ = ["SUFFIX", "Keys", "bad_pages", "fresh_name", "open_segment", "write_merged", "write_new"]
 
 SUFFIX = ".bands"
 PART = ".part"

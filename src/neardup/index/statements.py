@@ -30,8 +30,6 @@ from neardup.errors import FormatError
 from neardup.inputs.source import BATCH_BYTES
 from neardup.types import I64
 
-__all__ = ["APPLICATION", "FORMAT", "SCHEMA", "Name", "Reading", "Row", "State", "TailRow", "Writing"]
-
 FORMAT = 1
 APPLICATION = 0x6E647570
 """SQLite's application id of an index: "ndup"."""

@@ -61,8 +61,6 @@ from neardup.params import (
 )
 from neardup.result import Result
 
-__all__ = ["Index"]
-
 DEFAULT_TOP = 10
 
 

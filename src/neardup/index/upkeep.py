@@ -17,8 +17,6 @@ from neardup.index.views import View
 from neardup.stages.postings import Run, compacted
 from neardup.types import I64
 
-__all__ = ["FAN", "FLUSH_BATCHES", "FLUSH_DOCUMENTS", "Upkeep"]
-
 FLUSH_DOCUMENTS = 1 << 16
 """Documents of the tail from which it becomes a segment."""
 FLUSH_BATCHES = 1 << 12

@@ -22,24 +22,11 @@ from neardup.index.folders import SEGMENTS
 from neardup.index.prepared import EMPTY, Sketcher, are_names_whole, is_tail_whole, whole_documents
 from neardup.index.segments import Keys, open_segment
 from neardup.index.statements import Name, Reading, Row, TailRow
-from neardup.kernels.postings import RUN_FIELDS
+from neardup.kernels.postings import RUN_FIELDS, Found
 from neardup.params import Spec
 from neardup.stages import postings as stage
-from neardup.stages.postings import Found, Run
+from neardup.stages.postings import Run
 from neardup.types import I64, U32, U64, Documents
-
-__all__ = [
-    "DamagedError",
-    "MissingError",
-    "StaleError",
-    "View",
-    "Views",
-    "documents_of",
-    "is_whole",
-    "keys_of",
-    "names_of",
-    "with_run",
-]
 
 CHUNK = 4096
 """Documents that are read at a time when postings are made again."""

@@ -16,8 +16,6 @@ from neardup.inputs.source import Faults
 from neardup.kernels.delimited import copy_fields
 from neardup.types import I64, SLACK, U8, Batch, Documents, Mask
 
-__all__ = ["Columns", "documents_from", "gather", "make_batch", "undecodable"]
-
 
 @dataclass(slots=True)
 class Columns:

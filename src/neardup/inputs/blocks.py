@@ -19,11 +19,6 @@ from neardup.inputs.source import COUNT_TO, RecordLimit, Source, Task, TooLarge,
 from neardup.inputs.stream import ByteStream, Feed, as_utf8
 from neardup.types import I64, SLACK, U8
 
-__all__ = [
-    "LAST", "NEWLINE", "PART", "WHOLE", "LineBlock", "LineSource", "Slabs",
-    "first_newline", "line_blocks", "line_ends", "read_all",
-]  # fmt: skip
-
 BLOCK_BYTES = 4 << 20
 """Bytes of text in a block; more only where one line is longer."""
 NEWLINE = 10

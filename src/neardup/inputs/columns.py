@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from neardup.errors import InputError, did_you_mean
 
-__all__ = ["ID_NAMES", "TEXT_NAMES", "choose_id", "choose_text", "guess_id", "guess_text", "unknown_column"]
-
 TEXT_NAMES = ("text", "content", "body", "document", "abstract", "raw_content", "code")
 """Names of text columns, the first that exists wins."""
 

@@ -24,8 +24,6 @@ from neardup.inputs.formats import DATASET
 from neardup.inputs.source import ReadOptions, Task
 from neardup.shown import shown_path
 
-__all__ = ["Dataset", "DatasetSource", "datasets_in"]
-
 _STATE = "state.json"
 _INFO = "dataset_info.json"
 _DICT = "dataset_dict.json"

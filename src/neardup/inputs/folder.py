@@ -26,8 +26,6 @@ from neardup.inputs.walk import InputFile
 from neardup.shown import shown, shown_path
 from neardup.types import Alone, Batch, Documents, NeedsRoom
 
-__all__ = ["FilesSource"]
-
 _FILE_BYTES = 512
 """What a file counts for beside its bytes when batches are cut: opening one takes its time."""
 _DOCUMENT_BYTES = 256 << 10

@@ -18,11 +18,6 @@ from typing import Any
 
 from neardup.errors import InputError, did_you_mean
 
-__all__ = [
-    "COMPRESSIONS", "DATASET", "DEFAULT_SUFFIXES", "DOCUMENT", "DOCUMENTS", "FORMATS", "SUFFIXES",
-    "bare_suffix", "stored_codec", "suffix_format", "text_codec",
-]  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class Format:

@@ -12,8 +12,6 @@ import numpy as np
 
 from neardup.types import Documents
 
-__all__ = ["COLLECTIONS", "ITEM_SEPARATOR", "ItemError", "join_items", "split_documents", "split_items"]
-
 ITEM_SEPARATOR = b"\xff"
 
 

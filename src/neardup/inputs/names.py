@@ -17,8 +17,6 @@ from neardup.kernels.hashing import fingerprint
 from neardup.spool import Column, MemoryColumn, MemoryTexts, Sorter, Texts, Workdir
 from neardup.types import I32, I64, MOST_FAULTS, U64, Batch, Documents, Fault
 
-__all__ = ["Ids", "Places", "Provenance", "ids_of"]
-
 _TEXT = pa.large_string()
 _MADE, _NUMBERS, _STRINGS = range(3)
 """Kinds of ids: made as ``source:row``, whole numbers, strings."""

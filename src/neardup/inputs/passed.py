@@ -14,8 +14,6 @@ from typing import Literal, TypeAlias
 from neardup.inputs.formats import COMPRESSIONS, FORMATS, suffix_format
 from neardup.shown import shown_path
 
-__all__ = ["PassedOver", "Passing", "conversion", "passed_rows", "passed_words", "suffix_of", "together"]
-
 Reason: TypeAlias = Literal[
     "suffix", "not asked for", "hidden file", "hidden folder", "lock file", "file linked twice", "folder linked twice",
     "report", "folder", "beside a dataset",

@@ -19,8 +19,6 @@ from neardup.inputs.items import COLLECTIONS, ItemError, join_items, split_items
 from neardup.inputs.source import BATCH_BYTES, INT64, BadRecord, Faults, ReadOptions, Source, Task
 from neardup.types import Batch, Documents
 
-__all__ = ["PythonSource"]
-
 _ITEM_BYTES = 8
 """What an item counts for when batches are cut."""
 _SHOWN = 60

@@ -23,8 +23,6 @@ from neardup.params import InputOptions
 from neardup.shown import shown_path
 from neardup.types import I64
 
-__all__ = ["Reader", "Stamps", "open_inputs"]
-
 _SURE = 2
 """The first facts, size and time of modification: where one of them differs, a file was changed."""
 _MASK = (1 << 63) - 1

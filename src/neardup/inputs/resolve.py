@@ -29,8 +29,6 @@ from neardup.inputs.walk import InputFile, common_suffix, glob_files, look_at, w
 from neardup.params import INPUT_FORMATS
 from neardup.shown import shown_path
 
-__all__ = ["Resolver"]
-
 _GLOB_CHARACTERS = frozenset("*?[")
 _STDIN = "-"
 

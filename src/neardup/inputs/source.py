@@ -18,11 +18,6 @@ from neardup.inputs.stream import ByteStream
 from neardup.spool import available_memory
 from neardup.types import I64, Alone, Batch, Documents, Fault
 
-__all__ = [
-    "BATCH_BYTES", "BATCH_DOCUMENTS", "COUNT_TO", "INT64", "MAX_FAULTS", "BadRecord", "Faults", "ReadOptions",
-    "RecordLimit", "Source", "Task", "TooLarge", "TooLargeRows", "oversized", "sized",
-]  # fmt: skip
-
 BATCH_BYTES = 4 << 20
 """Input bytes that one batch holds, about: enough to keep a thread busy, little beside any memory limit."""
 

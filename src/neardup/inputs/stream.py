@@ -18,8 +18,6 @@ from typing import Any, Protocol
 from neardup.errors import InputError, did_you_mean
 from neardup.inputs.formats import stored_codec, text_codec
 
-__all__ = ["ByteStream", "Feed", "as_utf8"]
-
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _PEEK = 1 << 16
 _DECODED = 1 << 16

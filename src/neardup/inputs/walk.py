@@ -21,8 +21,6 @@ from neardup.inputs.formats import DEFAULT_SUFFIXES, DOCUMENT
 from neardup.inputs.passed import Passing
 from neardup.inputs.stream import ByteStream
 
-__all__ = ["REPORT_MARKER", "InputFile", "common_suffix", "glob_files", "look_at", "walk_folder"]
-
 REPORT_MARKER = "neardup-report.json"
 """A file that says that its folder is a report, which is about documents and holds none."""
 _LOCK = "~$"

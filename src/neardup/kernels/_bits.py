@@ -17,8 +17,6 @@ from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["cttz64", "load32", "load64", "peek8", "peek32", "peek64", "poke8", "store64"]
-
 Typing = Callable[..., Any]
 """What numba calls with the types of the arguments: it gives the signature and what writes the instructions."""
 

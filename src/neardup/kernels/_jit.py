@@ -25,8 +25,6 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["cache_folder", "compiling_note", "inlined", "is_compiled", "kernel", "part"]
-
 
 def _digest() -> str:
     sources = sorted(Path(__file__).parent.glob("*.py"))

@@ -20,8 +20,6 @@ from neardup.kernels._bits import cttz64, load32, load64, store64
 from neardup.kernels._jit import part
 from neardup.kernels.utf8 import sequence_length
 
-__all__ = ["read_number", "read_string", "skip_space", "skip_value"]
-
 _QUOTE, _BACKSLASH, _COLON, _COMMA = 0x22, 0x5C, 0x3A, 0x2C
 _OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_LIST, _CLOSE_LIST = 0x7B, 0x7D, 0x5B, 0x5D
 _MINUS, _PLUS, _DOT, _ZERO, _NINE = 0x2D, 0x2B, 0x2E, 0x30, 0x39

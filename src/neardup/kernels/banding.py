@@ -11,8 +11,6 @@ import numpy as np
 from neardup.kernels._jit import kernel, part
 from neardup.kernels.stored import M1, mix
 
-__all__ = ["PARTS", "all_keys", "band_keys", "bucket_pairs", "buckets", "first_bands", "star_leaders"]
-
 PARTS = 512
 PART_SHIFT = np.uint64(55)
 EMPTY = np.uint32(0xFFFFFFFF)

@@ -7,8 +7,6 @@ import numpy as np
 from neardup.kernels._jit import inlined, kernel, part
 from neardup.kernels.stored import mix
 
-__all__ = ["independent", "least_rank", "one_permutation", "universal"]
-
 S32 = np.uint64(32)
 PRIME = np.uint64((1 << 61) - 1)
 S61 = np.uint64(61)

@@ -15,8 +15,6 @@ from neardup.kernels._jit import kernel, part
 from neardup.kernels.rarest import LIST, find, is_marked, place
 from neardup.kernels.verify import VACANT, first_at_least, intersection, least_held
 
-__all__ = ["Scratch", "probe"]
-
 LOOK = 1024
 """Shingles of a document that are held against the bitmap together."""
 LONGER = 8

@@ -9,8 +9,6 @@ import numpy as np
 
 from neardup.kernels._jit import kernel
 
-__all__ = ["cross_copies", "pair_copies"]
-
 
 @kernel
 def cross_copies(left, right, similarity, starts, members):

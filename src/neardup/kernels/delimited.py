@@ -24,25 +24,6 @@ from numpy import uint64
 from neardup.kernels._bits import load64, store64
 from neardup.kernels._jit import kernel, part
 
-__all__ = [
-    "BAD_QUOTE",
-    "COLUMNS",
-    "ENDED",
-    "FIELDS",
-    "FINE",
-    "GOES_ON",
-    "ID",
-    "LINE",
-    "NEVER_CLOSED",
-    "STATUS",
-    "TEXT",
-    "copy_fields",
-    "follow_record",
-    "line_stops",
-    "scan_records",
-    "unclosed_field",
-]
-
 # Columns of the record table.
 LINE = 0  # lines before the record in the buffer
 STATUS = 1  # FINE, BAD_QUOTE or NEVER_CLOSED

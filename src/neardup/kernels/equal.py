@@ -24,8 +24,6 @@ from neardup.kernels.hashing import (
 )
 from neardup.kernels.stored import ALL
 
-__all__ = ["colliding", "equal_bytes"]
-
 
 @kernel
 def equal_bytes(first, second, lengths, equal):

@@ -6,8 +6,6 @@ import numpy as np
 
 from neardup.kernels._jit import kernel
 
-__all__ = ["components", "join", "reach", "settle", "stars"]
-
 
 @kernel
 def components(left, right, n):

@@ -31,22 +31,6 @@ from neardup.kernels._bits import load64
 from neardup.kernels._jit import inlined, kernel, part
 from neardup.kernels.stored import ALL, M2, S29, S32, lanes, mix
 
-__all__ = [
-    "BYTE",
-    "CHAR",
-    "CHUNK",
-    "ITEM",
-    "WORD",
-    "Cursor",
-    "HashParams",
-    "fill",
-    "fingerprint",
-    "is_short",
-    "new_cursor",
-    "rewind",
-    "table_bits",
-]
-
 BYTE, CHAR, WORD, ITEM = 0, 1, 2, 3
 CHUNK = 2048
 """Hashes a chunk: 16 KB, half of L1."""

@@ -19,18 +19,6 @@ from neardup.kernels._jit import kernel, part
 from neardup.kernels.hashing import CHUNK, fill, new_cursor, rewind
 from neardup.kernels.verify import UNIQUE, VACANT, first_at_least, intersection, overlap_needed
 
-__all__ = [
-    "Postings",
-    "Prefixes",
-    "cells_of",
-    "count_cells",
-    "pack",
-    "postings_of",
-    "prefixes_of",
-    "probe",
-    "survivors",
-]
-
 ONE = np.uint64(1)
 FEW = 256
 """Hashes at a time where a document is left as soon as it is decided."""

@@ -26,18 +26,6 @@ from neardup.kernels._bits import cttz64, load64
 from neardup.kernels._jit import kernel, part
 from neardup.kernels._json import read_number, read_string, skip_space, skip_value
 
-__all__ = [
-    "AT",
-    "BLANK",
-    "DOCUMENTS",
-    "DOUBT",
-    "IDS_AT",
-    "LINE",
-    "OUT_AT",
-    "STATE",
-    "read_records",
-]
-
 # Places in the state array of read_records, which carries it from one call to the next.
 AT = 0  # position of the next line
 LINE = 1  # its number

@@ -7,8 +7,6 @@ from neardup.kernels._jit import kernel
 from neardup.kernels.hashing import HIGH, _code_point, _next
 from neardup.kernels.utf8 import is_ascii
 
-__all__ = ["map_ascii", "mark_not_ascii", "mark_not_inert"]
-
 
 @kernel
 def mark_not_ascii(data, offsets, out):

@@ -9,8 +9,6 @@ import numpy as np
 from neardup.kernels._jit import kernel, part
 from neardup.kernels.hashing import CHUNK, fill, new_cursor, rewind, table_bits
 
-__all__ = ["hashes_in_order", "match", "runs"]
-
 
 @kernel
 def hashes_in_order(params, data, begin, stop, out):

@@ -23,8 +23,6 @@ from neardup.kernels._jit import kernel, part
 from neardup.kernels.stored import M1, mix
 from neardup.types import I32, I64
 
-__all__ = ["PAGE", "RUN_FIELDS", "Found", "directory", "lookup", "merge", "page_sums"]
-
 PAGE = 4096
 RUN_FIELDS = 9
 POSTINGS, STARTS, DIRECTORY, PRINTS, BITS, BASE, PAGES, SUMS, SEEN = range(RUN_FIELDS)

@@ -19,8 +19,6 @@ import numpy as np
 from neardup.kernels._jit import inlined, kernel, part
 from neardup.kernels.verify import UNIQUE, VACANT, least_held
 
-__all__ = ["LIST", "Table", "choose", "find", "is_enough", "is_marked", "place", "table_of"]
-
 ONE, TWO, SIX = np.uint64(1), np.uint64(2), np.uint64(63)
 S32, S40, S46 = np.uint64(32), np.uint64(40), np.uint64(46)
 LIST = np.uint64(1 << 62)

@@ -17,8 +17,6 @@ from neardup.kernels.hashing import CHUNK, fill, new_cursor, rewind
 from neardup.kernels.rarest import LIST, Table, find, is_enough, is_marked, place
 from neardup.kernels.verify import VACANT, least_held
 
-__all__ = ["COARSE", "Block", "Index", "Scratch", "choose", "count", "scan"]
-
 COARSE = 13
 """Leading bits of a hash by which it is first asked whether any such is kept: 8 KB of bytes, which stay in L1."""
 RANKS = 1024

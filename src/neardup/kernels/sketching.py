@@ -16,8 +16,6 @@ from neardup.kernels._jit import inlined, kernel, part
 from neardup.kernels.hashing import CHUNK, fill, is_short, new_cursor, rewind
 from neardup.kernels.stored import M1, mix
 
-__all__ = ["EMPTY", "sketch_block"]
-
 EMPTY = np.uint32(0xFFFFFFFF)
 S32 = np.uint64(32)
 ROUND = np.uint64(0xA0761D6478BD642F)

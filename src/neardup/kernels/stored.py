@@ -12,8 +12,6 @@ import numpy as np
 from neardup.kernels._bits import load64
 from neardup.kernels._jit import inlined, kernel, part
 
-__all__ = ["ALL", "M1", "M2", "M3", "S29", "S32", "lanes", "mix", "prints"]
-
 M1 = np.uint64(0x9E3779B97F4A7C15)
 M2 = np.uint64(0xD6E8FEB86659FD93)
 M3 = np.uint64(0xFF51AFD7ED558CCD)

@@ -13,9 +13,6 @@ from numpy import uint64
 from neardup.kernels._bits import cttz64, load32, load64
 from neardup.kernels._jit import kernel, part
 
-__all__ = ["invalid_at", "is_ascii", "sequence_length"]
-
-
 _HIGH = uint64(0x8080808080808080)
 
 

@@ -12,8 +12,6 @@ import numpy as np
 from neardup.kernels._jit import kernel, part
 from neardup.kernels.hashing import CHUNK, fill, new_cursor, rewind, table_bits
 
-__all__ = ["build_sets", "check_pairs"]
-
 VACANT = np.uint64(0xFFFFFFFFFFFFFFFF)
 UNIQUE = 1
 """Largest class of a shingle that only one document has, in the tables of how rare shingles are."""

@@ -20,10 +20,6 @@ from neardup.outputs.renames import Rename, Renames, UnfinishedError, give_names
 from neardup.shown import shown_path
 from neardup.spool.machine import is_running, this_process
 
-__all__ = [
-    "AtomicFiles", "check_target", "is_special", "left_behind", "output_error", "remove_parts", "temporary_name",
-]  # fmt: skip
-
 _CURES = {
     errno.ENOSPC: "Free some space or give a file on another disk.",
     errno.EDQUOT: "Free some of your quota or give a file on another disk.",

@@ -23,8 +23,6 @@ from typing import Any, NamedTuple
 from neardup.errors import OutputError
 from neardup.spool.machine import is_running, sync_folder, this_process
 
-__all__ = ["Rename", "UnfinishedError", "finish_names", "give_names"]
-
 _PREFIX, _SUFFIX = ".neardup-", ".names"
 _FORMAT = 1
 _NAMED = 5

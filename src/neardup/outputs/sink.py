@@ -12,8 +12,6 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-__all__ = ["Sink"]
-
 _GZIP_LEVEL = 6
 _GZIP_WINDOW = 31  # zlib's largest window, with a gzip header
 

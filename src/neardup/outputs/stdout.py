@@ -13,8 +13,6 @@ from typing import Any
 
 from neardup.shown import shown
 
-__all__ = ["TerminalBytes", "stdout_bytes"]
-
 _LAYOUT = re.compile(r"(\r?\n|\t)")
 """What data on a terminal keep of the controls: they are laid out by them."""
 

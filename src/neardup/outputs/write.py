@@ -29,10 +29,6 @@ from neardup.outputs.sink import Sink
 from neardup.outputs.stdout import stdout_bytes
 from neardup.types import I64
 
-__all__ = [
-    "OUTPUT_FORMATS", "SPEC_SUFFIX", "Output", "output_format", "remove_leftovers", "write_table", "write_tables",
-]  # fmt: skip
-
 OUTPUT_FORMATS = ("jsonl", "csv", "parquet")
 STDOUT = "-"
 SPEC_SUFFIX = ".spec.json"

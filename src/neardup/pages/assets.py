@@ -11,8 +11,6 @@ from collections.abc import Iterable
 
 from neardup.shown import NAMES, UNSEEN
 
-__all__ = ["scripts", "styles"]
-
 
 def scripts(names: Iterable[str]) -> str:
     """JavaScript files in their order, behind the table of unseen characters; each adds to ``window.neardup``."""

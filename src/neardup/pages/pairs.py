@@ -10,11 +10,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from neardup.engine.results.passages import Passages
 from neardup.errors import InputError
-from neardup.stages.passages import Span
-
-__all__ = ["LISTED", "Span", "pair_data", "text_data", "union", "windows"]
+from neardup.stages.passages import Passages, Span
 
 LISTED = 2000
 """Passages of a text that a pair lists; the counts, the shares and the longest are of all there are."""

@@ -42,7 +42,6 @@ from neardup.server.work import WorkerPool
 if TYPE_CHECKING:
     from neardup.index.store import Index
 
-__all__ = ["Service", "page_file"]
 
 Handler = Callable[[Exchange], Awaitable[None]]
 T = TypeVar("T", Query, Document)

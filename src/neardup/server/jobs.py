@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from neardup.index.outcomes import Admission, Hit
     from neardup.index.store import Index
 
-__all__ = ["REMOVAL", "AddOptions", "IndexReader", "IndexWriter", "LineBatch", "QueryOptions", "options_of", "warm_up"]
 
 encode = msgspec.json.Encoder().encode
 REMOVAL = "remove"

@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-__all__ = ["ServiceLimits"]
-
 MIB = 1 << 20
 
 

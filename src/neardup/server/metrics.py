@@ -7,8 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from itertools import accumulate
 
-__all__ = ["Metrics"]
-
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 """Upper bounds of the buckets of the latency histogram, in seconds."""
 Values = Mapping[str, tuple[str, float]]

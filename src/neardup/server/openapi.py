@@ -26,8 +26,6 @@ from neardup.server.wire import (
     StoredDocument,
 )
 
-__all__ = ["document"]
-
 _TYPES = (Answer, Answers, Document, Health, Info, LineStatus, ProblemBody, Query, Status, StoredDocument)
 _REF = "#/components/schemas/{name}"
 _JSON, _NDJSON = "application/json", "application/x-ndjson"

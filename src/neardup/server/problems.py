@@ -14,8 +14,6 @@ import msgspec
 from neardup.errors import InputError, NeardupError, OutputError
 from neardup.shown import shown
 
-__all__ = ["Disconnected", "Problem", "problem_of"]
-
 RETRY_SECONDS = 1
 """What Retry-After says: queues here empty within a second, or the load is too high for good."""
 

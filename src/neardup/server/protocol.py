@@ -25,7 +25,6 @@ from neardup.server.problems import RETRY_SECONDS, Problem
 if TYPE_CHECKING:
     from neardup.server.app import Service
 
-__all__ = ["HEAD_BYTES", "GuardedProtocol"]
 
 HEAD_BYTES = 1 << 14
 """Most bytes of the head of a request: its first line and all headers."""

@@ -25,7 +25,6 @@ from neardup.server.security import is_loopback
 if TYPE_CHECKING:
     from neardup.index.store import Index
 
-__all__ = ["serve"]
 
 _KEEP_ALIVE_SECONDS = 30
 _SWITCH_SECONDS = 0.0005

@@ -18,8 +18,6 @@ from neardup.errors import InputError
 from neardup.server.exchange import Exchange, Headers
 from neardup.server.problems import Problem
 
-__all__ = ["PAGE", "PAGE_HEADERS", "Gate", "is_loopback", "read_token"]
-
 PAGE = {
     "/": b"text/html; charset=utf-8",
     "/page.js": b"text/javascript; charset=utf-8",

@@ -19,8 +19,6 @@ from neardup.server.problems import Problem, problem_of
 from neardup.server.wire import LineStatus
 from neardup.server.work import WorkerPool
 
-__all__ = ["NDJSON", "Streams"]
-
 NDJSON = b"application/x-ndjson"
 _PAUSE = 0.005
 """Seconds without a byte after which the lines that are there become a batch."""

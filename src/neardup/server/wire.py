@@ -15,25 +15,6 @@ from neardup.index.outcomes import IndexInfo
 from neardup.server.limits import ServiceLimits
 from neardup.server.problems import Problem
 
-__all__ = [
-    "MOST_HITS",
-    "Answer",
-    "Answers",
-    "Document",
-    "Found",
-    "Health",
-    "Info",
-    "LineStatus",
-    "Match",
-    "ProblemBody",
-    "Query",
-    "Status",
-    "StoredDocument",
-    "check_query",
-    "check_text",
-    "read",
-]
-
 MOST_HITS = 1000
 """Hits of one text, at most."""
 MOST_ID = 1024

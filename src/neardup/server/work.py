@@ -17,8 +17,6 @@ from typing import Any
 from neardup.errors import NeardupError
 from neardup.server.problems import Problem
 
-__all__ = ["Group", "WorkerPool"]
-
 Group = Callable[[Hashable, list[Any]], Sequence[Any]]
 """What a pool does to a group: it takes the key that the jobs share and their values, and returns their results in the
 same order. A result that is an exception is raised to whoever waits for it."""

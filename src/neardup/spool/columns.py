@@ -14,8 +14,6 @@ from numpy.typing import DTypeLike, NDArray
 from neardup.spool.files import STAGE, SpoolFile
 from neardup.types import I64
 
-__all__ = ["Column", "FileColumn", "MemoryColumn", "group_heads"]
-
 GAP = 4096
 """Bytes between two rows that are cheaper to read than to jump over: a page."""
 

@@ -25,8 +25,6 @@ import numpy as np
 from neardup._version import __version__
 from neardup.errors import SpoolError
 
-__all__ = ["BUFFER", "HEADER", "STAGE", "Label", "SpoolFile", "at_work", "damaged"]
-
 MAGIC = b"NEARDUP\0"
 VERSION = 1
 HEADER = 4096

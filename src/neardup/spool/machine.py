@@ -7,8 +7,6 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["available_memory", "is_running", "peak_memory", "resident_memory", "sync_folder", "this_process"]
-
 
 def _told(path: str) -> str:
     """What a file of the system says; empty where there is none."""

@@ -18,15 +18,6 @@ from neardup.errors import SpoolError
 from neardup.spool.files import at_work, damaged
 from neardup.spool.machine import is_running, sync_folder, this_process
 
-__all__ = [
-    "LOCK",
-    "MANIFEST",
-    "PART",
-    "Lock",
-    "Manifest",
-    "differences",
-]
-
 MANIFEST = "neardup.manifest"
 PART = MANIFEST + ".part"
 LOCK = "neardup.lock"

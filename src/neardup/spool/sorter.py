@@ -13,8 +13,6 @@ from neardup.spool.columns import FileColumn, MemoryColumn
 from neardup.spool.workdir import Workdir
 from neardup.types import U64
 
-__all__ = ["Sorter"]
-
 FAN_IN = 128
 """Runs merged at a time: with more, their blocks get too short to be read well."""
 BLOCK = 64

@@ -13,8 +13,6 @@ from neardup.spool.columns import FileColumn, MemoryColumn, group_heads
 from neardup.spool.files import STAGE, SpoolFile
 from neardup.types import I64, SLACK, U8, Documents, Mask
 
-__all__ = ["FileTexts", "MemoryTexts", "Texts"]
-
 GAP = 16 << 10
 """Bytes between two texts that are cheaper to read than to jump over."""
 PAIRS_AT_A_TIME = 1 << 18

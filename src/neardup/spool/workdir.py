@@ -26,8 +26,6 @@ from neardup.spool.files import Label, SpoolFile, at_work
 from neardup.spool.manifest import LOCK, MANIFEST, PART, Lock, Manifest, differences
 from neardup.spool.texts import FileTexts
 
-__all__ = ["Workdir", "free_bytes"]
-
 SUFFIX = ".spool"
 NAMED = 10
 """Differences of identity that a message names."""

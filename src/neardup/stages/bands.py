@@ -18,20 +18,6 @@ from neardup.params import Bands
 from neardup.stages.shingle import SALT
 from neardup.types import I32, I64, U32, U64, Mask
 
-__all__ = [
-    "PARTS",
-    "BandBuckets",
-    "Leading",
-    "all_pairs",
-    "band_buckets",
-    "first_bands",
-    "group",
-    "in_part",
-    "keys_at",
-    "keys_of",
-    "pair_up",
-]
-
 PARTS = banding.PARTS
 """Largest number of parts that ``in_part`` can make."""
 PAIRS_AT_A_TIME = 1 << 16

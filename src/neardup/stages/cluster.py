@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from neardup.kernels import graph
 from neardup.types import F64, I32, I64
 
-__all__ = ["Components", "Stars"]
-
 
 class Components:
     """Connected components of n rows, whose members may be chained: union-find, 4 bytes a row."""

@@ -14,8 +14,6 @@ from typing import Literal
 
 import numpy as np
 
-__all__ = ["DECOMPOSED", "FORMS", "Form", "to_form"]
-
 Form = Literal["NFC", "NFKC"]
 FORMS: dict[str, Form] = {"nfc": "NFC", "nfkc": "NFKC"}
 """The forms by their names in ``Normalize``."""

@@ -22,20 +22,6 @@ from neardup.kernels.containing import Scratch
 from neardup.stages.shingle import SALT, Hasher
 from neardup.types import F64, I64, U8, U32, U64, Documents, SetBlock
 
-__all__ = [
-    "Cells",
-    "Index",
-    "Joined",
-    "Occurrences",
-    "Parts",
-    "Prefixes",
-    "Rarity",
-    "Scratch",
-    "cells",
-    "pack",
-    "survivors",
-]
-
 PART_CELLS = 18
 """Binary logarithm of the cells that are counted at a time: 512 kB of the table, which a processor's cache holds."""
 SMALL_BITS = 24

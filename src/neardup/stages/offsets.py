@@ -20,8 +20,6 @@ from neardup.params import Normalize
 from neardup.stages.forms import DECOMPOSED, FORMS, Form, to_form
 from neardup.types import I64, U32, Mask
 
-__all__ = ["Traced", "trace"]
-
 _POINTS = 0x110000
 _SPACE = 0x20
 _PAIRS_END = 0x20000

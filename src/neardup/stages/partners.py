@@ -14,8 +14,6 @@ from neardup.kernels.scanning import Block, Index, Scratch
 from neardup.stages.shingle import SALT, Hasher
 from neardup.types import I64, U32, Documents, ShingleSets
 
-__all__ = ["Block", "Commonness", "Index", "Scratch", "build_index", "find_candidates", "new_scratch"]
-
 FURTHER_SHARE = 0.05
 """Of what a partner may lack: so much more it must hold, or strangers would be candidates too often."""
 FURTHER = 4.0

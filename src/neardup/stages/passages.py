@@ -15,8 +15,6 @@ from neardup.kernels import hashing, occurring
 from neardup.stages.shingle import Hasher
 from neardup.types import I32, I64, SLACK, U64
 
-__all__ = ["Occurrences", "Passages", "Span", "find_occurrences", "find_passages"]
-
 Span = tuple[int, int]
 
 

@@ -13,23 +13,8 @@ import numpy as np
 
 from neardup.cutting import starts_of
 from neardup.kernels import postings as kernels
-from neardup.kernels.postings import PAGE, RUN_FIELDS, Found
+from neardup.kernels.postings import RUN_FIELDS, Found
 from neardup.types import I64, U8, U32, U64, Mask
-
-__all__ = [
-    "PAGE",
-    "Found",
-    "Run",
-    "compacted",
-    "directory_bits",
-    "fill_directory",
-    "lookup",
-    "make_run",
-    "merge_runs",
-    "merged_row",
-    "sorted_row",
-    "without",
-]
 
 DIRECTORY_SHARE = 3
 """A directory entry stands for 2**3 to 2**4 postings."""

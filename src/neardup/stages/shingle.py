@@ -15,8 +15,6 @@ from neardup.kernels.hashing import HashParams
 from neardup.params import Shingle
 from neardup.types import I64, U8, U64, Documents, PaddedSets, ShingleSets
 
-__all__ = ["SALT", "Hasher", "build_padded", "build_rows", "build_sets", "shingle_set", "shingles", "tokens"]
-
 SALT = np.uint64(int.from_bytes(os.urandom(8)) | 1)
 """A random odd number of this process, by which keys are multiplied before they are given a place in a hash table.
 

@@ -19,8 +19,6 @@ from neardup.params import Bands
 from neardup.stages.shingle import Hasher
 from neardup.types import I64, U32, U64, Documents, ShingleSets, Signatures
 
-__all__ = ["count_and_sketch", "estimate", "fingerprints", "minhash", "rounds_of", "sketch_sets", "sparse_below"]
-
 
 def rounds_of(slots: int) -> int:
     """Rounds of the default sketch, fixed by its slots: 2 up to 128, 3 above. Part of the format."""

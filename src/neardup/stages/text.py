@@ -20,8 +20,6 @@ from neardup.params import Normalize
 from neardup.stages.forms import FORMS, to_form
 from neardup.types import SLACK, U8, Documents
 
-__all__ = ["INERT_RANGES", "SEPARATOR", "normalize_documents", "normalize_text"]
-
 SEPARATOR = b"\xff"
 """Between the items of a document that is a set."""
 

@@ -15,8 +15,6 @@ from neardup.kernels import verify as kernels
 from neardup.stages.shingle import Hasher, shingle_set
 from neardup.types import F64, I64, Documents, PaddedSets
 
-__all__ = ["Chunk", "check_pairs", "chunks", "compare_shingles"]
-
 
 @dataclass(frozen=True, slots=True)
 class Chunk:

@@ -15,8 +15,6 @@ from neardup.result import Result
 from neardup.session import Run
 from neardup.tasks.plan.decision import decide
 
-__all__ = ["find", "open_across"]
-
 
 def find(
     inputs: Any,

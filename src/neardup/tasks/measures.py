@@ -20,8 +20,6 @@ from neardup.stages import sketch as sketch_stage
 from neardup.stages import text as text_stage
 from neardup.types import U32, Signatures
 
-__all__ = ["SketchSet", "estimate", "jaccard", "shingle", "sketch", "sketch_all"]
-
 _NO_LIMIT = 1 << 62
 _SETTINGS = ("shingle", "normalize", "sketch", "seed")
 

@@ -21,8 +21,6 @@ from neardup.stages import bands as band_stage
 from neardup.stages.bands import BandBuckets
 from neardup.types import I32, I64, U32
 
-__all__ = ["BandCandidates", "find_candidates"]
-
 SMALL = 64
 """Rows of a bucket up to which writing down all its pairs costs less than fetching its signatures."""
 ROW_BYTES = 56

@@ -29,8 +29,6 @@ from neardup.stages import bands as band_stage
 from neardup.stages.bands import BandBuckets, Leading
 from neardup.types import F64, I32, I64
 
-__all__ = ["Check", "Crowds", "find_crowds", "pair_hot_buckets"]
-
 LEADERS = 256
 """Leaders that one hot bucket may have: a member costs at most as many signature comparisons in it."""
 KNOWN = LEADERS // 4

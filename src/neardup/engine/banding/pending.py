@@ -22,8 +22,6 @@ from neardup.stages.bands import BandBuckets
 from neardup.stages.cluster import Components
 from neardup.types import I32, I64, U64, Mask
 
-__all__ = ["Bucket", "Buckets", "Pending", "pair_members"]
-
 
 @dataclass(frozen=True, slots=True)
 class Bucket:

@@ -25,8 +25,6 @@ from neardup.stages.join import Cells, Occurrences, Rarity
 from neardup.stages.shingle import Hasher
 from neardup.types import F64, I64, U8, U32, U64, Mask, PaddedSets
 
-__all__ = ["SLAB", "Join", "JoinWork", "Key", "Queue", "slabs"]
-
 BOTH = 3
 """A document on both sides of the join; any two of them may pair."""
 SLAB = 1 << 18

@@ -23,11 +23,10 @@ from neardup.engine.check import Buffers, TooLargeError, built_sets
 from neardup.engine.joins.common import SLAB, JoinWork, Queue, slabs
 from neardup.engine.reading.collection import Collection
 from neardup.engine.threads import in_order
-from neardup.stages.join import Parts, Scratch
+from neardup.kernels.containing import Scratch
+from neardup.stages.join import Parts
 from neardup.stages.shingle import Hasher
 from neardup.types import I64, U8, SetBlock
-
-__all__ = ["ContainmentJoin", "Sizes", "sizes_of"]
 
 INDEX_SHARE = 0.4
 """Of the memory for data, for the sets that are indexed at a time."""

@@ -20,8 +20,6 @@ from neardup.engine.threads import in_order
 from neardup.stages.join import Index, Prefixes
 from neardup.types import I64, U8, SetBlock
 
-__all__ = ["ExactJoin"]
-
 INDEX_SHARE = 0.45
 """Of the memory for data, for the sets that are indexed."""
 RANGES = 24

@@ -22,8 +22,6 @@ from neardup.stages import text as text_stage
 from neardup.stages.shingle import Hasher
 from neardup.types import I32, I64, U32, U64, Batch, Documents
 
-__all__ = ["Collection", "RowNames", "Rows", "collect", "content_order"]
-
 CHECKPOINT_BYTES = 512 << 20
 """Bytes of spool after which what was read is made to last."""
 PREDICT_BYTES = 32 << 20

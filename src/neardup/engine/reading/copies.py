@@ -15,8 +15,6 @@ from neardup.cutting import ROWS_AT_A_TIME, cut, starts_of
 from neardup.engine.reading.collection import Collection
 from neardup.types import I32, I64, U8, U64, Mask
 
-__all__ = ["Copies", "find_copies"]
-
 ROW_BYTES = 64
 """Memory for each row whose text is looked at, beside the text."""
 

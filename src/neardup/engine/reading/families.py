@@ -23,8 +23,6 @@ from neardup.stages import sketch as sketch_stage
 from neardup.stages.shingle import Hasher
 from neardup.types import I64, U32, Documents, ShingleSets
 
-__all__ = ["check_room", "finished_values", "read_slots", "sketch_batch"]
-
 
 def read_slots(spec: Spec) -> int:
     """Slots of the signatures that ``sketch_batch`` gives: one, the least that counting costs, where there are none."""

@@ -15,8 +15,6 @@ from neardup.kernels import copies as copy_kernels
 from neardup.params import Spec
 from neardup.types import F64, I32, I64, Pairs
 
-__all__ = ["ListedLeaders", "Members", "expand_across", "expand_clusters", "expand_pairs"]
-
 PAIRS_AT_A_TIME = 1 << 18
 """Pairs written out at a time, about."""
 

@@ -14,8 +14,6 @@ from neardup.engine.space import Space
 from neardup.stages.cluster import Components, Stars
 from neardup.types import F64, I32, I64, Mask, Pairs
 
-__all__ = ["Links", "PairStore", "link"]
-
 
 class PairStore:
     """Pairs of numbers below n with a similarity; what comes out is sorted, each pair once.

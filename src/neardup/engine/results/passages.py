@@ -8,8 +8,6 @@ from neardup.stages import text as text_stage
 from neardup.stages.passages import Occurrences, Passages
 from neardup.stages.shingle import Hasher
 
-__all__ = ["Marker", "Occurrences", "Passages", "shared_passages"]
-
 
 class Marker:
     """Finds shared passages under one spec. A text that is held against many is looked through once."""

@@ -15,8 +15,6 @@ from neardup.inputs.items import ITEM_SEPARATOR
 from neardup.params import Spec
 from neardup.types import Documents
 
-__all__ = ["STEP", "OpenIndex", "Step", "admit", "plain", "steps", "stored_texts", "texts_of"]
-
 STEP = 1000
 """Documents of one transaction: all of them are added, or with an error none."""
 

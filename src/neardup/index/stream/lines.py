@@ -29,8 +29,6 @@ from neardup.inputs.text.jsonl import JsonlSource
 from neardup.inputs.text.lines import LinesSource
 from neardup.types import SLACK, Batch
 
-__all__ = ["PAUSE", "STDIN", "Chunk", "LineReader", "chunks", "names_of"]
-
 STDIN = "-"
 PAUSE = 0.2
 """Seconds after which lines that have come are worked on, though more may follow."""

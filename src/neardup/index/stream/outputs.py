@@ -23,8 +23,6 @@ from neardup.outputs.atomic import output_error
 from neardup.outputs.stdout import stdout_bytes
 from neardup.spool.machine import sync_folder
 
-__all__ = ["STDOUT", "FileOutput", "PipeOutput", "RemovalTable", "check_names", "open_output"]
-
 STDOUT = "-"
 NOTE_SUFFIX = ".neardup-pending"
 _COLUMNS = ("id", "match", "similarity")

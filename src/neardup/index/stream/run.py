@@ -15,8 +15,6 @@ from neardup.index.stream.lines import Chunk, LineReader, chunks, names_of
 from neardup.index.stream.outputs import RemovalTable, check_names, open_output
 from neardup.inputs.source import ReadOptions
 
-__all__ = ["DedupStream", "as_sources"]
-
 
 class DedupStream:
     """Lets the new lines of a stream through; to be used in a ``with``. ``Index.dedup_stream`` says what it promises.

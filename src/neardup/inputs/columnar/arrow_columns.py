@@ -27,9 +27,6 @@ from neardup.inputs.items import ITEM_SEPARATOR
 from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions
 from neardup.types import I64, Batch, Mask
 
-__all__ = ["Chosen", "check_text_type", "choose_columns", "column_cuts", "read_rows"]
-
-
 _SCALAR_BYTES = 8
 """What a number or a time counts for."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-__all__ = ["field", "root", "scalar", "structs", "table"]
-
 
 def root(data: bytes) -> int:
     """Where the outermost table lies."""

@@ -21,8 +21,6 @@ from neardup.inputs.columnar.arrow_columns import Chosen, choose_columns
 from neardup.inputs.columnar.source import Batches, ColumnarFile, explained
 from neardup.inputs.source import RecordLimit, Task, TooLarge, TooLargeRows
 
-__all__ = ["IpcSource", "Message", "check_messages", "ipc_batches", "map_file", "messages_of"]
-
 _FILE_MAGIC = b"ARROW1"
 _FEATHER_V1_MAGIC = b"FEA1"
 _DICTIONARY, _RECORDS = 2, 3

@@ -21,8 +21,6 @@ from neardup.inputs.columnar.source import Batches, ColumnarSource
 from neardup.inputs.columns import unknown_column
 from neardup.inputs.source import ReadOptions, Task
 
-__all__ = ["ARROW", "ObjectSource", "is_a", "is_arrow_object", "is_dataset", "is_frame", "rereadable"]
-
 ARROW = (pa.Table, pa.RecordBatch, pa.Array, pa.ChunkedArray)
 _ROWS = 1000
 """Rows asked of a ``datasets.Dataset`` at a time."""

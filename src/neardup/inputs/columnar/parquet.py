@@ -21,8 +21,6 @@ from neardup.inputs.columnar.arrow_columns import Chosen, choose_columns
 from neardup.inputs.columnar.source import Batches, ColumnarFile, explained
 from neardup.inputs.source import BATCH_BYTES, RecordLimit, Task, TooLargeRows
 
-__all__ = ["Groups", "Page", "ParquetSource", "pages_of"]
-
 PAGE_BYTES = 1 << 20
 """Bytes of a column read at a time: without it the whole column of a row group would be held."""
 BATCH_ROWS = 1 << 16

@@ -15,8 +15,6 @@ from neardup.inputs.columnar.arrow_columns import Chosen, column_cuts, read_rows
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.source import Source, Task, TooLargeRows, oversized, sized
 
-__all__ = ["Batches", "ColumnarFile", "ColumnarSource", "explained", "first_line"]
-
 REST_TASKS = 8
 """Tasks after which the pages of a mapped file are let go."""
 

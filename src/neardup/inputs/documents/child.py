@@ -31,11 +31,6 @@ except ImportError:  # Windows
 
 from neardup.inputs.documents import MOST_BYTES, Unreadable, read_document, too_large
 
-__all__ = [
-    "PASSED_MEMORY", "PASSED_PROCESSOR", "READ", "READY", "TEXT", "UNREADABLE", "GarbledError",
-    "main", "receive", "send",
-]  # fmt: skip
-
 READY = b"+"
 """The child has started."""
 READ = b"?"

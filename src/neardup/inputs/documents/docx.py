@@ -12,8 +12,6 @@ from neardup.inputs.documents import damaged
 from neardup.inputs.documents.package import Package
 from neardup.inputs.documents.xml import Paragraphs, elements, feed
 
-__all__ = ["load"]
-
 _WORD = (
     "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
     "http://purl.oclc.org/ooxml/wordprocessingml/main",

@@ -14,8 +14,6 @@ from neardup.inputs.documents.package import Package
 from neardup.inputs.documents.webpage import decoded, page_text
 from neardup.inputs.documents.xml import elements
 
-__all__ = ["load"]
-
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
 _PAGES = ("application/xhtml+xml", "text/html", "text/x-oeb1-document", "application/xml", "text/xml")

@@ -12,8 +12,6 @@ from neardup.inputs.documents import protected
 from neardup.inputs.documents.package import Package
 from neardup.inputs.documents.xml import Paragraphs, elements, feed
 
-__all__ = ["load"]
-
 _CONTENT = "content.xml"
 _MANIFEST = "META-INF/manifest.xml"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"

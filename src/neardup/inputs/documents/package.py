@@ -18,8 +18,6 @@ from neardup.inputs.documents import MOST_BYTES, MOST_TIMES, Unreadable, damaged
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.stream import ByteStream
 
-__all__ = ["Package", "read_stored"]
-
 _UNSUSPICIOUS = 16 << 20
 """Bytes that any package may unpack to."""
 _PIECE = 1 << 16

@@ -16,8 +16,6 @@ from pypdfium2 import raw
 from neardup.inputs.documents import MOST_BYTES, Unreadable, damaged, protected, too_large
 from neardup.inputs.documents.package import read_stored
 
-__all__ = ["load"]
-
 _MARK = b"%PDF-"
 _MARK_WITHIN = 1024
 _END = b"%%EOF"

@@ -21,8 +21,6 @@ from typing import Any
 from neardup.inputs.documents import MOST_BYTES, Unreadable
 from neardup.inputs.documents import child as protocol
 
-__all__ = ["LIMITS", "Child", "Limits", "LostError"]
-
 _START = (
     "import json, sys\n"
     "told = json.loads(sys.stdin.buffer.readline())\n"

@@ -26,8 +26,6 @@ from neardup.inputs.documents import MOST_BYTES, Unreadable, document_kind, too_
 from neardup.inputs.documents.process import LIMITS, Child, Limits, LostError
 from neardup.inputs.stream import ByteStream
 
-__all__ = ["Readers"]
-
 _ALONE = threading.Lock()
 """Held while a document is read with the large limit of memory."""
 

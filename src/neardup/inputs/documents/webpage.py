@@ -19,8 +19,6 @@ from neardup.inputs.documents.package import read_stored
 from neardup.inputs.documents.xml import feed, feed_html
 from neardup.inputs.formats import text_codec
 
-__all__ = ["decoded", "load", "page_text"]
-
 _SKIPPED = frozenset(("head", "iframe", "noframes", "noscript", "script", "style", "template", "title"))
 _BLOCKS = frozenset(
     (

@@ -13,8 +13,6 @@ from lxml import etree
 
 from neardup.inputs.documents import damaged
 
-__all__ = ["Paragraphs", "elements", "feed", "feed_html"]
-
 
 class _Events(Protocol):
     """What takes the events of a document, in order."""

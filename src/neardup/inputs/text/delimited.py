@@ -28,8 +28,6 @@ from neardup.inputs.text.layout import BLANK_LAYOUT, Layout, find_layout
 from neardup.kernels import delimited as kernel
 from neardup.types import I64, SLACK, U8, Batch
 
-__all__ = ["DelimitedSource", "RecordBlock", "TsvSource", "record_blocks"]
-
 
 @dataclass(frozen=True, slots=True)
 class RecordBlock:

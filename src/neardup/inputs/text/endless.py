@@ -22,8 +22,6 @@ from neardup.inputs.text.layout import Layout
 from neardup.kernels.delimited import ENDED, GOES_ON, QUOTED, START, follow_record, unclosed_field
 from neardup.types import I64, SLACK, U8
 
-__all__ = ["MAX_RECORD", "Ahead", "Passed", "pass_line", "pass_record"]
-
 MAX_RECORD = 512 << 20
 """Bytes after which a quote still open counts as never closed."""
 _NOTHING = np.empty(0, dtype=np.uint8)

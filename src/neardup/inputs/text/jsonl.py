@@ -25,8 +25,6 @@ from neardup.inputs.source import BATCH_BYTES, INT64, BadRecord, Faults, ReadOpt
 from neardup.kernels import jsonl as kernel
 from neardup.types import SLACK, Batch, Documents
 
-__all__ = ["JsonlSource", "parse_object"]
-
 _LONGEST_INTEGER = 640
 """Characters that every Python turns into an int; a longer number is read as a float."""
 

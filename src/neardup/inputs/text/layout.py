@@ -20,8 +20,6 @@ from neardup.inputs.source import ReadOptions
 from neardup.kernels.delimited import COLUMNS, FIELDS, FINE, ID, STATUS, TEXT, scan_records
 from neardup.types import U8
 
-__all__ = ["BLANK_LAYOUT", "Layout", "find_layout"]
-
 _DELIMITERS = {"csv": (",", ";", "\t", "|"), "tsv": ("\t",)}
 
 

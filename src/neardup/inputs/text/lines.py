@@ -12,8 +12,6 @@ from neardup.inputs.blocks import NEWLINE, LineBlock, LineSource, line_ends
 from neardup.inputs.source import Faults, Task, sized
 from neardup.types import Batch
 
-__all__ = ["LinesSource"]
-
 _RETURN = 13
 
 

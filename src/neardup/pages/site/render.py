@@ -22,8 +22,6 @@ from neardup._version import __version__
 from neardup.pages.assets import scripts, styles
 from neardup.shown import is_unseen, name_of
 
-__all__ = ["CHUNKS", "GENERATOR", "json_bytes", "pair_page", "report_page"]
-
 GENERATOR = f"neardup {__version__}"
 CHUNKS = "<!--chunks-->"
 """Where the data of a single file goes. No text can hold it: ``<`` is escaped in markup and in JSON."""

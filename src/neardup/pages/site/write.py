@@ -21,8 +21,6 @@ from neardup.outputs.atomic import AtomicFiles, output_error, remove_parts, temp
 from neardup.outputs.renames import Rename, give_names
 from neardup.pages.site.render import CHUNKS, json_bytes, pair_page, report_page
 
-__all__ = ["WrittenPage", "check_file", "check_site", "write_pair", "write_site"]
-
 _MARK = {"kind": "neardup report", "format": 1}
 _NAME = re.compile(r"[a-z]+-[0-9]{4,}")
 _GENERATOR = b'<meta name="generator" content="neardup '

@@ -19,13 +19,12 @@ from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
 from neardup.engine.results.pairs import PairStore
 from neardup.engine.threads import in_order
+from neardup.kernels.scanning import Block, Index, Scratch
 from neardup.stages import partners as partner_stage
 from neardup.stages import shingle as shingle_stage
-from neardup.stages.partners import Block, Commonness, Index, Scratch
+from neardup.stages.partners import Commonness
 from neardup.stages.shingle import Hasher
 from neardup.types import I32, I64, U64, Pairs, ShingleSets
-
-__all__ = ["ExactPartners", "draw", "find_exact_partners", "gathered"]
 
 Array = NDArray[Any]
 

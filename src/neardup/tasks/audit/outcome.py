@@ -9,8 +9,6 @@ import pyarrow as pa
 
 from neardup.inputs.passed import PassedOver
 
-__all__ = ["CHANCE", "Audit", "AuditBin", "judge", "shown"]
-
 CHANCE = 0.001
 """Probability with which a search that keeps its promise is said to break it, at most."""
 LEAST_SHOWN = 1e-6

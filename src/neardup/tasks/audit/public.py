@@ -24,8 +24,6 @@ from neardup.tasks.audit.statistics import Evidence
 from neardup.tasks.plan.decision import decide
 from neardup.types import I64, Mask, Pairs
 
-__all__ = ["audit", "audit_search", "check_sample"]
-
 BOTH_SIDES = 3
 """Of two collections: what the sides of the two documents of a pair come to when it lies across."""
 

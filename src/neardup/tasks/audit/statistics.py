@@ -18,8 +18,6 @@ from neardup.tasks.audit.outcome import AuditBin
 from neardup.tuning import filter_loss, s_curve
 from neardup.types import F64, I32, I64, Mask, Pairs
 
-__all__ = ["Evidence", "binomial_tail", "blended_effect", "design_effect", "expected_recall", "wilson"]
-
 BINS = 10
 """Bins of similarity between the threshold and 1; those at exactly 1 have one of their own."""
 GRID = 64

@@ -6,11 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from neardup._version import __version__
-from neardup.engine.results.passages import Passages
 from neardup.pages.pairs import LISTED, pair_data, text_data
 from neardup.params import Bands, Spec
-
-__all__ = ["PAGE_CHARACTERS", "Comparison", "pair_page"]
+from neardup.stages.passages import Passages
 
 PAGE_CHARACTERS = 400_000
 """Characters of each text on a page, at most; of a longer one its windows."""

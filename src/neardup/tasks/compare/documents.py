@@ -21,8 +21,6 @@ from neardup.inputs.reader import open_inputs
 from neardup.params import InputOptions
 from neardup.types import Documents
 
-__all__ = ["Document", "no_document", "pick_documents", "read_document"]
-
 _NEAR_IDS = 10_000
 """Ids of a collection among which a like one is looked for when one is not there."""
 

@@ -13,8 +13,6 @@ from itertools import islice
 
 from neardup.stages.passages import Passages, Span
 
-__all__ = ["GAP_WORDS", "chain", "changed_words", "groups"]
-
 GAP_WORDS = 40
 """Words of a gap that are held against each other, at most, in either text."""
 BUDGET = 4_000_000

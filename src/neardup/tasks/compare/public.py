@@ -9,19 +9,17 @@ from dataclasses import replace
 import numpy as np
 
 from neardup import params, tuning
-from neardup.engine.results.passages import Marker, Occurrences, Passages
+from neardup.engine.results.passages import Marker
 from neardup.errors import InputError
 from neardup.inputs.items import ITEM_SEPARATOR, ItemError, join_items
 from neardup.params import Bands, Normalize, SearchOptions, Shingle, Spec
 from neardup.stages import bands as band_stage
 from neardup.stages import sketch as sketch_stage
-from neardup.stages.passages import find_passages
+from neardup.stages.passages import Occurrences, Passages, find_passages
 from neardup.stages.text import normalize_text
 from neardup.tasks.compare.comparison import Comparison
 from neardup.tasks.measures import sketch_all
 from neardup.types import Batch, Documents
-
-__all__ = ["compare", "compare_sets", "compare_texts"]
 
 _ODD = 0x9E3779B97F4A7C15
 """Times an odd number, different numbers stay different and their leading bits are spread (Fibonacci hashing)."""

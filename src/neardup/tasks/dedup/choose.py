@@ -19,8 +19,6 @@ from neardup.engine.state import SearchState
 from neardup.tasks.dedup.policy import Origins
 from neardup.types import F64, I64
 
-__all__ = ["RULES", "Removals", "choose"]
-
 RULES = ("protect", "prefer", "keep", "first")
 """What decided between the kept document and one that goes: a number in ``Removals.rule`` is a place here."""
 ROUNDS = 16

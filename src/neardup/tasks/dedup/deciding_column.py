@@ -35,8 +35,6 @@ from neardup.tasks.dedup.rewrite.parquet import open_parquet
 from neardup.tasks.dedup.values import Part, joined, json_part, ordered, text_part
 from neardup.types import I64
 
-__all__ = ["check_column", "read_values"]
-
 _OPTION = "keep"
 _AGAIN = "choosing by a column"
 _PARSED = 1 << 16

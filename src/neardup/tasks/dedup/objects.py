@@ -28,8 +28,6 @@ from neardup.tasks.dedup.rewrite.columnar import filtered
 from neardup.tasks.dedup.rewrite.model import Annotation, added_names
 from neardup.types import I64, Mask
 
-__all__ = ["with_annotation", "without_rows"]
-
 
 def without_rows(value: Any, positions: I64) -> Any:
     """Return an object of the same kind without the documents at ``positions``, rising, from 0.

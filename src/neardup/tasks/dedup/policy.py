@@ -20,8 +20,6 @@ from neardup.params import InputOptions, Keep
 from neardup.session import Run
 from neardup.types import I64
 
-__all__ = ["Origins", "Policy", "check_policy", "open_protected"]
-
 
 @dataclass(frozen=True, slots=True)
 class Policy:

@@ -19,8 +19,6 @@ from neardup.tasks.dedup.rewrite.outputs import plan_copies
 from neardup.tasks.dedup.run import clean
 from neardup.tasks.plan.decision import decide
 
-__all__ = ["dedup"]
-
 
 def dedup(
     inputs: Any,

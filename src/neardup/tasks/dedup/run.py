@@ -33,8 +33,6 @@ from neardup.tasks.dedup.rewrite.outputs import plan_copies
 from neardup.tasks.dedup.rewrite.writer import CleanWriter, write_copies
 from neardup.types import I64
 
-__all__ = ["Cleaning", "clean"]
-
 
 def clean(run: Run, policy: Policy) -> Cleaning:
     """Search a collection and decide which documents go. The reader of ``run`` has the protected sources too."""

@@ -18,8 +18,6 @@ from neardup.arrays import blobs, flags, nullable, numbers
 from neardup.errors import InputError
 from neardup.types import I64, Mask
 
-__all__ = ["Part", "joined", "json_part", "ordered", "ranks", "text_part"]
-
 _EXACT = 1 << 53
 """Whole numbers up to this are float64s exactly."""
 _INT64 = range(-(1 << 63), 1 << 63)

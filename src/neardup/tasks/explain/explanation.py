@@ -14,8 +14,6 @@ from typing import Any
 from neardup.params import Bands, Normalize, Shingle
 from neardup.tasks.explain.tables import Bucket, Document, Function, Pair, Row, Slot, Step, Value
 
-__all__ = ["Explanation"]
-
 WIDTH = 100
 MOST_FUNCTIONS = 12
 """Functions whose steps are shown; ``as_dict`` and --json have all."""

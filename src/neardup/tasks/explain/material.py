@@ -14,22 +14,6 @@ from neardup.errors import InputError
 from neardup.params import Normalize, Shingle
 from neardup.tasks.explain.tables import Document, Function, Value
 
-__all__ = [
-    "MAX_DOCUMENTS",
-    "MAX_FUNCTIONS",
-    "MAX_SHINGLES",
-    "Column",
-    "Material",
-    "family",
-    "first_place",
-    "linear",
-    "matrix",
-    "order",
-    "permutation",
-    "sets",
-    "texts",
-]
-
 MAX_DOCUMENTS, MAX_SHINGLES, MAX_FUNCTIONS = 20, 200, 200
 """What a table for people can hold."""
 

@@ -18,8 +18,6 @@ from neardup.tasks.explain.material import MAX_FUNCTIONS, Column, Material, firs
 from neardup.tasks.explain.tables import Bucket, Document, Pair, Row, Slot, Step, Value
 from neardup.tuning import s_curve
 
-__all__ = ["explain"]
-
 DEFAULT_SLOTS = 6
 CURVE = tuple(i / 10 for i in range(1, 10))
 

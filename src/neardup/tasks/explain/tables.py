@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Bucket", "Document", "Function", "Pair", "Row", "Slot", "Step"]
-
 Value = int | None
 
 

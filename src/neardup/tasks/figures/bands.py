@@ -32,7 +32,6 @@ from neardup.types import F64, I64
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Banding", "count_bands", "draw_bands"]
 
 SAMPLED = 1_000_000
 """Candidates whose similarity is looked at, about; more are sampled by their content."""

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_recall", "draw_s_curves"]
 
 Bins = NDArray[np.void]
 STEPS = 1000

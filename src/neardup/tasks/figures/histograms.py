@@ -34,15 +34,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "ClusterSizes",
-    "SimilarityBins",
-    "cluster_sizes",
-    "draw_clusters",
-    "draw_found",
-    "draw_similarities",
-    "similarity_bins",
-]
 
 HEADROOM = 0.28
 """Share of the frame over the highest bar, for the legend."""

@@ -15,8 +15,6 @@ from neardup.session import Run
 from neardup.tasks.figures.sheets import FIGURES, check_known, make_folder, write
 from neardup.tasks.figures.style import FORMATS, check_matplotlib
 
-__all__ = ["figures"]
-
 
 def figures(
     inputs: Any,

@@ -29,7 +29,6 @@ from neardup.types import F64
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FIGURES", "check_known", "make_folder", "plot_audit", "plot_finding", "plot_spec", "write"]
 
 BELOW = 0.3
 """How far below the threshold the histogram of similarities begins, where candidates are there to be seen."""

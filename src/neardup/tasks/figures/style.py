@@ -28,27 +28,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-__all__ = [
-    "BLACK",
-    "BLUE",
-    "FORMATS",
-    "GREEN",
-    "ORANGE",
-    "PURPLE",
-    "RED",
-    "About",
-    "check_matplotlib",
-    "check_suffix",
-    "drawn",
-    "label_point",
-    "legend_above",
-    "mark_threshold",
-    "note_inside",
-    "percent",
-    "plain_log",
-    "save",
-    "sheet",
-]
 
 FORMATS = ("png", "svg", "pdf")
 

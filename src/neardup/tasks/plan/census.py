@@ -23,16 +23,6 @@ from neardup.params import Bands
 from neardup.stages import bands as band_stage
 from neardup.types import F64, I32, I64, U32
 
-__all__ = [
-    "Census",
-    "band_chances",
-    "documents_with_partner",
-    "find_crowds",
-    "pass_chances",
-    "slot_shares",
-    "take_census",
-]
-
 Flags = NDArray[np.bool_]
 
 RANDOM_PAIRS = 600_000

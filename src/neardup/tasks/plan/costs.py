@@ -16,8 +16,6 @@ from neardup.params import Bands
 from neardup.tasks.plan.census import pass_chances
 from neardup.types import F64
 
-__all__ = ["Estimate", "JoinTrial", "Profile", "Range", "Setting", "Speeds", "predict", "predict_exact"]
-
 # Seconds on the machine of benchmarks/RESULTS.md, from runs that plan_check.py compares with predictions; elsewhere
 # they are multiplied by the pace. What depends on the texts is measured on the sample instead.
 PROGRAM_BYTES = 215_000_000

@@ -10,8 +10,6 @@ from neardup.inputs.reader import Reader
 from neardup.params import AUTO, RunOptions, SearchOptions, Spec
 from neardup.tuning import as_exact
 
-__all__ = ["decide"]
-
 
 def decide(
     reader: Reader, spec: Spec, search: SearchOptions, run: RunOptions, observer: Observer

@@ -16,8 +16,6 @@ from neardup.tasks.plan.costs import Setting
 from neardup.tasks.plan.measured import MeasuredCollection
 from neardup.tasks.plan.outcome import Option, Plan, RuleOption, is_as_fast
 
-__all__ = ["SLOTS", "choose_method", "make_plan", "make_table", "settings"]
-
 SLOTS = (64, 128, 256, 512)
 """Lengths of signatures that a plan compares, beside the one that was asked for."""
 TIE = 1.03

@@ -19,8 +19,6 @@ from neardup.tasks.plan.profile import Sample, Survey, survey
 from neardup.tasks.plan.speeds import measure_speeds, sketch_sample, try_join
 from neardup.types import F64, I64
 
-__all__ = ["MeasuredCollection"]
-
 CENSUS_SLOTS = 512
 SAMPLE_BYTES, SAMPLE_TEXTS = 48 << 20, 40_000
 JOIN_BYTES = 4 << 20

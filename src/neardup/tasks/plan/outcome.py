@@ -11,8 +11,6 @@ from neardup.params import Spec
 from neardup.tasks.plan.costs import Estimate, Range, Setting
 from neardup.tuning import areas, knee
 
-__all__ = ["Collected", "Option", "Plan", "RuleOption", "is_as_fast"]
-
 AS_FAST = 1.05
 """How many times as long as with bands the exact join may take to count as equal; it misses nothing, after all."""
 

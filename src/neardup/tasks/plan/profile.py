@@ -19,8 +19,6 @@ from neardup.stages import sketch as sketch_stage
 from neardup.stages import text as text_stage
 from neardup.types import F64, I64, U32, U64, Batch, Documents
 
-__all__ = ["Sample", "Survey", "survey"]
-
 NAMED_ROWS = 200_000
 """Documents after which what ids take is known well enough."""
 LONGEST = 8 << 20

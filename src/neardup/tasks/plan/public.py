@@ -13,8 +13,6 @@ from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOpt
 from neardup.tasks.plan.make import SLOTS, make_plan, make_table
 from neardup.tasks.plan.outcome import Plan
 
-__all__ = ["plan"]
-
 
 def plan(
     inputs: Any = None,

@@ -24,8 +24,6 @@ from neardup.tasks.plan.costs import JoinTrial, Speeds
 from neardup.tasks.plan.profile import Sample, Survey
 from neardup.types import I64, U32, Documents, SetBlock
 
-__all__ = ["measure_speeds", "sketch_sample", "try_join"]
-
 PIECE = 3 << 19
 """Bytes of text on which a kernel is timed."""
 CLASSICAL_WORK = 20_000_000

@@ -24,8 +24,6 @@ from neardup.tasks.report.origins import Origins, check_pattern, find_origins
 from neardup.tasks.report.pages import LISTED_CHUNK, Contents, list_clusters, make_pages
 from neardup.tasks.report.report_input import ReportInput
 
-__all__ = ["Reported", "build", "check_size"]
-
 DEFAULT_SIZE, SINGLE_SIZE = 200_000_000, 20_000_000
 """Limit of the bytes of a report, as a folder and as one file, which a browser reads as a whole."""
 LEAST_SIZE = 2_000_000

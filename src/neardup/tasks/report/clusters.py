@@ -23,22 +23,6 @@ from neardup.inputs.names import Ids
 from neardup.stages.sketch import fingerprints
 from neardup.types import F64, I32, I64
 
-__all__ = [
-    "FAR",
-    "KINDS",
-    "LONG",
-    "MOST_WHOLE",
-    "NEAR",
-    "RANDOM",
-    "Groups",
-    "Mates",
-    "PagedClusters",
-    "Shown",
-    "choose_clusters",
-    "find_mates",
-    "order_clusters",
-]
-
 MOST_WHOLE = 40
 """Members of a cluster that is shown whole."""
 NEAR, FAR, RANDOM = 15, 15, 10

@@ -19,8 +19,6 @@ from neardup.tasks.report.origins import Origins
 from neardup.tasks.report.report_input import ReportInput
 from neardup.types import F64, I32, I64
 
-__all__ = ["Count", "Linked", "count_pairs", "fold", "link_at", "similarity_edges", "steps"]
-
 STEPS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002, 0.0001)
 LEAST_STEPS = 50
 """Thresholds that are looked at, at least, unless the pairs are too many."""

@@ -21,8 +21,6 @@ from neardup.inputs.columnar.source import explained
 from neardup.outputs.write import SPEC_SUFFIX, output_format
 from neardup.params import SPEC_VERSION, Spec
 
-__all__ = ["EarlierPairs", "read_pairs"]
-
 COLUMNS = ("id_a", "id_b", "similarity")
 CURE = "Give the file of pairs that neardup find -o FILE wrote."
 BLOCK = 4 << 20

@@ -16,8 +16,6 @@ from neardup.tasks.report.curve import Count, Linked
 from neardup.tasks.report.pages import Contents, Pages
 from neardup.tasks.report.report_input import ReportInput
 
-__all__ = ["audit_of", "curve_note", "facts", "limits"]
-
 MEASURES = {
     "jaccard": "Jaccard similarity: of all shingles of two documents, the share that both have",
     CONTAINMENT: "containment: of the shingles of the smaller of two documents, the share that the larger has",

@@ -24,8 +24,6 @@ from neardup.stages.sketch import fingerprints
 from neardup.stages.text import normalize_documents
 from neardup.types import I64, Documents
 
-__all__ = ["BlobStore", "Originals", "as_text", "check_inputs", "read_originals"]
-
 OPENING = 80
 """Characters of a keeper's text that the list of clusters shows."""
 _OPENING_BYTES = 2000

@@ -18,8 +18,6 @@ from neardup.session import Run
 from neardup.shown import shown_path
 from neardup.types import I64
 
-__all__ = ["Origins", "check_pattern", "find_origins"]
-
 Names = NDArray[np.object_]
 
 MOST_SOURCES = 40

@@ -15,19 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.engine.results.passages import Marker, Occurrences
+from neardup.engine.results.passages import Marker
 from neardup.engine.threads import in_order
 from neardup.errors import InputError
-from neardup.pages.pairs import Span, pair_data, text_data, union
+from neardup.pages.pairs import pair_data, text_data, union
 from neardup.pages.site.render import json_bytes
 from neardup.params import Spec
+from neardup.stages.passages import Occurrences, Span
 from neardup.tasks.report.clusters import KINDS, LONG, Groups, Mates, PagedClusters
 from neardup.tasks.report.originals import BlobStore, Originals
 from neardup.tasks.report.origins import Origins
 from neardup.tasks.report.report_input import ReportInput
 from neardup.types import I64
-
-__all__ = ["LISTED_CHUNK", "Contents", "Pages", "list_clusters", "make_pages"]
 
 Trio = tuple[int, int, float]
 """Two members of a cluster, by their place among those shown, and their similarity."""

@@ -23,8 +23,6 @@ from neardup.tasks.report.originals import check_inputs
 from neardup.tasks.report.origins import check_pattern
 from neardup.tasks.report.report_input import report_input
 
-__all__ = ["report"]
-
 
 def report(
     inputs: Any,

@@ -26,12 +26,10 @@ from neardup.errors import InputError
 from neardup.result import Summary
 from neardup.session import Finding, Run
 from neardup.shown import shown_path
-from neardup.tasks.audit.public import audit_search
 from neardup.tasks.audit.outcome import Audit
+from neardup.tasks.audit.public import audit_search
 from neardup.tasks.report.earlier_pairs import EarlierPairs
 from neardup.types import F64, I32, I64
-
-__all__ = ["ReportInput", "report_input"]
 
 
 @dataclass(frozen=True, slots=True)

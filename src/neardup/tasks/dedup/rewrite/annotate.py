@@ -26,8 +26,6 @@ from neardup.tasks.dedup.rewrite.feed import Feed, Part, records_of
 from neardup.tasks.dedup.rewrite.model import Rewrite, added_names, changed
 from neardup.types import I64
 
-__all__ = ["annotate_text"]
-
 _HEADER = 0
 """Row of a header among records."""
 

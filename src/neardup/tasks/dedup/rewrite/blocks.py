@@ -23,8 +23,6 @@ from neardup.inputs.stream import ByteStream
 from neardup.kernels.delimited import copy_fields, line_stops
 from neardup.types import I64, SLACK, U8, Mask
 
-__all__ = ["Block", "Buffer", "LineEnds", "blocks", "inserted", "read_line_ends"]
-
 BLOCK_BYTES = 1 << 22
 """Bytes of a block; more only where one line is longer. A multiple of every code unit."""
 _MULTIBYTE = frozenset(

@@ -12,8 +12,6 @@ from neardup.arrays import flags
 from neardup.tasks.dedup.rewrite.model import Rewrite, added_names, changed
 from neardup.types import Mask
 
-__all__ = ["Editor", "batch_slices", "bytes_of", "filtered"]
-
 
 class Editor:
     """Edits the batches of one file, which come in order, and counts."""

@@ -19,8 +19,6 @@ from neardup.inputs.text.layout import Layout
 from neardup.kernels.delimited import FIELDS, FINE, LINE, STATUS
 from neardup.types import I64, Mask
 
-__all__ = ["Feed", "Part", "Records", "records_of"]
-
 Part: TypeAlias = tuple[int, I64]
 """A line such that every entry that begins before it has come, and int64[n, 2]: entries, their first column rising."""
 

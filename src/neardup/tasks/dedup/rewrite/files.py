@@ -26,8 +26,6 @@ from neardup.tasks.dedup.rewrite.feed import Feed, Part, records_of
 from neardup.tasks.dedup.rewrite.model import Rewrite, changed, check_rereadable
 from neardup.types import I64
 
-__all__ = ["check_annotatable", "rewrite_file"]
-
 _COLUMNAR = ("parquet", "arrow")
 _STEP = 4 << 20
 

@@ -23,8 +23,6 @@ from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.columnar import Editor, batch_slices
 from neardup.tasks.dedup.rewrite.model import Rewrite
 
-__all__ = ["count_ipc", "open_ipc", "rewrite_ipc"]
-
 _FILE_MAGIC = b"ARROW1"
 _FILE_START = 8
 """Where the messages of a file begin: behind the magic and two bytes of padding."""

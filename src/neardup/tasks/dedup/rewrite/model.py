@@ -31,8 +31,6 @@ from neardup.tasks.dedup.rewrite.blocks import Block, Buffer
 from neardup.tasks.dedup.rewrite.feed import Records
 from neardup.types import F64, I64, SLACK, U64, Batch, Documents
 
-__all__ = ["GROUP_BYTES", "Annotation", "Known", "Rewrite", "added_names", "changed", "check_rereadable"]
-
 GROUP_BYTES = 64 << 20
 """Decoded bytes of a row group or batch that is written in one piece; about three times as much memory is used."""
 _FIRST = 16

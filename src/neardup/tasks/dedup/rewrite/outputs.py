@@ -26,8 +26,6 @@ from neardup.tasks.dedup.rewrite.blocks import read_line_ends
 from neardup.tasks.dedup.rewrite.feed import records_of
 from neardup.tasks.dedup.rewrite.model import check_rereadable
 
-__all__ = ["PART_SUFFIX", "STDOUT", "OutputSet", "Target", "plan_copies", "plan_outputs"]
-
 STDOUT = "-"
 PART_SUFFIX = ".neardup-part"
 """Ending of the name that a copy has until it is complete."""

@@ -27,8 +27,6 @@ from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.columnar import Editor, bytes_of
 from neardup.tasks.dedup.rewrite.model import Rewrite
 
-__all__ = ["count_parquet", "open_parquet", "rewrite_parquet"]
-
 _BATCH_ROWS = 8192
 """Rows of a batch at most: a column with a dictionary can be far larger than its stored size tells."""
 _READ_BYTES = 1 << 20

@@ -33,8 +33,6 @@ from neardup.tasks.dedup.rewrite.files import check_annotatable, rewrite_file
 from neardup.tasks.dedup.rewrite.model import Rewrite, changed
 from neardup.tasks.dedup.rewrite.outputs import PART_SUFFIX, STDOUT, OutputSet, Target
 
-__all__ = ["CleanWriter", "write_copies"]
-
 _BUFFER = 1 << 20
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
