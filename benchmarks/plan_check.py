@@ -126,7 +126,7 @@ def find_arguments(options: list[str]) -> dict[str, Any]:
 def try_all(args: argparse.Namespace, source: Path) -> bool:
     """Time every setting and print the fastest, the slowest and the chosen one; True when that is fast enough."""
     import neardup
-    from neardup.tasks.plan.settings import SLOTS, settings
+    from neardup.tasks.plan.make import SLOTS, settings
 
     options = find_arguments(shlex.split(args.find_options))
     plan, _ = planned(args, source, shlex.split(args.find_options))

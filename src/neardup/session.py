@@ -240,13 +240,13 @@ class Finding:
         """The first bad records."""
         return tuple(self._run.provenance.faults)
 
-    def summary(self) -> Summary:
-        """What was read, found, promised and spent."""
+    def summary(self, pairs: int | None = None) -> Summary:
+        """What was read, found, promised and spent; ``pairs`` of documents, as many as were read when None."""
         found, run = self._found, self._run
         return make_summary(
             run,
             found.tally,
-            pairs=self._pairs,
+            pairs=self._pairs if pairs is None else pairs,
             clusters=int(np.unique(found.members.label).size),
             crowds=found.crowd_leaders.size,
             crowd_documents=int(found.crowd_documents.sum()),

@@ -23,7 +23,7 @@ NOTE = "<!-- Written by `python -m tests.docs.reference`; edit the help texts an
 
 def cli_page() -> str:
     """The page of commands: usage, text and options of each."""
-    context = click.Context(main, info_name="neardup")
+    context = click.Context(main, info_name="neardup", **main.context_settings)
     parts = ["# Command line", NOTE, inspect.cleandoc(main.help or ""), *_commands(main, context, "##")]
     return "\n\n".join(parts) + "\n"
 
@@ -34,7 +34,7 @@ def _commands(group: click.Group, context: click.Context, heading: str) -> list[
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None
-        inner = click.Context(command, info_name=name, parent=context)
+        inner = click.Context(command, info_name=name, parent=context, **command.context_settings)
         usage = " ".join([inner.command_path, *command.collect_usage_pieces(inner)])
         examples = re.sub(r"^[\b\s]*Examples:\n", "", command.epilog or "")
         parts += [f"{heading} {inner.command_path}", f"```text\n{usage}\n```", inspect.cleandoc(command.help or "")]

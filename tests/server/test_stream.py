@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 from tests.server.conftest import ROSES, Serving
+from tests.warm import LIMIT
 
 import neardup
 from neardup.server.limits import ServiceLimits
@@ -95,6 +97,35 @@ def test_each_line_of_a_stream_may_take_the_whole_time(
     loop.run_until_complete(service({**scope, "http_version": "1.1", "headers": headers}, receive, send))
     loop.close()
     assert [json.loads(line)["status"] for line in b"".join(sent).splitlines()] == statuses
+
+
+def test_the_last_line_may_come_while_the_one_before_it_is_stored(
+    index: neardup.Index, serving: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_each, is_storing, may_store = index.add_each, threading.Event(), threading.Event()
+
+    def held(*given: Any, **options: Any) -> list[str]:
+        is_storing.set()
+        assert may_store.wait(LIMIT)
+        return add_each(*given, **options)
+
+    monkeypatch.setattr(index, "add_each", held)
+    service: Any = serving(index).app
+    lines, sent = [_line("one", "a"), _line("two", "b")], []
+
+    async def receive() -> dict[str, Any]:
+        if len(lines) == 1:
+            await asyncio.to_thread(is_storing.wait, LIMIT)
+            asyncio.get_running_loop().call_soon(may_store.set)  # when this has arrived
+        return {"type": "http.request", "body": lines.pop(0), "more_body": bool(lines)}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message.get("body", b""))
+
+    headers = [(b"content-type", STREAM["content-type"].encode()), (b"transfer-encoding", b"chunked")]
+    scope = {"type": "http", "method": "POST", "path": "/documents", "raw_path": b"/documents", "query_string": b""}
+    asyncio.run(service({**scope, "http_version": "1.1", "headers": headers}, receive, send))
+    assert [json.loads(line)["id"] for line in b"".join(sent).splitlines()] == ["one", "two"]
 
 
 @pytest.mark.parametrize(("option", "status"), [("skip", "skipped"), ("replace", "replaced")])

@@ -72,11 +72,11 @@ def test_bands_are_counted_as_a_slow_count_has_them() -> None:
                 passed[agreeing[0]] += 1
                 one, other = (set(shingles(texts()[row], "char:4")) for row in (i, j))
                 true[agreeing[0]] += jaccard(one, other) >= Fraction(6, 10)
-    for counts, slow in ((banding.counts.met, met), (banding.counts.passed, passed), (banding.counts.true, true)):
+    for counts, slow in ((banding.met, met), (banding.passed, passed), (banding.true, true)):
         assert counts.tolist() == list(itertools.accumulate(slow[b] for b in range(32)))
-    assert banding.counts.met[-1] > banding.counts.passed[-1] > banding.counts.true[-1] > 10
-    assert banding.counts.expected[-1] == pytest.approx(banding.counts.true[-1])
-    assert np.all(np.diff(banding.counts.expected) > 0)
+    assert banding.met[-1] > banding.passed[-1] > banding.true[-1] > 10
+    assert banding.expected[-1] == pytest.approx(banding.true[-1])
+    assert np.all(np.diff(banding.expected) > 0)
 
 
 def test_a_sample_of_candidates_is_of_the_share_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +84,7 @@ def test_a_sample_of_candidates_is_of_the_share_it_says(monkeypatch: pytest.Monk
     with searched(texts(600)) as (_, search):
         banding = band_data.count_bands(search, Silent())
     assert 0 < banding.share < 0.5
-    expected = banding.share * banding.counts.passed[-1]
+    expected = banding.share * banding.passed[-1]
     assert abs(banding.left.size - expected) < 5 * expected**0.5 + 1
 
 
@@ -128,11 +128,11 @@ def test_clusters_are_counted_by_size(sizes: list[int]) -> None:
 
 def test_wrong_names_and_formats_are_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"only has 's-curve'; known are s-curves, .* Did you mean 's-curves'?"):
-        sheets.check_names(["s-curve"])
+        figures([], output=tmp_path, only="s-curve")
     with pytest.raises(InputError, match="formats has 'jpg'; known are png, svg, pdf"):
-        sheets.check_formats(["jpg"])
+        figures([], output=tmp_path, formats=["jpg"])
     with pytest.raises(InputError, match="formats is empty"):
-        sheets.check_formats([])
+        figures([], output=tmp_path, formats=[])
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="it is a file"):
         sheets.make_folder(tmp_path / "file")

@@ -15,18 +15,17 @@ from tests.oracles import join
 import neardup
 from neardup import tuning
 from neardup.engine.observe import Silent
+from neardup.engine.space import Budget
 from neardup.errors import InputError
-from neardup.inputs.names import Provenance
 from neardup.inputs.reader import open_inputs
 from neardup.params import Bands
 from neardup.stages.sketch import fingerprints
 from neardup.tasks.plan import census as census_module
-from neardup.tasks.plan.census import Census, documents_with_partner, find_crowds, take_census
-from neardup.tasks.plan.chances import band_chances
-from neardup.tasks.plan.costs import Profile, Room, Setting, Speeds, predict
+from neardup.tasks.plan.census import Census, band_chances, documents_with_partner, find_crowds, take_census
+from neardup.tasks.plan.costs import PROGRAM_BYTES, Profile, Setting, Speeds, predict
+from neardup.tasks.plan.make import SLOTS, settings
 from neardup.tasks.plan.profile import Sample, survey
 from neardup.tasks.plan.public import plan
-from neardup.tasks.plan.settings import SLOTS, settings
 from neardup.types import Documents
 
 ABSTRACTS = Path(__file__).parents[2] / "examples" / "abstracts.jsonl"
@@ -40,7 +39,6 @@ def surveyed(
         reader.tasks(),
         tuning.make_spec(crowd=5),
         threads=threads,
-        provenance=Provenance(),
         observer=Silent(),
         most_bytes=most_bytes,
         most_texts=most_texts,
@@ -83,7 +81,7 @@ def test_the_sample_keeps_to_its_bytes():
 def test_the_survey_counts_everything():
     texts = ["aa", "b", "aa", "", "aa", "c", "b", *["d"] * 7]
     found, _ = surveyed(texts, block=3)
-    assert (found.documents, found.distinct, found.copied, found.copies) == (14, 4, 3, 9)
+    assert (found.documents, found.distinct, found.copies) == (14, 4, 9)
     # three aa: 3 pairs; two b: 1; seven d are more than the crowd limit of 5: a star of 6
     assert found.copy_pairs == 3 + 1 + 6
     assert found.bytes == found.read_bytes == sum(map(len, texts))
@@ -199,9 +197,10 @@ def a_profile(**changes) -> Profile:
     pairs = np.zeros(513)
     pairs[[30, 300, 450]] = 1e9, 1e5, 2e4
     whole = {
-        "documents": 1_000_000, "distinct": 900_000, "bytes": 10**9, "id_bytes": 10**7, "copies": 100_000,
-        "copy_pairs": 200_000, "shingles": 9 * 10**8, "slots": 512, "pairs": pairs, "squares": pairs * 20,
-        "pair_shingles": pairs * 2000, "partnered": np.linspace(50_000, 10_000, 513), "scale": 20.0,
+        "threshold": 0.8, "documents": 1_000_000, "distinct": 900_000, "bytes": 10**9, "id_bytes": 10**7,
+        "copies": 100_000, "copy_pairs": 200_000, "shingles": 9 * 10**8, "slots": 512,
+        "pairs": pairs, "squares": pairs * 20, "pair_shingles": pairs * 2000,
+        "partnered": np.linspace(50_000, 10_000, 513), "scale": 20.0,
         "document_pairs": 25_000.0, "crowds": 0, "crowd_texts": 0.0, "crowd_documents": 0.0,
     }  # fmt: skip
     return Profile(**{**whole, **changes})
@@ -212,24 +211,23 @@ DEFAULT = Setting(128, Bands(21, 6), 81, 0.998)
 
 
 def test_a_prediction_grows_with_what_it_is_made_of():
-    room = Room(200 << 20, 16 << 30, 2)
-    base = predict(a_profile(), SPEEDS, DEFAULT, threshold=0.8, room=room)
+    means = {"budget": Budget(17 << 30, 16 << 30), "threads": 2}
+    base = predict(a_profile(), SPEEDS, DEFAULT, **means)
     assert base.disk == 0
-    more = predict(a_profile(bytes=2 * 10**9), SPEEDS, DEFAULT, threshold=0.8, room=room)
+    more = predict(a_profile(bytes=2 * 10**9), SPEEDS, DEFAULT, **means)
     assert more.total_seconds > base.total_seconds
     assert more.memory - base.memory == 10**9
-    longer = predict(a_profile(), SPEEDS, Setting(256, Bands(21, 6), 170, 0.998), threshold=0.8, room=room)
+    longer = predict(a_profile(), SPEEDS, Setting(256, Bands(21, 6), 170, 0.998), **means)
     assert longer.candidates.expected == pytest.approx(base.candidates.expected, rel=0.05)  # the same bands
     assert longer.checked.expected < base.checked.expected  # a sharper filter
     assert longer.memory > base.memory
-    alone = predict(a_profile(), SPEEDS, DEFAULT, threshold=0.8, room=Room(200 << 20, 16 << 30, 1))
+    alone = predict(a_profile(), SPEEDS, DEFAULT, **{**means, "threads": 1})
     assert base.total_seconds < alone.total_seconds < 2 * base.total_seconds
     slow = predict(
         a_profile(),
         Speeds(*[getattr(SPEEDS, n) for n in SPEEDS.__slots__[:-1]], 3.0),
         DEFAULT,
-        threshold=0.8,
-        room=room,
+        **means,
     )
     assert slow.seconds["start"] == 3 * base.seconds["start"]
     for found in (base.candidates, base.checked, base.pairs):
@@ -237,16 +235,16 @@ def test_a_prediction_grows_with_what_it_is_made_of():
 
 
 def test_what_does_not_fit_is_predicted_on_disk_and_within_the_limit():
-    room = Room(200 << 20, 500 << 20, 2)
-    found = predict(a_profile(), SPEEDS, DEFAULT, threshold=0.8, room=room)
+    budget = Budget(700 << 20, 500 << 20)
+    found = predict(a_profile(), SPEEDS, DEFAULT, budget=budget, threads=2)
     assert found.disk > 10**9
-    assert found.memory < room.program + room.work
+    assert found.memory < PROGRAM_BYTES + budget.work
     assert found.seconds["spool"] > 0
 
 
 def test_where_no_pair_was_seen_up_to_three_may_be_there():
-    found = predict(a_profile(pairs=np.zeros(513), squares=np.zeros(513)), SPEEDS, DEFAULT, threshold=0.8,
-                    room=Room(1, 1 << 34, 1))  # fmt: skip
+    found = predict(a_profile(pairs=np.zeros(513), squares=np.zeros(513)), SPEEDS, DEFAULT,
+                    budget=Budget(1 << 34, 1 << 34), threads=1)  # fmt: skip
     assert found.candidates.expected == found.candidates.low == 0
     assert found.candidates.high >= 3 * 20
 

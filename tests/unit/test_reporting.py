@@ -30,11 +30,11 @@ from neardup.outputs.write import write_table
 from neardup.params import RunOptions
 from neardup.session import Run
 from neardup.spool import resident_memory
-from neardup.tasks.report import marking, pages
+from neardup.tasks.report import pages
 from neardup.tasks.report.clusters import FAR, NEAR, RANDOM
 from neardup.tasks.report.curve import count_pairs, link_at, steps
 from neardup.tasks.report.public import report
-from neardup.tasks.report.report_input import from_search
+from neardup.tasks.report.report_input import report_input
 
 ONE = {"threads": 1}
 EXACT: dict[str, Any] = {"shingle": "char:3", "threshold": 0.3, "exact": True}
@@ -72,7 +72,7 @@ def test_the_curve_says_what_a_search_at_each_threshold_finds(texts: list[str], 
     texts += [data.draw(st.sampled_from(texts)) for _ in range(3)]
     spec = tuning.make_spec(shingle="char:2", threshold=0.25, exact=True)
     with Run(open_inputs(texts), spec, RunOptions(threads=1)) as run:
-        basis = from_search(run, run.search(), link)
+        basis, _ = report_input(run, None, link, None)
         thresholds = steps(0.25, 0)
         pairs, linked = count_pairs(basis, None, thresholds).pairs, link_at(basis, thresholds)
     for at in sorted({0, thresholds.size - 1, data.draw(st.integers(0, thresholds.size - 1))}):
@@ -275,7 +275,7 @@ def test_of_very_long_texts_fewer_pairs_and_texts_are_shown(tmp_path: Path, monk
     monkeypatch.setattr(pages, "HEAVY", 5000)
     monkeypatch.setattr(pages, "MARKED_EACH", 5000)
     monkeypatch.setattr(pages, "FULL_EACH", 0)
-    monkeypatch.setattr(marking, "HELD", 1500)
+    monkeypatch.setattr(pages, "HELD", 1500)
     texts = crowd_texts(10)
     read = made(texts, tmp_path, threshold=0.5, exact=True)
     cluster = read.chunks["pages-0000"]["clusters"]["0"]
@@ -288,6 +288,17 @@ def test_of_very_long_texts_fewer_pairs_and_texts_are_shown(tmp_path: Path, monk
     ids = [int(member["id"]) for member in cluster["members"]]
     assert {frozenset((ids[i], ids[j])): similarity for i, j, similarity in cluster["similarities"]} == found
     assert f"{len(found) - 3} of these pairs have no page" in cluster["matrix_note"]
+
+
+def test_a_text_that_is_not_shown_is_not_that_of_a_cluster_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "HEAVY", 5000)
+    monkeypatch.setattr(pages, "MARKED_EACH", 5000)
+    read = made([*["a few short words, again and again"] * 11, *crowd_texts(10)], tmp_path, threshold=0.5, exact=True)
+    first, second = (read.chunks["pages-0000"]["clusters"][number]["members"] for number in "01")
+    assert [member["text"] for member in first] == [0] * 11
+    assert [member["text"] for member in second] == [1, 2, 3, 4, -1, -1, -1, -1, -1, -1]
 
 
 def test_texts_too_long_for_the_memory_are_told_before_they_are_read_again(tmp_path: Path) -> None:

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from neardup import tuning
 from neardup.errors import InputError, MissingDependency, OutputError
 from neardup.params import Bands
+from neardup.tasks.audit.outcome import AuditBin
 from neardup.tasks.figures import curves, histograms, style
-from neardup.tasks.figures.curves import BandCounts, RecallBins
+from neardup.tasks.figures.bands import Banding, draw_bands
 from neardup.tasks.figures.histograms import ClusterSizes, SimilarityBins
 from neardup.tasks.figures.style import About, save
 
@@ -32,32 +33,40 @@ WITH_DROPPED = SimilarityBins(
     np.concatenate(([0.6, 0.65], EDGES)), np.array([0, 0, 5, 4, 0, 2, 1, 9]), 3, np.array([8.0, 6, 0, 0, 0, 0, 0, 0])
 )
 SIZES = ClusterSizes(np.array([2, 3, 40]), np.array([120, 11, 1]))
-BANDS = BandCounts(
-    np.array([10, 15, 18, 30]), np.array([9, 12, 13, 14]), np.array([6, 9, 10, 10]), np.array([6.1, 8.7, 9.6, 10])
+NONE = np.empty(0, np.int64)
+BANDS = Banding(
+    np.array([10, 15, 18, 30]),
+    np.array([9, 12, 13, 14]),
+    np.array([6, 9, 10, 10]),
+    np.array([6.1, 8.7, 9.6, 10]),
+    *(NONE, NONE, 1.0, 0),
 )
-RECALL = RecallBins(
-    low=np.array([0.7, 0.8, 0.9, 1.0]),
-    high=np.array([0.8, 0.9, 1.0, 1.0]),
-    true=np.array([50, 0, 20, 7]),
-    found=np.array([49, 0, 20, 7]),
-    lower=np.array([0.9, 0.0, 0.84, 0.6]),
-    upper=np.array([0.999, 1.0, 1.0, 1.0]),
-    overall=(0.93, 0.998),
+RECALL = (
+    [
+        AuditBin(low, high, pairs, found, None, recall_low, recall_high, None)
+        for low, high, pairs, found, recall_low, recall_high in (
+            (0.7, 0.8, 50, 49, 0.9, 0.999),
+            (0.8, 0.9, 0, 0, 0.0, 1.0),
+            (0.9, 1.0, 20, 20, 0.84, 1.0),
+            (1.0, 1.0, 7, 7, 0.6, 1.0),
+        )
+    ],
+    (0.93, 0.998),
 )
 
 FIGURES: dict[str, Callable[[], Any]] = {
     "s-curves": lambda: curves.draw_s_curves(ABOUT, {"few rows": Bands(64, 2), "many": Bands(8, 16)}),
-    "recall": lambda: curves.draw_recall(RECALL, ABOUT),
-    "bands": lambda: curves.draw_bands(BANDS, ABOUT),
+    "recall": lambda: curves.draw_recall(*RECALL, ABOUT),
+    "bands": lambda: draw_bands(BANDS, ABOUT),
     "similarities": lambda: histograms.draw_similarities(WITH_DROPPED, ABOUT),
     "clusters": lambda: histograms.draw_clusters(SIZES, ABOUT),
     "found": lambda: histograms.draw_found(SIMILARITIES, SIZES, ABOUT),
 }
 NOTHING: dict[str, Callable[[], Any]] = {
-    "recall": lambda: curves.draw_recall(RecallBins(*(np.empty(0),) * 6, overall=(0.0, 1.0)), ABOUT),
-    "bands": lambda: curves.draw_bands(BandCounts(*(np.zeros(4, np.int64),) * 3, np.zeros(4)), ABOUT),
+    "recall": lambda: curves.draw_recall([], (0.0, 1.0), ABOUT),
+    "bands": lambda: draw_bands(Banding(*(np.zeros(4, np.int64),) * 3, np.zeros(4), NONE, NONE, 1.0, 0), ABOUT),
     "found": lambda: histograms.draw_found(
-        SimilarityBins(EDGES, np.zeros(6, np.int64), 0), ClusterSizes(*(np.empty(0, np.int64),) * 2), ABOUT
+        SimilarityBins(EDGES, np.zeros(6, np.int64), 0), ClusterSizes(NONE, NONE), ABOUT
     ),
 }
 
@@ -227,7 +236,7 @@ def test_the_promise_is_the_bands_less_the_filter() -> None:
     assert promised[0] == pytest.approx(SPEC.recall)
     assert promised[-1] == 1.0
     exact = About(tuning.make_spec(threshold=0.7, exact=True))
-    assert set(curves.draw_recall(RECALL, exact).axes[0].get_lines()[0].get_ydata()) == {1.0}
+    assert set(curves.draw_recall(*RECALL, exact).axes[0].get_lines()[0].get_ydata()) == {1.0}
 
 
 def test_candidates_are_drawn_over_the_bands() -> None:

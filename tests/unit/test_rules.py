@@ -9,8 +9,18 @@ import pytest
 
 from neardup.errors import InputError
 from neardup.params import Bands
-from neardup.tuning import BAND_RULES, check_rule, choose_bands, s_curve
-from neardup.tuning.rules import area_rule, areas, divisor_rule, knee, log_rule, threshold_rule
+from neardup.tuning import (
+    BAND_RULES,
+    area_rule,
+    areas,
+    check_rule,
+    choose_bands,
+    divisor_rule,
+    knee,
+    log_rule,
+    s_curve,
+    threshold_rule,
+)
 
 THRESHOLDS = [0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0]
 

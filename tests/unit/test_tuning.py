@@ -12,7 +12,7 @@ import pytest
 from neardup import tuning
 from neardup.errors import InputError
 from neardup.params import Bands
-from neardup.tasks.plan.chances import band_chances, pass_chances, slot_shares
+from neardup.tasks.plan.census import band_chances, pass_chances, slot_shares
 from neardup.tuning import (
     FILTER_SHARE,
     choose_bands,

@@ -20,11 +20,8 @@ from neardup.params import InputOptions, RunOptions, SearchOptions, parse_memory
 from neardup.shown import counted, duration, megabytes
 
 if TYPE_CHECKING:
-    from neardup.session import Run
     from neardup.tasks.audit.outcome import Audit
     from neardup.tasks.report.build import Reported
-    from neardup.tasks.report.earlier_pairs import EarlierPairs
-    from neardup.tasks.report.report_input import ReportInput
 
 
 @forms.command(
@@ -116,6 +113,7 @@ def report(
     from neardup.tasks.report.build import build
     from neardup.tasks.report.earlier_pairs import read_pairs
     from neardup.tasks.report.originals import check_inputs
+    from neardup.tasks.report.report_input import report_input
 
     filed = read_pairs(pairs) if pairs is not None else None
     spec = filed.spec if filed is not None else tuning.make_spec(search)
@@ -126,8 +124,8 @@ def report(
         with running.open_run(observer, reader, spec, search, run, output=output, task=task) as work:
 
             def make() -> tuple[Reported, Audit | None]:
-                basis, audited = _gather(work, filed, search.link, audit)
-                return build(basis, output, audit=audited.as_dict() if audited is not None else None, **site), audited
+                basis, audited = report_input(work, filed, search.link, audit)
+                return build(basis, output, audit=audited, **site), audited
 
             reported, audited = observer.in_background(make)
             ctx.meta[WRITTEN] = [output]
@@ -181,20 +179,6 @@ def _check_site(
         check_pattern(sources)
     check_site(output, single_file=single_file)
     mend_and_tell([output])  # behind the check that nothing else has taken its place
-
-
-def _gather(run: Run, filed: EarlierPairs | None, link: str, audit: int | None) -> tuple[ReportInput, Audit | None]:
-    """What the report is made of: found, or as the pairs of an earlier run have it."""
-    from neardup.tasks.report.report_input import from_pairs, from_search
-
-    if filed is not None:
-        return from_pairs(run, filed, link), None
-    audited, found = None, run.search()
-    if audit is not None:
-        from neardup.tasks.audit.public import audit_search
-
-        audited = audit_search(run, found, documents=audit)
-    return from_search(run, found, link), audited
 
 
 def _summary(reported: Reported, audited: Audit | None, faults: Sequence[object], *, verbose: bool) -> list[str]:

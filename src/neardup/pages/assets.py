@@ -1,8 +1,6 @@
 """Scripts and styles of pages, put together from the files in ``site/assets``.
 
-Here: reading the files, and the table of characters that are not seen, which scripts have from ``neardup.shown``. The
-report puts all of it inside its pages; the service sends it beside its own page. There is no jinja2 here: the service
-has no templates.
+The report puts them inside its pages; the service, which has no templates and no jinja2, sends them beside its own.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ __all__ = ["scripts", "styles"]
 
 
 def scripts(names: Iterable[str]) -> str:
-    """JavaScript files in their order, behind the table that they need; every file adds to ``window.neardup``."""
+    """JavaScript files in their order, behind the table of unseen characters; each adds to ``window.neardup``."""
     unseen = {"ranges": UNSEEN, "names": NAMES}
     table = f"window.neardup = {{ unseen: {json.dumps(unseen, separators=(',', ':'))} }};\n"
     return table + _joined(names, "js")

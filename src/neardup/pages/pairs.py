@@ -1,8 +1,7 @@
 """Pairs and texts as plain JSON values, for the pair view of a report and of ``compare``.
 
-Here: what two texts share as a record (``pair_data``), and a text whole or in windows round its passages
-(``text_data``, ``windows``). Passages are found in ``neardup.engine.results.passages``, measured by
-``stages.passages.Passages`` and shown by ``neardup.pages.site``.
+Passages are found in ``neardup.engine.results.passages``, measured by ``stages.passages.Passages`` and shown by
+``neardup.pages.site``.
 """
 
 from __future__ import annotations
@@ -36,12 +35,9 @@ _LEAST = (80, 600)
 
 
 def pair_data(passages: Passages, characters: tuple[int, int], *, measure: str) -> dict[str, Any]:
-    """What two texts share, as JSON values. O(runs).
+    """What two texts of so many code points share, as JSON values. O(runs).
 
-    Args:
-        passages: of the two texts.
-        characters: how many code points each text has.
-        measure: ``jaccard`` or ``containment`` (of the smaller set in the larger): which one is the ``similarity``.
+    The ``similarity`` is the ``measure``: ``jaccard``, or ``containment`` of the smaller set in the larger.
 
     Returns:
         ``similarity``, ``jaccard``, ``a_in_b``, ``b_in_a``; ``sizes`` [shingles of a, of b, of both]; ``passages`` with
@@ -76,15 +72,10 @@ def pair_data(passages: Passages, characters: tuple[int, int], *, measure: str) 
 
 
 def text_data(text: str, spans: Sequence[Span], *, most: int = 20_000) -> dict[str, Any]:
-    """A text for a page: whole, or its windows. O(characters shown + spans).
+    """A text for a page, whole or in windows round its passages, which are rising and apart.
 
-    Args:
-        text: as it was written.
-        spans: its passages, rising, apart.
-        most: characters that are shown, at most.
-
-    Returns:
-        ``characters`` (code points there are) and ``pieces``, [start, text] rising and apart; see ``windows``.
+    O(characters shown + spans). ``characters`` are the code points there are; ``pieces``, [start, text], are those of
+    ``windows``.
     """
     return {
         "characters": len(text),

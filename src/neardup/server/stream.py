@@ -130,7 +130,7 @@ class _Stream:
         """Feed and commit until there is no more; return why the stream ended before its end."""
         now = asyncio.get_running_loop().time
         line_due, commit_due = now() + self._limits.receive_seconds, math.inf
-        while not self._exchange.is_read:
+        while self._chunk is not None or not self._exchange.is_read:  # the last may come while a batch is written
             if stop.done():
                 return "the service is stopping; this line and those after it were not added."
             if now() >= line_due:

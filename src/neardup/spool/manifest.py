@@ -30,7 +30,7 @@ __all__ = [
 MANIFEST = "neardup.manifest"
 PART = MANIFEST + ".part"
 LOCK = "neardup.lock"
-_FORMAT = 1
+_FORMAT = 2
 _FIRST = "neardup workdir "
 """With the format and the checksum, the first line of a manifest."""
 

@@ -1,12 +1,9 @@
 """The pages of a report and of a comparison: plain JSON values in, HTML that opens from disk out.
 
-    write       a report as a folder or as one file, a pair as one file; whole or not at all
-    render      templates, scripts and styles put together; JSON that is safe inside HTML
-    templates/  what is read without JavaScript: the frame, the summary, the measures of a pair
-    assets/     own styles and scripts, no framework: dom, text, pane, differ, pair, compare | data, parts, summary,
-                charts, histogram, tables, graph, matrix, cluster, sources, routes. The service's page has dom, text
-                and the style common as well
-
-Nothing here reads a collection or counts anything: the data is gathered in ``neardup.tasks.report`` and
-``neardup.tasks.compare``.
+write       a report as a folder or as one file, a pair as one file; whole or not at all
+render      templates, scripts and styles put together; JSON that is safe inside HTML
+templates/  what is read without JavaScript: the frame, the summary, the measures of a pair
+assets/     own styles and scripts, no framework: dom, text, pane, differ, pair, compare | data, parts, summary,
+            charts, histogram, tables, graph, matrix, cluster, sources, routes. The service's page has dom, text
+            and the style common as well
 """

@@ -108,12 +108,15 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters.update(counted=_counted, cut=_cut, exact=_exact, share=_share, seen=_seen, data=_data)
+    made.filters.update(
+        counted="{:,}".format,
+        cut=_cut,
+        exact="{:.10g}".format,  # a threshold as it was given
+        share=lambda value: f"{float(_cut(value)) * 100:.1f}%",
+        seen=_seen,
+        data=lambda value: Markup(json_bytes(value).decode("utf-8")),
+    )
     return made
-
-
-def _counted(number: int) -> str:
-    return f"{number:,}"
 
 
 def _cut(value: float, digits: int = 3) -> str:
@@ -121,16 +124,6 @@ def _cut(value: float, digits: int = 3) -> str:
     scale = 10**digits
     kept = math.floor(value * scale + 1e-9)
     return f"{(min(kept, scale - 1) if value < 1 else kept) / scale:.{digits}f}"
-
-
-def _exact(value: float) -> str:
-    """A threshold as it was given."""
-    return f"{value:.10g}"
-
-
-def _share(value: float) -> str:
-    """A share as per cent, cut."""
-    return f"{float(_cut(value, 3)) * 100:.1f}%"
 
 
 def _spec(meta: Mapping[str, Any]) -> dict[str, str]:
@@ -146,10 +139,6 @@ def _told(value: object) -> str:
     if isinstance(value, float):
         return _cut(value, 6).rstrip("0").rstrip(".")
     return str(value)
-
-
-def _data(value: object) -> Markup:
-    return Markup(json_bytes(value).decode("utf-8"))
 
 
 def _seen(text: object) -> Markup:

@@ -29,7 +29,6 @@ _GENERATOR = b'<meta name="generator" content="neardup '
 _HEAD = 4096
 """Bytes of a file in which the generator stands, when it is a page of ours."""
 
-
 Chunk = Mapping[str, Any] | bytes
 
 
@@ -48,14 +47,8 @@ def write_site(
 ) -> WrittenPage:
     """Write a report: a folder with ``index.html`` and its data, or one HTML file that holds all.
 
-    Appears whole or not at all; the same data gives the same bytes. Chunks are written as they come.
-
-    Args:
-        target: the folder, or the file when ``single_file``. Replaced when it is a report; an empty folder is filled.
-        meta: what the summary, the histogram and the sources show, as plain JSON values.
-        chunks: names (``clusters-0000``, ``pages-0000``) and the data of the other pages: plain JSON values,
-            or the bytes that ``json_bytes`` makes of them.
-        single_file: one file to send, which a browser reads as a whole before it shows a cluster.
+    Appears whole or not at all, in place of an earlier report; the same data gives the same bytes. Chunks, by names
+    such as ``clusters-0000``, are written as they come: plain JSON values, or what ``json_bytes`` makes of them.
 
     Raises:
         OutputError: the target is something else than a report, or cannot be written.
@@ -79,12 +72,7 @@ def write_site(
 
 
 def write_pair(target: str | Path, meta: dict[str, Any], page: dict[str, Any]) -> WrittenPage:
-    """Write the view of one pair as one HTML file, whole or not at all.
-
-    Args:
-        target: the file; replaced when it is a page of ours.
-        meta: title, spec and measures of the comparison, as plain JSON values.
-        page: members, texts and the pair.
+    """Write the view of one pair as one HTML file, whole or not at all, in place of an earlier page of ours.
 
     Raises:
         OutputError: the target is something else, or cannot be written.
@@ -94,11 +82,7 @@ def write_pair(target: str | Path, meta: dict[str, Any], page: dict[str, Any]) -
 
 
 def check_site(target: str | Path, *, single_file: bool) -> None:
-    """Raise unless a report could be written to ``target``: to be asked before a long run.
-
-    Raises:
-        OutputError: the target is something else than a report, or its folder does not exist or takes no files.
-    """
+    """Raise OutputError unless a report could be written to ``target``: to be asked before a long run."""
     if single_file:
         check_file(target)
         return
@@ -111,11 +95,7 @@ def check_site(target: str | Path, *, single_file: bool) -> None:
 
 
 def check_file(target: str | Path) -> None:
-    """Raise unless a page could be written to the file ``target``.
-
-    Raises:
-        OutputError: the target is a folder or a file that is no page of ours.
-    """
+    """Raise OutputError unless a page could be written to the file ``target``."""
     final = Path(os.path.realpath(target))
     if final.is_dir():
         raise OutputError(f"cannot write {target}: it is a folder. Give the name of an .html file.")

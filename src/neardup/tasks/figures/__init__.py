@@ -1,7 +1,7 @@
 """Figures of a collection.
 
-    bands       what each further band brings
-    curves      probability and recall over similarity, candidates over bands
+    bands       what each further band brings: counted and drawn
+    curves      probability and recall over similarity
     histograms  pairs by similarity, clusters by size: counted and drawn
     style       colours, marks, the foot of a sheet, saving
     sheets      all figures of a run, and those that other commands draw with --plot

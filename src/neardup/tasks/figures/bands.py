@@ -1,9 +1,10 @@
-"""What each further band of a search brings: its candidates once more, band by band."""
+"""What each further band of a search brings: its candidates counted once more, band by band, and drawn."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,11 +12,27 @@ from neardup.engine.banding.pending import pair_members
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
 from neardup.engine.state import SearchState
+from neardup.shown import counted
 from neardup.stages import bands as band_stage
-from neardup.tasks.figures.curves import BandCounts
+from neardup.tasks.figures.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    About,
+    drawn,
+    label_point,
+    legend_above,
+    note_inside,
+    plain_log,
+    sheet,
+)
 from neardup.types import F64, I64
 
-__all__ = ["Banding", "count_bands"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Banding", "count_bands", "draw_bands"]
 
 SAMPLED = 1_000_000
 """Candidates whose similarity is looked at, about; more are sampled by their content."""
@@ -27,9 +44,16 @@ ROW_BYTES = 56
 
 @dataclass(frozen=True, slots=True)
 class Banding:
-    """What the bands of a search gave."""
+    """What the first b bands give, for b = 1 to B: pairs of distinct texts, each counted in its first band."""
 
-    counts: BandCounts
+    met: I64
+    """int64[B]: candidates, before the estimate filter."""
+    passed: I64
+    """int64[B]: those that the filter lets through to the exact check."""
+    true: I64
+    """int64[B]: those that reach the threshold."""
+    expected: F64
+    """float64[B]: how many of the last of ``true`` the curve lets expect."""
     left: I64
     right: I64
     """Candidates that passed the estimate filter, or a sample of them."""
@@ -62,9 +86,8 @@ def count_bands(search: SearchState, observer: Observer) -> Banding:
                 kept.append((left[chosen], right[chosen]))
         observer.advance(1)
     true, expected = _true_pairs(search)
-    counts = BandCounts(np.cumsum(met), np.cumsum(passed), np.cumsum(true), expected)
     left, right = (np.concatenate(side) for side in zip(*kept, strict=True))
-    return Banding(counts, left, right, share, hot)
+    return Banding(np.cumsum(met), np.cumsum(passed), np.cumsum(true), expected, left, right, share, hot)
 
 
 def _pieces(search: SearchState, band: int) -> Iterator[tuple[I64, I64, int]]:
@@ -112,3 +135,55 @@ def _true_pairs(search: SearchState) -> tuple[I64, F64]:
         for b in range(shape.bands):
             expected[b] += float(((1.0 - miss ** (b + 1)) / whole).sum())
     return true, expected
+
+
+@drawn
+def draw_bands(counts: Banding, about: About) -> Figure:
+    """Candidates, and the pairs that are wanted, over the number of bands."""
+    from matplotlib.ticker import MaxNLocator
+
+    spec, last = about.spec, int(counts.true[-1])
+    number = np.arange(1, counts.met.size + 1)
+    enough = int(np.searchsorted(counts.true, 0.9 * last)) + 1
+    verb = "brings" if enough == 1 else "bring"
+    title = (
+        f"{counted(enough, 'band')} of {number.size} {verb} nine tenths of the pairs found"
+        if last
+        else f"{number.size} bands bring {counted(int(counts.met[-1]), 'candidate')}, none of them a pair"
+    )
+    figure, (upper, lower) = sheet(title, about, rows=2, height=6.6, sharex=True, height_ratios=(1.25, 1))
+    for values, name, color, marker, dashes in (
+        (counts.met, "candidates: agree in a band", ORANGE, "s", (0, (5, 1.5))),
+        (counts.passed, "pass the estimate filter", GREEN, "^", (0, (1, 1.2))),
+        (counts.true, f"found: at {spec.threshold:g} or above", BLUE, "o", "-"),
+    ):
+        shown = np.where(values > 0, values, np.nan)
+        every = max(1, number.size // 25)
+        upper.plot(number, shown, color=color, linestyle=dashes, marker=marker, markevery=every, label=name)
+        if values[-1] > 0:
+            label_point(upper, f"{values[-1]:,.0f}", (float(number[-1]), float(values[-1])), right=7)
+    upper.set_ylabel("pairs of distinct texts")
+    upper.set_yscale("log")
+    low, high = upper.get_ylim()
+    upper.set_ylim(low * 0.9, high * 1.1)
+    plain_log(upper.yaxis)
+    legend_above(upper, columns=3)
+    if last:
+        lower.plot(number, counts.true / last, color=BLUE, marker="o", label="found by the first b bands")
+        lower.plot(
+            number,
+            counts.expected / last,
+            color=BLACK,
+            linestyle=(0, (4, 2)),
+            label="expected from the S-curves of these pairs",
+        )
+        lower.legend(loc="lower right")
+    else:
+        note_inside(lower, "no pair was found")
+    lower.set_ylim(0, 1.04)
+    lower.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.6g} %")
+    lower.set_ylabel(f"of those that {number.size} bands find")
+    lower.set_xlim(0.5, number.size * 1.09 + 0.5)
+    lower.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+    lower.set_xlabel(f"bands b, of {spec.bands.rows} rows each")
+    return figure

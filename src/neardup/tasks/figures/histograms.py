@@ -20,6 +20,7 @@ from neardup.tasks.figures.style import (
     ORANGE,
     About,
     drawn,
+    label_point,
     mark_threshold,
     note_inside,
     percent,
@@ -136,13 +137,9 @@ def draw_found(bins: SimilarityBins, sizes: ClusterSizes, about: About) -> Figur
 def _draw_similarities(main: Axes, side: Axes, bins: SimilarityBins, about: About) -> None:
     low, width = bins.edges[:-1], np.diff(bins.edges)
     if bins.dropped is not None:
-        look: dict[str, Any] = {
-            "facecolor": "white",
-            "edgecolor": ORANGE,
-            "hatch": "////",
-            "linewidth": 0.8 * (bins.dropped > 0),
-        }
-        main.bar(low, bins.dropped, width, align="edge", label="candidates that the exact check dropped", **look)
+        look: dict[str, Any] = {"facecolor": "white", "edgecolor": ORANGE, "hatch": "////"}
+        label, line = "candidates that the exact check dropped", 0.8 * (bins.dropped > 0)
+        main.bar(low, bins.dropped, width, align="edge", label=label, linewidth=line, **look)
     main.bar(low, bins.found, width, align="edge", color=BLUE, edgecolor="white", linewidth=0.6, label="pairs found")
     mark_threshold(main, about.spec.threshold)
     drawn_bars = np.concatenate((bins.found, [] if bins.dropped is None else bins.dropped))
@@ -151,7 +148,7 @@ def _draw_similarities(main: Axes, side: Axes, bins: SimilarityBins, about: Abou
     if some.size and some.max() > 100 * np.median(some):
         main.set_yscale("log")
         main.set_ylim(0.7, float(some.max()) * (float(some.max()) / 0.7) ** HEADROOM)
-        plain_log(main, "y")
+        plain_log(main.yaxis)
         name += " (logarithmic)"
     else:
         main.set_ylim(0, max(1.0, (1 + HEADROOM) * float(some.max(initial=0))))
@@ -165,9 +162,7 @@ def _draw_similarities(main: Axes, side: Axes, bins: SimilarityBins, about: Abou
     elif bins.dropped is not None:
         main.legend(loc="upper left")
     side.bar([0], [bins.identical], 0.6, facecolor=GREEN, edgecolor=BLACK, hatch="..", linewidth=0.6)
-    side.annotate(
-        f"{bins.identical:,}", (0, bins.identical), xytext=(0, 3), textcoords="offset points", ha="center", fontsize=9
-    )
+    label_point(side, f"{bins.identical:,}", (0, bins.identical))
     side.set(xlim=(-0.6, 0.6), ylim=(0, max(1.12 * bins.identical, 1)), xticks=[0], xticklabels=["1.0"], yticks=[])
     side.spines["left"].set_visible(False)
     side.set_xlabel("identical\n(own scale)")
@@ -193,13 +188,6 @@ def _draw_clusters(axes: Axes, sizes: ClusterSizes) -> None:
     axes.set_ylim(0.7, max(12.0, 1.6 * float(sizes.clusters.max())))
     axes.vlines(sizes.sizes, 0.7, sizes.clusters, color=BLUE, linewidth=1.0, alpha=0.55)
     axes.plot(sizes.sizes, sizes.clusters, "o", color=BLUE, markeredgecolor="white", markeredgewidth=0.5, zorder=3)
-    plain_log(axes, "xy")
+    plain_log(axes.xaxis, axes.yaxis)
     last = float(sizes.sizes[-1])
-    axes.annotate(
-        f"{last:,.0f} documents",
-        (last, float(sizes.clusters[-1])),
-        xytext=(8, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=9,
-    )
+    label_point(axes, f"{last:,.0f} documents", (last, float(sizes.clusters[-1])), right=8)

@@ -8,11 +8,12 @@ from typing import Any
 
 from neardup import params, tuning
 from neardup.engine.observe import Observer, Silent
+from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
 from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
 from neardup.session import Run
-from neardup.tasks.figures.sheets import check_formats, check_names, make_folder, write
-from neardup.tasks.figures.style import check_matplotlib
+from neardup.tasks.figures.sheets import FIGURES, check_known, make_folder, write
+from neardup.tasks.figures.style import FORMATS, check_matplotlib
 
 __all__ = ["figures"]
 
@@ -77,8 +78,10 @@ def figures(
     given = locals()
     spec = tuning.make_spec(SearchOptions.of(given))
     check_matplotlib()
-    names = check_names((only,) if isinstance(only, str) else only)
-    suffixes = check_formats((formats,) if isinstance(formats, str) else formats)
+    names = check_known(only, tuple(FIGURES), "only")
+    suffixes = check_known(formats, FORMATS, "formats")
+    if not suffixes:
+        raise InputError(f"formats is empty. Give one or more of {', '.join(FORMATS)}.")
     reader = open_inputs(inputs, InputOptions.of(given), item=spec.shingle.kind == "item")
     folder = make_folder(output)
     task = {"command": "figures"}

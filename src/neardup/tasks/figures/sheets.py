@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from neardup import tuning
-from neardup.engine import run as engine
 from neardup.engine.state import SearchState
 from neardup.errors import InputError, OutputError, did_you_mean
 from neardup.outputs.atomic import AtomicFiles, check_target, output_error
@@ -22,26 +21,15 @@ from neardup.shown import counted
 from neardup.tasks.audit.outcome import Audit
 from neardup.tasks.audit.public import audit_search
 from neardup.tasks.figures import curves, histograms
-from neardup.tasks.figures.bands import Banding, count_bands
-from neardup.tasks.figures.curves import RecallBins
-from neardup.tasks.figures.histograms import SimilarityBins
-from neardup.tasks.figures.style import FORMATS, About, save
+from neardup.tasks.figures.bands import Banding, count_bands, draw_bands
+from neardup.tasks.figures.style import About, save
 from neardup.tasks.report.curve import fold, similarity_edges
 from neardup.types import F64
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "FIGURES",
-    "check_formats",
-    "check_names",
-    "make_folder",
-    "plot_audit",
-    "plot_finding",
-    "plot_spec",
-    "write",
-]
+__all__ = ["FIGURES", "check_known", "make_folder", "plot_audit", "plot_finding", "plot_spec", "write"]
 
 BELOW = 0.3
 """How far below the threshold the histogram of similarities begins, where candidates are there to be seen."""
@@ -63,17 +51,13 @@ class _Work:
     @cached_property
     def finding(self) -> Finding:
         """Pairs and clusters of all rows."""
-        return Finding(self.run, engine.find(self.search, rule="star"), "star")
+        return self.run.finding(self.search, "star")
 
 
 def write(run: Run, folder: Path, *, names: Sequence[str], formats: Sequence[str]) -> Iterator[str]:
     """Search a collection, draw its figures into a folder, and give the name of each file once it is complete.
 
-    Args:
-        run: set up and entered.
-        folder: as ``make_folder`` gave it.
-        names: of FIGURES; all when there are none.
-        formats: of the files.
+    ``names`` are of FIGURES; all when there are none.
     """
     search = run.search()
     work = _Work(run, search, About(run.spec, len(search.collection), ", ".join(run.reader.sources)))
@@ -85,39 +69,17 @@ def write(run: Run, folder: Path, *, names: Sequence[str], formats: Sequence[str
             yield os.fspath(path)
 
 
-def check_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Names of figures, as given.
-
-    Raises:
-        InputError: there is no such figure.
-    """
-    return _known(names, tuple(FIGURES), "only")
-
-
-def check_formats(formats: Sequence[str]) -> tuple[str, ...]:
-    """Formats of figures, each once, as given.
-
-    Raises:
-        InputError: there is no such format, or none is given.
-    """
-    if not formats:
-        raise InputError(f"formats is empty. Give one or more of {', '.join(FORMATS)}.")
-    return _known(formats, FORMATS, "formats")
-
-
-def _known(values: Sequence[str], known: tuple[str, ...], field: str) -> tuple[str, ...]:
-    for value in values:
+def check_known(values: str | Sequence[str], known: Sequence[str], field: str) -> tuple[str, ...]:
+    """Names of figures or formats, one or several, each once; InputError where there is no such thing."""
+    names = (values,) if isinstance(values, str) else values
+    for value in names:
         if value not in known:
             raise InputError(f"{field} has {value!r}; known are {', '.join(known)}.{did_you_mean(str(value), known)}")
-    return tuple(dict.fromkeys(values))
+    return tuple(dict.fromkeys(names))
 
 
 def make_folder(path: str | os.PathLike[str]) -> Path:
-    """The folder for figures, made when it is not there. Called before the work, so that a bad place is told at once.
-
-    Raises:
-        OutputError: it cannot be made or written to.
-    """
+    """The folder for figures, made when it is not there: before the work, so that a bad place is told at once."""
     folder = Path(path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -140,8 +102,7 @@ def plot_finding(finding: Finding, run: Run, target: str | os.PathLike[str], fil
     The file gets its name at once, or with the other outputs in ``files``.
     """
     about = About(run.spec, len(run.provenance.places), ", ".join(run.reader.sources), _crowd_note(finding))
-    edges = similarity_edges(run.spec.threshold)
-    bins = histograms.similarity_bins(finding.pairs(), edges)
+    bins = histograms.similarity_bins(finding.pairs(), similarity_edges(run.spec.threshold))
     save(histograms.draw_found(bins, histograms.cluster_sizes(finding.clusters()), about), target, files)
 
 
@@ -163,27 +124,11 @@ def plot_audit(audit: Audit, run: Run, target: str | os.PathLike[str], files: At
 
 
 def _recall_of(audit: Audit, about: About) -> Figure:
-    columns = {
-        name: np.array([getattr(each, name) for each in audit.bins]) for name in ("low", "high", "pairs", "found")
-    }
-    bins = RecallBins(
-        low=columns["low"].astype(np.float64),
-        high=columns["high"].astype(np.float64),
-        true=columns["pairs"].astype(np.int64),
-        found=columns["found"].astype(np.int64),
-        lower=np.array([each.recall_low for each in audit.bins]),
-        upper=np.array([each.recall_high for each in audit.bins]),
-        overall=(audit.recall_low, audit.recall_high),
-    )
     note = (
         f"All true pairs of {counted(audit.sampled, 'document')}, drawn by the hash of the text from "
         f"{audit.documents:,} distinct ones; pairs are of distinct texts. Promise {audit.verdict}."
     )
-    return curves.draw_recall(bins, replace(about, note=note))
-
-
-def _recall(work: _Work) -> Figure:
-    return _recall_of(audit_search(work.run, work.search), work.about)
+    return curves.draw_recall(audit.bins, (audit.recall_low, audit.recall_high), replace(about, note=note))
 
 
 def _others(spec: Spec) -> dict[str, Bands]:
@@ -197,10 +142,6 @@ def _others(spec: Spec) -> dict[str, Bands]:
     return found
 
 
-def _s_curves(work: _Work) -> Figure:
-    return curves.draw_s_curves(work.about, _others(work.run.spec))
-
-
 def _bands(work: _Work) -> Figure:
     banding = work.banding
     note = (
@@ -209,20 +150,19 @@ def _bands(work: _Work) -> Figure:
         if banding.hot
         else ""
     )
-    return curves.draw_bands(banding.counts, replace(work.about, note=note))
+    return draw_bands(banding, replace(work.about, note=note))
 
 
 def _similarities(work: _Work) -> Figure:
     spec = work.run.spec
     edges = similarity_edges(spec.threshold, max(0.0, spec.threshold - BELOW))
     dropped, share = _dropped(work, edges)
-    bins: SimilarityBins = histograms.similarity_bins(work.finding.pairs(), edges, dropped)
-    notes = [_crowd_note(work.finding)]
-    notes.append(
-        "Below t only the candidates that the bands and the estimate filter let through are seen, not all pairs there "
-        f"are{'' if share >= 1 else f'; estimated from a sample of {100 * share:.2g} %'}."
+    bins = histograms.similarity_bins(work.finding.pairs(), edges, dropped)
+    note = (
+        f"{_crowd_note(work.finding)} Below t only the candidates that the bands and the estimate filter let through "
+        f"are seen, not all pairs there are{'' if share >= 1 else f'; estimated from a sample of {100 * share:.2g} %'}."
     )
-    return histograms.draw_similarities(bins, replace(work.about, note=" ".join(filter(None, notes))))
+    return histograms.draw_similarities(bins, replace(work.about, note=note.lstrip()))
 
 
 def _dropped(work: _Work, edges: F64) -> tuple[F64, float]:
@@ -235,15 +175,11 @@ def _dropped(work: _Work, edges: F64) -> tuple[F64, float]:
     return fold(similarity[low], edges, counts), candidates.share
 
 
-def _clusters(work: _Work) -> Figure:
-    return histograms.draw_clusters(histograms.cluster_sizes(work.finding.clusters()), work.about)
-
-
 FIGURES: dict[str, Callable[[_Work], Figure]] = {
-    "s-curves": _s_curves,
-    "recall": _recall,
+    "s-curves": lambda work: curves.draw_s_curves(work.about, _others(work.run.spec)),
+    "recall": lambda work: _recall_of(audit_search(work.run, work.search), work.about),
     "bands": _bands,
     "similarities": _similarities,
-    "clusters": _clusters,
+    "clusters": lambda work: histograms.draw_clusters(histograms.cluster_sizes(work.finding.clusters()), work.about),
 }
 """Name of each figure, and what draws it."""

@@ -25,6 +25,7 @@ from neardup.shown import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "check_matplotlib",
     "check_suffix",
     "drawn",
+    "label_point",
     "legend_above",
     "mark_threshold",
     "note_inside",
@@ -127,11 +129,7 @@ class About:
 
 
 def check_matplotlib() -> None:
-    """Raise unless figures can be drawn.
-
-    Raises:
-        MissingDependency: matplotlib is not installed.
-    """
+    """Raise MissingDependency unless figures can be drawn."""
     try:
         import matplotlib  # noqa: F401
     except ImportError as exc:
@@ -156,11 +154,7 @@ def drawn(draw: Callable[Arguments, Drawn]) -> Callable[Arguments, Drawn]:
 
 
 def check_suffix(target: str | os.PathLike[str]) -> str:
-    """The format that the name of a figure asks for.
-
-    Raises:
-        InputError: figures cannot be written in that format.
-    """
+    """The format that the name of a figure asks for; InputError where figures cannot be written in it."""
     suffix = Path(target).suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
         raise InputError(
@@ -225,16 +219,13 @@ def sheet(
 def mark_threshold(axes: Axes, threshold: float) -> None:
     """A dashed line at the threshold, with its value above the frame."""
     axes.axvline(threshold, color=BLACK, linestyle=(0, (5, 3)), linewidth=1.1, zorder=1.5)
-    axes.annotate(
-        f"t = {threshold:g}",
-        (threshold, 1.0),
-        xycoords=("data", "axes fraction"),
-        xytext=(0, 3),
-        textcoords="offset points",
-        ha="center",
-        va="bottom",
-        fontsize=9,
-    )
+    label_point(axes, f"t = {threshold:g}", (threshold, 1.0), xycoords=("data", "axes fraction"), va="bottom")
+
+
+def label_point(axes: Axes, text: str, point: tuple[float, float], *, right: int = 0, **more: Any) -> None:
+    """A few words so many points to the right of a point, or just above it."""
+    place: dict[str, Any] = {"xytext": (right, 0), "va": "center"} if right else {"xytext": (0, 3), "ha": "center"}
+    axes.annotate(text, point, textcoords="offset points", fontsize=9, **place, **more)
 
 
 def note_inside(axes: Axes, text: str) -> None:
@@ -249,13 +240,12 @@ def legend_above(axes: Axes, *, columns: int, side: str = "left") -> None:
     axes.legend(ncols=columns, columnspacing=1.6, handlelength=2.6, borderaxespad=0.2, **place)
 
 
-def plain_log(axes: Axes, which: str) -> None:
+def plain_log(*logarithmic: Axis) -> None:
     """Numbers in full (1,000) on a logarithmic axis, at powers of ten and, where those are few, between them."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    for name in which:
-        axis = axes.xaxis if name == "x" else axes.yaxis
-        low, high = axes.get_xlim() if name == "x" else axes.get_ylim()
+    for axis in logarithmic:
+        low, high = axis.get_view_interval()
         decades = math.log10(high / low)
         subs = (1.0, 2.0, 5.0) if decades < 3.2 else (1.0,)
         axis.set_major_locator(LogLocator(subs=subs, numticks=12))

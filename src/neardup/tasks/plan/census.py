@@ -2,7 +2,7 @@
 
 The slots of a sketch are exchangeable: given that a pair agrees in M of S slots, any M of them are as likely as any
 others. So the number of pairs that agree in M slots, for each M, is all that a prediction for another banding of up to
-S slots needs, and no similarity has to be known exactly (``costs`` does the sums).
+S slots needs, and no similarity has to be known exactly: ``band_chances`` is an exact counterpart of the S-curve.
 
 Pairs come from two sources. Pairs drawn at random show the mass of dissimilar pairs; among a billion pairs they would
 miss the few that are alike. So these come from generous bands on the sample. Each counts with the inverse of its
@@ -11,7 +11,9 @@ probability of being met by them (Horvitz, Thompson 1952), which follows from M 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +21,17 @@ from numpy.typing import NDArray
 from neardup.engine.threads import in_order
 from neardup.params import Bands
 from neardup.stages import bands as band_stage
-from neardup.tasks.plan.chances import band_chances
 from neardup.types import F64, I32, I64, U32
 
-__all__ = ["Census", "Crowded", "documents_with_partner", "find_crowds", "take_census"]
+__all__ = [
+    "Census",
+    "band_chances",
+    "documents_with_partner",
+    "find_crowds",
+    "pass_chances",
+    "slot_shares",
+    "take_census",
+]
 
 Flags = NDArray[np.bool_]
 
@@ -40,6 +49,71 @@ STEP = 1 << 14
 """Random pairs looked at together."""
 MOST_CROWDS = 100
 """Crowds that are told apart in a sample."""
+MOST_EXACT = 1000
+"""Slots up to which binomial coefficients are floats."""
+
+
+def band_chances(slots: int, bands: Bands) -> F64:
+    """Probability that a pair is met by bands, for each number of slots from 0 to ``slots`` in which it agrees.
+
+    Which slots these are is left to chance. An unbiased counterpart of ``s_curve`` for what is seen instead of what is
+    true. Ways to place M matches so that no band is full are the coefficients of ((1 + x)**r - x**r)**b (1 + x)**rest.
+    Above 1000 slots they leave the range of a float64, and bands are taken as independent, which they then nearly are.
+
+    >>> band_chances(4, Bands(2, 2)).round(3).tolist()
+    [0.0, 0.0, 0.333, 1.0, 1.0]
+    """
+    if slots > MOST_EXACT:
+        agree = np.arange(slots + 1, dtype=np.float64)
+        full = np.ones(slots + 1)
+        for i in range(bands.rows):
+            full *= np.maximum(agree - i, 0) / (slots - i)
+        met: F64 = 1.0 - (1.0 - full) ** bands.bands
+        return met
+    spoilt = _ways(bands.rows)
+    spoilt[-1] = 0.0
+    placed = _ways(slots - bands.slots)
+    count = bands.bands
+    while count:  # powers by squaring
+        if count & 1:
+            placed = np.convolve(placed, spoilt)
+        count >>= 1
+        if count:
+            spoilt = np.convolve(spoilt, spoilt)
+    chances: F64 = np.clip(1.0 - placed / _ways(slots), 0.0, 1.0)
+    return chances
+
+
+def _ways(n: int) -> F64:
+    """Binomial coefficients C(n, 0) to C(n, n)."""
+    return np.array([math.comb(n, m) for m in range(n + 1)], dtype=np.float64)
+
+
+@lru_cache(maxsize=16)
+def slot_shares(many: int, few: int) -> F64:
+    """float64[many + 1, few + 1]: how likely a pair that agrees in M of ``many`` slots agrees in m of ``few`` of them.
+
+    The hypergeometric distribution; ``few`` is at most ``many``. Kept, for it is wanted for every banding: read only.
+    """
+    log = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, many + 1)))))
+    seen, kept = np.arange(many + 1)[:, None], np.arange(few + 1)[None, :]
+    possible = (kept <= seen) & (few - kept <= many - seen)
+    a, b = np.where(possible, kept, 0), np.where(possible, few - kept, 0)
+    left = np.where(possible, many - seen, few)
+    ways = log[np.where(possible, seen, 0)] - log[a] - log[np.where(possible, seen, 0) - a]
+    ways = ways + log[left] - log[b] - log[left - b] - (log[many] - log[few] - log[many - few])
+    return np.where(possible, np.exp(ways), 0.0)
+
+
+def pass_chances(many: int, slots: int, bands: Bands, min_matches: int) -> tuple[F64, F64]:
+    """How likely bands of ``slots`` meet a pair that agrees in M of ``many`` slots, and the filter passes it.
+
+    float64[many + 1] each; the second is the probability of both.
+    """
+    shares = slot_shares(many, slots)
+    met = band_chances(slots, bands)
+    passed = np.where(np.arange(slots + 1) >= min_matches, met, 0.0)
+    return shares @ met, shares @ passed
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +133,17 @@ class Census:
 
 
 def take_census(values: U32, *, threads: int) -> Census:
-    """The census of a sample by its signatures.
+    """The census of a sample by its signatures, uint32[m, slots].
 
     The same for any number of threads, and for any order of the collection: the sample is in the order of its hashes.
-
-    Args:
-        values: uint32[m, slots].
-        threads: how many.
-
     Memory: 50 bytes for each of up to three million pairs.
     """
     m, slots = values.shape
     total = m * (m - 1) // 2
-    if total <= RANDOM_PAIRS:
-        left, right = np.triu_indices(m, 1)
-        matches = _agreeing(values, left, right, threads)
-        return Census(slots, left, right, matches, np.ones(left.size), m)
-    left, right = _random_pairs(m)
+    left, right = np.triu_indices(m, 1) if total <= RANDOM_PAIRS else _random_pairs(m)
     matches = _agreeing(values, left, right, threads)
+    if total <= RANDOM_PAIRS:
+        return Census(slots, left, right, matches, np.ones(left.size), m)
     weight = np.full(left.size, total / left.size)
     seen: F64 = np.bincount(matches, weight, minlength=slots + 1).astype(np.float64)
     bands, texts = _generous(seen, m, slots)
@@ -156,12 +223,8 @@ class Crowded:
 def find_crowds(census: Census, weight: I64, *, least: float, scale: float, limit: int) -> Crowded:
     """Texts with more than ``limit`` documents near to them, greedily, the one with the most first.
 
-    Args:
-        census: of the sample.
-        weight: int64[m], documents that have each text.
-        least: slots in which a pair at the threshold agrees.
-        scale: texts of the collection for each of those among which pairs were looked for.
-        limit: documents of a crowd.
+    ``weight`` (int64[m]) has the documents of each text, ``least`` the slots in which a pair at the threshold agrees,
+    ``scale`` the texts of the collection for each of those among which pairs were looked for.
     """
     near = np.flatnonzero(census.matches >= least)
     left, right = census.left[near], census.right[near]

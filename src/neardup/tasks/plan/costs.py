@@ -1,9 +1,6 @@
 """What a run will cost, as pure functions of what was measured: counts, seconds, memory, disk.
 
-Here: the figures that a prediction needs (``Profile``, ``Speeds``, ``JoinTrial``), the prediction for a banding
-(``predict``) and for the exact join (``predict_exact``). Measuring is in ``profile``, ``census`` and ``speeds``;
-which settings are compared is for ``settings`` and ``make`` to say. Seconds are those of a machine that does
-nothing else.
+Measuring is in ``profile``, ``census`` and ``speeds``. Seconds are those of a machine that does nothing else.
 """
 
 from __future__ import annotations
@@ -14,11 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from neardup.engine.space import Budget
 from neardup.params import Bands
-from neardup.tasks.plan.chances import pass_chances
+from neardup.tasks.plan.census import pass_chances
 from neardup.types import F64
 
-__all__ = ["Estimate", "JoinTrial", "Profile", "Range", "Room", "Setting", "Speeds", "predict", "predict_exact"]
+__all__ = ["Estimate", "JoinTrial", "Profile", "Range", "Setting", "Speeds", "predict", "predict_exact"]
 
 # Seconds on the machine of benchmarks/RESULTS.md, from runs that plan_check.py compares with predictions; elsewhere
 # they are multiplied by the pace. What depends on the texts is measured on the sample instead.
@@ -85,6 +83,7 @@ class Range:
 class Profile:
     """A collection in numbers. Pairs are those of distinct texts, those inside crowds left out."""
 
+    threshold: float
     documents: int
     distinct: int
     bytes: int
@@ -148,6 +147,10 @@ class JoinTrial:
     build_seconds: float
     probe_seconds: float
 
+    @property
+    def seconds(self) -> float:
+        return self.sift_seconds + self.build_seconds + self.probe_seconds
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -158,22 +161,6 @@ class Setting:
     min_matches: int
     recall: float
     """For a pair at the threshold, the estimate filter included."""
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """What a run may use."""
-
-    program: int
-    """Bytes of the program itself."""
-    work: int
-    """Bytes for data."""
-    threads: int
-
-    @property
-    def store(self) -> int:
-        """Bytes of documents and signatures that stay in memory."""
-        return int(0.4 * self.work)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +184,7 @@ class Estimate:
         return sum(self.seconds.values())
 
 
-def predict(profile: Profile, speeds: Speeds, setting: Setting, *, threshold: float, room: Room) -> Estimate:
+def predict(profile: Profile, speeds: Speeds, setting: Setting, *, budget: Budget, threads: int) -> Estimate:
     """What a run with bands will cost."""
     met, passed = pass_chances(profile.slots, setting.slots, setting.bands, setting.min_matches)
     stars = profile.crowd_texts
@@ -208,13 +195,13 @@ def predict(profile: Profile, speeds: Speeds, setting: Setting, *, threshold: fl
     involved = min(float(profile.distinct), float(profile.partnered[cut]) + stars)
     near = float(profile.pairs @ passed)
     size = float(profile.pair_shingles @ passed) / near / 2 if near > 0 else profile.shingles / max(profile.distinct, 1)
-    pairs = _found(profile, threshold)
+    pairs = _found(profile)
     rows = profile.distinct * setting.bands.bands
     store = _store(profile, setting.slots)
-    disk = _disk(profile, setting, store) if store > room.store else 0
-    pace, threads = speeds.pace, room.threads
+    disk = _disk(store, 8 * setting.bands.bands * profile.documents, budget)
+    pace = speeds.pace
     comparing = candidates.expected * (COMPARE_SECONDS + SLOT_SECONDS * setting.slots) * pace
-    merging = float((profile.pair_shingles * _merged(profile.slots, threshold)) @ passed) + stars * 2 * size
+    merging = float((profile.pair_shingles * _merged(profile.slots, profile.threshold)) @ passed) + stars * 2 * size
     seconds = {
         **_reading(profile, speeds, speeds.sketch[setting.slots], store, threads),
         "candidates": (rows * (speeds.group + speeds.key * setting.bands.rows) + comparing) / threads,
@@ -223,12 +210,12 @@ def predict(profile: Profile, speeds: Speeds, setting: Setting, *, threshold: fl
         "cluster": (involved + profile.copies + checked.expected) * CLUSTER_SECONDS * pace,
         **_writing(profile, pairs, disk, pace),
     }
-    checking = room.threads * SHINGLE_BYTES * min(CHUNK_SHINGLES, involved * size)
-    grouping = profile.distinct * GROUP_BYTES * min(room.threads, setting.bands.bands)
+    checking = threads * SHINGLE_BYTES * min(CHUNK_SHINGLES, involved * size)
+    grouping = profile.distinct * GROUP_BYTES * min(threads, setting.bands.bands)
     waiting = CANDIDATE_BYTES * checked.expected
     paired = involved + profile.copies
     clusters = DOCUMENT_BYTES * profile.documents + PAIRED_BYTES * paired + RESULT_BYTES * pairs.expected
-    memory = _memory(profile, room, store, disk, max(grouping + waiting, checking + waiting, clusters))
+    memory = _memory(profile, budget, threads, store, disk, max(grouping + waiting, checking + waiting, clusters))
     return Estimate(candidates, checked, pairs, seconds, memory, disk)
 
 
@@ -272,9 +259,9 @@ def _range(profile: Profile, chance: F64, stars: float) -> Range:
     return Range(expected + stars, max(0.0, expected - error) / MODEL_ERROR + stars, high * MODEL_ERROR + stars)
 
 
-def _found(profile: Profile, threshold: float) -> Range:
+def _found(profile: Profile) -> Range:
     """Pairs of documents that will be reported."""
-    chance = (np.arange(profile.slots + 1) >= threshold * profile.slots).astype(np.float64)
+    chance = (np.arange(profile.slots + 1) >= profile.threshold * profile.slots).astype(np.float64)
     texts = _range(profile, chance, 0.0)
     copies = profile.document_pairs / texts.expected if texts.expected else 1.0
     fixed = profile.copy_pairs + profile.crowd_documents
@@ -286,22 +273,22 @@ def _store(profile: Profile, slots: int) -> int:
     return profile.bytes + profile.id_bytes + (COLUMN_BYTES + 4 * slots) * profile.documents
 
 
-def _disk(profile: Profile, setting: Setting, store: int) -> int:
+def _disk(store: int, keys: int, budget: Budget) -> int:
     """Bytes of files, as a run predicts them for itself: keys of the bands too, and a tenth for pairs."""
-    return int(1.1 * (store + 8 * setting.bands.bands * profile.documents))
+    return int(1.1 * (store + keys)) if store > budget.store else 0
 
 
-def _memory(profile: Profile, room: Room, store: int, disk: int, stage: float) -> int:
+def _memory(profile: Profile, budget: Budget, threads: int, store: int, disk: int, stage: float) -> int:
     """Peak: program, what is held all along, and the largest stage, which keeps to its share where work is on disk."""
     if disk:
         held = DOCUMENT_BYTES * profile.documents + profile.id_bytes
-        return int(room.program + held + min(stage + store, 0.4 * room.work))
-    reading = BLOCK_BYTES * (room.threads + 2)
-    return int(room.program + store + max(stage, reading))
+        return int(PROGRAM_BYTES + held + min(stage + store, 0.4 * budget.work))
+    reading = BLOCK_BYTES * (threads + 2)
+    return int(PROGRAM_BYTES + store + max(stage, reading))
 
 
 def predict_exact(
-    profile: Profile, speeds: Speeds, trials: Sequence[JoinTrial], *, threshold: float, room: Room
+    profile: Profile, speeds: Speeds, trials: Sequence[JoinTrial], *, budget: Budget, threads: int
 ) -> Estimate:
     """What the exact join will cost, from joins of parts of the sample.
 
@@ -321,11 +308,11 @@ def predict_exact(
     power = math.log2(max(1, last.met) / max(1, before.met)) / doublings
     met = last.met * 2 ** (more * min(2.0, max(1.0, power)))
     left = alive * profile.shingles
-    pairs = _found(profile, threshold)
-    pace, threads = speeds.pace, room.threads
+    pairs = _found(profile)
+    pace = speeds.pace
     a_met = last.probe_seconds / last.met if last.met > 10_000 else MET_SECONDS * pace
-    store = profile.bytes + profile.id_bytes + (COLUMN_BYTES + 4) * profile.documents
-    disk = int(1.1 * store) if store > room.store else 0
+    store = _store(profile, 1)
+    disk = _disk(store, 0, budget)
     # the least sketch there is stands for counting shingles
     per_byte, _ = speeds.sketch[min(speeds.sketch)]
     a_sift, then = (each.sift_seconds / max(each.shingles, 1) for each in (last, before))
@@ -337,9 +324,9 @@ def predict_exact(
         "cluster": (texts + profile.copies) * CLUSTER_SECONDS * pace,
         **_writing(profile, pairs, disk, pace),
     }
-    cells = min(2 ** profile.shingles.bit_length(), 0.33 * room.work)
+    cells = min(2 ** profile.shingles.bit_length(), 0.33 * budget.work)
     counting = min(HELD_BYTES, 4 * profile.shingles)
-    joining = min(left * (SET_BYTES + PREFIX_BYTES * (1 - threshold)), 0.55 * room.work)
+    joining = min(left * (SET_BYTES + PREFIX_BYTES * (1 - profile.threshold)), 0.55 * budget.work)
     stage = cells + max(counting, joining)
     counted = Range(met, met / 2, met * 2)
-    return Estimate(counted, counted, pairs, seconds, _memory(profile, room, store, disk, stage), disk)
+    return Estimate(counted, counted, pairs, seconds, _memory(profile, budget, threads, store, disk, stage), disk)

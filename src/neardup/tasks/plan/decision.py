@@ -16,22 +16,13 @@ __all__ = ["decide"]
 def decide(
     reader: Reader, spec: Spec, search: SearchOptions, run: RunOptions, observer: Observer
 ) -> tuple[Spec, str | None]:
-    """The spec of a run; where that is left to the plan, by the exact join if it is predicted to be no slower.
+    """The spec of a run, made from ``search``, and why it is so where that is left to the plan.
 
-    An interrupted run goes on as it began.
-
-    Args:
-        reader: the inputs; where the plan decides, they are read once.
-        spec: as it was made from ``search``.
-        search: what is asked for.
-        run: what the run may use.
-        observer: told about progress.
-
-    Returns:
-        The spec, and why it is so, where the plan decided.
+    The plan, which reads the inputs once, takes the exact join if it is predicted to be no slower. An interrupted run
+    goes on as it began.
 
     Raises:
-        InputError: the inputs cannot be read twice.
+        InputError: the plan is to decide, and the inputs cannot be read twice.
     """
     if search.exact != AUTO:
         return spec, None

@@ -4,42 +4,36 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from neardup import tuning
-from neardup.engine.observe import Observer, Silent
-from neardup.engine.space import Budget
+from neardup.engine.observe import Observer
+from neardup.errors import InputError
 from neardup.inputs.reader import Reader
-from neardup.params import DEFAULT_WEIGHTS, RunOptions, Spec
-from neardup.session import limit_records
+from neardup.params import DEFAULT_WEIGHTS, Bands, RunOptions, Spec
+from neardup.tasks.plan.costs import Setting
 from neardup.tasks.plan.measured import MeasuredCollection
 from neardup.tasks.plan.outcome import Option, Plan, RuleOption, is_as_fast
-from neardup.tasks.plan.settings import SLOTS, by_every_rule, by_rule, of_spec, settings
 
-__all__ = ["choose_method", "make_plan", "make_table"]
+__all__ = ["SLOTS", "choose_method", "make_plan", "make_table", "settings"]
 
+SLOTS = (64, 128, 256, 512)
+"""Lengths of signatures that a plan compares, beside the one that was asked for."""
 TIE = 1.03
 """Settings whose times differ by less are taken as equal."""
 
 
-def make_table(spec: Spec, target: float, *, weights: tuple[float, float] = DEFAULT_WEIGHTS) -> Plan:
+def make_table(spec: Spec, target: float, *, weights: tuple[float, float]) -> Plan:
     """A plan without data: the setting of ``spec``, the usual numbers of slots, and the rules of the literature."""
-    options = []
-    for slots in sorted({*SLOTS, spec.slots}):
-        setting = by_rule("recall", spec.threshold, target, slots)
-        if setting is not None:
-            options.append(Option.of(setting))
+    usual = (_by_rule("recall", spec.threshold, target, slots) for slots in sorted({*SLOTS, spec.slots}))
     return Plan(
         threshold=spec.threshold,
         target=target,
         spec=spec,
-        chosen=Option.of(of_spec(spec)),
-        options=tuple(options),
-        rules=tuple(
-            RuleOption.of(rule, Option.of(setting), spec.threshold)
-            for rule, setting in by_every_rule(spec, target, weights)
-        ),
+        chosen=Option.of(_of_spec(spec)),
+        options=tuple(Option.of(setting) for setting in usual if setting is not None),
+        rules=_rules(spec, target, weights, Option.of),
         collection=None,
         exact=None,
         threads=1,
@@ -54,37 +48,26 @@ def make_plan(
     run: RunOptions,
     *,
     target: float,
+    observer: Observer,
     open_slots: Iterable[int] = (),
     weights: tuple[float, float] = DEFAULT_WEIGHTS,
-    observer: Observer | None = None,
 ) -> Plan:
-    """Read a collection, measure a sample, and say what runs over it will cost.
+    """Read a collection once, measure a sample, and say what runs over it will cost.
 
-    The counts are the same for any number of threads and any order of the input; seconds are measured.
-
-    Args:
-        reader: the inputs; all of it is read, once.
-        spec: of the run as it was asked for.
-        run: threads and memory of the run, which the plan keeps to as well.
-        target: the recall that was asked for.
-        open_slots: numbers of slots from which, with bands, the cheapest setting is chosen; none: the plan is for
-            ``spec`` as it is, and shows others beside it.
-        weights: of the rule ``area``.
-        observer: told about progress.
+    The counts are the same for any number of threads and any order of the input; seconds are measured. From
+    ``open_slots``, with bands, the cheapest setting that keeps the recall ``target`` is chosen. Where there are none
+    the plan is for ``spec`` as it is, and shows others beside it.
 
     Raises:
         InputError: an input cannot be read, or the memory limit is too small.
     """
     begin = time.perf_counter()
-    budget, threads = Budget.of(run.memory_limit), run.workers
-    limit_records(reader, budget, threads)
-    default = by_rule("recall", spec.threshold, target, tuning.choose_slots(spec.threshold, target))
+    default = _by_rule("recall", spec.threshold, target, tuning.choose_slots(spec.threshold, target))
     wanted = settings(spec.threshold, target, open_slots)
-    compared = [*wanted, *settings(spec.threshold, target, SLOTS), of_spec(spec), *filter(None, [default])]
-    lengths = {setting.slots for setting in compared}
-    measured = MeasuredCollection.of(reader, spec, lengths, budget, budget.threads(threads), observer or Silent())
-    costs = {setting: Option.of(setting, measured.predict(setting)) for setting in dict.fromkeys(compared)}
-    chosen = _cheapest(costs[setting] for setting in wanted) if wanted else costs[of_spec(spec)]
+    compared = [*wanted, *settings(spec.threshold, target, SLOTS), _of_spec(spec), *filter(None, [default])]
+    measured = MeasuredCollection.of(reader, spec, {setting.slots for setting in compared}, run, observer)
+    costs = {setting: measured.option(setting) for setting in dict.fromkeys(compared)}
+    chosen = _cheapest(costs[setting] for setting in wanted) if wanted else costs[_of_spec(spec)]
     spec = replace(spec, slots=chosen.slots, bands=chosen.bands, min_matches=chosen.min_matches, recall=chosen.recall)
     usual = [] if default is None else [costs[default]]
     shown = [*_best_of_each(costs.values(), target), *usual, chosen]
@@ -94,29 +77,21 @@ def make_plan(
         spec=spec,
         chosen=chosen,
         options=tuple(sorted({(each.slots, each.bands): each for each in shown}.values(), key=_seconds)),
-        rules=tuple(
-            RuleOption.of(rule, Option.of(setting, measured.predict(setting)), spec.threshold)
-            for rule, setting in by_every_rule(spec, target, weights)
-        ),
-        collection=measured.collected(reader.passed_over),
+        rules=_rules(spec, target, weights, measured.option),
+        collection=measured.collected,
         exact=measured.exact,
-        threads=measured.room.threads,
-        memory_limit=budget.limit,
+        threads=measured.threads,
+        memory_limit=measured.budget.limit,
         seconds=time.perf_counter() - begin,
     )
 
 
 def choose_method(
-    reader: Reader, spec: Spec, run: RunOptions, *, target: float, observer: Observer | None = None
+    reader: Reader, spec: Spec, run: RunOptions, *, target: float, observer: Observer
 ) -> tuple[bool, str]:
-    """Whether the exact join is predicted to be as fast as the bands of ``spec``, and the reason in words.
-
-    Arguments as for ``make_plan``.
-    """
-    budget, threads = Budget.of(run.memory_limit), run.workers
-    limit_records(reader, budget, threads)
-    measured = MeasuredCollection.of(reader, spec, {spec.slots}, budget, budget.threads(threads), observer or Silent())
-    bands, exact = measured.predict(of_spec(spec)), measured.exact
+    """Whether the exact join is predicted to be as fast as the bands of ``spec``, and the reason in words."""
+    measured = MeasuredCollection.of(reader, spec, {spec.slots}, run, observer)
+    bands, exact = measured.predict(_of_spec(spec)), measured.exact
     if exact is None:
         return True, "there is nothing to compare"
     return is_as_fast(exact, bands), (
@@ -145,3 +120,56 @@ def _best_of_each(options: Iterable[Option], target: float) -> list[Option]:
     keeping = [option for option in options if option.recall >= target]
     lengths = sorted({option.slots for option in keeping})
     return [_cheapest(option for option in keeping if option.slots == length) for length in lengths]
+
+
+def settings(threshold: float, target: float, slots: Iterable[int]) -> list[Setting]:
+    """Every banding of some numbers of slots that keeps the promise, each row count with its fewest and most bands."""
+    found = []
+    for length in slots:
+        matches = tuning.choose_min_matches(threshold, slots=length, recall=target)
+        for rows in range(1, length + 1):
+            most = length // rows
+            if tuning.s_curve(threshold, most, rows) < tuning.recall_for_bands(target):
+                continue
+            fewest = _fewest_bands(threshold, tuning.recall_for_bands(target), rows, most)
+            for count in sorted({fewest, most}):
+                bands = Bands(count, rows)
+                recall = tuning.promised_recall(threshold, bands, slots=length, min_matches=matches)
+                if recall >= target:
+                    found.append(Setting(length, bands, matches, recall))
+    return found
+
+
+def _fewest_bands(threshold: float, recall: float, rows: int, most: int) -> int:
+    """The fewest bands of so many rows that reach a recall, given that ``most`` do."""
+    miss = 1.0 - threshold**rows
+    count = 1 if miss <= 0 else max(1, math.ceil(math.log1p(-recall) / math.log(miss)))
+    while count < most and tuning.s_curve(threshold, count, rows) < recall:
+        count += 1  # the logarithms were off by a rounding
+    return min(count, most)
+
+
+def _of_spec(spec: Spec) -> Setting:
+    """The setting that a spec has."""
+    return Setting(spec.slots, spec.bands, spec.min_matches, spec.recall)
+
+
+def _by_rule(
+    rule: str, threshold: float, target: float, slots: int, weights: tuple[float, float] = DEFAULT_WEIGHTS
+) -> Setting | None:
+    """The setting of a named rule; None where it cannot reach the target at all."""
+    recall = tuning.recall_for_bands(target)
+    try:
+        bands = tuning.choose_bands(threshold, slots=slots, recall=recall, rule=rule, weights=weights)
+    except InputError:
+        return None
+    matches = tuning.choose_min_matches(threshold, slots=slots, recall=target)
+    return Setting(slots, bands, matches, tuning.promised_recall(threshold, bands, slots=slots, min_matches=matches))
+
+
+def _rules(
+    spec: Spec, target: float, weights: tuple[float, float], option: Callable[[Setting], Option]
+) -> tuple[RuleOption, ...]:
+    """What the rules of the literature choose for the slots of a spec."""
+    found = ((rule, _by_rule(rule, spec.threshold, target, spec.slots, weights)) for rule in tuning.BAND_RULES)
+    return tuple(RuleOption.of(rule, option(setting), spec.threshold) for rule, setting in found if setting is not None)

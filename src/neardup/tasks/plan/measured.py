@@ -8,25 +8,13 @@ import numpy as np
 
 from neardup.engine.observe import Observer
 from neardup.engine.space import Budget
-from neardup.inputs.names import Provenance
-from neardup.inputs.passed import PassedOver
 from neardup.inputs.reader import Reader
-from neardup.params import Spec
+from neardup.params import RunOptions, Spec
+from neardup.session import limit_records
 from neardup.stages.shingle import Hasher
 from neardup.tasks.plan.census import Census, documents_with_partner, find_crowds, take_census
-from neardup.tasks.plan.costs import (
-    PROGRAM_BYTES,
-    Estimate,
-    JoinTrial,
-    Profile,
-    Range,
-    Room,
-    Setting,
-    Speeds,
-    predict,
-    predict_exact,
-)
-from neardup.tasks.plan.outcome import Collected
+from neardup.tasks.plan.costs import Estimate, JoinTrial, Profile, Range, Setting, Speeds, predict, predict_exact
+from neardup.tasks.plan.outcome import Collected, Option
 from neardup.tasks.plan.profile import Sample, Survey, survey
 from neardup.tasks.plan.speeds import measure_speeds, sketch_sample, try_join
 from neardup.types import F64, I64
@@ -48,25 +36,30 @@ LEAST_NEAR = 0.3
 class MeasuredCollection:
     """What was measured, ready for predictions."""
 
-    survey: Survey
-    sample: Sample
-    spec: Spec
+    collected: Collected
     profile: Profile
     speeds: Speeds
     trials: list[JoinTrial]
-    room: Room
+    budget: Budget
+    threads: int
 
     @classmethod
     def of(
-        cls, reader: Reader, spec: Spec, lengths: set[int], budget: Budget, threads: int, observer: Observer
+        cls, reader: Reader, spec: Spec, lengths: set[int], run: RunOptions, observer: Observer
     ) -> MeasuredCollection:
-        """Read everything, then measure a sample for signatures of these lengths, within the budget."""
+        """Read everything, then measure a sample for signatures of these lengths, within the memory of the run.
+
+        Raises:
+            InputError: an input cannot be read, or the memory limit is too small.
+        """
+        budget = Budget.of(run.memory_limit)
+        limit_records(reader, budget, run.workers)
+        threads = budget.threads(run.workers)
         observer.stage("read", reader.total_bytes, "bytes")
         found, sample = survey(
             reader.tasks(),
             spec,
             threads=threads,
-            provenance=Provenance(),
             observer=observer,
             most_bytes=min(SAMPLE_BYTES, budget.share(0.1)),
             most_texts=min(SAMPLE_TEXTS, budget.share(0.2) // (4 * CENSUS_SLOTS)),
@@ -75,46 +68,40 @@ class MeasuredCollection:
         hasher = Hasher(spec.shingle, spec.seed)
         values, counts = sketch_sample(sample.documents, hasher, slots=max(CENSUS_SLOTS, *lengths))
         profile = _profile(found, sample, counts, take_census(values, threads=threads), spec)
-        speeds = measure_speeds(
-            sample,
-            values,
-            counts,
-            hasher,
-            spec,
-            slots=sorted(lengths),
-            read=found.read_seconds / max(found.bytes, 1),
-            enter=found.enter_seconds / max(found.documents, 1),
-        )
+        speeds = measure_speeds(found, sample, values, counts, hasher, spec, slots=sorted(lengths))
         trials = try_join(sample, counts, hasher, spec.threshold, most=min(JOIN_BYTES, budget.share(0.03)))
-        return cls(found, sample, spec, profile, speeds, trials, Room(PROGRAM_BYTES, budget.work, threads))
+        return cls(_collected(found, sample, profile, reader), profile, speeds, trials, budget, threads)
 
     def predict(self, setting: Setting) -> Estimate:
-        return predict(self.profile, self.speeds, setting, threshold=self.spec.threshold, room=self.room)
+        return predict(self.profile, self.speeds, setting, budget=self.budget, threads=self.threads)
+
+    def option(self, setting: Setting) -> Option:
+        return Option.of(setting, self.predict(setting))
 
     @property
     def exact(self) -> Estimate | None:
         if not self.trials:
             return None
-        return predict_exact(self.profile, self.speeds, self.trials, threshold=self.spec.threshold, room=self.room)
+        return predict_exact(self.profile, self.speeds, self.trials, budget=self.budget, threads=self.threads)
 
-    def collected(self, passed_over: tuple[PassedOver, ...]) -> Collected:
-        found, profile = self.survey, self.profile
-        places = [min(found.documents - 1, int(q * found.documents)) for q in QUANTILES] if found.documents else []
-        return Collected(
-            documents=found.documents,
-            bytes=found.read_bytes,
-            bad=found.bad,
-            distinct=found.distinct,
-            exact_copies=found.copies,
-            sizes={f"{q:g}": int(found.sizes[place]) for q, place in zip(QUANTILES, places, strict=False)},
-            sampled=len(self.sample),
-            sampled_bytes=self.sample.documents.nbytes,
-            similarity=_histogram(profile),
-            crowds=profile.crowds,
-            crowd_documents=round(profile.crowd_documents),
-            blank=found.blank,
-            passed_over=passed_over,
-        )
+
+def _collected(found: Survey, sample: Sample, profile: Profile, reader: Reader) -> Collected:
+    n = found.documents
+    return Collected(
+        documents=n,
+        bytes=found.read_bytes,
+        bad=found.bad,
+        distinct=found.distinct,
+        exact_copies=found.copies,
+        sizes={f"{q:g}": int(found.sizes[min(n - 1, int(q * n))]) for q in QUANTILES} if n else {},
+        sampled=len(sample),
+        sampled_bytes=sample.documents.nbytes,
+        similarity=_histogram(profile),
+        crowds=profile.crowds,
+        crowd_documents=round(profile.crowd_documents),
+        blank=found.blank,
+        passed_over=reader.passed_over,
+    )
 
 
 def _histogram(profile: Profile) -> tuple[Range, ...]:
@@ -146,6 +133,7 @@ def _profile(found: Survey, sample: Sample, counts: I64, census: Census, spec: S
     copies = sample.weight[left[similar]] * sample.weight[right[similar]]
     document_pairs = float((weight[similar] * (1 if spec.collapse_exact else copies)).sum())
     return Profile(
+        threshold=spec.threshold,
         documents=found.documents,
         distinct=n,
         bytes=found.bytes,

@@ -9,7 +9,7 @@ from typing import Any
 from neardup.inputs.passed import PassedOver
 from neardup.params import Spec
 from neardup.tasks.plan.costs import Estimate, Range, Setting
-from neardup.tuning.rules import areas, knee
+from neardup.tuning import areas, knee
 
 __all__ = ["Collected", "Option", "Plan", "RuleOption", "is_as_fast"]
 

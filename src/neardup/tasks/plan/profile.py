@@ -1,7 +1,6 @@
 """Getting to know a collection before a run: everything is read and counted, and a sample of the texts is kept.
 
-Here: ``survey`` (one pass over the input) and the ``Sample`` it leaves. What a sample says about pairs is in
-``census``, how fast the kernels are on it in ``speeds``; what a run will cost is for ``costs`` to say.
+What the sample says about pairs is in ``census``, how fast the kernels are on it in ``speeds``.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from neardup.engine.observe import Observer
-from neardup.engine.reading.collection import RowNames
 from neardup.engine.threads import in_order
+from neardup.inputs.names import Provenance
 from neardup.params import Spec
 from neardup.stages import sketch as sketch_stage
 from neardup.stages import text as text_stage
@@ -62,8 +61,6 @@ class Survey:
     """Distinct texts that are not empty."""
     copies: int = 0
     """Documents that have the text of another one, which stands for them."""
-    copied: int = 0
-    """Texts that more than one document has."""
     copy_pairs: int = 0
     """Pairs of documents of one text; of a text in more documents than the crowd limit those with the first only."""
     id_bytes: int = 0
@@ -74,6 +71,13 @@ class Survey:
     """CPU seconds of taking note of ids and places, which one thread does alone."""
     sizes: U32 = field(default_factory=lambda: np.empty(0, np.uint32))
     """uint32[documents]: bytes of normalised text of each, rising."""
+
+    def count_copies(self, number: I64, crowd: int) -> None:
+        """Count the exact copies; ``number`` is that of the documents of each distinct text."""
+        several = number[number > 1].astype(np.float64)
+        self.distinct = number.size
+        self.copies = int((several - 1).sum())
+        self.copy_pairs = int(np.where(several > crowd, several - 1, several * (several - 1) / 2).sum())
 
 
 @dataclass(slots=True)
@@ -134,25 +138,16 @@ def survey(
     spec: Spec,
     *,
     threads: int,
-    provenance: RowNames,
     observer: Observer,
     most_bytes: int,
     most_texts: int,
 ) -> tuple[Survey, Sample]:
-    """Read everything, count it, and keep the sample.
+    """Read everything, count it, and keep a sample of at most so many bytes and texts.
 
-    Args:
-        tasks: readers' work, in order; called in threads.
-        spec: how texts are normalised, and the crowd limit.
-        threads: how many; of what is found only the seconds depend on it.
-        provenance: shown the first batches, to learn what ids take.
-        observer: told about progress.
-        most_bytes: of text in the sample.
-        most_texts: in the sample.
-
+    Of what is found only the seconds depend on the threads. The first batches show what ids take.
     Memory: 12 bytes a document, and two to three times ``most_bytes``.
     """
-    found = Survey()
+    found, provenance = Survey(), Provenance()
     sampler = _Sampler(most_bytes, most_texts)
     hashes, sizes, speeds = [np.empty(0, np.uint64)], [np.empty(0, np.uint32)], []
     seen = 0
@@ -178,7 +173,7 @@ def survey(
     found.enter_seconds *= found.documents / max(seen, 1)
     found.read_seconds = _typical(speeds) * found.bytes
     distinct, number = np.unique(np.concatenate(hashes), return_counts=True)
-    _count_copies(found, number, spec.crowd)
+    found.count_copies(number, spec.crowd)
     return found, sampler.sample(distinct, number)
 
 
@@ -199,12 +194,3 @@ def _typical(speeds: list[tuple[float, int]]) -> float:
     """Seconds a byte of the median batch: the first ones also load kernels, which a run pays for once, at its start."""
     ratios: F64 = np.array([seconds / size for seconds, size in speeds] or [0.0])
     return float(np.median(ratios))
-
-
-def _count_copies(found: Survey, number: I64, crowd: int) -> None:
-    found.distinct = number.size
-    several = number[number > 1].astype(np.float64)
-    found.copied = several.size
-    found.copies = int((several - 1).sum())
-    listed = np.where(several > crowd, several - 1, several * (several - 1) / 2)
-    found.copy_pairs = int(listed.sum())

@@ -6,13 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from neardup import params, tuning
-from neardup.engine.observe import Observer
+from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
 from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
-from neardup.tasks.plan.make import make_plan, make_table
+from neardup.tasks.plan.make import SLOTS, make_plan, make_table
 from neardup.tasks.plan.outcome import Plan
-from neardup.tasks.plan.settings import SLOTS
 
 __all__ = ["plan"]
 
@@ -89,4 +88,12 @@ def plan(
         return make_table(spec, search.recall, weights=weights)
     reader = open_inputs(inputs, InputOptions.of(given), item=spec.shingle.kind == "item")
     open_slots = () if not is_open else (spec.slots,) if slots is not None else sorted({*SLOTS, spec.slots})
-    return make_plan(reader, spec, run, target=search.recall, open_slots=open_slots, weights=weights, observer=observer)
+    return make_plan(
+        reader,
+        spec,
+        run,
+        target=search.recall,
+        observer=observer or Silent(),
+        open_slots=open_slots,
+        weights=weights,
+    )

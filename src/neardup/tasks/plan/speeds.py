@@ -1,8 +1,7 @@
 """How fast the real kernels are on a sample: sketching, grouping, building sets, and the exact join on parts of it.
 
 CPU time of this thread is measured, so that other programs disturb little. Each kernel runs once before it is timed:
-loading its machine code is a cost of the start, not of the work. What the figures mean for a whole run is for
-``costs`` to say.
+loading its machine code is a cost of the start, not of the work.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from neardup.stages import sketch as sketch_stage
 from neardup.stages.join import Index, Occurrences, Prefixes
 from neardup.stages.shingle import Hasher
 from neardup.tasks.plan.costs import JoinTrial, Speeds
-from neardup.tasks.plan.profile import Sample
+from neardup.tasks.plan.profile import Sample, Survey
 from neardup.types import I64, U32, Documents, SetBlock
 
 __all__ = ["measure_speeds", "sketch_sample", "try_join"]
@@ -48,6 +47,7 @@ def sketch_sample(documents: Documents, hasher: Hasher, *, slots: int) -> tuple[
 
 
 def measure_speeds(
+    found: Survey,
     sample: Sample,
     values: U32,
     counts: I64,
@@ -55,30 +55,24 @@ def measure_speeds(
     spec: Spec,
     *,
     slots: Sequence[int],
-    read: float,
-    enter: float,
 ) -> Speeds:
-    """Time the kernels.
+    """Time the kernels on a sample, whose signatures (uint32[m, any]) and shingle counts (int64[m]) are given.
 
-    Args:
-        sample: texts.
-        values: uint32[m, any], their signatures.
-        counts: int64[m], their shingles.
-        hasher: shingle and seed.
-        spec: its family of sketches is the one that is timed.
-        slots: lengths of signatures that are to be timed.
-        read: CPU seconds for each byte of reading and normalising.
-        enter: CPU seconds for each document of taking note of it.
+    Signatures of the lengths ``slots`` are timed, of the family of the spec.
     """
     piece = sample.first(PIECE)
     n = len(piece)
-    short = _timed(lambda: band_stage.band_buckets(values, *_everyone(len(sample)), 0, Bands(1, 2), limit=1 << 40))
-    long = _timed(lambda: band_stage.band_buckets(values, *_everyone(len(sample)), 0, Bands(1, 18), limit=1 << 40))
+    everyone, weight = np.arange(len(sample)), np.ones(len(sample), dtype=np.int32)
+
+    def group(rows: int) -> None:
+        band_stage.band_buckets(values, everyone, weight, 0, Bands(1, rows), limit=1 << 40)
+
+    short, long = _timed(partial(group, 2)), _timed(partial(group, 18))
     key = max(0.0, long - short) / 16 / max(len(sample), 1)
     build = _timed(lambda: shingle_stage.build_sets(piece, hasher, counts[:n]))
     return Speeds(
-        read=read,
-        enter=enter,
+        read=found.read_seconds / max(found.bytes, 1),
+        enter=found.enter_seconds / max(found.documents, 1),
         sketch={each: _sketch_speed(piece, counts[:n], hasher, spec, each) for each in slots},
         key=key,
         group=max(0.0, short / max(len(sample), 1) - 2 * key),
@@ -97,10 +91,6 @@ def _pace() -> float:
             cells[i * 7919 % 65536] = i
 
     return min(_timed(work) for _ in range(3)) / PACE_SECONDS
-
-
-def _everyone(n: int) -> tuple[I64, np.typing.NDArray[np.int32]]:
-    return np.arange(n), np.ones(n, dtype=np.int32)
 
 
 def _timed(work: Callable[[], object]) -> float:
@@ -159,20 +149,18 @@ def try_join(sample: Sample, counts: I64, hasher: Hasher, threshold: float, *, m
             if not trials:
                 _join(piece.slice(0, min(WARM, len(piece))), counts[:WARM], hasher, threshold)
             trial = _join(piece, counts[: len(piece)], hasher, threshold)
-            if _spent(trial) < LONG_TRIAL:  # else noise does not matter
+            if trial.seconds < LONG_TRIAL:  # else noise does not matter
                 again = _join(piece, counts[: len(piece)], hasher, threshold)
-                trial = replace(trial, **{name: min(getattr(trial, name), getattr(again, name)) for name in _TIMES})
+                trial = replace(
+                    trial,
+                    sift_seconds=min(trial.sift_seconds, again.sift_seconds),
+                    build_seconds=min(trial.build_seconds, again.build_seconds),
+                    probe_seconds=min(trial.probe_seconds, again.probe_seconds),
+                )
             trials.append(trial)
-            if _spent(trial) >= LONG_TRIAL:
+            if trial.seconds >= LONG_TRIAL:
                 break
     return trials
-
-
-_TIMES = ("sift_seconds", "build_seconds", "probe_seconds")
-
-
-def _spent(trial: JoinTrial) -> float:
-    return trial.sift_seconds + trial.build_seconds + trial.probe_seconds
 
 
 def _join(documents: Documents, counts: I64, hasher: Hasher, threshold: float) -> JoinTrial:

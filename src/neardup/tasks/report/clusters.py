@@ -1,18 +1,19 @@
 """The clusters in the order of the report, which of them get a page, and which members and pairs are shown there.
 
-Decided before the inputs are read a second time, from the lengths of the texts, so that no more is read than the size
-of the report allows to show. What is really shown is decided by the bytes that come out (``pages``).
+Decided from the lengths of the texts, before the inputs are read a second time, so that no more is read than can be
+shown. What is really shown is decided by the bytes that come out (``pages``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup.cutting import starts_of
 from neardup.engine.reading.collection import Collection
 from neardup.engine.results.expand import Members
 from neardup.engine.results.pairs import PairStore
@@ -20,7 +21,7 @@ from neardup.errors import InputError
 from neardup.inputs.batches import documents_from
 from neardup.inputs.names import Ids
 from neardup.stages.sketch import fingerprints
-from neardup.types import F64, I32, I64, U64
+from neardup.types import F64, I32, I64
 
 __all__ = [
     "FAR",
@@ -36,7 +37,6 @@ __all__ = [
     "choose_clusters",
     "find_mates",
     "order_clusters",
-    "show",
 ]
 
 MOST_WHOLE = 40
@@ -92,7 +92,7 @@ def order_clusters(members: Members) -> Groups:
     by_cluster = np.argsort(place[number], kind="stable")
     rows, similarity = members.rows[by_cluster], members.similarity[by_cluster]
     keeper, size = keepers[order].astype(np.int64), size[order].astype(np.int64)
-    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(size)))
+    starts = starts_of(size)
     if not keeper.size:
         nothing = np.empty(0)
         return Groups(keeper, size, nothing, nothing, starts, rows, similarity)
@@ -117,7 +117,7 @@ class Shown:
         return self.rows.size
 
 
-def show(groups: Groups, number: int, ids: Ids) -> Shown:
+def _show(groups: Groups, number: int, ids: Ids) -> Shown:
     """Choose the members of a cluster that are shown: all of up to MOST_WHOLE.
 
     Of a larger one: the keeper, the nearest to it and the farthest, with ties decided by a hash of their ids, and of
@@ -133,7 +133,8 @@ def show(groups: Groups, number: int, ids: Ids) -> Shown:
         kinds = np.full(rows.size, _ALL, dtype=np.int8)
         kinds[0] = _KEEPER
         return Shown(rows[order], similarity[order], kinds)
-    hashed = np.concatenate([_hashes(ids, rows[i : i + SAMPLED]) for i in range(0, rows.size, SAMPLED)])
+    parts = (ids.take(rows[i : i + SAMPLED]).cast(pa.large_string()) for i in range(0, rows.size, SAMPLED))
+    hashed = np.concatenate([fingerprints(documents_from(names))[:, 0] for names in parts])
     order = np.lexsort((rows, hashed, -similarity))
     order = order[order != keeper]
     near, rest, far = order[:NEAR], order[NEAR:-FAR], order[-FAR:]
@@ -143,21 +144,16 @@ def show(groups: Groups, number: int, ids: Ids) -> Shown:
     return Shown(rows[chosen], similarity[chosen], kinds)
 
 
-def _hashes(ids: Ids, rows: I64) -> U64:
-    hashes: U64 = fingerprints(documents_from(ids.take(rows).cast(pa.large_string())))[:, 0]
-    return hashes
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PagedClusters:
     """The first clusters of the report, which may have pages."""
 
-    shown: list[Shown]
-    lengths: list[I64]
+    shown: list[Shown] = field(default_factory=list)
+    lengths: list[I64] = field(default_factory=list)
     """Bytes of each text shown, normalised."""
-    sizes: list[int]
+    sizes: list[int] = field(default_factory=list)
     """Bytes that each cluster will take, about."""
-    is_cut: bool
+    is_cut: bool = False
     """Whether there were more, but the texts of all these together are too long to be marked."""
 
     def rows(self) -> I64:
@@ -167,21 +163,20 @@ class PagedClusters:
 
 def choose_clusters(groups: Groups, most: int, ids: Ids, collection: Collection, *, budget: int) -> PagedClusters:
     """Take clusters from the largest on until their pages fill ``budget`` bytes, ``most`` at most."""
-    chosen = PagedClusters([], [], [], False)
+    chosen = PagedClusters()
     left, to_mark = ALLOWANCE * budget, MARKED
     for first in range(0, min(most, len(groups)), BLOCK):
-        block = [show(groups, number, ids) for number in range(first, min(first + BLOCK, most, len(groups)))]
+        block = [_show(groups, number, ids) for number in range(first, min(first + BLOCK, most, len(groups)))]
         lengths = collection.texts.lengths(np.concatenate([each.rows for each in block]))
         cuts = np.cumsum([len(each) for each in block])[:-1]
         for each, length in zip(block, np.split(lengths, cuts), strict=True):
-            size = _size_of(each, length)
             _need_memory(each, length, ids, collection)
             to_mark -= int(length.sum() + (len(each) - 1) * length[0])
+            size = _size_of(each, length)
             left -= size
-            if left < 0:
+            if left < 0 or to_mark < 0:
+                chosen.is_cut = left >= 0
                 return chosen
-            if to_mark < 0:
-                return PagedClusters(chosen.shown, chosen.lengths, chosen.sizes, True)
             chosen.shown.append(each)
             chosen.lengths.append(length)
             chosen.sizes.append(size)

@@ -1,6 +1,4 @@
-"""What every threshold from that of the search upward gives: pairs, clusters, documents that would be removed.
-
-And the pairs in bins of similarity, for the report and for figures.
+"""What every threshold from that of the search upward gives, and pairs in bins of similarity, for figures too.
 
 The pairs at a higher threshold are those of the search that reach it, so nothing is searched again: clusters are made
 anew of fewer pairs, in the same order of keeping.
@@ -8,7 +6,7 @@ anew of fewer pairs, in the same order of keeping.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -52,9 +50,7 @@ def steps(threshold: float, pairs: int) -> F64:
 def similarity_edges(threshold: float, least: float | None = None) -> F64:
     """Edges of bins up to 1. The threshold is one of them, so that no bin mixes pairs below it with pairs above.
 
-    Args:
-        threshold: of the search.
-        least: where the lowest bin may begin; at the threshold when None.
+    The lowest bin may begin at ``least``; it begins at the threshold when None.
     """
     width = next((width for width in WIDTHS if (1.0 - threshold) / width >= LEAST_BINS), WIDTHS[-1])
     above = max(1, round((1.0 - threshold) / width))
@@ -73,13 +69,12 @@ def fold(similarity: F64, edges: F64, counts: F64 | None = None) -> F64:
     """
     below = similarity < 1.0
     place = np.searchsorted(edges, similarity[below], side="right") - 1
-    weights = None if counts is None else counts[below]
+    weights = np.ones(place.size) if counts is None else counts[below]
     inside = place >= 0
-    folded = np.bincount(place[inside], weights=None if weights is None else weights[inside], minlength=edges.size - 1)
-    return folded.astype(np.float64)
+    return np.bincount(place[inside], weights=weights[inside], minlength=edges.size - 1).astype(np.float64)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Count:
     """Pairs of documents counted."""
 
@@ -93,11 +88,14 @@ class Count:
     """Pairs of documents that are not in one cluster, which no page shows."""
     between: I64 | None = None
     """int64[sources, sources], symmetric: pairs of documents of two sources; on the diagonal of one."""
-    total: int = field(init=False)
-    identical: int = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.total, self.identical = int(self.pairs[0]), int(self.pairs[-1])
+    @property
+    def total(self) -> int:
+        return int(self.pairs[0])
+
+    @property
+    def identical(self) -> int:
+        return int(self.pairs[-1])
 
 
 def count_pairs(basis: ReportInput, origins: Origins | None, thresholds: F64) -> Count:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,11 +37,8 @@ class EarlierPairs:
     spec: Spec
     ids: pa.Array
     """Each id that the pairs name, once: int64 or large_string."""
-    format: str
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """id_a, id_b, similarity of all pairs, some at a time; may be asked for again."""
-        return _batches(self.name, self.format)
+    batches: Callable[[], Iterator[pa.RecordBatch]]
+    """id_a, id_b, similarity of all pairs, some at a time; may be asked for again."""
 
 
 def read_pairs(path: str | os.PathLike[str]) -> EarlierPairs:
@@ -56,12 +53,12 @@ def read_pairs(path: str | os.PathLike[str]) -> EarlierPairs:
         raise InputError(f"{name} is no file. {CURE}")
     format = output_format(name, None)
     spec = _spec_of(name, format)
-    return EarlierPairs(name, spec, _distinct(_batches(name, format)), format)
 
+    def batches() -> Iterator[pa.RecordBatch]:
+        with explained(name, "Parquet" if format == "parquet" else "neardup"):
+            yield from {"parquet": _parquet, "csv": _csv, "jsonl": _jsonl}[format](name)
 
-def _batches(name: str, format: str) -> Iterator[pa.RecordBatch]:
-    with explained(name, "Parquet" if format == "parquet" else "neardup"):
-        yield from {"parquet": _parquet, "csv": _csv, "jsonl": _jsonl}[format](name)
+    return EarlierPairs(name, spec, _distinct(batches()), batches)
 
 
 def _distinct(batches: Iterator[pa.RecordBatch]) -> pa.Array:
@@ -79,9 +76,9 @@ def _distinct(batches: Iterator[pa.RecordBatch]) -> pa.Array:
 
 
 def _spec_of(name: str, format: str) -> Spec:
-    """The spec that was written with a file of pairs."""
+    """The spec that was written with a file of pairs: in a Parquet file itself, else beside it."""
     cure = "Run neardup find -o FILE again, which writes both."
-    side = f"{name}{SPEC_SUFFIX}"
+    place = name if format == "parquet" else f"{name}{SPEC_SUFFIX}"
     if format == "parquet":
         with explained(name, "Parquet"):
             text = (pq.read_schema(name).metadata or {}).get(b"neardup")
@@ -89,12 +86,11 @@ def _spec_of(name: str, format: str) -> Spec:
             raise InputError(f"{name} carries no spec, so it is not a file of pairs that neardup wrote. {cure}")
     else:
         try:
-            text = Path(side).read_bytes()
+            text = Path(place).read_bytes()
         except OSError as exc:
             raise InputError(
-                f"{name}: the spec that neardup find writes beside it, {side}, is not there. {cure}"
+                f"{name}: the spec that neardup find writes beside it, {place}, is not there. {cure}"
             ) from exc
-    place = name if format == "parquet" else side
     try:
         stored = json.loads(text)
         version = stored["version"]

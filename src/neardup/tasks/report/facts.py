@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from neardup.inputs.passed import passed_words
 from neardup.params import CONTAINMENT
 from neardup.result import Summary
 from neardup.shown import counted, megabytes, similarity_text
+from neardup.tasks.audit.outcome import Audit
 from neardup.tasks.report.clusters import FAR, LONG, MOST_WHOLE, NEAR, RANDOM
 from neardup.tasks.report.curve import Count, Linked
 from neardup.tasks.report.pages import Contents, Pages
@@ -28,7 +28,7 @@ RULES = {
 }
 
 
-def facts(basis: ReportInput, summary: Summary, linked: Linked, audit: Mapping[str, Any] | None) -> list[list[str]]:
+def facts(basis: ReportInput, summary: Summary, linked: Linked, audit: Audit | None) -> list[list[str]]:
     """The rows of the summary, label and text. Nothing here depends on the machine or on how the work was done."""
     clustered = summary.clusters + int(linked.removed[0])
     source = "" if basis.pairs_from is None else f", read from {basis.pairs_from}"
@@ -49,23 +49,23 @@ def facts(basis: ReportInput, summary: Summary, linked: Linked, audit: Mapping[s
         ),
         ("removed", f"{counted(int(linked.removed[0]), 'document')} if one of each cluster stayed"),
         ("recall", _recall(basis, summary)),
-        *([("measured", f"{audit['verdict']} ({counted(audit['sampled'], 'document')} drawn)")] if audit else []),
+        *([("measured", f"{audit.verdict} ({counted(audit.sampled, 'document')} drawn)")] if audit is not None else []),
         *_skipped(basis, summary),
     ]
     return [[label, text] for label, text in rows]
 
 
-def audit_of(audit: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def audit_of(audit: Audit | None) -> dict[str, Any] | None:
     """What the summary page shows of an audit; None where there is no recall or no precision to show."""
-    if audit is None or audit["recall"] is None or audit["precision"] is None:
+    if audit is None or audit.recall is None or audit.precision is None:
         return None
     return {
-        "recall": audit["recall"],
-        "low": audit["recall_low"],
-        "high": audit["recall_high"],
-        "pairs": audit["pairs"],
-        "documents": audit["sampled"],
-        "precision": audit["precision"],
+        "recall": audit.recall,
+        "low": audit.recall_low,
+        "high": audit.recall_high,
+        "pairs": audit.pairs,
+        "documents": audit.sampled,
+        "precision": audit.precision,
     }
 
 
@@ -121,9 +121,9 @@ def curve_note(basis: ReportInput, count: Count, most: int) -> str:
     return note
 
 
-def limits(contents: Contents, pages: Pages, *, apart: int, listed: int, size: int) -> list[str]:
+def limits(contents: Contents, pages: Pages, *, apart: int, size: int) -> list[str]:
     """Everything that is left out of the pages, and why: a sentence each."""
-    groups, paged_clusters = contents.groups, contents.paged
+    groups, listed, paged_clusters = contents.groups, contents.listed, contents.paged
     told: list[str] = []
     paged = pages.page.size
     if apart:

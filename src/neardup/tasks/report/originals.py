@@ -1,7 +1,7 @@
-"""The texts as they were written: the inputs are read a second time, and what is wanted of them is kept.
+"""The texts as they were written: a run keeps normalised ones only, and passages are marked in those that people wrote.
 
-A run keeps normalised texts only, and passages are marked in those that people wrote. Each text is held against what
-the run knows of it, so that a file that was changed meanwhile is told and not shown.
+The inputs are read a second time. Each text is held against what the run knows of it, so that a file that was changed
+meanwhile is told and not shown.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from neardup.stages.sketch import fingerprints
 from neardup.stages.text import normalize_documents
 from neardup.types import I64, Documents
 
-__all__ = ["OPENING", "BlobStore", "Originals", "as_text", "check_inputs", "read_originals"]
+__all__ = ["BlobStore", "Originals", "as_text", "check_inputs", "read_originals"]
 
 OPENING = 80
 """Characters of a keeper's text that the list of clusters shows."""
@@ -38,13 +38,7 @@ class BlobStore:
     """Keeps pieces of bytes in memory or, where they are many, in the workdir, and gives them back by their numbers."""
 
     def __init__(self, name: str, space: Space, *, part: float) -> None:
-        """An empty store.
-
-        Args:
-            name: of its files.
-            space: memory or workdir.
-            part: share of the memory for data that it may hold.
-        """
+        """An empty store, which may hold a share ``part`` of the memory for data."""
         self._name = f"report-{name}"
         self._space = space
         self._most = space.budget.share(part)
@@ -124,11 +118,7 @@ def as_text(blob: bytes, *, is_items: bool) -> str:
 
 
 def check_inputs(reader: Reader, output: str | os.PathLike[str]) -> None:
-    """Check before a long run that the inputs can be read twice, and that the report will not lie among them.
-
-    Raises:
-        InputError: they can be read once only, or the report would lie among them.
-    """
+    """Raise InputError unless the inputs can be read twice, and the report will not lie among them."""
     if reader.value is None and not reader.is_lasting:
         raise InputError(
             "inputs are read twice, and a pipe or a device can be read once. Save it to a file, and give that."
@@ -147,14 +137,10 @@ def check_inputs(reader: Reader, output: str | os.PathLike[str]) -> None:
 def read_originals(run: Run, collection: Collection, rows: I64, keepers: I64) -> Originals:
     """Read texts a second time, in one pass over the inputs.
 
-    Args:
-        run: which has read them once, and can read them again.
-        collection: what it knows of them.
-        rows: rising: texts that are kept whole.
-        keepers: rising: texts whose beginnings are kept.
+    Those of ``rows`` are kept whole, of those of ``keepers`` the beginnings; both are rising.
 
     Raises:
-        InputError: the inputs are not what they were.
+        InputChanged: the inputs are not what they were.
     """
     wanted = np.union1d(rows, keepers)
     is_items = collection.spec.shingle.kind == "item"
@@ -168,12 +154,11 @@ def read_originals(run: Run, collection: Collection, rows: I64, keepers: I64) ->
     threads = run.space.budget.threads(run.threads)
     for documents, mine, consumed in in_order(check, _picked(run, wanted, threads), threads=threads):
         run.observer.advance(consumed)
-        blobs = [documents.blob(i) for i in range(mine.size)]
-        kept, opened = np.isin(mine, rows), np.isin(mine, keepers)
-        wholes = [blob for blob, keep in zip(blobs, kept.tolist(), strict=True) if keep]
+        wholes = [documents.blob(i) for i in np.flatnonzero(np.isin(mine, rows)).tolist()]
         found.blobs.add(wholes)
         found.characters += [len(as_text(blob, is_items=is_items)) for blob in wholes]
-        found.openings += [_opening(blobs[i], is_items) for i in np.flatnonzero(opened).tolist()]
+        opened = np.flatnonzero(np.isin(mine, keepers)).tolist()
+        found.openings += [_opening(documents.blob(i), is_items) for i in opened]
     return found
 
 

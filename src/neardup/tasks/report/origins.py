@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,9 @@ from neardup.session import Run
 from neardup.shown import shown_path
 from neardup.types import I64
 
-__all__ = ["MOST_SOURCES", "Origins", "check_pattern", "find_origins"]
+__all__ = ["Origins", "check_pattern", "find_origins"]
+
+Names = NDArray[np.object_]
 
 MOST_SOURCES = 40
 """Sources that are told apart: those of most documents."""
@@ -41,11 +43,7 @@ class Origins:
 
 
 def check_pattern(pattern: str | None) -> re.Pattern[str] | None:
-    """The regular expression that tells sources.
-
-    Raises:
-        InputError: it is not a regular expression.
-    """
+    """The regular expression that tells sources; InputError where it is none."""
     if pattern is None:
         return None
     try:
@@ -57,30 +55,29 @@ def check_pattern(pattern: str | None) -> re.Pattern[str] | None:
 
 
 def find_origins(run: Run, pattern: re.Pattern[str] | None) -> Origins | None:
-    """The source of each document; None where there is one only.
+    """The source of each document of a run that has read them; None where there is one only.
 
-    Args:
-        run: that has read its documents.
-        pattern: searched in each id: its first group that matched, or the match, names the source. None: the input
-            file, and for a text file the folder that it lies in.
+    The pattern is searched in each id: its first group that matched, or the match, names the source. Without one it is
+    the input file, and for a text file the folder that it lies in.
     """
     n = len(run.provenance.ids)
     numbers: dict[str, int] = {}
     of = np.empty(n, dtype=np.int32)
-    for first, names in _by_pattern(run, pattern) if pattern is not None else _by_place(run):
-        distinct, inverse = np.unique(names, return_inverse=True)
-        known = [numbers.setdefault(str(name), len(numbers)) for name in distinct]
-        of[first : first + names.size] = np.array(known, dtype=np.int32)[inverse]
+    name = _by_pattern(run, pattern) if pattern is not None else _by_place(run)
+    for first in range(0, n, ROWS_AT_A_TIME):
+        rows = np.arange(first, min(first + ROWS_AT_A_TIME, n))
+        distinct, inverse = np.unique(name(rows), return_inverse=True)
+        known = [numbers.setdefault(str(each), len(numbers)) for each in distinct]
+        of[rows] = np.array(known, dtype=np.int32)[inverse]
     if len(numbers) < 2:
         return None
-    names_ = list(numbers)
-    documents = np.bincount(of, minlength=len(names_))
-    ranked = sorted(range(len(names_)), key=lambda i: (-int(documents[i]), names_[i]))
+    names = list(numbers)
+    documents = np.bincount(of, minlength=len(names))
+    ranked = sorted(range(len(names)), key=lambda i: (-int(documents[i]), names[i]))
     kept = ranked if len(ranked) <= MOST_SOURCES else ranked[: MOST_SOURCES - 1]
-    code = np.full(len(names_), len(kept), dtype=np.int8)
+    code = np.full(len(names), len(kept), dtype=np.int8)
     code[kept] = np.arange(len(kept), dtype=np.int8)
-    counts = documents[kept].tolist()
-    shown = [names_[i] for i in kept]
+    counts, shown = documents[kept].tolist(), [names[i] for i in kept]
     left_out = len(ranked) - len(kept)
     if left_out:
         shown.append(OTHERS)
@@ -88,37 +85,36 @@ def find_origins(run: Run, pattern: re.Pattern[str] | None) -> Origins | None:
     return Origins(shown, code[of], counts, left_out)
 
 
-def _by_pattern(run: Run, pattern: re.Pattern[str]) -> Iterator[tuple[int, NDArray[np.object_]]]:
-    ids = run.provenance.ids
-    for first in range(0, len(ids), ROWS_AT_A_TIME):
-        names = ids.take(np.arange(first, min(first + ROWS_AT_A_TIME, len(ids)))).to_pylist()
-        yield first, np.array([_named(pattern.search(str(name))) for name in names], dtype=object)
+def _by_pattern(run: Run, pattern: re.Pattern[str]) -> Callable[[I64], Names]:
+    """The names of the sources of some rows, by their ids."""
+
+    def name(id: object) -> str:
+        found = pattern.search(str(id))
+        if found is None:
+            return NAMELESS
+        return next((group for group in found.groups() if group is not None), found[0]) or NAMELESS
+
+    return lambda rows: np.array([name(id) for id in run.provenance.ids.take(rows).to_pylist()], dtype=object)
 
 
-def _named(found: re.Match[str] | None) -> str:
-    if found is None:
-        return NAMELESS
-    return next((group for group in found.groups() if group is not None), found[0]) or NAMELESS
-
-
-def _by_place(run: Run) -> Iterator[tuple[int, NDArray[np.object_]]]:
+def _by_place(run: Run) -> Callable[[I64], Names]:
+    """The names of the sources of some rows, by where they were read."""
     places = run.provenance.places
     parts = {part.name: part for part in run.reader.parts}
     labels = [_labels(parts[name], run.reader.base) for name in places.sources]
-    for first in range(0, len(places), ROWS_AT_A_TIME):
-        source, local = places.locate(np.arange(first, min(first + ROWS_AT_A_TIME, len(places))))
-        names = np.empty(source.size, dtype=object)
+
+    def names(rows: I64) -> Names:
+        source, local = places.locate(rows)
+        found = np.empty(source.size, dtype=object)
         for number in np.unique(source).tolist():
-            mine = source == number
-            names[mine] = _local(labels[number], local[mine])
-        yield first, names
+            mine, label = source == number, labels[number]
+            found[mine] = label[local[mine] - 1] if label.size > 1 else label[0]
+        return found
+
+    return names
 
 
-def _local(labels: NDArray[np.object_], local: I64) -> NDArray[np.object_]:
-    return labels[local - 1] if labels.size > 1 else np.repeat(labels, local.size)
-
-
-def _labels(part: Source, base: str | None) -> NDArray[np.object_]:
+def _labels(part: Source, base: str | None) -> Names:
     """The names under which documents of a source are counted: its own, or for text files the folder of each."""
     if not isinstance(part, FilesSource):
         return np.array([part.name], dtype=object)

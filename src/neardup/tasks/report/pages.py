@@ -1,21 +1,27 @@
-"""The chunks of a report: pages of clusters, packed one after the other until the size is spent, and their list."""
+"""The chunks of a report: the list of clusters, and their pages, packed until the size of the report is spent.
+
+On a page the passages that pairs of members share are marked in their texts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, field
+from itertools import chain, combinations
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.engine.results.passages import Marker, Occurrences
 from neardup.engine.threads import in_order
+from neardup.errors import InputError
+from neardup.pages.pairs import Span, pair_data, text_data, union
 from neardup.pages.site.render import json_bytes
-from neardup.tasks.report.clusters import Groups, Mates, PagedClusters
-from neardup.tasks.report.marking import Job, Marked, mark
+from neardup.params import Spec
+from neardup.tasks.report.clusters import KINDS, LONG, Groups, Mates, PagedClusters
 from neardup.tasks.report.originals import BlobStore, Originals
 from neardup.tasks.report.origins import Origins
 from neardup.tasks.report.report_input import ReportInput
@@ -42,6 +48,23 @@ FOUND_PAIRS = 60
 """Found pairs of a cluster, beside those with the keeper, that get a page."""
 MARKED_EACH = 100_000_000
 """Bytes of the texts of the pairs of a cluster that are looked through for passages."""
+HELD = 2_000_000
+"""Characters whose occurrences are kept for a later pair; those of longer texts are found again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A cluster whose pairs are to be marked."""
+
+    number: int
+    cluster: dict[str, Any]
+    """What its page says beside the pairs, as JSON values."""
+    texts: list[str | None]
+    """Of each member shown, as it was written; None: not shown, for the texts of the cluster are very long."""
+    pairs: list[Trio]
+    """Those that get a page, in order."""
+    is_full: bool
+    """Whether the similarities of all members shown with each other are in ``cluster``."""
 
 
 @dataclass(slots=True)
@@ -52,9 +75,15 @@ class Pages:
     """Each chunk, packed."""
     page: NDArray[np.int32]
     """int32[clusters with a page]: the chunk of each; the clusters are the first of the report."""
-    bytes: int
+    size: int
+    """Bytes of all chunks."""
     partial: int
     """Pages on which the similarities of some pairs of members shown are left out."""
+
+    def packed(self) -> Iterator[tuple[str, bytes]]:
+        """Name and bytes of each chunk."""
+        for number in range(len(self.chunks)):
+            yield f"pages-{number:04d}", self.chunks.get(np.array([number]))[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +92,8 @@ class Contents:
 
     basis: ReportInput
     groups: Groups
+    listed: int
+    """Clusters in the list; the first of all."""
     origins: Origins | None
     paged: PagedClusters
     mates: Mates
@@ -91,26 +122,23 @@ class Contents:
         for number, each in zip(numbers, shown, strict=True):
             part = slice(first, first + len(each))
             first += len(each)
-            similarity = each.similarity.tolist()
+            size, similarity = int(self.groups.size[number]), each.similarity.tolist()
             found = [(i, j, s) for i, j, s in self.mates.of(number) if i]
             with_keeper = [(0, j, similarity[j]) for j in range(1, len(each))]
             pairs = self._paged(number, with_keeper, found)
-            jobs.append(
-                Job(
-                    number=number,
-                    size=int(self.groups.size[number]),
-                    ids=names[part],
-                    sources=sources[part],
-                    texts=self._texts(number, pairs),
-                    characters=lengths[part],
-                    similarity=similarity,
-                    kinds=each.kinds.tolist(),
-                    similarities=[*with_keeper, *compared.get(number, found)],
-                    is_full=number in compared,
-                    pairs=pairs,
-                    pairs_left_out=len(with_keeper) + len(found) - len(pairs),
-                )
-            )
+            columns = (names[part], sources[part], lengths[part], similarity, each.kinds.tolist())
+            cluster = {
+                "keeper": 0,
+                "size": size,
+                "members": [
+                    {"id": id, "source": source, "characters": characters, "similarity": s, "kind": KINDS[kind]}
+                    for id, source, characters, s, kind in zip(*columns, strict=True)
+                ],
+                "left_out": size - len(each),
+                "similarities": [list(pair) for pair in [*with_keeper, *compared.get(number, found)]],
+                "matrix_note": _note(number in compared, len(with_keeper) + len(found) - len(pairs)),
+            }
+            jobs.append(Job(number, cluster, self._texts(number, pairs), pairs, number in compared))
         return jobs
 
     def _texts(self, number: int, pairs: list[Trio]) -> list[str | None]:
@@ -150,8 +178,7 @@ class Contents:
 def _full_matrices(counts: list[I64]) -> list[bool]:
     """For each cluster whether all pairs of its members shown are compared: small ones first, within what it costs.
 
-    Args:
-        counts: of each cluster the shingles of each member shown.
+    ``counts`` are the shingles of each member shown.
     """
     m = np.array([count.size for count in counts], dtype=np.int64)
     total = np.array([count.sum() for count in counts], dtype=np.int64)
@@ -163,6 +190,88 @@ def _full_matrices(counts: list[I64]) -> list[bool]:
     return list(map(bool, full))
 
 
+def _note(is_full: bool, pairs_left_out: int) -> str:
+    """What the similarities of a cluster are, and how many pairs have no page."""
+    if is_full:
+        note = "The similarities of all members shown with each other, exact."
+    else:
+        note = (
+            "The similarities of the keeper with each member shown, and of pairs that were found. Others were left out."
+        )
+    if pairs_left_out:
+        note += f" {pairs_left_out:,} of these pairs have no page of their own, for want of room."
+    return note
+
+
+@dataclass(slots=True)
+class _Text:
+    """One text of a cluster, however many members have it."""
+
+    text: str
+    occurrences: Occurrences | None = None
+    spans: list[Sequence[Span]] = field(default_factory=list)
+    """Passages of each pair that it is shown in; of long texts only."""
+
+
+def _mark(job: Job, spec: Spec, pairs_from: str | None, first: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The page of a cluster and its texts, numbered from ``first``, as JSON values. O(text of each pair).
+
+    Raises:
+        InputError: the similarity of a pair is not what the file ``pairs_from``, or else the search, says.
+    """
+    marker = Marker(shingle=spec.shingle, normalize=spec.normalize)
+    numbers: dict[str, int] = {}
+    of = [-1 if text is None else numbers.setdefault(text, len(numbers)) for text in job.texts]
+    texts = [_Text(text) for text in numbers]
+    known: dict[tuple[int, int], dict[str, Any]] = {}
+    pairs = []
+    for a, b, similarity in job.pairs:
+        key = (of[a], of[b])
+        if key not in known:
+            known[key] = _pair(marker, texts[key[0]], texts[key[1]], spec.measure)
+            _forget(texts, key[0])
+        data = known[key]
+        if data["similarity"] != similarity and spec.shingle.kind != "item":
+            raise _other_similarity(job, a, b, similarity, data["similarity"], pairs_from)
+        pairs.append({"a": a, "b": b, **data})
+    shown = [text_data(each.text, union(chain.from_iterable(each.spans)), most=LONG) for each in texts]
+    members = [
+        {**member, "text": -1 if number < 0 else first + number}
+        for member, number in zip(job.cluster["members"], of, strict=True)
+    ]
+    return {**job.cluster, "members": members, "pairs": pairs}, shown
+
+
+def _pair(marker: Marker, a: _Text, b: _Text, measure: str) -> dict[str, Any]:
+    for each in (a, b):
+        each.occurrences = each.occurrences or marker.occurrences(each.text)
+    assert a.occurrences is not None
+    assert b.occurrences is not None
+    passages = marker.shared(a.occurrences, b.occurrences)
+    for each, spans in ((a, passages.a), (b, passages.b)):
+        if len(each.text) > LONG:
+            each.spans.append(spans)
+    return pair_data(passages, (len(a.text), len(b.text)), measure=measure)
+
+
+def _forget(texts: list[_Text], first: int) -> None:
+    """Drop the occurrences of long texts, except those of the text that most of the next pairs share."""
+    held = [each for each in texts if each.occurrences is not None]
+    if sum(len(each.text) for each in held) > HELD:
+        for each in held:
+            if each is not texts[first]:
+                each.occurrences = None
+
+
+def _other_similarity(job: Job, a: int, b: int, told: float, true: float, pairs_from: str | None) -> InputError:
+    who = f"{pairs_from} says" if pairs_from is not None else "the search said"
+    first, second = (job.cluster["members"][place]["id"] for place in (a, b))
+    return InputError(
+        f"the documents {first} and {second} have a similarity of {true}, and {who} {told}. Give the texts "
+        "with which the pairs were found."
+    )
+
+
 def make_pages(contents: Contents, *, budget: int) -> Pages:
     """Make and pack the pages of clusters until ``budget`` bytes are spent.
 
@@ -172,46 +281,38 @@ def make_pages(contents: Contents, *, budget: int) -> Pages:
     pages = Pages(BlobStore("pages", run.space, part=0.2), np.empty(0, np.int32), 0, 0)
     page: list[int] = []
     run.observer.stage("pages", len(contents.paged.shown), "clusters")
-
     alone = Lock()
 
     def work(jobs: list[Job]) -> tuple[list[Job], bytes]:
-        heavy = sum(sum(job.characters) for job in jobs) > HEAVY
+        heavy = sum(member["characters"] for job in jobs for member in job.cluster["members"]) > HEAVY
+        clusters: dict[str, Any] = {}
+        texts: list[dict[str, Any]] = []
         with alone if heavy else nullcontext():
-            return jobs, _packed([mark(job, run.spec, pairs_from) for job in jobs])
+            for job in jobs:
+                clusters[str(job.number)], shown = _mark(job, run.spec, pairs_from, len(texts))
+                texts += shown
+            return jobs, json_bytes({"clusters": clusters, "texts": texts})
 
     threads = run.space.budget.threads(run.threads)
     jobs_of_chunks = contents.jobs(min(PAGES_BYTES, budget // 8))
     for jobs, data in in_order(work, jobs_of_chunks, threads=threads, ahead=threads):
-        if pages.bytes + len(data) > budget:
+        if pages.size + len(data) > budget:
             break
         page += [len(pages.chunks)] * len(jobs)
         pages.chunks.add([data])
-        pages.bytes += len(data)
+        pages.size += len(data)
         pages.partial += sum(not job.is_full for job in jobs)
         run.observer.advance(len(jobs))
     pages.page = np.array(page, dtype=np.int32)
     return pages
 
 
-def _packed(marked: list[Marked]) -> bytes:
-    clusters: dict[str, Any] = {}
-    texts: list[dict[str, Any]] = []
-    for each in marked:
-        for member in each.cluster["members"]:
-            member["text"] += len(texts)
-        clusters[str(each.number)] = each.cluster
-        texts += each.texts
-    return json_bytes({"clusters": clusters, "texts": texts})
-
-
-def list_clusters(contents: Contents, page: NDArray[np.int32], listed: int) -> Iterator[tuple[str, dict[str, Any]]]:
+def list_clusters(contents: Contents, page: NDArray[np.int32]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The chunks of the list of clusters."""
-    groups, origins = contents.groups, contents.origins
+    groups, origins, listed = contents.groups, contents.origins, contents.listed
     by_row = np.argsort(groups.keeper[:listed], kind="stable")
     place = np.empty(listed, dtype=np.int64)
     place[by_row] = np.arange(listed)
-    of = origins.of if origins is not None else None
     for chunk, first in enumerate(range(0, listed, LISTED_CHUNK)):
         part = slice(first, min(first + LISTED_CHUNK, listed))
         keeper = groups.keeper[part]
@@ -224,7 +325,7 @@ def list_clusters(contents: Contents, page: NDArray[np.int32], listed: int) -> I
                 "size": groups.size[part].tolist(),
                 "least": groups.least[part].tolist(),
                 "mean": groups.mean[part].tolist(),
-                "source": of[keeper].tolist() if of is not None else [-1] * keeper.size,
+                "source": origins.of[keeper].tolist() if origins is not None else [-1] * keeper.size,
                 "opening": [contents.originals.openings[i] for i in place[part].tolist()],
                 "page": pages + [-1] * (keeper.size - len(pages)),
             },

@@ -15,13 +15,13 @@ from neardup.outputs.renames import finish_names
 from neardup.pages.site.write import check_site
 from neardup.params import CONTAINMENT, Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
 from neardup.session import Run
-from neardup.tasks.audit.public import audit_search, check_sample
+from neardup.tasks.audit.public import check_sample
 from neardup.tasks.plan.decision import decide
 from neardup.tasks.report.build import Reported, build, check_size
 from neardup.tasks.report.earlier_pairs import read_pairs
 from neardup.tasks.report.originals import check_inputs
 from neardup.tasks.report.origins import check_pattern
-from neardup.tasks.report.report_input import from_pairs, from_search
+from neardup.tasks.report.report_input import report_input
 
 __all__ = ["report"]
 
@@ -104,9 +104,8 @@ def report(
     ('index.html', 1)
     """
     given = locals()
-    filed = None
-    if pairs is not None:
-        filed = read_pairs(pairs)
+    filed = read_pairs(pairs) if pairs is not None else None
+    if filed is not None:
         _check_no_search(given)
     search, options = SearchOptions.of(given), RunOptions.of(given)
     check_pattern(sources)
@@ -123,14 +122,8 @@ def report(
     reader = open_inputs(inputs, InputOptions.of(given), item=spec.shingle.kind == "item", again=True)
     check_inputs(reader, output)
     spec, choice = decide(reader, spec, search, options, watching)
-    audited = None
     with Run(reader, spec, options, task={"report": link}, choice=choice, observer=watching) as run:
-        if filed is not None:
-            basis = from_pairs(run, filed, link)
-        else:
-            found = run.search()
-            audited = audit_search(run, found, documents=audit).as_dict() if audit is not None else None
-            basis = from_search(run, found, link)
+        basis, audited = report_input(run, filed, link, audit)
         return build(basis, output, title=title, single_file=single_file, sources=sources, size=size, audit=audited)
 
 

@@ -24,12 +24,14 @@ from neardup.engine.results.pairs import PairStore
 from neardup.engine.state import FoundRows, SearchState
 from neardup.errors import InputError
 from neardup.result import Summary
-from neardup.session import Run, make_summary
+from neardup.session import Finding, Run
 from neardup.shown import shown_path
+from neardup.tasks.audit.outcome import Audit
+from neardup.tasks.audit.public import audit_search
 from neardup.tasks.report.earlier_pairs import EarlierPairs
 from neardup.types import F64, I32, I64
 
-__all__ = ["ReportInput", "from_pairs", "from_search"]
+__all__ = ["ReportInput", "report_input"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,30 +59,22 @@ class ReportInput:
 
     def summary(self, pairs: int) -> Summary:
         """What was read and found, ``pairs`` pairs of documents."""
-        found = self.found
-        return make_summary(
-            self.run,
-            found.tally,
-            pairs=pairs,
-            clusters=int(np.unique(found.members.label).size),
-            crowds=found.crowd_leaders.size,
-            crowd_documents=int(found.crowd_documents.sum()),
-            link=self.rule,
-        )
+        return Finding(self.run, self.found, self.rule).summary(pairs)
 
 
-def from_search(run: Run, search: SearchState, rule: str) -> ReportInput:
-    """A report of a search, linked by ``rule``."""
-    return ReportInput(run, search, engine.find(search, rule=rule), rule)
+def report_input(
+    run: Run, filed: EarlierPairs | None, rule: str, audit: int | None
+) -> tuple[ReportInput, Audit | None]:
+    """What a report shows: found by an entered run, or the pairs ``filed``; and the audit, of so many documents."""
+    if filed is not None:
+        return _from_pairs(run, filed, rule), None
+    search = run.search()
+    audited = audit_search(run, search, documents=audit) if audit is not None else None
+    return ReportInput(run, search, engine.find(search, rule=rule), rule), audited
 
 
-def from_pairs(run: Run, filed: EarlierPairs, rule: str) -> ReportInput:
-    """A report of pairs that were written by an earlier run over the same documents.
-
-    Args:
-        run: entered; its spec is that of the pairs.
-        filed: the pairs.
-        rule: how they make clusters.
+def _from_pairs(run: Run, filed: EarlierPairs, rule: str) -> ReportInput:
+    """A report of pairs that were written by an earlier run over the same documents, under the spec of ``run``.
 
     Raises:
         InputError: an id is no document's, or that of several, or a similarity is below the threshold.
