@@ -41,7 +41,6 @@ def shown(found: Comparison, *, columns: int, colour: bool = True, is_full: bool
 
 
 @given(two_texts(), st.sampled_from(SHINGLES), st.sampled_from(HOWS))
-@settings(max_examples=200, deadline=None)
 def test_measures_are_set_arithmetic_and_marks_cover_what_was_counted(texts, shingle, how):
     found = compare(*texts, shingle=shingle, normalize=how)
     expected = oracle.measures(*texts, shingle, how)
@@ -55,7 +54,6 @@ def test_measures_are_set_arithmetic_and_marks_cover_what_was_counted(texts, shi
 
 
 @given(two_texts(), st.sampled_from([s for s in SHINGLES if not s.startswith("byte")]), st.sampled_from(HOWS))
-@settings(max_examples=80, deadline=None)
 def test_containment_is_that_of_the_public_shingles(texts, shingle, how):
     a, b = (set(neardup.shingle(text, shingle, normalize=how)) for text in texts)
     found = compare(*texts, shingle=shingle, normalize=how)
@@ -64,7 +62,6 @@ def test_containment_is_that_of_the_public_shingles(texts, shingle, how):
 
 
 @given(two_texts(), st.sampled_from(SHINGLES), st.sampled_from(HOWS))
-@settings(max_examples=80, deadline=None)
 def test_json_has_the_spans_and_every_measure(texts, shingle, how):
     found = compare(*texts, shingle=shingle, normalize=how)
     told = json.loads(json.dumps(found.as_dict(), allow_nan=False))
@@ -75,7 +72,6 @@ def test_json_has_the_spans_and_every_measure(texts, shingle, how):
 
 
 @given(two_texts(), st.sampled_from(SHINGLES), st.sampled_from(HOWS))
-@settings(max_examples=80, deadline=None)
 def test_the_longest_passage_is_marked_in_both_texts_and_none_is_longer(texts, shingle, how):
     found = compare(*texts, shingle=shingle, normalize=how)
     length, start_a, start_b = found.longest
@@ -96,7 +92,6 @@ ITEMS = st.lists(
 
 
 @given(ITEMS, ITEMS)
-@settings(max_examples=80, deadline=None)
 def test_sets_are_compared_item_by_item_and_their_marks_are_items(a, b):
     found = compare(a, b, shingle="item", normalize="none")
     set_a, set_b = ({str(item) for item in own} for own in (a, b))
@@ -125,7 +120,6 @@ def test_the_estimate_is_the_sketch_s_and_found_is_what_find_finds(texts, shingl
 
 
 @given(two_texts(), st.sampled_from(SHINGLES), st.sampled_from(HOWS), st.integers(24, 99))
-@settings(max_examples=150, deadline=None)
 @example((BELL, BELL), "char:3", "nfc", 30)
 @example(("a" + "\u0301\u0323" * 20, "a" + "\u0301\u0323" * 20 + "b"), "char:2", "nfc", 24)
 @example((" \n\n a" + " " * 200 + "b\n", "x" * 300 + "\n"), "char:2", "nfc", 40)
@@ -143,7 +137,6 @@ def test_both_texts_and_their_marks_can_be_read_back_from_a_terminal(texts, shin
 
 
 @given(two_texts(), st.sampled_from(SHINGLES), st.sampled_from(HOWS))
-@settings(max_examples=80, deadline=None)
 def test_marks_can_be_read_back_without_colour(texts, shingle, how):
     found = compare(*texts, shingle=shingle, normalize=how)
     output = shown(found, columns=60, colour=False)
@@ -163,7 +156,6 @@ def test_marks_can_be_read_back_without_colour(texts, shingle, how):
 
 
 @given(two_texts(), st.sampled_from(["char:3", "word:1", "item"]), st.integers(100, 160))
-@settings(max_examples=80, deadline=None)
 def test_side_by_side_both_columns_keep_their_place_and_their_text(texts, shingle, columns):
     assume(not any(unicodedata.bidirectional(char) in ("R", "AL") for char in "".join(texts)))
     found = compare(*texts, shingle=shingle)
@@ -195,7 +187,6 @@ def texts_with_spans(draw: st.DrawFn) -> tuple[str, list[tuple[int, int]]]:
 
 
 @given(texts_with_spans(), st.integers(1, 3000))
-@settings(max_examples=200, deadline=None)
 def test_windows_never_shift_a_character_nor_lose_a_span_that_has_room(given_text, most):
     text, spans = given_text
     data = text_data(text, spans, most=most)
@@ -231,7 +222,6 @@ def test_a_pair_as_data_says_what_the_comparison_says(texts, shingle):
 
 
 @given(two_texts(), st.sampled_from(["char:1", "char:3", "word:1", "item"]))
-@settings(max_examples=100, deadline=None)
 def test_linked_passages_share_a_number_and_a_chain_rises_in_both_texts(texts, shingle):
     runs = compare(*texts, shingle=shingle).passages
     in_a, in_b = groups(runs)
@@ -255,7 +245,6 @@ def longest_rising(values: list[int]) -> int:
 
 
 @given(WORDS, WORDS, st.sampled_from(["char:3", "word:1", "word:2"]))
-@settings(max_examples=150, deadline=None)
 def test_changed_words_lie_in_small_gaps_and_the_others_are_the_same_in_both(a, b, shingle):
     found = compare(f"begin here {a} and end there", f"begin here {b} and end there", shingle=shingle)
     *changed, left_alone = changed_words(found.texts, found.passages, until=10**9)

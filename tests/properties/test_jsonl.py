@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.oracles.jsonl import Read, read_jsonl
 
@@ -178,7 +178,6 @@ def check(path: Path, content: bytes, *, item: bool, id: str | None, block_bytes
     assert all(reason and "\n" not in reason for reason in reasons)
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     item=st.booleans(),
@@ -192,7 +191,6 @@ def test_reader_equals_json_loads_on_odd_and_damaged_lines(
     check(path, Writer(seed).content(), item=item, id="id", block_bytes=block_bytes, block=block)
 
 
-@settings(max_examples=200, deadline=None)
 @given(content=st.binary(max_size=60), before=st.sampled_from((b'{"id":1,"text":"', b'{"id":1,"text":["', b"")))
 def test_reader_equals_json_loads_on_arbitrary_bytes(tmp_path_factory: Any, content: bytes, before: bytes) -> None:
     path = tmp_path_factory.mktemp("jsonl") / "lines.jsonl"
@@ -200,7 +198,6 @@ def test_reader_equals_json_loads_on_arbitrary_bytes(tmp_path_factory: Any, cont
     check(path, content, item=before.endswith(b'["'), id="id", block_bytes=1 << 16, block=None)
 
 
-@settings(max_examples=200, deadline=None)
 @given(texts=st.lists(st.text(max_size=40), max_size=30), ascii=st.booleans())
 def test_texts_come_back_as_any_serialiser_wrote_them(tmp_path_factory: Any, texts: list[str], ascii: bool) -> None:
     path = tmp_path_factory.mktemp("jsonl") / "lines.jsonl"

@@ -39,7 +39,6 @@ EMPTY = 0xFFFFFFFF
 # Hashing
 
 
-@settings(max_examples=150)
 @given(
     st.lists(hostile.blobs(), min_size=1, max_size=3),
     hostile.SHINGLES,
@@ -84,7 +83,6 @@ def test_fingerprints_are_those_of_the_twin(blobs, poison):
 # Sketching
 
 
-@settings(max_examples=120)
 @given(
     st.lists(hostile.blobs(), min_size=1, max_size=3),
     hostile.SHINGLES,
@@ -126,7 +124,6 @@ def test_only_a_document_without_shingles_has_empty_slots(blob, shingle, slots):
 # Exact sets and their check
 
 
-@settings(max_examples=80)
 @given(
     st.lists(hostile.blobs(), min_size=1, max_size=4),
     hostile.SHINGLES,
@@ -155,7 +152,6 @@ def test_sets_of_chosen_hashes_are_sorted_and_distinct_whatever_their_bits(value
     assert built(hasher, block, [0], fast_verify.build_sets) == built(hasher, block, [0], verify.build_sets)
 
 
-@settings(max_examples=300)
 @given(st.integers(0, 2000), st.integers(0, 2000), st.integers(1, 100).map(lambda x: x / 100))
 def test_the_needed_overlap_suffices_and_one_less_does_not(size_a, size_b, threshold):
     least, total = needed(size_a, size_b, threshold), size_a + size_b
@@ -183,7 +179,6 @@ def pairs_of_sets(draw: st.DrawFn) -> list[list[int]]:
     return [sorted(one | shared) if draw(st.booleans()) else sorted(one) for one in sets]
 
 
-@settings(max_examples=200)
 @given(pairs_of_sets(), st.one_of(st.sampled_from([0.0, 1.0, 0.5, 0.7, 0.8]), st.floats(0.001, 1.0)))
 def test_checked_pairs_have_the_similarity_of_the_twin(sets, threshold):
     sizes = np.array([len(one) for one in sets], dtype=np.int64)
@@ -200,7 +195,6 @@ def test_checked_pairs_have_the_similarity_of_the_twin(sets, threshold):
 # Banding
 
 
-@settings(max_examples=100)
 @given(
     st.integers(0, 5000),
     st.sampled_from([1, 2, 30, 1000, 10**6]),
@@ -242,7 +236,6 @@ def test_band_keys_are_those_of_the_twin(values, data):
     assert fast.tolist() == slow.tolist()
 
 
-@settings(max_examples=150)
 @given(signatures(), st.data())
 def test_pairs_of_buckets_are_those_of_the_twin_however_little_room_there_is(values, data):
     n, slots = values.shape
@@ -280,7 +273,6 @@ def drained(question, room):
     raise AssertionError("bucket_pairs does not end")
 
 
-@settings(max_examples=150)
 @given(signatures(), st.data())
 def test_leaders_are_those_of_the_twin(values, data):
     n, slots = values.shape
@@ -300,7 +292,6 @@ def test_leaders_are_those_of_the_twin(values, data):
     assert len(set(slow.tolist()) - {-1}) <= most
 
 
-@settings(max_examples=150)
 @given(signatures(), st.integers(1, 3), st.integers(0, 10**6))
 def test_first_bands_are_those_of_the_definition(values, width, seed):
     n, slots = values.shape
@@ -349,7 +340,6 @@ def graphs(draw: st.DrawFn) -> tuple[int, np.ndarray, np.ndarray]:
     return n, np.ascontiguousarray(sides[0]), np.ascontiguousarray(sides[1])
 
 
-@settings(max_examples=150)
 @given(graphs(), st.integers(0, 10**6))
 def test_components_and_stars_are_those_of_the_twins(graph_of, seed):
     n, left, right = graph_of
@@ -404,7 +394,6 @@ def test_copies_are_spelled_out_as_the_twin_spells_them(sizes, seed):
 # Bytes of blocks
 
 
-@settings(max_examples=150)
 @given(
     st.lists(st.one_of(hostile.blobs(), st.binary(max_size=150)), min_size=1, max_size=4),
     st.sampled_from(POISONS),
@@ -424,7 +413,6 @@ EDGES = sorted({min(0x10FFFF, max(0, edge + d)) for pair in INERT_RANGES for edg
 NEAR_EDGES = st.one_of(st.sampled_from(EDGES), st.integers(0, 0x10FFFF)).filter(lambda x: not 0xD800 <= x <= 0xDFFF)
 
 
-@settings(max_examples=150)
 @given(st.lists(st.lists(NEAR_EDGES, max_size=30), min_size=1, max_size=4), st.integers(0, 70))
 def test_inert_characters_are_told_from_the_rest(documents, run):
     blobs = [("a" * run + "".join(map(chr, points))).encode() for points in documents]
@@ -439,7 +427,6 @@ def test_inert_characters_are_told_from_the_rest(documents, run):
 ASCII_SPACE = b"\t\n\v\f\r\x1c\x1d\x1e\x1f "
 
 
-@settings(max_examples=150)
 @given(
     st.lists(st.text(st.characters(max_codepoint=127), max_size=100), max_size=4),
     st.sets(st.integers(33, 126)),
@@ -467,7 +454,6 @@ WORD64 = st.one_of(ODD, st.integers(0, 2**64 - 1))
 BELOW = st.one_of(st.sampled_from([0, 1, 2, 2**32 - 1, 2**32, 2**61 - 2]), st.integers(0, 2**61 - 2))
 
 
-@settings(max_examples=150)
 @given(
     st.lists(st.lists(WORD64, max_size=12), min_size=1, max_size=4),
     st.lists(st.tuples(WORD64, BELOW, BELOW), min_size=1, max_size=5),

@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.oracles import passages as oracle
 from tests.twins import hashing as twin
@@ -58,7 +58,6 @@ def marked(text: str, spans: list[tuple[int, int]]) -> list[str]:
 
 
 @given(st.lists(PIECES, max_size=40).map("".join), st.sampled_from(HOWS))
-@settings(max_examples=150)
 @example("ﬁ\u0323\u0307", "nfkc,casefold")
 @example("a\u0345\u0301", "nfc,casefold")
 @example(" .\r\n. x -\u3000- ", "nfc,punct,space")
@@ -70,7 +69,6 @@ def test_every_normalised_character_knows_where_it_came_from(text, how):
 
 
 @given(st.text(max_size=60), st.sampled_from(HOWS))
-@settings(max_examples=120)
 def test_places_rise_and_hold_something_in_any_text(text, how):
     traced = offsets.trace(text, Normalize.parse(how))
     assert traced.text == normalize_text(text, Normalize.parse(how))
@@ -107,7 +105,6 @@ def test_a_rule_that_cuts_too_often_is_noticed_and_larger_pieces_are_taken(text,
 
 
 @given(two_texts(), st.sampled_from(SHINGLES), st.sampled_from(HOWS))
-@settings(max_examples=250)
 def test_marked_are_exactly_the_characters_that_shared_shingles_cover(texts, shingle, how):
     a, b = texts
     got = found(a, b, shingle, how)
@@ -117,7 +114,6 @@ def test_marked_are_exactly_the_characters_that_shared_shingles_cover(texts, shi
 
 
 @given(two_texts(), st.sampled_from(SHINGLES), st.sampled_from(HOWS))
-@settings(max_examples=120)
 def test_the_sets_that_are_counted_give_the_similarity(texts, shingle, how):
     a, b = texts
     got = found(a, b, shingle, how)
@@ -127,7 +123,6 @@ def test_the_sets_that_are_counted_give_the_similarity(texts, shingle, how):
 
 
 @given(two_texts(), st.sampled_from(SHINGLES), st.sampled_from(HOWS))
-@settings(max_examples=150)
 def test_a_run_is_linked_to_a_run_with_a_shingle_that_is_rare_in_both(texts, shingle, how):
     got = found(*texts, shingle, how)
     first, second = (oracle.occurrences(text, shingle, how) for text in texts)
@@ -144,7 +139,6 @@ def test_a_run_is_linked_to_a_run_with_a_shingle_that_is_rare_in_both(texts, shi
 
 
 @given(two_texts(), st.sampled_from(SHINGLES), st.sampled_from(HOWS))
-@settings(max_examples=100)
 def test_the_two_texts_may_change_places_and_the_key_of_each_call_marks_nothing_else(texts, shingle, how):
     a, b = texts
     got, swapped = found(a, b, shingle, how), found(b, a, shingle, how)
@@ -153,7 +147,6 @@ def test_the_two_texts_may_change_places_and_the_key_of_each_call_marks_nothing_
 
 
 @given(two_texts(), st.sampled_from(SHINGLES))
-@settings(max_examples=100)
 def test_a_text_shares_all_of_itself_with_itself(texts, shingle):
     text = texts[0]
     got = found(text, text, shingle, "none")

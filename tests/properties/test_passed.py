@@ -194,7 +194,7 @@ def read_all(reader: Reader) -> tuple[Counter[str], Counter[str], Counter[str]]:
     return documents, bad, blank
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(THINGS, st.sampled_from(GLOBS))
 def test_what_a_folder_holds_is_read_or_bad_or_passed_over(things: Any, globs: tuple[str, ...] | None) -> None:
     with tempfile.TemporaryDirectory() as root:

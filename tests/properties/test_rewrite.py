@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.inputs.reader import open_inputs
@@ -124,7 +124,6 @@ ENCODINGS = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=150)
 @given(json_pieces(), ENCODINGS, SIZES, st.data())
 def test_a_copy_of_json_lines_is_the_kept_bytes(
     pieces: list[Piece], encoding: tuple[str, bytes], size: int, data: st.DataObject
@@ -141,7 +140,6 @@ def test_a_copy_of_json_lines_is_the_kept_bytes(
     assert count == sum(piece.text.strip(" \t\r\n") != "" for piece in pieces)
 
 
-@settings(deadline=None, max_examples=100)
 @given(json_pieces(), ENCODINGS, SIZES, st.data())
 def test_an_annotated_copy_of_json_lines_differs_by_its_fields_only(
     pieces: list[Piece], encoding: tuple[str, bytes], size: int, data: st.DataObject
@@ -199,7 +197,6 @@ def table(draw: st.DrawFn, delimiter: str) -> list[Piece]:
     return without_last_newline(draw, pieces) if pieces[-1].is_document else pieces
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.sampled_from([",", ";"]).flatmap(table), ENCODINGS, SIZES, st.data())
 def test_a_copy_of_a_table_is_the_kept_bytes(
     pieces: list[Piece], encoding: tuple[str, bytes], size: int, data: st.DataObject
@@ -217,7 +214,6 @@ def test_a_copy_of_a_table_is_the_kept_bytes(
     assert count == len(rows) + bad
 
 
-@settings(deadline=None, max_examples=100)
 @given(table(","), SIZES, st.data())
 def test_an_annotated_table_reads_back_with_its_fields(pieces: list[Piece], size: int, data: st.DataObject):
     rows = placed(pieces, 1)
@@ -259,7 +255,6 @@ SCHEMA = pa.schema(
 )
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(RECORDS, min_size=1, max_size=20), st.integers(1, 9), st.sampled_from(["parquet", "arrow"]), st.data())
 def test_a_columnar_copy_has_the_kept_rows(records: list[Any], chunk: int, format: str, data: st.DataObject):
     source = pa.Table.from_pylist(records, schema=SCHEMA)

@@ -122,7 +122,6 @@ TestKilled.settings = settings(max_examples=40, stateful_step_count=25)
     block=st.integers(1, 20),
     unique=st.booleans(),
 )
-@settings(max_examples=150)
 def test_a_merge_of_any_runs_in_blocks_of_any_size_is_the_stable_sort(parts, fan_in, run, block, unique):
     keys = np.array([key for part in parts for key in part], dtype=np.uint64)
     arrival = np.arange(keys.size, dtype=np.uint64)

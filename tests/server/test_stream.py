@@ -202,7 +202,7 @@ def test_lines_of_a_stream_are_held_within_the_limit(index: neardup.Index, servi
     assert "neardup_buffered_bytes 0\n" in client.get("/metrics").text
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.binary(max_size=60).map(lambda data: data.replace(b"x", b"\n")), st.lists(st.integers(0, 60)), st.integers(1, 9)
 )

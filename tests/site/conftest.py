@@ -39,7 +39,9 @@ def browser() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("needs chromium")
     with sync_api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        opened = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-software-rasterizer"]
+        )
         yield opened
         opened.close()
 

@@ -108,7 +108,7 @@ def test_all_sequences_of_four_become_what_unicodedata_says_when_short_runs_coun
 
 @pytest.mark.parametrize("form", FORMS)
 @given(st.lists(st.sampled_from(MANY), max_size=60).map("".join), st.integers(1, 6))
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_rich_in_marks_becomes_what_unicodedata_says(form, written, long):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(forms, "_LONG", long)
