@@ -30,10 +30,7 @@ except ImportError:  # Windows
 
 _COMMANDS = {
     "audit": ("neardup.cli.audit", "Measure the recall and the precision of a search on its own collection."),
-    "compare": (
-        "neardup.cli.compare",
-        "Hold two texts against each other: every measure, and what they share.",
-    ),
+    "compare": ("neardup.cli.compare", "Hold two texts against each other: every measure, and what they share."),
     "dedup": ("neardup.cli.dedup", "Copy a collection without its near-duplicates, and say why each one went."),
     "demo": ("neardup.cli.demo", "Find and report on a small collection that comes with neardup."),
     "explain": ("neardup.cli.explain", "Show every step of the method on a few small documents."),

@@ -118,11 +118,7 @@ def compare(
 
 
 def _fetch(
-    ctx: click.Context,
-    names: tuple[str, str],
-    collection: Sequence[Path],
-    search: SearchOptions,
-    reading: InputOptions,
+    ctx: click.Context, names: tuple[str, str], collection: Sequence[Path], search: SearchOptions, reading: InputOptions
 ) -> tuple[Spec, list[Document]]:
     """The spec and the two documents."""
     indexes = [path for path in collection if _is_index(path)]

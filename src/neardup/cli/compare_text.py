@@ -51,10 +51,7 @@ def facts(found: Comparison, names: tuple[str, str]) -> list[str]:
             (name, f"{given}: {counted(len(text), 'character')}, {counted(size, 'distinct shingle')}")
             for name, given, text, size in zip("AB", names, found.texts, (size_a, size_b), strict=True)
         ),
-        (
-            "Jaccard",
-            f"{similarity_text(found.jaccard, spec.threshold)}, {common:,} of {union:,} shingles{below}",
-        ),
+        ("Jaccard", f"{similarity_text(found.jaccard, spec.threshold)}, {common:,} of {union:,} shingles{below}"),
         ("contained", f"{_share(found.containment_a_in_b)} of A in B, {_share(found.containment_b_in_a)} of B in A"),
         ("estimate", f"{similarity_text(found.estimate, 0.0)} ± {found.estimate_error:.4f} by {spec.slots} slots"),
         ("bands", f"{found.bands}: some band agrees for {_share(found.probability)} of pairs so alike; {here}"),

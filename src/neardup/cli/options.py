@@ -310,12 +310,7 @@ resume = click.option(
     help="Go on with the run that was interrupted: the same command, inputs and options, and this.",
 )
 
-output = click.option(
-    "--output",
-    "-o",
-    metavar="FILE",
-    help="File for the pairs; - is stdout.  [default: stdout]",
-)
+output = click.option("--output", "-o", metavar="FILE", help="File for the pairs; - is stdout.  [default: stdout]")
 
 output_format = click.option(
     "--format",

@@ -65,9 +65,7 @@ def _limit(name: str, field: str, about: str) -> Callable[[Any], Any]:
 
 
 @forms.command(
-    "serve",
-    "serve news.index",
-    "serve news.index --host 0.0.0.0 --port 80 --token-file token.txt --read-only",
+    "serve", "serve news.index", "serve news.index --host 0.0.0.0 --port 80 --token-file token.txt --read-only"
 )
 @click.argument("index", metavar="INDEX", type=click.Path(path_type=Path))
 @options.defaulted("--host", metavar="NAME", default="127.0.0.1", help="Address to listen on.")

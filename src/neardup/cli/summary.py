@@ -57,11 +57,7 @@ def summary_lines(
 
 
 def clean_lines(
-    summary: Mapping[str, Any],
-    *,
-    faults: Sequence[object],
-    files: Sequence[str],
-    verbose: bool,
+    summary: Mapping[str, Any], *, faults: Sequence[object], files: Sequence[str], verbose: bool
 ) -> list[str]:
     """Return the summary of a clean-up for a person, a line an item; ``summary`` is ``CleanSummary.as_dict()``."""
     documents, removed = summary["documents"], summary["removed"]

@@ -101,10 +101,7 @@ def _take_away(writing: Writing, gone: dict[str, tuple[int, int]], *, added: int
     state = writing.state()
     lost = sum(1 for _, kind in gone.values() if kind & EMPTY)
     after = State(
-        state.generation + 1,
-        state.documents + added - len(gone),
-        state.empty + empty - lost,
-        state.next + added,
+        state.generation + 1, state.documents + added - len(gone), state.empty + empty - lost, state.next + added
     )
     writing.set_state(after)
     return after

@@ -26,17 +26,7 @@ from neardup.server.metrics import Metrics
 from neardup.server.problems import Disconnected, Problem, problem_of
 from neardup.server.security import PAGE, PAGE_HEADERS, Gate
 from neardup.server.stream import NDJSON, Streams
-from neardup.server.wire import (
-    Document,
-    Health,
-    Info,
-    Query,
-    Status,
-    StoredDocument,
-    check_query,
-    check_text,
-    read,
-)
+from neardup.server.wire import Document, Health, Info, Query, Status, StoredDocument, check_query, check_text, read
 from neardup.server.work import WorkerPool
 
 if TYPE_CHECKING:

@@ -34,13 +34,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def serve(
-    index: Index,
-    *,
-    host: str,
-    port: int,
-    token: str | None,
-    limits: ServiceLimits,
-    ready: Callable[[str], None],
+    index: Index, *, host: str, port: int, token: str | None, limits: ServiceLimits, ready: Callable[[str], None]
 ) -> None:
     """Serve an index until SIGTERM or SIGINT tells to stop; the index stays open.
 

@@ -40,12 +40,7 @@ if TYPE_CHECKING:
     " became of each: id, is_new, match, similarity.",
 )
 @shared.near
-@click.option(
-    "--output",
-    "-o",
-    metavar="FILE",
-    help="File for the list of --if-new; - is stdout.  [default: stdout]",
-)
+@click.option("--output", "-o", metavar="FILE", help="File for the list of --if-new; - is stdout.  [default: stdout]")
 @options.output_format
 @options.json_summary
 @options.threads
@@ -191,13 +186,7 @@ def _tell_new(
 @shared.json_answer
 @options.voices
 def remove(
-    *,
-    ctx: click.Context,
-    index: Path,
-    ids: tuple[str, ...],
-    source: Path | None,
-    missing: str,
-    voice: forms.Voice,
+    *, ctx: click.Context, index: Path, ids: tuple[str, ...], source: Path | None, missing: str, voice: forms.Voice
 ) -> None:
     """Remove documents by their ids: all of them, or with an error none.
 

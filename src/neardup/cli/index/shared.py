@@ -27,13 +27,7 @@ Outcome = TypeVar("Outcome")
 index_path = click.argument("index", metavar="INDEX", type=click.Path(path_type=Path))
 
 making = options.together(
-    options.threshold,
-    options.recall,
-    options.shingle,
-    options.normalize,
-    options.slots,
-    options.bands,
-    options.seed,
+    options.threshold, options.recall, options.shingle, options.normalize, options.slots, options.bands, options.seed
 )
 """What an index is made for; fixed for its life."""
 

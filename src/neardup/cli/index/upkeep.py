@@ -51,9 +51,7 @@ def _info_rows(info: neardup.IndexInfo, *, verbose: bool) -> list[tuple[str, str
 @forms.command("verify", "index verify papers.index", "index verify papers.index --no-repair --json")
 @shared.index_path
 @click.option(
-    "--no-repair",
-    is_flag=True,
-    help="Only look: change nothing. Works beside a command that is changing the index.",
+    "--no-repair", is_flag=True, help="Only look: change nothing. Works beside a command that is changing the index."
 )
 @shared.json_answer
 @options.voices
@@ -85,11 +83,7 @@ def _faults(found: neardup.Verified, shown: str, documents: int, *, repair: bool
     return lines
 
 
-@forms.command(
-    "compact",
-    "index compact papers.index",
-    "index compact papers.index --json | grep total_bytes",
-)
+@forms.command("compact", "index compact papers.index", "index compact papers.index --json | grep total_bytes")
 @shared.index_path
 @shared.json_answer
 @options.voices
