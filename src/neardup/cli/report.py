@@ -108,7 +108,7 @@ def report(
     begin = time.perf_counter()
     if pairs is not None:
         _check_no_search(ctx)
-    _check_site(inputs, output, **site)
+    _check_site(inputs, output, site)
     from neardup.inputs.reader import open_inputs  # these not before the checks: they load numba
     from neardup.tasks.report.build import build
     from neardup.tasks.report.earlier_pairs import read_pairs
@@ -153,15 +153,7 @@ def _check_no_search(ctx: click.Context) -> None:
         raise click.UsageError(f"--pairs brings its own spec, and searches nothing. Leave --{option} out.")
 
 
-def _check_site(
-    inputs: tuple[Path, ...],
-    output: str,
-    *,
-    title: str | None,
-    single_file: bool,
-    sources: str | None,
-    size: int | None,
-) -> None:
+def _check_site(inputs: tuple[Path, ...], output: str, site: dict[str, Any]) -> None:
     """Refuse at once what names and options tell."""
     from neardup.cli.targets import mend_and_tell
     from neardup.pages.site.write import check_site
@@ -172,12 +164,12 @@ def _check_site(
         raise click.UsageError("inputs are read twice, and stdin can be read once. Save it to a file, and give that.")
     if output == STDOUT:
         raise click.UsageError("a report cannot go to stdout. Give a name with -o.")
-    if single_file and Path(output).suffix.lower() not in (".html", ".htm"):
+    if site["single_file"] and Path(output).suffix.lower() not in (".html", ".htm"):
         raise click.UsageError(f"{output} is to be one file. Give a name that ends in .html.")
     with usage_errors():
-        check_size(size, single_file=single_file)
-        check_pattern(sources)
-    check_site(output, single_file=single_file)
+        check_size(site["size"], single_file=site["single_file"])
+        check_pattern(site["sources"])
+    check_site(output, single_file=site["single_file"])
     mend_and_tell([output])  # behind the check that nothing else has taken its place
 
 
