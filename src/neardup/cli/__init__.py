@@ -65,7 +65,6 @@ class LazyGroup(click.Group):
         self._registry = registry
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of the commands, sorted."""
         return sorted(self._registry)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -105,7 +104,6 @@ class Commands(LazyGroup):
                 sys.exit(1)
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
-        """Read the arguments of the group itself."""
         with safe_usage():
             return super().make_context(*args, **extra)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from neardup.cli import WRITTEN, forms, options
-from neardup.cli.options import STDOUT
+from neardup.cli.options import STDOUT as STDIN
 from neardup.cli.voice import print_json, say, stdout_errors, table_json
 from neardup.errors import IndexNotFound, InputError
 from neardup.params import InputOptions, SearchOptions
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from neardup.params import Spec
     from neardup.tasks.compare.comparison import Comparison
     from neardup.tasks.compare.documents import Document
-
-STDIN = STDOUT
 
 
 @forms.command(

@@ -17,6 +17,8 @@ from neardup.cli.summary import labelled
 from neardup.shown import NARROW, counted, percent, shown, similarity_text
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from neardup.tasks.compare.comparison import Comparison
 
 SHOWN = 4000
@@ -232,14 +234,12 @@ def _style(piece: Piece) -> str:
     return f"{weight}{slant}black on {_COLOURS[(piece.mark.number - 1) % len(_COLOURS)]}"
 
 
-def _print(console: object, lines: Iterator[Line]) -> None:
+def _print(console: Console, lines: Iterator[Line]) -> None:
     """Print lines as they come, some at a time; characters that the terminal's encoding lacks are replaced."""
     import click
-    from rich.console import Console
     from rich.segment import Segment, Segments
     from rich.style import Style
 
-    assert isinstance(console, Console)
     encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
     while part := list(islice(lines, _AT_ONCE)):
         segments: list[Segment] = []

@@ -6,7 +6,6 @@ What goes into the pages is gathered in ``neardup.tasks.report``, what they look
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,6 +108,7 @@ def report(
     if pairs is not None:
         _check_no_search(ctx)
     _check_site(inputs, output, site)
+    from neardup.cli.summary import summary_lines
     from neardup.inputs.reader import open_inputs  # these not before the checks: they load numba
     from neardup.tasks.report.build import build
     from neardup.tasks.report.earlier_pairs import read_pairs
@@ -139,7 +139,14 @@ def report(
         f"spec {found.spec_id}",
         f"report in {page} ({megabytes(reported.bytes)}, {counted(reported.files, 'file')})",
     ]
-    lines = [] if filed is not None else _summary(reported, audited, work.provenance.faults, verbose=voice.verbose)
+    lines: list[str] = []
+    if filed is None:
+        faults = work.provenance.faults
+        lines = summary_lines(found.as_dict(), crowds=[], faults=faults, files=[], verbose=voice.verbose)
+    if audited is not None:
+        from neardup.cli.audit_text import audit_lines
+
+        lines += ["", *audit_lines(audited, files=[]), ""]
     voice.tell({}, lines, f"neardup: {', '.join(parts)}")
     if audited is not None and audited.is_broken:
         ctx.exit(1)
@@ -171,15 +178,3 @@ def _check_site(inputs: tuple[Path, ...], output: str, site: dict[str, Any]) -> 
         check_pattern(site["sources"])
     check_site(output, single_file=site["single_file"])
     mend_and_tell([output])  # behind the check that nothing else has taken its place
-
-
-def _summary(reported: Reported, audited: Audit | None, faults: Sequence[object], *, verbose: bool) -> list[str]:
-    """What was found, as lines."""
-    from neardup.cli.summary import summary_lines
-
-    lines = summary_lines(reported.summary.as_dict(), crowds=[], faults=faults, files=[], verbose=verbose)
-    if audited is not None:
-        from neardup.cli.audit_text import audit_lines
-
-        lines += ["", *audit_lines(audited, files=[]), ""]
-    return lines

@@ -73,23 +73,19 @@ class Stoppable:
             raise
 
     def stop(self) -> None:
-        """End the search at its next step."""
         self._note_done()
         self._stopped.set()
 
     def stage(self, name: str, total: int | None, unit: str) -> None:
-        """Pass on that a stage begins, or end the search."""
         self._go_on()
         self._observer.stage(name, total, unit)
 
     def advance(self, amount: int) -> None:
-        """Pass on what is done, or end the search."""
         self._note_done()
         self._go_on()
         self._observer.advance(amount)
 
     def note(self, message: str) -> None:
-        """Pass on a line for the user."""
         self._observer.note(message)
 
     def _go_on(self) -> None:

@@ -39,9 +39,6 @@ class _Candidates:
     same_text: I64
     """Place of the first of the query's documents whose text has the same hash, itself included."""
 
-    def __len__(self) -> int:
-        return self.query.size
-
 
 def answers(core: Core, queries: Documents, top: int | None, threshold: float | None) -> list[list[Hit]]:
     """What is like each query; see ``hits``."""
@@ -68,7 +65,7 @@ def hits(
     Without a threshold candidates as they are: those that share most bands first, of equals the one added first.
     """
     candidates = _candidates_of(view, prepared)
-    if len(candidates) == 0:
+    if candidates.query.size == 0:
         return [[] for _ in range(len(prepared))]
     if threshold is None:
         order = np.lexsort((candidates.number, -candidates.bands, candidates.query))

@@ -130,9 +130,6 @@ def admit(core: Core, prepared: PreparedDocuments, threshold: float, on_duplicat
     """Add each document, in order, unless one that is there or was added before it is as similar as the threshold.
 
     One transaction for every ADMIT_AT_ONCE documents; a document that replaces another has its own.
-
-    Raises:
-        InputError: the id of a new document is there, and that was to be an error; what came before it stays.
     """
     found: list[Admission] = []
     while len(found) < len(prepared):

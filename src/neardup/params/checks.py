@@ -80,11 +80,7 @@ def parse_memory(value: int | str | None, name: str = "memory") -> int | None:
 
 
 def check_exact(value: bool | str, measure: str = DEFAULT_MEASURE) -> bool:
-    """Return whether the exact join is asked for outright; ``auto`` leaves it to the plan.
-
-    Raises:
-        InputError: neither True nor False nor ``auto``; or ``auto`` for containment, which is always exact.
-    """
+    """Return whether the exact join is asked for outright; ``auto`` leaves it to the plan, but not for containment."""
     if value == AUTO and measure == CONTAINMENT:
         raise InputError(f"exact is {AUTO!r}, and containment is always exact. Leave exact out.")
     if value != AUTO and not isinstance(value, bool):

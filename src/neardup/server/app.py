@@ -155,8 +155,6 @@ class Service:
         with contextlib.suppress(Disconnected):
             await exchange.reply(problem.status, problem.body(), headers=problem.headers)
 
-    # the routes
-
     async def _query(self, exchange: Exchange) -> None:
         body = await self._json(exchange, self.limits.query_bytes)
         query = await self._parse(Query, body)
@@ -217,8 +215,6 @@ class Service:
             "neardup_write_groups_total": ("Transactions, as they were asked for.", written),
         }
         await exchange.reply(200, self.metrics.text(gauges=gauges, counters=counters).encode(), _TEXT)
-
-    # parts
 
     def _writing(self) -> WorkerPool:
         if self._writers is None:

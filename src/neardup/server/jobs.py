@@ -132,7 +132,6 @@ class IndexWriter:
         return [self._batch(values[0])]
 
     def _add(self, adding: AddOptions, documents: list[Document]) -> list[tuple[str, Match | None]]:
-        """What became of each document."""
         ids, texts = [document.id for document in documents], [document.text for document in documents]
         if not adding.if_new:
             statuses = self._index.add_each(ids, texts, on_duplicate=adding.on_duplicate)

@@ -218,11 +218,7 @@ def remove(
 
 
 def _ids(source: Path) -> list[str]:
-    """The ids in a file: its lines without their ends, but for empty ones.
-
-    Raises:
-        InputError: it cannot be read, or is no UTF-8.
-    """
+    """The ids in a file: its lines without their ends, but for empty ones."""
     from neardup.inputs.blocks import read_all
     from neardup.inputs.source import RecordLimit
 
@@ -278,9 +274,7 @@ def merge(*, ctx: click.Context, index: Path, others: tuple[Path, ...], on_dupli
 
 def _check_distinct(index: Path, others: tuple[Path, ...]) -> None:
     """Refuse an index that is named twice: its documents would meet themselves."""
-    seen = {os.path.realpath(index)}
-    for path in others:
-        real = os.path.realpath(path)
-        if real in seen:
+    real = [os.path.realpath(path) for path in (index, *others)]
+    for at, path in enumerate(others, start=1):
+        if real[at] in real[:at]:
             raise click.UsageError(f"{click.format_filename(path)} is named twice. Give each index once.")
-        seen.add(real)

@@ -75,12 +75,9 @@ def verify(*, ctx: click.Context, index: Path, no_repair: bool, voice: forms.Voi
 def _faults(found: neardup.Verified, shown: str, documents: int, *, repair: bool) -> list[str]:
     if found.ok:
         return [f"{shown}: {counted(documents, 'document')}, no fault"]
-    lines = [f"{shown}: {counted(len(found.faults), 'fault')}"]
-    lines += [f"  {fault}" for fault in found.faults]
-    lines += [f"made again: {name}" for name in found.healed]
-    if not repair:
-        lines.append(f"To mend what can be mended: neardup index verify {shown}")
-    return lines
+    told = [f"  {fault}" for fault in found.faults] + [f"made again: {name}" for name in found.healed]
+    cure = [] if repair else [f"To mend what can be mended: neardup index verify {shown}"]
+    return [f"{shown}: {counted(len(found.faults), 'fault')}", *told, *cure]
 
 
 @forms.command("compact", "index compact papers.index", "index compact papers.index --json | grep total_bytes")
