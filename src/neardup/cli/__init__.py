@@ -68,7 +68,6 @@ class LazyGroup(click.Group):
         return sorted(self._registry)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command; None when there is none of that name."""
         if cmd_name not in self._registry:
             return None
         module = importlib.import_module(self._registry[cmd_name][0])

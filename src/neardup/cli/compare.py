@@ -118,7 +118,6 @@ def compare(
 def _fetch(
     ctx: click.Context, names: tuple[str, str], collection: Sequence[Path], search: SearchOptions, reading: InputOptions
 ) -> tuple[Spec, list[Document]]:
-    """The spec and the two documents."""
     indexes = [path for path in collection if _is_index(path)]
     if indexes:
         if len(collection) > 1:
@@ -164,7 +163,6 @@ def _is_index(path: Path) -> bool:
 def _from_index(
     ctx: click.Context, path: Path, names: tuple[str, str], search: SearchOptions
 ) -> tuple[Spec, list[Document]]:
-    """The spec of an index and two of its documents."""
     from itertools import islice
 
     from neardup.index.store import Index

@@ -164,7 +164,7 @@ def _beside(
     yield [(left_title, "bold"), (_BETWEEN, "dim"), (right_title, "bold")]
     for left, right in _aligned(sides[0], sides[1], linked):
         line = _line(left, gutter) if left else []
-        used = gutter + len(_MARGIN) + left.cells if left else 0
+        used = gutter + len(_MARGIN) + sum(piece.cells for piece in left.pieces) if left else 0
         yield [*line, (" " * (column - used), ""), (_BETWEEN.rstrip() if right is None else _BETWEEN, "dim")] + (
             _line(right, gutter) if right else []
         )

@@ -38,7 +38,6 @@ class Checked(ParamType):
         self._check = check
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return what ``check`` returns for the value."""
         try:
             return self._check(value)
         except InputError as exc:

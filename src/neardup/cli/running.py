@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from neardup.params import Spec
     from neardup.session import Run
 
-WORK_SUFFIX = ".neardup-work"
-WORK_NAME = "neardup-work"
 GRACE = 2.0
 """Seconds that a stopped search has to come to an end, so that its workdir is closed or removed in order."""
 
@@ -146,11 +144,11 @@ def _work_place(output: str | None) -> Path:
     from neardup.outputs.atomic import is_special
 
     if output is None or output == STDOUT or is_special(output):
-        return Path(WORK_NAME)
+        return Path("neardup-work")
     path = Path(output)
     if path.name in ("", ".."):
         path = Path(os.path.abspath(path))
-    return path.with_name(path.name + WORK_SUFFIX)
+    return path.with_name(f"{path.name}.neardup-work")
 
 
 def _refuse_left_work(place: Path) -> None:

@@ -63,7 +63,6 @@ class Keys:
     has_shingles: NDArray[np.bool_]
 
     def run(self) -> Run:
-        """The run, in memory."""
         whole = np.concatenate(self.blocks, axis=1)
         return make_run(self.first, whole, self.prints, self.has_shingles, numbers=self.numbers)
 

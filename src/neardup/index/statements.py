@@ -115,7 +115,6 @@ class Reading:
         return state
 
     def _damaged(self, what: str) -> FormatError:
-        """The error for a value or a row that cannot be right."""
         return FormatError(f"{self.path} is damaged in {what}. Restore the file from a copy.")
 
     def meta(self) -> dict[str, str]:
@@ -248,7 +247,6 @@ class Writing(Reading):
         self.connection.executemany("INSERT INTO doc VALUES (?, ?, ?, ?, ?)", rows)
 
     def insert_tail(self, row: TailRow) -> None:
-        """Add the keys of new documents."""
         self._execute("INSERT INTO tail VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def delete(self, numbers: Sequence[int]) -> None:

@@ -211,11 +211,8 @@ class Index:
 
     def __iter__(self) -> Iterator[int | str]:
         """Ids, in order of addition, as of one moment."""
-        return iter(
-            self._core.ask(
-                lambda reading, view: [original_id(id, kind) for _, id, kind in names_of(reading.ids(), reading.path)]
-            )
-        )
+        named = self._core.ask(lambda reading, view: names_of(reading.ids(), reading.path))
+        return iter([original_id(id, kind) for _, id, kind in named])
 
     def __reduce__(self) -> Any:
         raise TypeError("an Index cannot be copied or pickled. Open it again where it is needed, with read_only=True.")
@@ -318,12 +315,9 @@ class Index:
         return found[0] if is_one else found
 
     def _is_one(self, texts: Any) -> bool:
-        if isinstance(texts, str):
-            return True
-        if not self._core.sketcher.is_item:
-            return False
-        values = as_iterable(texts, "texts")
-        return not any(isinstance(value, COLLECTIONS) for value in values)
+        if isinstance(texts, str) or not self._core.sketcher.is_item:
+            return isinstance(texts, str)
+        return not any(isinstance(value, COLLECTIONS) for value in as_iterable(texts, "texts"))
 
     def get(self, id: int | str) -> Stored | None:
         """The document of an id, or None."""

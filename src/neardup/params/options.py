@@ -29,7 +29,6 @@ class Options:
 
     @classmethod
     def names(cls) -> list[str]:
-        """The names of the options."""
         return [each.name for each in fields(cls)]  # type: ignore[arg-type]
 
 
@@ -125,7 +124,6 @@ class RunOptions(Options):
 
     @property
     def workers(self) -> int:
-        """Threads to work with."""
         return checks.check_threads(self.threads)
 
     @property

@@ -111,7 +111,6 @@ class Service:
                 pool.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request of HTTP; there is nothing else here."""
         if scope["type"] != "http":
             raise NotImplementedError(f"no {scope['type']} here")
         exchange = Exchange(scope, receive, send, limits=self.limits, metrics=self.metrics)
@@ -165,7 +164,6 @@ class Service:
         await exchange.reply(200, await self._readers.do(key, value, seconds=seconds, size=len(body)))
 
     async def _add(self, exchange: Exchange) -> None:
-        """One document, or a stream of them."""
         writers = self._writing()
         adding = _add_options(exchange)
         if _kind(exchange) == NDJSON:
