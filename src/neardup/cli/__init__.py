@@ -30,10 +30,7 @@ except ImportError:  # Windows
 
 _COMMANDS = {
     "audit": ("neardup.cli.audit", "Measure the recall and the precision of a search on its own collection."),
-    "compare": (
-        "neardup.cli.compare",
-        "Hold two texts against each other: every measure, and what they share.",
-    ),
+    "compare": ("neardup.cli.compare", "Hold two texts against each other: every measure, and what they share."),
     "dedup": ("neardup.cli.dedup", "Copy a collection without its near-duplicates, and say why each one went."),
     "demo": ("neardup.cli.demo", "Find and report on a small collection that comes with neardup."),
     "explain": ("neardup.cli.explain", "Show every step of the method on a few small documents."),
@@ -68,11 +65,9 @@ class LazyGroup(click.Group):
         self._registry = registry
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of the commands, sorted."""
         return sorted(self._registry)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command; None when there is none of that name."""
         if cmd_name not in self._registry:
             return None
         module = importlib.import_module(self._registry[cmd_name][0])
@@ -108,7 +103,6 @@ class Commands(LazyGroup):
                 sys.exit(1)
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
-        """Read the arguments of the group itself."""
         with safe_usage():
             return super().make_context(*args, **extra)
 

@@ -12,11 +12,7 @@ from neardup.cli.voice import usage_errors
 from neardup.params import DEFAULT_AUDIT, DEFAULT_SEED, InputOptions, RunOptions, SearchOptions
 
 
-@forms.command(
-    "audit",
-    "audit corpus/ -t 0.8",
-    "audit docs.jsonl -t 0.7 --documents 5000 --json --misses missed.csv",
-)
+@forms.command("audit", "audit corpus/ -t 0.8", "audit docs.jsonl -t 0.7 --documents 5000 --json --misses missed.csv")
 @options.inputs
 @options.threshold
 @options.defaulted(

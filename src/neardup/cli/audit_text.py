@@ -11,8 +11,9 @@ from neardup.tasks.audit.outcome import Audit, AuditBin, shown
 
 def audit_lines(audit: Audit, *, files: Sequence[str], is_alone: bool = False) -> list[str]:
     """Return an audit for a person, a line an item, the verdict last; ``is_alone``: no summary tells what was read."""
+    texts = counted(audit.documents, "distinct text")
     rows = [
-        ("documents", _documents(audit)),
+        ("documents", f"{texts}, {audit.sampled:,} drawn (sample seed {audit.sample_seed})"),
         *(left_out(audit.bad, audit.blank, audit.passed_over, if_none=False) if is_alone else []),
         ("true pairs", f"{counted(audit.pairs, 'pair')} with a document of the sample, {audit.found:,} found"),
         ("recall", _recall(audit)),
@@ -24,11 +25,6 @@ def audit_lines(audit: Audit, *, files: Sequence[str], is_alone: bool = False) -
     ]
     table = ["", *_table([each for each in audit.bins if each.pairs], audit.threshold)] if audit.pairs else []
     return [*labelled(rows), *table, "", f"{'verdict':<{LABEL_WIDTH}}{audit.verdict}"]
-
-
-def _documents(audit: Audit) -> str:
-    texts = counted(audit.documents, "distinct text")
-    return f"{texts}, {audit.sampled:,} drawn (sample seed {audit.sample_seed})"
 
 
 def _recall(audit: Audit) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from neardup.cli import WRITTEN, forms, options
-from neardup.cli.options import STDOUT
+from neardup.cli.options import STDOUT as STDIN
 from neardup.cli.voice import print_json, say, stdout_errors, table_json
 from neardup.errors import IndexNotFound, InputError
 from neardup.params import InputOptions, SearchOptions
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from neardup.params import Spec
     from neardup.tasks.compare.comparison import Comparison
     from neardup.tasks.compare.documents import Document
-
-STDIN = STDOUT
 
 
 @forms.command(
@@ -118,13 +116,8 @@ def compare(
 
 
 def _fetch(
-    ctx: click.Context,
-    names: tuple[str, str],
-    collection: Sequence[Path],
-    search: SearchOptions,
-    reading: InputOptions,
+    ctx: click.Context, names: tuple[str, str], collection: Sequence[Path], search: SearchOptions, reading: InputOptions
 ) -> tuple[Spec, list[Document]]:
-    """The spec and the two documents."""
     indexes = [path for path in collection if _is_index(path)]
     if indexes:
         if len(collection) > 1:
@@ -170,7 +163,6 @@ def _is_index(path: Path) -> bool:
 def _from_index(
     ctx: click.Context, path: Path, names: tuple[str, str], search: SearchOptions
 ) -> tuple[Spec, list[Document]]:
-    """The spec of an index and two of its documents."""
     from itertools import islice
 
     from neardup.index.store import Index

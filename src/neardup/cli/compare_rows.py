@@ -60,11 +60,6 @@ class Row:
     anchors: Sequence[int] = ()
     """Runs whose label stands here."""
 
-    @property
-    def cells(self) -> int:
-        """Columns of the terminal that it takes."""
-        return sum(piece.cells for piece in self.pieces)
-
 
 def rows_of(text: str, windows: Iterable[Span], marks: Sequence[Mark], *, width: int, is_plain: bool) -> list[Row]:
     """The windows of a text as rows, with a note about what is left out between them. Linear in what is shown.
@@ -133,7 +128,6 @@ class _Filler:
             self.rows.append(Row([Piece(note, len(note), "note")], None))
 
     def begin(self, line: int) -> None:
-        """Begin a window in a line of the text."""
         self._line, self._begins = line, True
 
     def finish(self) -> int:

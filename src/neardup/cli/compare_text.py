@@ -17,6 +17,8 @@ from neardup.cli.summary import labelled
 from neardup.shown import NARROW, counted, percent, shown, similarity_text
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from neardup.tasks.compare.comparison import Comparison
 
 SHOWN = 4000
@@ -51,10 +53,7 @@ def facts(found: Comparison, names: tuple[str, str]) -> list[str]:
             (name, f"{given}: {counted(len(text), 'character')}, {counted(size, 'distinct shingle')}")
             for name, given, text, size in zip("AB", names, found.texts, (size_a, size_b), strict=True)
         ),
-        (
-            "Jaccard",
-            f"{similarity_text(found.jaccard, spec.threshold)}, {common:,} of {union:,} shingles{below}",
-        ),
+        ("Jaccard", f"{similarity_text(found.jaccard, spec.threshold)}, {common:,} of {union:,} shingles{below}"),
         ("contained", f"{_share(found.containment_a_in_b)} of A in B, {_share(found.containment_b_in_a)} of B in A"),
         ("estimate", f"{similarity_text(found.estimate, 0.0)} ± {found.estimate_error:.4f} by {spec.slots} slots"),
         ("bands", f"{found.bands}: some band agrees for {_share(found.probability)} of pairs so alike; {here}"),
@@ -165,7 +164,7 @@ def _beside(
     yield [(left_title, "bold"), (_BETWEEN, "dim"), (right_title, "bold")]
     for left, right in _aligned(sides[0], sides[1], linked):
         line = _line(left, gutter) if left else []
-        used = gutter + len(_MARGIN) + left.cells if left else 0
+        used = gutter + len(_MARGIN) + sum(piece.cells for piece in left.pieces) if left else 0
         yield [*line, (" " * (column - used), ""), (_BETWEEN.rstrip() if right is None else _BETWEEN, "dim")] + (
             _line(right, gutter) if right else []
         )
@@ -235,14 +234,12 @@ def _style(piece: Piece) -> str:
     return f"{weight}{slant}black on {_COLOURS[(piece.mark.number - 1) % len(_COLOURS)]}"
 
 
-def _print(console: object, lines: Iterator[Line]) -> None:
+def _print(console: Console, lines: Iterator[Line]) -> None:
     """Print lines as they come, some at a time; characters that the terminal's encoding lacks are replaced."""
     import click
-    from rich.console import Console
     from rich.segment import Segment, Segments
     from rich.style import Style
 
-    assert isinstance(console, Console)
     encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
     while part := list(islice(lines, _AT_ONCE)):
         segments: list[Segment] = []

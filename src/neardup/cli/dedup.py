@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from neardup.cli.targets import Target
     from neardup.inputs.reader import Reader
     from neardup.outputs.atomic import AtomicFiles
-    from neardup.result import CleanSummary
     from neardup.tasks.dedup.run import Cleaning
 
 
@@ -179,7 +178,8 @@ def dedup(
                 if files.are_named:
                     ctx.meta[WRITTEN] = [*table.files, *([] if copies is None else [copies])]
         told = cleaning.summary(alarm=alarm, dry_run=dry_run, annotated=annotate)
-    summary = with_writing(_as_dict(told), seconds)
+    sources = [{**asdict(source), "share": source.share} for source in told.sources]
+    summary = with_writing({**told.as_dict(), "sources": sources}, seconds)
     if plan is not None:
         summary["plan"] = plan.as_dict()
     named = [*_copies(copies, len(told.written)), *table.files]
@@ -259,11 +259,6 @@ def _write(cleaning: Cleaning, copies: str | None, table: Target, files: AtomicF
                 raise
             silence_stdout()
     return seconds
-
-
-def _as_dict(summary: CleanSummary) -> dict[str, Any]:
-    """The summary as plain JSON values, with the share that each source lost."""
-    return {**summary.as_dict(), "sources": [{**asdict(source), "share": source.share} for source in summary.sources]}
 
 
 def _copies(output: str | None, count: int) -> list[str]:

@@ -16,7 +16,6 @@ from neardup.params import InputOptions, RunOptions, SearchOptions
 if TYPE_CHECKING:
     from neardup.session import Finding, Run
     from neardup.tasks.audit.outcome import Audit
-    from neardup.tasks.plan.outcome import Plan
 
 
 @forms.command(
@@ -92,19 +91,24 @@ def find(
             raise click.UsageError("between two collections there are pairs and no clusters. Leave --clusters out.")
         if dry_run:
             raise click.UsageError("--dry-run plans for one collection. Leave --against out.")
+    from neardup import tuning
+
     if dry_run:
         from neardup.cli.plan_text import plan_lines
+        from neardup.inputs.reader import open_inputs
+        from neardup.tasks.plan.make import make_plan
 
-        plan = _plan(ctx, inputs, search, reading, run, quiet=voice.quiet)
+        spec = tuning.make_spec(replace(search, exact=False))
+        with running.stoppable(ctx, quiet=voice.quiet) as observer:
+            reader = open_inputs(list(inputs), reading, item=spec.shingle.kind == "item")
+            plan = observer.in_background(lambda: make_plan(reader, spec, run, target=search.recall, observer=observer))
         voice.answer(plan.as_dict(), plan_lines(plan))
         return
-    from neardup import tuning
     from neardup.cli.summary import closing_line, summary_lines, with_writing
     from neardup.cli.targets import check_targets, choose_tables, write_targets
     from neardup.outputs.atomic import AtomicFiles
 
-    cure = "Give files with -o and --clusters."
-    tables = choose_tables(output, clusters, format, json=voice.json, cure=cure)
+    tables = choose_tables(output, clusters, format, json=voice.json, cure="Give files with -o and --clusters.")
     named = [name for target in tables for name in target.files]
     files = check_targets((*inputs, *against), named, glob=reading.glob, plot=plot)
     spec = tuning.make_spec(search)
@@ -144,26 +148,6 @@ def find(
     voice.tell(summary, lines, closing)
     if audited is not None and audited.is_broken:
         ctx.exit(1)
-
-
-def _plan(
-    ctx: click.Context,
-    inputs: tuple[Path, ...],
-    search: SearchOptions,
-    reading: InputOptions,
-    run: RunOptions,
-    *,
-    quiet: bool,
-) -> Plan:
-    """What a run with these options would cost; nothing is found and nothing written."""
-    from neardup import tuning
-    from neardup.inputs.reader import open_inputs
-    from neardup.tasks.plan.make import make_plan
-
-    spec = tuning.make_spec(replace(search, exact=False))
-    with running.stoppable(ctx, quiet=quiet) as observer:
-        reader = open_inputs(list(inputs), reading, item=spec.shingle.kind == "item")
-        return observer.in_background(lambda: make_plan(reader, spec, run, target=search.recall, observer=observer))
 
 
 def _find(run: Run, link: str, audit: int | None) -> tuple[Finding, Audit | None]:

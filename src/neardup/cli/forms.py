@@ -53,12 +53,7 @@ class Voice(Options):
         say(closing)
 
 
-FORMS: dict[str, type[Options]] = {
-    "voice": Voice,
-    "search": SearchOptions,
-    "reading": InputOptions,
-    "run": RunOptions,
-}
+FORMS: dict[str, type[Options]] = {"voice": Voice, "search": SearchOptions, "reading": InputOptions, "run": RunOptions}
 """The parameters of a command that stand for several options each."""
 
 

@@ -38,7 +38,6 @@ class Checked(ParamType):
         self._check = check
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return what ``check`` returns for the value."""
         try:
             return self._check(value)
         except InputError as exc:
@@ -310,12 +309,7 @@ resume = click.option(
     help="Go on with the run that was interrupted: the same command, inputs and options, and this.",
 )
 
-output = click.option(
-    "--output",
-    "-o",
-    metavar="FILE",
-    help="File for the pairs; - is stdout.  [default: stdout]",
-)
+output = click.option("--output", "-o", metavar="FILE", help="File for the pairs; - is stdout.  [default: stdout]")
 
 output_format = click.option(
     "--format",

@@ -57,13 +57,11 @@ class Lines:
         self._began = self._told = clock()
 
     def stage(self, name: str, total: int | None, unit: str) -> None:
-        """A stage begins: the next line is about it."""
         with self._lock:
             self._label, self._unit, self._total, self._done = _LABELS.get(name, name), unit, total, 0
             self._began = self._clock()
 
     def advance(self, amount: int) -> None:
-        """So much more is done; a line, when the last one is long ago."""
         with self._lock:
             self._done += amount
             now = self._clock()
@@ -72,7 +70,6 @@ class Lines:
                 self.note(self._state(now - self._began))
 
     def note(self, message: str) -> None:
-        """Write a line now."""
         self._stream.write(f"neardup: {shown(message)}\n")
         self._stream.flush()
 
@@ -95,18 +92,15 @@ class Bar:
         self._total: int | None = None
 
     def stage(self, name: str, total: int | None, unit: str) -> None:
-        """A stage begins: the bar is empty."""
         self._unit, self._total = unit, total
         self._progress.reset(self._task, description=_LABELS.get(name, name), total=total, completed=0, amount="")
 
     def advance(self, amount: int) -> None:
-        """So much more of the bar is filled."""
         self._progress.update(self._task, advance=amount)
         done = int(self._progress.tasks[0].completed)
         self._progress.update(self._task, amount=_amount(done, self._total, self._unit))
 
     def note(self, message: str) -> None:
-        """Print a line above the bar."""
         self._progress.console.print(f"neardup: {shown(message)}", markup=False, highlight=False)
 
 

@@ -6,7 +6,6 @@ What goes into the pages is gathered in ``neardup.tasks.report``, what they look
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,7 +107,8 @@ def report(
     begin = time.perf_counter()
     if pairs is not None:
         _check_no_search(ctx)
-    _check_site(inputs, output, **site)
+    _check_site(inputs, output, site)
+    from neardup.cli.summary import summary_lines
     from neardup.inputs.reader import open_inputs  # these not before the checks: they load numba
     from neardup.tasks.report.build import build
     from neardup.tasks.report.earlier_pairs import read_pairs
@@ -139,7 +139,14 @@ def report(
         f"spec {found.spec_id}",
         f"report in {page} ({megabytes(reported.bytes)}, {counted(reported.files, 'file')})",
     ]
-    lines = [] if filed is not None else _summary(reported, audited, work.provenance.faults, verbose=voice.verbose)
+    lines: list[str] = []
+    if filed is None:
+        faults = work.provenance.faults
+        lines = summary_lines(found.as_dict(), crowds=[], faults=faults, files=[], verbose=voice.verbose)
+    if audited is not None:
+        from neardup.cli.audit_text import audit_lines
+
+        lines += ["", *audit_lines(audited, files=[]), ""]
     voice.tell({}, lines, f"neardup: {', '.join(parts)}")
     if audited is not None and audited.is_broken:
         ctx.exit(1)
@@ -153,15 +160,7 @@ def _check_no_search(ctx: click.Context) -> None:
         raise click.UsageError(f"--pairs brings its own spec, and searches nothing. Leave --{option} out.")
 
 
-def _check_site(
-    inputs: tuple[Path, ...],
-    output: str,
-    *,
-    title: str | None,
-    single_file: bool,
-    sources: str | None,
-    size: int | None,
-) -> None:
+def _check_site(inputs: tuple[Path, ...], output: str, site: dict[str, Any]) -> None:
     """Refuse at once what names and options tell."""
     from neardup.cli.targets import mend_and_tell
     from neardup.pages.site.write import check_site
@@ -172,22 +171,10 @@ def _check_site(
         raise click.UsageError("inputs are read twice, and stdin can be read once. Save it to a file, and give that.")
     if output == STDOUT:
         raise click.UsageError("a report cannot go to stdout. Give a name with -o.")
-    if single_file and Path(output).suffix.lower() not in (".html", ".htm"):
+    if site["single_file"] and Path(output).suffix.lower() not in (".html", ".htm"):
         raise click.UsageError(f"{output} is to be one file. Give a name that ends in .html.")
     with usage_errors():
-        check_size(size, single_file=single_file)
-        check_pattern(sources)
-    check_site(output, single_file=single_file)
+        check_size(site["size"], single_file=site["single_file"])
+        check_pattern(site["sources"])
+    check_site(output, single_file=site["single_file"])
     mend_and_tell([output])  # behind the check that nothing else has taken its place
-
-
-def _summary(reported: Reported, audited: Audit | None, faults: Sequence[object], *, verbose: bool) -> list[str]:
-    """What was found, as lines."""
-    from neardup.cli.summary import summary_lines
-
-    lines = summary_lines(reported.summary.as_dict(), crowds=[], faults=faults, files=[], verbose=verbose)
-    if audited is not None:
-        from neardup.cli.audit_text import audit_lines
-
-        lines += ["", *audit_lines(audited, files=[]), ""]
-    return lines

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from neardup.params import Spec
     from neardup.session import Run
 
-WORK_SUFFIX = ".neardup-work"
-WORK_NAME = "neardup-work"
 GRACE = 2.0
 """Seconds that a stopped search has to come to an end, so that its workdir is closed or removed in order."""
 
@@ -31,12 +29,17 @@ Outcome = TypeVar("Outcome")
 
 
 class Stoppable:
-    """An observer that passes everything on until it is stopped; then it ends the search at its next step."""
+    """An observer that passes everything on until it is stopped; then it ends the search at its next step.
 
-    def __init__(self, ctx: click.Context, observer: Observer) -> None:
+    ``note_done`` is called at once, before each advance, and when Ctrl-C comes.
+    """
+
+    def __init__(self, ctx: click.Context, observer: Observer, note_done: Callable[[], None] = lambda: None) -> None:
         self.ctx = ctx
+        self._note_done = note_done
         self._observer = observer
         self._stopped = threading.Event()
+        note_done()
 
     def in_background(self, work: Callable[[], Outcome]) -> Outcome:
         """Do ``work`` in a thread and wait for it, so that this thread is free to hear Ctrl-C at once.
@@ -68,21 +71,19 @@ class Stoppable:
             raise
 
     def stop(self) -> None:
-        """End the search at its next step."""
+        self._note_done()
         self._stopped.set()
 
     def stage(self, name: str, total: int | None, unit: str) -> None:
-        """Pass on that a stage begins, or end the search."""
         self._go_on()
         self._observer.stage(name, total, unit)
 
     def advance(self, amount: int) -> None:
-        """Pass on what is done, or end the search."""
+        self._note_done()
         self._go_on()
         self._observer.advance(amount)
 
     def note(self, message: str) -> None:
-        """Pass on a line for the user."""
         self._observer.note(message)
 
     def _go_on(self) -> None:
@@ -116,9 +117,7 @@ def open_run(
     Nothing is read yet, unless ``--exact auto`` leaves it to the plan how pairs are found. When memory gets short and
     no workdir is named, work goes to disk beside ``output``; ``task`` is what else must be the same when the run is
     resumed. Where it goes on with an interrupted one, what that had begun to write into ``files`` is taken away.
-
-    Raises:
-        SpoolError: an interrupted run has left its work there, and it is not to be resumed.
+    Raises SpoolError when an interrupted run has left its work there, and it is not to be resumed.
     """
     from neardup.outputs.write import remove_leftovers
     from neardup.session import Run
@@ -145,11 +144,11 @@ def _work_place(output: str | None) -> Path:
     from neardup.outputs.atomic import is_special
 
     if output is None or output == STDOUT or is_special(output):
-        return Path(WORK_NAME)
+        return Path("neardup-work")
     path = Path(output)
     if path.name in ("", ".."):
         path = Path(os.path.abspath(path))
-    return path.with_name(path.name + WORK_SUFFIX)
+    return path.with_name(f"{path.name}.neardup-work")
 
 
 def _refuse_left_work(place: Path) -> None:

@@ -47,12 +47,6 @@ _LIMITS = {
 """Options, the fields of ``ServiceLimits`` that they set, and their help."""
 
 
-def _limits(command: Any) -> Any:
-    for name in reversed(_LIMITS):
-        command = _limit(name, *_LIMITS[name])(command)
-    return command
-
-
 def _limit(name: str, field: str, about: str) -> Callable[[Any], Any]:
     default = getattr(ServiceLimits(), field)
     if field.endswith("_bytes"):
@@ -65,9 +59,7 @@ def _limit(name: str, field: str, about: str) -> Callable[[Any], Any]:
 
 
 @forms.command(
-    "serve",
-    "serve news.index",
-    "serve news.index --host 0.0.0.0 --port 80 --token-file token.txt --read-only",
+    "serve", "serve news.index", "serve news.index --host 0.0.0.0 --port 80 --token-file token.txt --read-only"
 )
 @click.argument("index", metavar="INDEX", type=click.Path(path_type=Path))
 @options.defaulted("--host", metavar="NAME", default="127.0.0.1", help="Address to listen on.")
@@ -92,7 +84,7 @@ def _limit(name: str, field: str, about: str) -> Callable[[Any], Any]:
     metavar="N",
     help="Threads that read the index; one more writes it.  [default: one for each core, 4 at most]",
 )
-@_limits
+@options.together(*(_limit(name, *told) for name, told in _LIMITS.items()))
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing on stderr but warnings and errors.")
 @options.verbose
 def serve(

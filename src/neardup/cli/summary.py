@@ -44,9 +44,10 @@ def summary_lines(
     verbose: bool,
 ) -> list[str]:
     """Return the summary for a person, a line an item; ``summary`` is ``Summary.as_dict()``."""
+    measure = "containment" if "measure" in summary["spec"] else "similarity"
     rows = [
         *_read_rows(summary),
-        ("pairs", f"{summary['pairs']:,} of {_measure(summary)} {summary['threshold']:g} or more"),
+        ("pairs", f"{summary['pairs']:,} of {measure} {summary['threshold']:g} or more"),
         ("clusters", f"{summary['clusters']:,}, linked as {summary['link']}"),
         *_crowd_rows(summary, crowds),
         *_cost_rows(summary),
@@ -57,11 +58,7 @@ def summary_lines(
 
 
 def clean_lines(
-    summary: Mapping[str, Any],
-    *,
-    faults: Sequence[object],
-    files: Sequence[str],
-    verbose: bool,
+    summary: Mapping[str, Any], *, faults: Sequence[object], files: Sequence[str], verbose: bool
 ) -> list[str]:
     """Return the summary of a clean-up for a person, a line an item; ``summary`` is ``CleanSummary.as_dict()``."""
     documents, removed = summary["documents"], summary["removed"]
@@ -126,12 +123,15 @@ def _read_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    stages = ", ".join(f"{name} {duration(spent)}" for name, spent in summary["seconds"].items())
+    speed = summary["mb_per_second"]
+    memory = f"{megabytes(summary['peak_memory'])} of {megabytes(summary['memory_limit'])}"
     return [
         ("recall", _recall(summary)),
         *([("method", f"{summary['method']}, {summary['choice']}")] if summary["choice"] else []),
-        ("time", _time(summary)),
-        ("speed", f"{_short(summary['mb_per_second'])} MB/s with {counted(summary['threads'], 'thread')}"),
-        ("peak memory", _memory(summary)),
+        ("time", f"{duration(summary['total_seconds'])}: {stages}"),
+        ("speed", f"{speed:{'.1f' if speed >= 10 else '.2g'}} MB/s with {counted(summary['threads'], 'thread')}"),
+        ("peak memory", f"{memory}; {megabytes(summary['spooled'])} on disk" if summary["spooled"] else memory),
     ]
 
 
@@ -209,24 +209,6 @@ def _recall(summary: Mapping[str, Any]) -> str:
         f"{similarity_text(summary['recall'], 0.0)} promised for a pair at {summary['threshold']:g}"
         f" ({summary['bands']} bands, {summary['slots']} slots, {summary['sketch']})"
     )
-
-
-def _measure(summary: Mapping[str, Any]) -> str:
-    return "containment" if "measure" in summary["spec"] else "similarity"
-
-
-def _time(summary: Mapping[str, Any]) -> str:
-    stages = ", ".join(f"{name} {duration(spent)}" for name, spent in summary["seconds"].items())
-    return f"{duration(summary['total_seconds'])}: {stages}"
-
-
-def _memory(summary: Mapping[str, Any]) -> str:
-    spooled = f"; {megabytes(summary['spooled'])} on disk" if summary["spooled"] else ""
-    return f"{megabytes(summary['peak_memory'])} of {megabytes(summary['memory_limit'])}{spooled}"
-
-
-def _short(number: float) -> str:
-    return f"{number:.1f}" if number >= 10 else f"{number:.2g}"
 
 
 def _crowd_rows(summary: Mapping[str, Any], crowds: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:

@@ -33,12 +33,10 @@ class Target:
 
     @property
     def is_file(self) -> bool:
-        """Whether it goes to a file."""
         return self.name not in (None, STDOUT)
 
     @property
     def files(self) -> list[str]:
-        """The name of the file, if it goes to one."""
         return [str(self.name)] if self.is_file else []
 
 
@@ -47,8 +45,7 @@ def choose_tables(
 ) -> tuple[Target, Target]:
     """Where the table of ``-o`` and that of ``--clusters`` go: the first to stdout, unless that is taken by --json.
 
-    Raises:
-        click.UsageError: several are to go to stdout, which ``cure`` says how to mend, or a format is unknown.
+    ``cure`` says what to do where several are to go to stdout.
     """
     first = output if output is not None or json else STDOUT
     if [first, clusters, STDOUT if json else None].count(STDOUT) > 1:
@@ -72,13 +69,7 @@ def _stdout_format(format: str | None) -> str:
 def check_targets(
     inputs: Iterable[Path], files: Sequence[str | None], *, glob: str | Sequence[str] | None, plot: str | None = None
 ) -> list[str]:
-    """Refuse at once what could not be written after hours of work; returns the names of the files.
-
-    Raises:
-        click.UsageError: two outputs meet, an output is an input, or the figure ``plot`` cannot have the name.
-        MissingDependency: there is nothing to draw the figure with.
-        OutputError: a folder is missing or may not be written to.
-    """
+    """Refuse at once what could not be written after hours of work; returns the names of the files."""
     names = [name for name in (*files, plot) if name is not None]
     if plot is not None:
         _check_plot(plot)

@@ -123,9 +123,7 @@ class Context(click.Context):
     """Help and usage as stdout and stderr can show them; click would write UTF-8 to a terminal of ASCII."""
 
     def get_help(self) -> str:
-        """See click."""
         return fitted(super().get_help(), getattr(sys.stdout, "encoding", None))
 
     def get_usage(self) -> str:
-        """See click."""
         return _fit(super().get_usage())

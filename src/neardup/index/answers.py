@@ -39,9 +39,6 @@ class _Candidates:
     same_text: I64
     """Place of the first of the query's documents whose text has the same hash, itself included."""
 
-    def __len__(self) -> int:
-        return self.query.size
-
 
 def answers(core: Core, queries: Documents, top: int | None, threshold: float | None) -> list[list[Hit]]:
     """What is like each query; see ``hits``."""
@@ -67,9 +64,14 @@ def hits(
 
     Without a threshold candidates as they are: those that share most bands first, of equals the one added first.
     """
-    candidates = _candidates_of(view, prepared)
-    if len(candidates) == 0:
+    found = view.lookup(prepared.keys[:-1], prepared.has_shingles, first_row=0)  # empty queries have no candidates
+    if found.numbers.size == 0:
         return [[] for _ in range(len(prepared))]
+    if len(prepared) == 1:
+        query = np.zeros(found.numbers.size, dtype=np.int64)
+    else:
+        query = np.repeat(np.arange(len(prepared)), np.diff(found.ends, prepend=0))
+    candidates = _Candidates(query, found.numbers, found.bands, found.same_text)
     if threshold is None:
         order = np.lexsort((candidates.number, -candidates.bands, candidates.query))
         return _as_hits(reading, len(prepared), candidates, order, None, {}, top)
@@ -78,16 +80,6 @@ def hits(
     if near.size > 1:
         near = near[np.lexsort((candidates.number[near], -similarity[near], candidates.query[near]))]
     return _as_hits(reading, len(prepared), candidates, near, similarity, names, top)
-
-
-def _candidates_of(view: View, prepared: PreparedDocuments) -> _Candidates:
-    """Documents that share a band with each query; empty queries have none."""
-    found = view.lookup(prepared.keys[:-1], prepared.has_shingles, first_row=0)
-    if len(prepared) == 1:
-        query = np.zeros(found.numbers.size, dtype=np.int64)
-    else:
-        query = np.repeat(np.arange(len(prepared)), np.diff(found.ends, prepend=0))
-    return _Candidates(query, found.numbers, found.bands, found.same_text)
 
 
 def _check(

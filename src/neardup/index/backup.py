@@ -38,13 +38,7 @@ Segment = tuple[int, int, str]
 
 @contextmanager
 def backed_up(core: Core, target: Path, *, replace: bool, observer: Observer) -> Iterator[Path]:
-    """A copy of an index, whole and on the disk, under a temporary name; it is ``target`` when the block ends well.
-
-    Raises:
-        InputError: the target is the index itself, or inside it.
-        OutputError: it is there and is not to be replaced, is no index, or cannot be written.
-        FormatError: a document is damaged; nothing is written.
-    """
+    """A copy of an index, whole and on the disk, under a temporary name; it is ``target`` when the block ends well."""
     if core.folder is not None:
         source, place = Path(os.path.realpath(core.folder)), Path(os.path.realpath(target))
         if source == place or source in place.parents:

@@ -54,9 +54,7 @@ class _Load:
     """What was stored so far."""
 
     def __init__(self, core: Core) -> None:
-        self.numbers = 0
-        self.empty = 0
-        self.short = 0
+        self.numbers = self.empty = self.short = 0
         self.id_prints: list[U64] = [np.empty(0, dtype=np.uint64)]
         self._core = core
         self._held: list[tuple[U32, U64, Mask]] = []

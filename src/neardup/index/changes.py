@@ -20,6 +20,8 @@ from neardup.types import I64
 
 ADMIT_AT_ONCE = 1024
 """Documents that are held against each other at a time; more come one block after the other."""
+Stored = dict[str, tuple[int, int]]
+"""Number and kind of documents that are there, by their ids."""
 
 
 @dataclass(slots=True)
@@ -29,10 +31,10 @@ class _BlockPlan:
     status: list[str]
     kept: dict[str, int] = field(default_factory=dict)
     """Position in the block of the document that will have each id."""
-    gone: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """Number and kind of stored documents whose place is taken."""
+    gone: Stored = field(default_factory=dict)
+    """Those whose place is taken."""
 
-    def decide(self, position: int, id: str, there: dict[str, tuple[int, int]], on_duplicate: str) -> None:
+    def decide(self, position: int, id: str, there: Stored, on_duplicate: str) -> None:
         """Decide on one more document."""
         if id not in there and id not in self.kept:
             self.status[position] = "added"
@@ -73,12 +75,7 @@ def _taken(core: Core, prepared: PreparedDocuments, position: int) -> InputError
 
 
 def _put(
-    core: Core,
-    writing: Writing,
-    view: View,
-    prepared: PreparedDocuments,
-    places: I64 | None,
-    gone: dict[str, tuple[int, int]],
+    core: Core, writing: Writing, view: View, prepared: PreparedDocuments, places: I64 | None, gone: Stored
 ) -> View | None:
     """Write documents (all, or those at ``places``) in place of ``gone``; the view after it."""
     chosen = prepared if places is None else prepared.at(places)
@@ -95,16 +92,13 @@ def _put(
     return replace(view, generation=after.generation, tail=with_run(view.tail, run))
 
 
-def _take_away(writing: Writing, gone: dict[str, tuple[int, int]], *, added: int = 0, empty: int = 0) -> State:
+def _take_away(writing: Writing, gone: Stored, *, added: int = 0, empty: int = 0) -> State:
     """Remove documents and set the counters, also for those that are added next, ``empty`` of them empty."""
     writing.delete([number for number, _ in gone.values()])
     state = writing.state()
     lost = sum(1 for _, kind in gone.values() if kind & EMPTY)
     after = State(
-        state.generation + 1,
-        state.documents + added - len(gone),
-        state.empty + empty - lost,
-        state.next + added,
+        state.generation + 1, state.documents + added - len(gone), state.empty + empty - lost, state.next + added
     )
     writing.set_state(after)
     return after
@@ -133,9 +127,6 @@ def admit(core: Core, prepared: PreparedDocuments, threshold: float, on_duplicat
     """Add each document, in order, unless one that is there or was added before it is as similar as the threshold.
 
     One transaction for every ADMIT_AT_ONCE documents; a document that replaces another has its own.
-
-    Raises:
-        InputError: the id of a new document is there, and that was to be an error; what came before it stays.
     """
     found: list[Admission] = []
     while len(found) < len(prepared):
@@ -180,7 +171,7 @@ def _admit(core: Core, prepared: PreparedDocuments, threshold: float, on_duplica
     return core.change(work)
 
 
-def _empty_again(writing: Writing, prepared: PreparedDocuments, there: dict[str, tuple[int, int]]) -> set[int]:
+def _empty_again(writing: Writing, prepared: PreparedDocuments, there: Stored) -> set[int]:
     """Positions of empty documents that are stored already, under the same id and with the same text."""
     asked = {
         there[prepared.ids[at]][0]: at

@@ -109,7 +109,6 @@ class Core:
         return "index in memory" if self.folder is None else str(self.folder)
 
     def segment(self, name: str) -> Path:
-        """Where a segment lies."""
         assert self.folder is not None
         return self.folder / SEGMENTS / name
 

@@ -72,11 +72,7 @@ class Database:
 
     @classmethod
     def open(cls, folder: Path, *, read_only: bool) -> Database:
-        """The database of an index that is there.
-
-        Raises:
-            FormatError: it is no database of an index, damaged, or of a later format.
-        """
+        """The database of an index that is there; FormatError: it is none, damaged, or of a later format."""
         path = folder / DATABASE
         database = cls(folder, read_only=read_only)
         with ExitStack() as undo:

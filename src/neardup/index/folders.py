@@ -31,9 +31,6 @@ def appearing(folder: Path, *, replace: bool = False) -> Iterator[Path]:
 
     With ``replace`` it takes the place of an index that is there, and the name is without an index for a moment only.
     Should the process be killed in that moment, the next call gives the index that was there its name back.
-
-    Raises:
-        OutputError: there is something of the name, or it cannot be made.
     """
     final = Path(os.path.realpath(folder))
     _give_back(final)

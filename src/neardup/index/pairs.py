@@ -49,7 +49,6 @@ class _IndexSource(Source):
         self._reading, self._passed = reading, passed
 
     def tasks(self) -> Iterator[Task]:
-        """Yield a task for each block."""
         position = 0
         for rows in self._reading.blocks():
             yield partial(self._batch, rows, position)
@@ -77,7 +76,6 @@ class _QuerySource(Source):
         self._documents = documents
 
     def tasks(self) -> Iterator[Task]:
-        """Yield a task for each block."""
         for first in range(0, len(self._documents), PIECE):
             last = min(first + PIECE, len(self._documents))
             yield partial(Batch, self._documents.slice(first, last), self.name, np.arange(first + 1, last + 1))

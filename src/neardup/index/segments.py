@@ -63,7 +63,6 @@ class Keys:
     has_shingles: NDArray[np.bool_]
 
     def run(self) -> Run:
-        """The run, in memory."""
         whole = np.concatenate(self.blocks, axis=1)
         return make_run(self.first, whole, self.prints, self.has_shingles, numbers=self.numbers)
 
@@ -154,8 +153,7 @@ def _sums(path: Path, header_pages: int, data_pages: int) -> U64:
 def open_segment(path: Path, base: int, span: int, rows: int, spec_id: str) -> Run:
     """Map a segment that is to cover ``span`` documents from ``base`` on; ``rows``: bands and one.
 
-    Raises:
-        FormatError: it is missing, cut short, damaged in its header, or another than was expected.
+    FormatError: it is missing, cut short, damaged in its header, or another than was expected.
     """
     try:
         with open(path, "rb") as file:

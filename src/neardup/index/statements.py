@@ -105,7 +105,6 @@ class Reading:
         return row[0]
 
     def state(self) -> State:
-        """The counters."""
         row = self._execute("SELECT generation, documents, empty, next, sum FROM state").fetchone()
         if row is None or not all(isinstance(value, int) for value in row):
             raise self._damaged("its counters")
@@ -116,11 +115,9 @@ class Reading:
         return state
 
     def _damaged(self, what: str) -> FormatError:
-        """The error for a value or a row that cannot be right."""
         return FormatError(f"{self.path} is damaged in {what}. Restore the file from a copy.")
 
     def meta(self) -> dict[str, str]:
-        """What the index is."""
         found = self._execute("SELECT name, value FROM meta").fetchall()
         if not all(isinstance(value, str) for row in found for value in row):
             raise self._damaged("its spec")
@@ -205,8 +202,7 @@ class Reading:
     def blocks(self, *, counted: bool = True) -> Iterator[list[Row]]:
         """All documents in order, about 4 MB and at most BLOCK of them at a time.
 
-        Raises:
-            FormatError: a text is none; or, with ``counted``, there are more or fewer than the index counts.
+        FormatError: a text is none; or, with ``counted``, there are more or fewer than the index counts.
         """
         held: list[Row] = []
         nbytes = count = 0
@@ -248,11 +244,9 @@ class Writing(Reading):
     """What can be changed inside one transaction."""
 
     def insert(self, rows: Iterable[tuple[int, str, int, int, Any]]) -> None:
-        """Add documents."""
         self.connection.executemany("INSERT INTO doc VALUES (?, ?, ?, ?, ?)", rows)
 
     def insert_tail(self, row: TailRow) -> None:
-        """Add the keys of new documents."""
         self._execute("INSERT INTO tail VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def delete(self, numbers: Sequence[int]) -> None:
@@ -271,7 +265,6 @@ class Writing(Reading):
         self._execute("DELETE FROM removed")
 
     def set_state(self, state: State) -> None:
-        """Change the counters."""
         self._execute(
             "UPDATE state SET generation = ?, documents = ?, empty = ?, next = ?, sum = ?",
             (state.generation, state.documents, state.empty, state.next, state.sum),

@@ -10,12 +10,11 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Literal, overload
 
 import numpy as np
 
-from neardup import tuning
+from neardup import params, tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError, SpecMismatch
 from neardup.index import changes, folders
@@ -35,30 +34,7 @@ from neardup.index.views import View, documents_of, names_of
 from neardup.inputs.items import COLLECTIONS
 from neardup.inputs.reader import open_inputs
 from neardup.inputs.source import ReadOptions
-from neardup.params import (
-    CONTAINMENT,
-    DEFAULT_MEASURE,
-    DEFAULT_NORMALIZE,
-    DEFAULT_RECALL,
-    DEFAULT_SEED,
-    DEFAULT_SHINGLE,
-    DEFAULT_THRESHOLD,
-    LINK_RULES,
-    MEASURES,
-    ON_BAD,
-    ON_DUPLICATE,
-    ON_MISSING,
-    Bands,
-    InputOptions,
-    Normalize,
-    RunOptions,
-    SearchOptions,
-    Shingle,
-    Spec,
-    check_choice,
-    check_threads,
-    check_threshold,
-)
+from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle, Spec, check_threads
 from neardup.result import Result
 
 DEFAULT_TOP = 10
@@ -93,13 +69,13 @@ class Index:
         cls,
         path: str | os.PathLike[str] | None = None,
         *,
-        threshold: float = DEFAULT_THRESHOLD,
-        recall: float = DEFAULT_RECALL,
-        shingle: str | Shingle = DEFAULT_SHINGLE,
-        normalize: str | Normalize = DEFAULT_NORMALIZE,
+        threshold: float = params.DEFAULT_THRESHOLD,
+        recall: float = params.DEFAULT_RECALL,
+        shingle: str | Shingle = params.DEFAULT_SHINGLE,
+        normalize: str | Normalize = params.DEFAULT_NORMALIZE,
         slots: int | None = None,
         bands: str | Bands | None = None,
-        seed: int = DEFAULT_SEED,
+        seed: int = params.DEFAULT_SEED,
         threads: int | None = None,
     ) -> Index:
         """Make an empty index and open it for writing.
@@ -145,13 +121,13 @@ class Index:
         path: str | os.PathLike[str],
         inputs: Any,
         *,
-        threshold: float = DEFAULT_THRESHOLD,
-        recall: float = DEFAULT_RECALL,
-        shingle: str | Shingle = DEFAULT_SHINGLE,
-        normalize: str | Normalize = DEFAULT_NORMALIZE,
+        threshold: float = params.DEFAULT_THRESHOLD,
+        recall: float = params.DEFAULT_RECALL,
+        shingle: str | Shingle = params.DEFAULT_SHINGLE,
+        normalize: str | Normalize = params.DEFAULT_NORMALIZE,
         slots: int | None = None,
         bands: str | Bands | None = None,
-        seed: int = DEFAULT_SEED,
+        seed: int = params.DEFAULT_SEED,
         text: str | None = None,
         id: str | None = None,
         glob: str | None = None,
@@ -181,7 +157,7 @@ class Index:
             OutputError: the folder is there already, or cannot be written.
         """
         given = locals()
-        _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
+        _check_choice(on_duplicate, params.ON_DUPLICATE, "on_duplicate")
         spec = tuning.make_spec(SearchOptions.of(given))
         reader = open_inputs(inputs, InputOptions.of(given), item=spec.shingle.kind == "item")
         added = build_folder(
@@ -204,9 +180,7 @@ class Index:
     def __enter__(self) -> Index:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # what it is
@@ -237,11 +211,8 @@ class Index:
 
     def __iter__(self) -> Iterator[int | str]:
         """Ids, in order of addition, as of one moment."""
-        return iter(
-            self._core.ask(
-                lambda reading, view: [original_id(id, kind) for _, id, kind in names_of(reading.ids(), reading.path)]
-            )
-        )
+        named = self._core.ask(lambda reading, view: names_of(reading.ids(), reading.path))
+        return iter([original_id(id, kind) for _, id, kind in named])
 
     def __reduce__(self) -> Any:
         raise TypeError("an Index cannot be copied or pickled. Open it again where it is needed, with read_only=True.")
@@ -303,7 +274,7 @@ class Index:
         top: int | None = DEFAULT_TOP,
         threshold: float | None = None,
         exact: bool = True,
-        measure: str = DEFAULT_MEASURE,
+        measure: str = params.DEFAULT_MEASURE,
     ) -> Any:
         """Documents that are like a text, or like each of several.
 
@@ -323,7 +294,7 @@ class Index:
         Raises:
             InputError: an argument is out of range, or a text is none.
         """
-        is_containment = check_choice(measure, MEASURES, "measure") == CONTAINMENT
+        is_containment = params.check_choice(measure, params.MEASURES, "measure") == params.CONTAINMENT
         least = self._threshold(threshold, is_containment=is_containment)
         if top is not None and (not isinstance(top, int) or isinstance(top, bool) or top < 1):
             raise InputError(f"top is {top!r}. Give a whole number of at least 1, or None for all.")
@@ -344,12 +315,9 @@ class Index:
         return found[0] if is_one else found
 
     def _is_one(self, texts: Any) -> bool:
-        if isinstance(texts, str):
-            return True
-        if not self._core.sketcher.is_item:
-            return False
-        values = as_iterable(texts, "texts")
-        return not any(isinstance(value, COLLECTIONS) for value in values)
+        if isinstance(texts, str) or not self._core.sketcher.is_item:
+            return isinstance(texts, str)
+        return not any(isinstance(value, COLLECTIONS) for value in as_iterable(texts, "texts"))
 
     def get(self, id: int | str) -> Stored | None:
         """The document of an id, or None."""
@@ -386,7 +354,7 @@ class Index:
             threads: how many; as the index was opened when None.
             observer: told about progress.
         """
-        check_choice(link, LINK_RULES, "link")
+        params.check_choice(link, params.LINK_RULES, "link")
         options = RunOptions(threads=self._core.threads if threads is None else threads, memory=memory)
         with self._core.database.reading() as reading:
             return find_pairs(self._core, reading, self, link=link, options=options, observer=observer or Silent())
@@ -480,7 +448,7 @@ class Index:
         Raises:
             InputError: an id is not there; nothing is removed.
         """
-        _check_choice(missing, ON_MISSING, "missing")
+        _check_choice(missing, params.ON_MISSING, "missing")
         self._need_writing()
         is_one = isinstance(ids, (str, int, np.integer))
         names = [id_text(id) for id in ([ids] if is_one else as_iterable(ids, "ids"))]
@@ -578,8 +546,8 @@ class Index:
         >>> output.getvalue()
         b'one line of a log\\nand another one\\n'
         """
-        _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
-        _check_choice(on_bad, ON_BAD, "on_bad")
+        _check_choice(on_duplicate, params.ON_DUPLICATE, "on_duplicate")
+        _check_choice(on_bad, params.ON_BAD, "on_bad")
         self._need_writing()
         self._threshold(threshold)
         with DedupStream(
@@ -676,7 +644,7 @@ class Index:
     def _threshold(self, threshold: float | None, *, is_containment: bool = False) -> float:
         if threshold is None:
             return self.spec.threshold
-        value = check_threshold(threshold)
+        value = params.check_threshold(threshold)
         if value < self.spec.threshold and not is_containment:
             raise InputError(
                 f"threshold is {value}, and the index finds documents from {self.spec.threshold} on. Give at least "
@@ -685,7 +653,7 @@ class Index:
         return value
 
     def _need_writing(self, on_duplicate: str = "error") -> None:
-        _check_choice(on_duplicate, ON_DUPLICATE, "on_duplicate")
+        _check_choice(on_duplicate, params.ON_DUPLICATE, "on_duplicate")
         self._core.database.need_open()
         if self.read_only:
             raise InputError(f"{self._core.name} is open for reading only. Open it without read_only to change it.")

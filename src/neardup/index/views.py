@@ -68,7 +68,6 @@ class View:
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """All runs."""
         return self.segments + self.tail
 
     @property

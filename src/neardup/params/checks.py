@@ -11,45 +11,6 @@ from collections.abc import Sequence
 
 from neardup.errors import InputError, did_you_mean
 
-__all__ = [
-    "AUTO",
-    "BOILERPLATE",
-    "CONTAINMENT",
-    "DEFAULT_ALARM",
-    "DEFAULT_AUDIT",
-    "DEFAULT_CROWD",
-    "DEFAULT_KEEP",
-    "DEFAULT_MEASURE",
-    "DEFAULT_NORMALIZE",
-    "DEFAULT_RECALL",
-    "DEFAULT_SEED",
-    "DEFAULT_SHINGLE",
-    "DEFAULT_SKETCH",
-    "DEFAULT_THRESHOLD",
-    "DEFAULT_VERIFY",
-    "DEFAULT_WEIGHTS",
-    "INPUT_FORMATS",
-    "LINK_RULES",
-    "MAX_SLOTS",
-    "MEASURES",
-    "MIN_SLOTS",
-    "ON_BAD",
-    "ON_DUPLICATE",
-    "ON_MISSING",
-    "SKETCH_FAMILIES",
-    "TEXT",
-    "VERIFY",
-    "check_choice",
-    "check_exact",
-    "check_probability",
-    "check_seed",
-    "check_share",
-    "check_slots",
-    "check_threads",
-    "check_threshold",
-    "parse_memory",
-]
-
 DEFAULT_THRESHOLD = 0.8
 DEFAULT_RECALL = 0.99
 DEFAULT_MEASURE = "jaccard"
@@ -119,11 +80,7 @@ def parse_memory(value: int | str | None, name: str = "memory") -> int | None:
 
 
 def check_exact(value: bool | str, measure: str = DEFAULT_MEASURE) -> bool:
-    """Return whether the exact join is asked for outright; ``auto`` leaves it to the plan.
-
-    Raises:
-        InputError: neither True nor False nor ``auto``; or ``auto`` for containment, which is always exact.
-    """
+    """Return whether the exact join is asked for outright; ``auto`` leaves it to the plan, but not for containment."""
     if value == AUTO and measure == CONTAINMENT:
         raise InputError(f"exact is {AUTO!r}, and containment is always exact. Leave exact out.")
     if value != AUTO and not isinstance(value, bool):

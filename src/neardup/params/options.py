@@ -16,8 +16,6 @@ from neardup.errors import InputError
 from neardup.params import checks
 from neardup.params.spec import Bands, Normalize, Shingle
 
-__all__ = ["InputOptions", "Options", "RunOptions", "SearchOptions"]
-
 
 class Options:
     """Options with defaults, which are made of named values."""
@@ -26,22 +24,12 @@ class Options:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
-        """The options among ``given``, such as the ``locals()`` of a function; the others are as by default.
-
-        Raises:
-            InputError: a value is not what its field may be.
-        """
+        """The options among ``given``, such as the ``locals()`` of a function; the others are as by default."""
         return cls(**{name: given[name] for name in cls.names() if name in given})
 
     @classmethod
     def names(cls) -> list[str]:
-        """The names of the options."""
         return [each.name for each in fields(cls)]  # type: ignore[arg-type]
-
-    def _set(self, **parsed: Any) -> None:
-        """Put what a value stands for in its place."""
-        for name, value in parsed.items():
-            object.__setattr__(self, name, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +54,15 @@ class SearchOptions(Options):
     def __post_init__(self) -> None:
         checks.check_exact(self.exact)
         checks.check_choice(self.measure, checks.MEASURES, "measure")
-        self._set(
-            threshold=checks.check_threshold(self.threshold),
-            recall=checks.check_probability(self.recall, "recall"),
-            shingle=Shingle.parse(self.shingle),
-            normalize=Normalize.parse(self.normalize),
-            bands=None if self.bands is None else Bands.parse(self.bands),
-        )
+        parsed = {
+            "threshold": checks.check_threshold(self.threshold),
+            "recall": checks.check_probability(self.recall, "recall"),
+            "shingle": Shingle.parse(self.shingle),
+            "normalize": Normalize.parse(self.normalize),
+            "bands": None if self.bands is None else Bands.parse(self.bands),
+        }
+        for name, value in parsed.items():
+            object.__setattr__(self, name, value)
         checks.check_choice(self.sketch, checks.SKETCH_FAMILIES, "sketch")
         if self.slots is not None:
             checks.check_slots(self.slots)
@@ -134,7 +124,6 @@ class RunOptions(Options):
 
     @property
     def workers(self) -> int:
-        """Threads to work with."""
         return checks.check_threads(self.threads)
 
     @property

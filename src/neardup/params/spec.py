@@ -15,8 +15,6 @@ from typing import Any
 from neardup.errors import InputError, did_you_mean
 from neardup.params.checks import DEFAULT_MEASURE, DEFAULT_VERIFY
 
-__all__ = ["SPEC_VERSION", "Bands", "Keep", "Normalize", "Shingle", "Spec"]
-
 SPEC_VERSION = 1
 """Raised whenever the same spec would give other hashes, signatures or bands."""
 _SHINGLE_DEFAULT_K = {"char": 9, "word": 3, "byte": 9}
@@ -198,9 +196,8 @@ class Spec:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the spec as plain JSON values, with its version and id."""
-        plain = self._fields()
-        plain.update(shingle=str(self.shingle), normalize=str(self.normalize), bands=str(self.bands))
-        return {"version": SPEC_VERSION, "id": self.id, **plain}
+        parts = {"shingle": str(self.shingle), "normalize": str(self.normalize), "bands": str(self.bands)}
+        return {"version": SPEC_VERSION, "id": self.id, **self._fields(), **parts}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Spec:
@@ -223,18 +220,11 @@ class Spec:
     @property
     def id(self) -> str:
         """Twelve hexadecimal digits that name the spec."""
-        plain = self._fields()
-        plain["version"] = SPEC_VERSION
+        plain = {**self._fields(), "version": SPEC_VERSION}
         canonical = json.dumps(plain, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()[:12]
 
     def _fields(self) -> dict[str, Any]:
         """All fields; those that came later only where set, so that specs made before keep their id."""
-        plain = asdict(self)
-        if not self.exact:
-            del plain["exact"]
-        if self.measure == DEFAULT_MEASURE:
-            del plain["measure"]
-        if self.verify == DEFAULT_VERIFY:
-            del plain["verify"]
-        return plain
+        later = {"exact": False, "measure": DEFAULT_MEASURE, "verify": DEFAULT_VERIFY}
+        return {name: value for name, value in asdict(self).items() if name not in later or value != later[name]}

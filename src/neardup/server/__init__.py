@@ -22,17 +22,11 @@ import importlib.util
 
 from neardup.errors import MissingDependency
 
-__all__ = ["check_installed"]
-
 _NEEDED = ("uvicorn", "msgspec")
 
 
 def check_installed() -> None:
-    """See that the libraries of the service are there.
-
-    Raises:
-        MissingDependency: one is not; the message has the install line.
-    """
+    """Raise MissingDependency, with the install line, unless the libraries of the service are there."""
     absent = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if absent:
         raise MissingDependency(f"neardup serve needs {' and '.join(absent)}: pip install 'neardup[server]'")

@@ -19,24 +19,14 @@ from msgspec import UNSET
 from neardup.pages.assets import scripts, styles
 from neardup.params import ON_DUPLICATE
 from neardup.server import openapi
-from neardup.server.exchange import JSON, Exchange, Receive, Scope, Send
+from neardup.server.exchange import JSON, Exchange, Headers, Receive, Scope, Send
 from neardup.server.jobs import REMOVAL, AddOptions, IndexReader, IndexWriter, options_of
 from neardup.server.limits import ServiceLimits
 from neardup.server.metrics import Metrics
 from neardup.server.problems import Disconnected, Problem, problem_of
 from neardup.server.security import PAGE, PAGE_HEADERS, Gate
 from neardup.server.stream import NDJSON, Streams
-from neardup.server.wire import (
-    Document,
-    Health,
-    Info,
-    Query,
-    Status,
-    StoredDocument,
-    check_query,
-    check_text,
-    read,
-)
+from neardup.server.wire import Document, Health, Info, Query, Status, StoredDocument, check_query, check_text, read
 from neardup.server.work import WorkerPool
 
 if TYPE_CHECKING:
@@ -96,16 +86,16 @@ class Service:
                 most=limits.batch,
                 most_bytes=_MANY_DOCUMENT_BYTES,
             )
-        self._description = msgspec.json.encode(openapi.document(limits, index.spec.threshold))
+        description = msgspec.json.encode(openapi.document(limits, index.spec.threshold))
         self.routes: dict[str, dict[str, Handler]] = {
             "/query": {"POST": self._query},
             "/documents": {"POST": self._add},
             DOCUMENT: {"GET": self._get, "DELETE": self._remove},
             "/info": {"GET": self._info},
-            "/health": {"GET": self._health},
+            "/health": {"GET": _sender(msgspec.json.encode(Health(status="ok")))},
             "/metrics": {"GET": self._metrics},
-            "/openapi.json": {"GET": self._openapi},
-            **{path: {"GET": _sender(page_file(path), kind)} for path, kind in PAGE.items()},
+            "/openapi.json": {"GET": _sender(description)},
+            **{path: {"GET": _sender(page_file(path), kind, PAGE_HEADERS)} for path, kind in PAGE.items()},
         }
         """Path to method to function."""
 
@@ -121,7 +111,6 @@ class Service:
                 pool.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request of HTTP; there is nothing else here."""
         if scope["type"] != "http":
             raise NotImplementedError(f"no {scope['type']} here")
         exchange = Exchange(scope, receive, send, limits=self.limits, metrics=self.metrics)
@@ -165,8 +154,6 @@ class Service:
         with contextlib.suppress(Disconnected):
             await exchange.reply(problem.status, problem.body(), headers=problem.headers)
 
-    # the routes
-
     async def _query(self, exchange: Exchange) -> None:
         body = await self._json(exchange, self.limits.query_bytes)
         query = await self._parse(Query, body)
@@ -177,7 +164,6 @@ class Service:
         await exchange.reply(200, await self._readers.do(key, value, seconds=seconds, size=len(body)))
 
     async def _add(self, exchange: Exchange) -> None:
-        """One document, or a stream of them."""
         writers = self._writing()
         adding = _add_options(exchange)
         if _kind(exchange) == NDJSON:
@@ -212,9 +198,6 @@ class Service:
         info = msgspec.convert({**told, "read_only": self._index.read_only}, Info)
         await exchange.reply(200, msgspec.json.encode(info))
 
-    async def _health(self, exchange: Exchange) -> None:
-        await exchange.reply(200, msgspec.json.encode(Health(status="ok")))
-
     async def _metrics(self, exchange: Exchange) -> None:
         documents = await self._call(lambda: len(self._index))
         gauges = {
@@ -230,11 +213,6 @@ class Service:
             "neardup_write_groups_total": ("Transactions, as they were asked for.", written),
         }
         await exchange.reply(200, self.metrics.text(gauges=gauges, counters=counters).encode(), _TEXT)
-
-    async def _openapi(self, exchange: Exchange) -> None:
-        await exchange.reply(200, self._description)
-
-    # parts
 
     def _writing(self) -> WorkerPool:
         if self._writers is None:
@@ -309,10 +287,10 @@ def page_file(path: str) -> bytes:
     return own.encode("utf-8")
 
 
-def _sender(body: bytes, kind: bytes) -> Handler:
-    """Send a file of the page. It is read once: it does not change while the service runs."""
+def _sender(body: bytes, kind: bytes = JSON, headers: Headers = ()) -> Handler:
+    """Send what does not change while the service runs."""
 
     async def handler(exchange: Exchange) -> None:
-        await exchange.reply(200, body, kind, PAGE_HEADERS)
+        await exchange.reply(200, body, kind, headers)
 
     return handler

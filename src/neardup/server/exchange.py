@@ -72,8 +72,7 @@ class Exchange:
     async def body(self, most: int) -> bytes:
         """The whole body. The bytes are held until the request is over.
 
-        Raises:
-            Problem: 413 it is longer than ``most``, 408 it does not come, 503 all requests together hold too much.
+        Problem: 413 it is longer than ``most``, 408 it does not come, 503 all requests together hold too much.
         """
         if self.declared is not None and self.declared > most:
             raise self._too_large(most)
@@ -101,7 +100,6 @@ class Exchange:
         self._held += count
 
     def release(self) -> None:
-        """Hold nothing any more."""
         self.metrics.held -= self._held
         self._held = 0
 
@@ -127,7 +125,6 @@ class Exchange:
         await self._pass({"type": "http.response.start", "status": status, "headers": [*headers, *_ALWAYS, *closing]})
 
     async def write(self, body: bytes, *, more: bool = True) -> None:
-        """Send a part of the answer."""
         await self._pass({"type": "http.response.body", "body": body, "more_body": more})
 
     async def end(self) -> None:

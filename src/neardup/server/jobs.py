@@ -132,7 +132,6 @@ class IndexWriter:
         return [self._batch(values[0])]
 
     def _add(self, adding: AddOptions, documents: list[Document]) -> list[tuple[str, Match | None]]:
-        """What became of each document."""
         ids, texts = [document.id for document in documents], [document.text for document in documents]
         if not adding.if_new:
             statuses = self._index.add_each(ids, texts, on_duplicate=adding.on_duplicate)
@@ -209,15 +208,8 @@ def warm_up(index: Index) -> None:
 
     spec = index.spec
     texts = ["what is asked for in order to have the kernels ready", "and another text"]
-    with Index.create(
-        threshold=spec.threshold,
-        recall=spec.recall,
-        shingle=spec.shingle,
-        normalize=spec.normalize,
-        slots=spec.slots,
-        bands=spec.bands,
-        seed=spec.seed,
-    ) as small:
+    fixed = ("threshold", "recall", "shingle", "normalize", "slots", "bands", "seed")
+    with Index.create(**{name: getattr(spec, name) for name in fixed}) as small:
         small.add_each([1, 2], texts)
         small.add_if_new([3], texts[:1])
         small.query(texts)

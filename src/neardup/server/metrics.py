@@ -28,7 +28,6 @@ class Metrics:
         """Bytes of bodies and lines that have arrived and are not answered yet, of all requests together."""
 
     def observe(self, route: str, method: str, status: int, seconds: float) -> None:
-        """Count an answered request."""
         self._requests[route, method, status] += 1
         self._buckets[route][bisect_left(BOUNDS, seconds)] += 1
         self._seconds[route] += seconds

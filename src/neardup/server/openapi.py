@@ -6,27 +6,18 @@ against the routes of ``app``, another the answers against this.
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from typing import Any
 
 import msgspec
 
 from neardup._version import __version__
+from neardup.server import wire
 from neardup.server.limits import ServiceLimits
-from neardup.server.wire import (
-    Answer,
-    Answers,
-    Document,
-    Health,
-    Info,
-    LineStatus,
-    ProblemBody,
-    Query,
-    Status,
-    StoredDocument,
-)
 
-_TYPES = (Answer, Answers, Document, Health, Info, LineStatus, ProblemBody, Query, Status, StoredDocument)
+_TYPES = (
+    *(wire.Answer, wire.Answers, wire.Document, wire.Health, wire.Info),
+    *(wire.LineStatus, wire.ProblemBody, wire.Query, wire.Status, wire.StoredDocument),
+)
 _REF = "#/components/schemas/{name}"
 _JSON, _NDJSON = "application/json", "application/x-ndjson"
 _BY_ANY = (401, 421, 500, 503)
@@ -79,8 +70,7 @@ def _schemas(limits: ServiceLimits, threshold: float) -> dict[str, Any]:
     shared = {name: field for name, field in fields.items() if name not in ("text", "texts", "passages")}
     texts = {"type": "array", "items": text, "maxItems": limits.texts}
     off = {**fields["passages"], "const": False}
-    checked = {"anyOf": [{"properties": {"exact": {"const": True}}}, {"properties": {"threshold": {"type": "null"}}}]}
-    query |= checked
+    query["anyOf"] = [{"properties": {"exact": {"const": True}}}, {"properties": {"threshold": {"type": "null"}}}]
     schemas["QueryText"] = {
         **query,
         "title": "QueryText",
@@ -101,71 +91,67 @@ def _paths(limits: ServiceLimits) -> dict[str, Any]:
     forms = {"anyOf": [_ref("QueryText"), _ref("QueryTexts")]}
     lines = {"type": "string"}
     return {
-        "/query": {
-            "post": _operation(
-                "query",
-                f"Find what is like a text, or each of several. The body has {limits.query_bytes} bytes at most.",
-                {200: ("Best first.", {_JSON: {"anyOf": [_ref("Answer"), _ref("Answers")]}})},
-                body={_JSON: forms},
-                problems=(*_WITH_BODY, 504),
-            )
-        },
-        "/documents": {
-            "post": _operation(
-                "addDocuments",
-                "Add a document, or a stream of them, one JSON object a line. What is acknowledged is on the disk."
-                f" A document, and a line, has {limits.document_bytes} bytes at most; a stream has no end but its own.",
-                {
-                    200: (
-                        "It was replaced, skipped or is a near-duplicate; of a stream, a LineStatus for each line.",
-                        {_JSON: _ref("Status"), _NDJSON: lines},
-                    ),
-                    201: ("It was added.", {_JSON: _ref("Status")}),
-                },
-                parameters=_ADDING,
-                body={_JSON: _ref("Document"), _NDJSON: lines},
-                problems=(*_WITH_BODY, 403, 409, 504, 507),
-            )
-        },
+        "/query": _operation(
+            "post",
+            "query",
+            f"Find what is like a text, or each of several. The body has {limits.query_bytes} bytes at most.",
+            {200: ("Best first.", {_JSON: {"anyOf": [_ref("Answer"), _ref("Answers")]}})},
+            body={_JSON: forms},
+            problems=(*_WITH_BODY, 504),
+        ),
+        "/documents": _operation(
+            "post",
+            "addDocuments",
+            "Add a document, or a stream of them, one JSON object a line. What is acknowledged is on the disk."
+            f" A document, and a line, has {limits.document_bytes} bytes at most; a stream has no end but its own.",
+            {
+                200: (
+                    "It was replaced, skipped or is a near-duplicate; of a stream, a LineStatus for each line.",
+                    {_JSON: _ref("Status"), _NDJSON: lines},
+                ),
+                201: ("It was added.", {_JSON: _ref("Status")}),
+            },
+            parameters=_ADDING,
+            body={_JSON: _ref("Document"), _NDJSON: lines},
+            problems=(*_WITH_BODY, 403, 409, 504, 507),
+        ),
         "/documents/{id}": {
             "parameters": [_ID],
-            "get": _operation(
+            **_operation(
+                "get",
                 "getDocument",
                 "The document as it was added.",
                 {200: ("It is there.", {_JSON: _ref("StoredDocument")})},
                 problems=(404, 504),
             ),
-            "delete": _operation(
+            **_operation(
+                "delete",
                 "removeDocument",
                 "Remove a document; the answer comes when that is on the disk.",
                 {204: ("It was there and is not any more.", {})},
                 problems=(403, 404, 504, 507),
             ),
         },
-        "/info": {
-            "get": _operation(
-                "info", "What the index is and holds.", {200: ("The index.", {_JSON: _ref("Info")})}, problems=(504,)
-            )
-        },
-        "/metrics": {
-            "get": _operation(
-                "metrics",
-                "Counts of the service, for Prometheus.",
-                {200: ("The counts.", {"text/plain": {"type": "string"}})},
-                problems=(504,),
-            )
-        },
-        "/health": {
-            "get": _operation(
-                "health",
-                "Whether the service answers. No token is needed.",
-                {200: ("It does.", {_JSON: _ref("Health")})},
-                is_open=True,
-            )
-        },
-        "/openapi.json": {
-            "get": _operation("openapi", "This description.", {200: ("OpenAPI 3.1.", {_JSON: {"type": "object"}})})
-        },
+        "/info": _operation(
+            "get", "info", "What the index is and holds.", {200: ("The index.", {_JSON: _ref("Info")})}, problems=(504,)
+        ),
+        "/metrics": _operation(
+            "get",
+            "metrics",
+            "Counts of the service, for Prometheus.",
+            {200: ("The counts.", {"text/plain": {"type": "string"}})},
+            problems=(504,),
+        ),
+        "/health": _operation(
+            "get",
+            "health",
+            "Whether the service answers. No token is needed.",
+            {200: ("It does.", {_JSON: _ref("Health")})},
+            is_open=True,
+        ),
+        "/openapi.json": _operation(
+            "get", "openapi", "This description.", {200: ("OpenAPI 3.1.", {_JSON: {"type": "object"}})}
+        ),
     }
 
 
@@ -193,6 +179,7 @@ _ADDING = [
 
 
 def _operation(
+    method: str,
     name: str,
     about: str,
     answers: dict[int, tuple[str, dict[str, Any]]],
@@ -202,7 +189,7 @@ def _operation(
     problems: tuple[int, ...] = (),
     is_open: bool = False,
 ) -> dict[str, Any]:
-    """One operation. ``answers`` is status to (what it says, media type to schema)."""
+    """One operation, under its method. ``answers`` is status to (what it says, media type to schema)."""
     told: dict[str, Any] = {"operationId": name, "summary": about}
     if is_open:
         told["security"] = []
@@ -210,19 +197,20 @@ def _operation(
         told["parameters"] = parameters
     if body is not None:
         told["requestBody"] = {"required": True, "content": _content(body)}
-    every = [status for status in _BY_ANY if not (is_open and status == HTTPStatus.UNAUTHORIZED)]
+    every = [status for status in _BY_ANY if not (is_open and status == 401)]
     said = {status: {"description": text, "content": _content(kinds)} for status, (text, kinds) in answers.items()}
     said |= {status: _problem(status) for status in (*problems, *every)}
     told["responses"] = {str(status): said[status] for status in sorted(said)}
-    return told
+    return {method: told}
+
+
+_HEADERS = {401: "WWW-Authenticate", 503: "Retry-After"}
 
 
 def _problem(status: int) -> dict[str, Any]:
     told: dict[str, Any] = {"description": _ABOUT[status], "content": _content({_JSON: _ref("ProblemBody")})}
-    if status == HTTPStatus.SERVICE_UNAVAILABLE:
-        told["headers"] = {"Retry-After": {"schema": {"type": "string"}}}
-    if status == HTTPStatus.UNAUTHORIZED:
-        told["headers"] = {"WWW-Authenticate": {"schema": {"type": "string"}}}
+    if status in _HEADERS:
+        told["headers"] = {_HEADERS[status]: {"schema": {"type": "string"}}}
     return told
 
 

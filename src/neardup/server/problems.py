@@ -41,7 +41,6 @@ class Problem(Exception):
         self.headers, self.refused = headers, refused
 
     def body(self) -> bytes:
-        """The JSON of the answer."""
         told = {"error": self.error, "field": self.field, "incident": self.incident}
         return msgspec.json.encode({name: value for name, value in told.items() if value is not None})
 

@@ -116,7 +116,6 @@ class GuardedProtocol(H11Protocol):
             self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clocks."""
         super().connection_lost(exc)
         for name in list(self._clocks):
             self._stop(name)
@@ -127,7 +126,6 @@ class GuardedProtocol(H11Protocol):
         self._start("take", self.limits.receive_seconds, self._cut_off)
 
     def resume_writing(self) -> None:
-        """Note that the client has taken most of it."""
         super().resume_writing()
         self._stop("take")
 

@@ -34,13 +34,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def serve(
-    index: Index,
-    *,
-    host: str,
-    port: int,
-    token: str | None,
-    limits: ServiceLimits,
-    ready: Callable[[str], None],
+    index: Index, *, host: str, port: int, token: str | None, limits: ServiceLimits, ready: Callable[[str], None]
 ) -> None:
     """Serve an index until SIGTERM or SIGINT tells to stop; the index stays open.
 
@@ -50,8 +44,11 @@ def serve(
     """
     listener = _listen(host, port)
     warm_up(index)
-    is_private = token is None and is_loopback(host)
-    service = Service(index, limits=limits, token=token, hosts=_own_names(host) if is_private else None)
+    hosts = None
+    if token is None and is_loopback(host):
+        named = f"[{ipaddress.IPv6Address(host)}]" if ":" in host else host
+        hosts = frozenset({"localhost", "127.0.0.1", "[::1]", named.lower()})
+    service = Service(index, limits=limits, token=token, hosts=hosts)
     # What goes wrong is told by the service itself; of clients that break off uvicorn would tell at length.
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
     config = uvicorn.Config(
@@ -130,8 +127,3 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _address(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def _own_names(host: str) -> frozenset[str]:
-    named = f"[{ipaddress.IPv6Address(host)}]" if ":" in host else host
-    return frozenset({"localhost", "127.0.0.1", "[::1]", named.lower()})

@@ -51,11 +51,7 @@ def is_loopback(host: str) -> bool:
 
 
 def read_token(path: str | os.PathLike[str]) -> tuple[str, str | None]:
-    """The token in a file, and a warning when others can read the file.
-
-    Raises:
-        InputError: the file cannot be read, or what it holds is no token.
-    """
+    """The token in a file, and a warning when others can read the file."""
     file = Path(path)
     try:
         token = file.read_text(encoding="utf-8").strip()

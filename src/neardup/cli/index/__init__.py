@@ -15,10 +15,7 @@ _COMMANDS = {
     "build": ("neardup.cli.index.make", "Make an index of a whole collection."),
     "compact": ("neardup.cli.index.upkeep", "Give back the room that removed documents take."),
     "create": ("neardup.cli.index.make", "Make an empty index."),
-    "dedup-stream": (
-        "neardup.cli.index.dedup_stream",
-        "Let through the lines of a stream that are new, as they come.",
-    ),
+    "dedup-stream": ("neardup.cli.index.dedup_stream", "Let through the lines of a stream that are new, as they come."),
     "info": ("neardup.cli.index.upkeep", "Say what an index is and holds."),
     "merge": ("neardup.cli.index.change", "Add all documents of other indexes."),
     "pairs": ("neardup.cli.index.query", "Find the near-duplicates inside an index, and their clusters."),

@@ -40,12 +40,7 @@ if TYPE_CHECKING:
     " became of each: id, is_new, match, similarity.",
 )
 @shared.near
-@click.option(
-    "--output",
-    "-o",
-    metavar="FILE",
-    help="File for the list of --if-new; - is stdout.  [default: stdout]",
-)
+@click.option("--output", "-o", metavar="FILE", help="File for the list of --if-new; - is stdout.  [default: stdout]")
 @options.output_format
 @options.json_summary
 @options.threads
@@ -191,13 +186,7 @@ def _tell_new(
 @shared.json_answer
 @options.voices
 def remove(
-    *,
-    ctx: click.Context,
-    index: Path,
-    ids: tuple[str, ...],
-    source: Path | None,
-    missing: str,
-    voice: forms.Voice,
+    *, ctx: click.Context, index: Path, ids: tuple[str, ...], source: Path | None, missing: str, voice: forms.Voice
 ) -> None:
     """Remove documents by their ids: all of them, or with an error none.
 
@@ -229,11 +218,7 @@ def remove(
 
 
 def _ids(source: Path) -> list[str]:
-    """The ids in a file: its lines without their ends, but for empty ones.
-
-    Raises:
-        InputError: it cannot be read, or is no UTF-8.
-    """
+    """The ids in a file: its lines without their ends, but for empty ones."""
     from neardup.inputs.blocks import read_all
     from neardup.inputs.source import RecordLimit
 
@@ -289,9 +274,7 @@ def merge(*, ctx: click.Context, index: Path, others: tuple[Path, ...], on_dupli
 
 def _check_distinct(index: Path, others: tuple[Path, ...]) -> None:
     """Refuse an index that is named twice: its documents would meet themselves."""
-    seen = {os.path.realpath(index)}
-    for path in others:
-        real = os.path.realpath(path)
-        if real in seen:
+    real = [os.path.realpath(path) for path in (index, *others)]
+    for at, path in enumerate(others, start=1):
+        if real[at] in real[:at]:
             raise click.UsageError(f"{click.format_filename(path)} is named twice. Give each index once.")
-        seen.add(real)

@@ -13,11 +13,7 @@ from neardup.cli import forms, options
 from neardup.cli.index import shared
 
 
-@forms.command(
-    "create",
-    "index create papers.index",
-    "index create tweets.index --shingle word:2 -t 0.6",
-)
+@forms.command("create", "index create papers.index", "index create tweets.index --shingle word:2 -t 0.6")
 @shared.index_path
 @shared.making
 @shared.json_answer

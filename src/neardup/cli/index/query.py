@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from neardup.cli.index.tables import Asked, Counts
     from neardup.cli.running import Stoppable
 
-STRING = "string"
-"""What the text of --string is called in the table."""
-
 
 @forms.command(
     "query",
@@ -87,7 +84,7 @@ def query(
             reader = open_inputs(list(inputs), reading, item=item)
             total, batches = reader.total_bytes, tables.asked(reader, counts)
         else:
-            counts.documents, batches = 1, [tables.Asked([STRING], [string.split() if item else string], 0)]
+            counts.documents, batches = 1, [tables.Asked(["string"], [string.split() if item else string], 0)]
         if measure == CONTAINMENT:
             batches, how["measure"] = tables.together(batches), measure
 

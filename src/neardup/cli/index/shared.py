@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import click
 
@@ -14,26 +14,15 @@ import neardup
 from neardup import params
 from neardup.cli import WRITTEN, options
 from neardup.cli.forms import Voice
-from neardup.cli.running import Stoppable
+from neardup.cli.running import Outcome, Stoppable
 from neardup.cli.summary import labelled, left_out, listed_faults, whole_spec
 from neardup.errors import InputError
 from neardup.shown import counted, duration, similarity_text
 
-if TYPE_CHECKING:
-    from neardup.engine.observe import Observer
-
-Outcome = TypeVar("Outcome")
-
 index_path = click.argument("index", metavar="INDEX", type=click.Path(path_type=Path))
 
 making = options.together(
-    options.threshold,
-    options.recall,
-    options.shingle,
-    options.normalize,
-    options.slots,
-    options.bands,
-    options.seed,
+    options.threshold, options.recall, options.shingle, options.normalize, options.slots, options.bands, options.seed
 )
 """What an index is made for; fixed for its life."""
 
@@ -88,28 +77,6 @@ def note_done(ctx: click.Context, number: int, what: str) -> None:
     ctx.meta[WRITTEN] = [f"{counted(number, 'document')} {what}"]
 
 
-class Counting(Stoppable):
-    """Notes how many documents have been added for good: after each batch, and when Ctrl-C comes."""
-
-    def __init__(self, watching: Observer, ctx: click.Context, index: neardup.Index) -> None:
-        super().__init__(ctx, watching)
-        self._index, self._before = index, len(index)
-        self._note()
-
-    def advance(self, amount: int) -> None:
-        """Note what has been added, and pass the rest on."""
-        self._note()
-        super().advance(amount)
-
-    def stop(self) -> None:
-        """See Stoppable."""
-        self._note()
-        super().stop()
-
-    def _note(self) -> None:
-        note_done(self.ctx, len(self._index) - self._before, "added")
-
-
 def watched(
     ctx: click.Context,
     work: Callable[[Stoppable], Outcome],
@@ -124,7 +91,11 @@ def watched(
     from neardup.cli.progress import observer
 
     with observer(quiet=quiet) as watching:
-        stoppable = Stoppable(ctx, watching) if adding_to is None else Counting(watching, ctx, adding_to)
+        if adding_to is None:
+            stoppable = Stoppable(ctx, watching)
+        else:
+            before = len(adding_to)
+            stoppable = Stoppable(ctx, watching, lambda: note_done(ctx, len(adding_to) - before, "added"))
         return stoppable.in_background(lambda: work(stoppable))
 
 

@@ -51,9 +51,7 @@ def _info_rows(info: neardup.IndexInfo, *, verbose: bool) -> list[tuple[str, str
 @forms.command("verify", "index verify papers.index", "index verify papers.index --no-repair --json")
 @shared.index_path
 @click.option(
-    "--no-repair",
-    is_flag=True,
-    help="Only look: change nothing. Works beside a command that is changing the index.",
+    "--no-repair", is_flag=True, help="Only look: change nothing. Works beside a command that is changing the index."
 )
 @shared.json_answer
 @options.voices
@@ -77,19 +75,12 @@ def verify(*, ctx: click.Context, index: Path, no_repair: bool, voice: forms.Voi
 def _faults(found: neardup.Verified, shown: str, documents: int, *, repair: bool) -> list[str]:
     if found.ok:
         return [f"{shown}: {counted(documents, 'document')}, no fault"]
-    lines = [f"{shown}: {counted(len(found.faults), 'fault')}"]
-    lines += [f"  {fault}" for fault in found.faults]
-    lines += [f"made again: {name}" for name in found.healed]
-    if not repair:
-        lines.append(f"To mend what can be mended: neardup index verify {shown}")
-    return lines
+    told = [f"  {fault}" for fault in found.faults] + [f"made again: {name}" for name in found.healed]
+    cure = [] if repair else [f"To mend what can be mended: neardup index verify {shown}"]
+    return [f"{shown}: {counted(len(found.faults), 'fault')}", *told, *cure]
 
 
-@forms.command(
-    "compact",
-    "index compact papers.index",
-    "index compact papers.index --json | grep total_bytes",
-)
+@forms.command("compact", "index compact papers.index", "index compact papers.index --json | grep total_bytes")
 @shared.index_path
 @shared.json_answer
 @options.voices

@@ -143,10 +143,8 @@ def _line_format(name: str | None, shown: str, input_format: str | None, options
 def chunks(readers: Sequence[LineReader], options: ReadOptions) -> Iterator[Chunk]:
     """Yield the lines of all inputs as they come: when 4 MB are there, or what has come after 0.2 seconds.
 
-    A line that is longer than the record limit of ``options`` is passed over.
-
-    Raises:
-        InputError: an input cannot be read; the lines before that have been given out.
+    A line that is longer than the record limit of ``options`` is passed over. InputError: an input cannot be read; the
+    lines before that have been given out.
     """
     pieces: queue.Queue[Any] = queue.Queue(AHEAD)
     is_over = threading.Event()

@@ -143,7 +143,6 @@ class FileOutput:
         """Lines that an earlier run owed."""
 
     def close(self) -> None:
-        """Close the file."""
         with contextlib.suppress(OSError):  # every step was flushed, or has failed and was told
             self._stream.close()
 
@@ -224,7 +223,6 @@ class RemovalTable:
             csv.writer(self._stream).writerow(_COLUMNS)
 
     def close(self) -> None:
-        """Close the file."""
         with contextlib.suppress(OSError):  # every step was flushed, or has failed and was told
             self._stream.close()
 

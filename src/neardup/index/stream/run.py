@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from types import TracebackType
 from typing import Any, BinaryIO
 
 from neardup.errors import InputError
@@ -57,9 +56,7 @@ class DedupStream:
         self.done += Streamed(paid=self._lines.paid)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._close()
 
     def chunks(self) -> Iterator[Chunk]:
