@@ -63,13 +63,9 @@ class Crowds:
         """No crowd among n rows."""
         return cls(np.full(n, -1, dtype=np.int32), MemoryColumn(np.int64, 2), MemoryColumn(np.float64), 0)
 
-    def __len__(self) -> int:
-        """Verified stars, those of leaders that lead no crowd included."""
-        return len(self.stars)
-
     def keep(self, space: Space) -> None:
         """Write down what ``restored`` needs, in a workdir."""
-        if space.is_lasting and len(self):
+        if space.is_lasting and len(self.stars):
             space.column("crowds", np.int32).append(self.crowd)
 
     @classmethod
@@ -158,8 +154,7 @@ def pair_hot_buckets(
 ) -> tuple[int, int]:
     """Candidate pairs of hot buckets that are not inside a crowd, into ``pending``, some buckets at a time in threads.
 
-    Returns:
-        Candidates met; documents of buckets that stayed too large, which were compared with leaders only.
+    Returns candidates met, and documents of buckets that stayed too large, which were compared with leaders only.
     """
     work = _Work(collection, weight, crowds.crowd, pending)
     overfull = np.zeros(len(collection), dtype=np.bool_)
