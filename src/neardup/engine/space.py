@@ -48,8 +48,7 @@ class Budget:
     def of(cls, limit: int | None) -> Budget:
         """The budget under a limit in bytes; None: a share of the memory that is free now.
 
-        Raises:
-            InputError: the limit leaves no room beside the program itself.
+        Raises InputError where the limit leaves no room beside the program itself.
         """
         floor = max(resident_memory(), PROGRAM) + (0 if is_compiled() else COMPILING)
         if limit is None:

@@ -233,16 +233,14 @@ class _Work:
         passes = np.count_nonzero(same, axis=1) >= spec.min_matches
         passes &= ~bands.all(axis=2)[:, :band].any(axis=1)  # those that an earlier band has met
         passes &= (self.crowd[a] < 0) | (self.crowd[a] != self.crowd[b])
-        counts = [
-            self.collection.counts.take(members[i : i + ROWS_AT_A_TIME]).sum() for i in range(0, m, ROWS_AT_A_TIME)
-        ]
-        check = CHECK_NS + SHINGLE_NS * 2 * float(sum(counts)) / m
+        count = self.collection.counts.take
+        shingles = sum(count(members[i : i + ROWS_AT_A_TIME]).sum() for i in range(0, m, ROWS_AT_A_TIME))
+        check = CHECK_NS + SHINGLE_NS * 2 * float(shingles) / m
         return pairs * (COMPARE_NS + float(passes.mean()) * check) / m
 
     def _pair_up(self, members: I64, starts: I64, band: int) -> int:
-        return self.pending.add_all(
-            pair_members(self.collection, members, starts, self.crowd, band=band, by_crowd=True)
-        )
+        pairs = pair_members(self.collection, members, starts, self.crowd, band=band, by_crowd=True)
+        return self.pending.add_all(pairs)
 
     def _led(self, members: I64) -> int:
         """Pair up each member with the nearest leader of its bucket."""

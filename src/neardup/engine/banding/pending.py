@@ -79,8 +79,7 @@ class Buckets:
 
     def rows(self, bucket: Bucket) -> I64:
         """Members of one of them."""
-        rows: I64 = np.array(self._rows.slice(bucket.start, bucket.start + bucket.size))
-        return rows
+        return np.array(self._rows.slice(bucket.start, bucket.start + bucket.size))
 
     def pieces(self, band: int, room: int) -> Iterator[tuple[I64, I64]]:
         """Buckets of a band as (members, starts), each piece with about ``room`` members."""
