@@ -13,7 +13,8 @@ from tests.twins import postings as twin
 
 from neardup.errors import FormatError
 from neardup.index.segments import Keys, bad_pages, open_segment, write_merged, write_new
-from neardup.stages.postings import PAGE, Run, compacted, lookup, make_run, merge_runs
+from neardup.kernels.postings import PAGE
+from neardup.stages.postings import Run, compacted, lookup, make_run, merge_runs
 
 ROWS = 4
 Block = tuple[int, np.ndarray, np.ndarray]
