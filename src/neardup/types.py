@@ -15,8 +15,6 @@ from neardup.shown import shown
 SLACK = 64
 """Bytes that must follow the last document in ``Documents.data``: kernels load whole words past its end."""
 
-_SLACK = bytes(SLACK)
-
 U8 = NDArray[np.uint8]
 U32 = NDArray[np.uint32]
 U64 = NDArray[np.uint64]
@@ -75,7 +73,7 @@ class Documents:
         """Copy byte strings into one block; for tests, short lists and slow paths."""
         blobs = list(texts)
         offsets = np.fromiter(accumulate(map(len, blobs), initial=0), np.int64, len(blobs) + 1)
-        data = np.frombuffer(b"".join([*blobs, _SLACK]), dtype=np.uint8)
+        data = np.frombuffer(b"".join([*blobs, bytes(SLACK)]), dtype=np.uint8)
         return cls(data, offsets)
 
     @classmethod

@@ -169,7 +169,7 @@ for blob in blobs:
     hashing.fingerprint(block.data, block.offsets, np.zeros((2, 2), np.uint64))
     normal.mark_not_ascii(block.data, block.offsets, flags)
     normal.mark_not_inert(block.data, block.offsets, np.array([0, 0x300], np.int64), flags)
-    utf8.invalid_at(block.data, end - len(blob), end)
+    utf8.is_ascii(block.data, end - len(blob), end)
     for shingle in (*shingles, "word:3", "item"):
         h = hasher_of(shingle)
         values, counts = np.zeros((2, 16), np.uint32), np.zeros(2, np.int64)

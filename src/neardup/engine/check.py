@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -58,11 +58,8 @@ class Buffers:
 
     def take(self, size: int, *, fresh: int) -> NDArray[Any]:
         """An array of at least ``size`` values; one that has to be made has at least ``fresh``."""
-        try:
+        with suppress(IndexError):
             buffer = self._spare.pop()
-        except IndexError:
-            pass
-        else:
             if buffer.size >= size:
                 return buffer
         return np.empty(max(size, fresh), dtype=self._dtype)

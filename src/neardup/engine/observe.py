@@ -26,14 +26,11 @@ class Observer(Protocol):
 class Silent:
     """An observer that says nothing."""
 
-    def stage(self, name: str, total: int | None, unit: str) -> None:
-        """Say nothing."""
+    def stage(self, name: str, total: int | None, unit: str) -> None: ...
 
-    def advance(self, amount: int) -> None:
-        """Say nothing."""
+    def advance(self, amount: int) -> None: ...
 
-    def note(self, message: str) -> None:
-        """Say nothing."""
+    def note(self, message: str) -> None: ...
 
 
 class Stages:

@@ -35,14 +35,6 @@ DEFAULT_SHARE = 0.5
 """Share of the memory that is free at the start which a run may use when no limit was set."""
 
 
-def _trim_memory() -> None:
-    """Give memory that was freed back to the system, where allocators keep it."""
-    pa.default_memory_pool().release_unused()
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):  # another C library than GNU's
-            ctypes.CDLL(None).malloc_trim(0)
-
-
 @dataclass(frozen=True, slots=True)
 class Budget:
     """Bytes that data may take, and how the stages share them."""
@@ -56,8 +48,7 @@ class Budget:
     def of(cls, limit: int | None) -> Budget:
         """The budget under a limit in bytes; None: a share of the memory that is free now.
 
-        Raises:
-            InputError: the limit leaves no room beside the program itself.
+        Raises InputError where the limit leaves no room beside the program itself.
         """
         floor = max(resident_memory(), PROGRAM) + (0 if is_compiled() else COMPILING)
         if limit is None:
@@ -93,15 +84,7 @@ class Budget:
 
 
 class Space:
-    """The workdir of a run, if it has one.
-
-    Attributes:
-        budget: memory shares.
-        workdir: the open workdir; None while everything is in memory.
-        is_lasting: there is a workdir from which a later run can go on. One that was opened for pairs only, while the
-            documents stay in memory, has no checkpoints.
-        lasting: facts that every checkpoint keeps.
-    """
+    """The workdir of a run, if it has one."""
 
     def __init__(
         self,
@@ -119,9 +102,12 @@ class Space:
         self.budget = budget
         self.path = path
         self.workdir: Workdir | None = None
+        """None while everything is in memory."""
         self.is_lasting = False
+        """Whether a later run can go on from the workdir: not where it was opened for pairs only."""
         self.identity = identity
         self.lasting: dict[str, Any] = {}
+        """Facts that every checkpoint keeps."""
         self._last = time.monotonic()
         if resume and path is not None:
             self.workdir, self.is_lasting = Workdir.reopen(path, identity), True
@@ -197,9 +183,13 @@ class Space:
             self._last = time.monotonic()
 
     def release_memory(self) -> None:
-        """Give memory that was freed back to the system, where there is a workdir: memory is short then."""
-        if self.workdir is not None:
-            _trim_memory()
+        """Give memory that was freed, and that allocators keep, back where there is a workdir: it is short then."""
+        if self.workdir is None:
+            return
+        pa.default_memory_pool().release_unused()
+        if sys.platform == "linux":
+            with contextlib.suppress(OSError, AttributeError):  # another C library than GNU's
+                ctypes.CDLL(None).malloc_trim(0)
 
     def close(self, *, finished: bool) -> None:
         """Remove the workdir when the run has finished, else leave it for a later one to go on, where it can."""

@@ -23,11 +23,9 @@ def in_order(
 ) -> Iterator[Done]:
     """Results of ``work`` on each item, in order; items are taken as threads get free.
 
-    Args:
-        work: what to do; called in a thread, or right here when ``threads`` is 1.
-        items: may be endless and lazy; taken in the calling thread.
-        threads: how many.
-        ahead: results that may wait for the caller, those in work included; ``2 * threads + 1`` when None.
+    ``work`` is called in a thread, or right here when ``threads`` is 1. ``items`` may be endless and lazy; they are
+    taken in the calling thread. ``ahead``: results that may wait for the caller, those in work included;
+    ``2 * threads + 1`` when None.
     """
     if threads == 1:
         for item in items:

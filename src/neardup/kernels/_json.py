@@ -3,15 +3,9 @@
 Each takes a position and returns the position behind what it read, -1 where it has any doubt (which may
 be good JSON all the same: a lone surrogate, a value nested more than 64 levels deep). The data must have
 a newline where the text ends, at which every scanner stops, and SLACK readable bytes behind that.
-
-    skip_value ──┬─ read_string ── _code_point      strings, eight bytes at a time
-                 ├─ _member ── read_string          a key and its colon
-                 └─ _scalar ── read_number          numbers, true, false, null
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy import uint64
@@ -44,7 +38,7 @@ _HIGH = uint64(0x8080808080808080)
 
 
 @part
-def skip_space(data: Any, at: int) -> int:
+def skip_space(data, at):
     """Position of the first byte from ``at`` that is no space, tab or carriage return."""
     while data[at] == 0x20 or data[at] == 0x09 or data[at] == 0x0D:
         at += 1
@@ -52,7 +46,7 @@ def skip_space(data: Any, at: int) -> int:
 
 
 @part
-def _hex4(data: Any, at: int) -> int:
+def _hex4(data, at):
     """Value of four hexadecimal digits; negative when they are not that."""
     four = load32(data, at)
     return (
@@ -64,7 +58,7 @@ def _hex4(data: Any, at: int) -> int:
 
 
 @part
-def _code_point(data: Any, at: int, out: Any, to: int) -> tuple[int, int]:
+def _code_point(data, at, out, to):
     """Write the character of the ``\\u`` escape at ``at``; return both positions behind it (-1: doubt).
 
     A surrogate must be the first of a pair.
@@ -101,7 +95,7 @@ def _code_point(data: Any, at: int, out: Any, to: int) -> tuple[int, int]:
 
 
 @part
-def read_string(data: Any, at: int, out: Any, to: int) -> tuple[int, int]:
+def read_string(data, at, out, to):
     """Unescape the string whose first byte behind the quote is at ``at`` into ``out`` from ``to``.
 
     Returns the position behind the closing quote and the end of what was written; the former is -1 in doubt.
@@ -162,14 +156,14 @@ def read_string(data: Any, at: int, out: Any, to: int) -> tuple[int, int]:
 
 
 @part
-def _digits(data: Any, at: int) -> int:
+def _digits(data, at):
     while _ZERO <= data[at] <= _NINE:
         at += 1
     return at
 
 
 @part
-def read_number(data: Any, at: int) -> tuple[int, bool]:
+def read_number(data, at):
     """Position behind the number at ``at`` (-1: none is there) and whether it is an integer."""
     if data[at] == _MINUS:
         at += 1
@@ -195,7 +189,7 @@ def read_number(data: Any, at: int) -> tuple[int, bool]:
 
 
 @part
-def _member(data: Any, at: int, out: Any, to: int) -> int:
+def _member(data, at, out, to):
     """Position of the value of the member whose key should begin at ``at``, or -1."""
     if data[at] != _QUOTE:
         return -1
@@ -209,7 +203,7 @@ def _member(data: Any, at: int, out: Any, to: int) -> int:
 
 
 @part
-def _scalar(data: Any, at: int) -> int:
+def _scalar(data, at):
     """Position behind the number, true, false or null at ``at``, or -1."""
     four = load32(data, at)
     if four == _TRUE or four == _NULL:
@@ -221,7 +215,7 @@ def _scalar(data: Any, at: int) -> int:
 
 
 @part
-def skip_value(data: Any, at: int, out: Any, to: int) -> int:
+def skip_value(data, at, out, to):
     """Position behind the value at ``at``, checked in full, or -1; ``out`` from ``to`` is scratch."""
     depth = 0
     objects = uint64(0)  # bit 0: the innermost open value is an object; the outer ones above it

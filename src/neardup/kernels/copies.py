@@ -12,11 +12,7 @@ from neardup.kernels._jit import kernel
 
 @kernel
 def cross_copies(left, right, similarity, starts, members):
-    """Every copy of each left row with every copy of its right row, at the similarity of the two.
-
-    Returns:
-        int64, int64, float64 arrays: the smaller row, the larger one, the similarity.
-    """
+    """Every copy of each left row with every copy of its right row, the smaller one first, and their similarity."""
     total = 0
     for p in range(left.size):
         total += (starts[left[p] + 1] - starts[left[p]]) * (starts[right[p] + 1] - starts[right[p]])

@@ -17,8 +17,6 @@ lies between cannot begin such a search again, so the work stays linear.
 
 from __future__ import annotations
 
-from typing import Any
-
 from numpy import uint64
 
 from neardup.kernels._bits import load64, store64
@@ -46,7 +44,7 @@ _NEWLINES, _LOW, _HIGH = uint64(0x0A0A0A0A0A0A0A0A), uint64(0x0101010101010101),
 
 
 @part
-def _plain_end(data: Any, at: int, size: int, delimiter: int) -> int:
+def _plain_end(data, at, size, delimiter):
     """Position of the delimiter or newline that ends an unquoted field, or ``size``; of a line where both are one."""
     while at < size and data[at] != delimiter and data[at] != _NEWLINE:
         at += 1
@@ -54,7 +52,7 @@ def _plain_end(data: Any, at: int, size: int, delimiter: int) -> int:
 
 
 @part
-def _quoted_end(data: Any, at: int, size: int, delimiter: int, relaxed: bool) -> tuple[int, int, int, int]:
+def _quoted_end(data, at, size, delimiter, relaxed):
     """Read the quoted field whose first byte behind the quote is at ``at``.
 
     Returns the position of the closing quote, the doubled quotes and the newlines in the field, and a status.
@@ -85,35 +83,15 @@ def _quoted_end(data: Any, at: int, size: int, delimiter: int, relaxed: bool) ->
 
 
 @kernel
-def scan_records(
-    data: Any,
-    at: int,
-    size: int,
-    delimiter: int,
-    relaxed: bool,
-    patience: int,
-    text_field: int,
-    id_field: int,
-    records: Any,
-) -> tuple[int, int, int, int]:
+def scan_records(data, at, size, delimiter, relaxed, patience, text_field, id_field, records):
     """Fill ``records`` from ``data[at:size]``, which begins at a record and ends at the end of a line.
 
-    Args:
-        data: the buffer, uint8.
-        at: first byte to read.
-        size: bytes of the buffer.
-        delimiter: the byte between fields.
-        relaxed: the rules of TSV for quotes.
-        patience: a quote still open after so many bytes of its record counts as never closed; 0 when
-            nothing follows
-            the buffer.
-        text_field: 0-based field of the text.
-        id_field: 0-based field of the id, or -1.
-        records: int64[capacity, COLUMNS], written; a row a line of the buffer is always enough.
+    ``relaxed``: the rules of TSV for quotes. A quote still open after ``patience`` bytes of its record counts as never
+    closed; 0 when nothing follows the buffer. Fields count from 0; ``id_field`` is -1 where there is none. ``records``
+    is int64[capacity, COLUMNS]; a row a line of the buffer is always enough.
 
-    Returns:
-        Records written, bytes read, lines read, blank lines among them. Bytes left over are a record whose
-        quote is open at the end of the buffer, or lie behind a full table.
+    Returns records written, bytes read, lines read, blank lines among them. Bytes left over are a record whose quote is
+    open at the end of the buffer, or lie behind a full table.
     """
     count = 0
     line = 0
@@ -183,21 +161,14 @@ def scan_records(
 
 
 @kernel
-def follow_record(data: Any, at: int, size: int, delimiter: int, relaxed: bool, state: Any) -> tuple[int, int]:
+def follow_record(data, at, size, delimiter, relaxed, state):
     """Find the end of a record that is read piece by piece, because it is too large to be held.
 
     The rules are those of ``scan_records``; but a record of TSV ends with the line on which a field ends that spans
-    several.
+    several. ``state`` is int64[3], START and zeros at the beginning of a record: where in the record it is, and whether
+    the quoted field at hand has had a newline, and a delimiter.
 
-    Args:
-        data, delimiter, relaxed: as there.
-        at: first byte to read.
-        size: bytes of the piece.
-        state: int64[3], START and zeros at the beginning of a record; written. Where in the record it is, and whether
-            the quoted field at hand has had a newline, and a delimiter.
-
-    Returns:
-        The place behind what was read, and GOES_ON, ENDED (with a newline) or BAD_QUOTE.
+    Returns the place behind what was read, and GOES_ON, ENDED (with a newline) or BAD_QUOTE.
     """
     where = state[0]
     while at < size:
@@ -235,7 +206,7 @@ def follow_record(data: Any, at: int, size: int, delimiter: int, relaxed: bool, 
 
 
 @kernel
-def unclosed_field(data: Any, size: int, delimiter: int) -> int:
+def unclosed_field(data, size, delimiter):
     """The place behind the quote that is open at the end of ``data[:size]``, one record of TSV; ``size`` if none is."""
     at = 0
     while at < size:
@@ -250,14 +221,11 @@ def unclosed_field(data: Any, size: int, delimiter: int) -> int:
 
 
 @kernel
-def copy_fields(data: Any, spans: Any, out: Any, offsets: Any) -> None:
-    """Copy fields end to end into ``out``, a doubled quote as one.
+def copy_fields(data, spans, out, offsets):
+    """Copy fields of ``data`` to ``offsets`` (int64[n + 1]) in ``out``, a doubled quote as one.
 
-    Args:
-        data: uint8 buffer, with SLACK bytes behind the last field.
-        spans: int64[n, 3]: begin, end, number of doubled quotes of each field.
-        out: uint8, written; room for all, and SLACK bytes.
-        offsets: int64[n + 1]: where each field begins in ``out``; the last is their end.
+    ``spans`` is int64[n, 3]: begin, end, number of doubled quotes of each field. Both buffers (uint8) have SLACK bytes
+    behind the last field.
     """
     for i in range(spans.shape[0]):
         at = spans[i, 0]
@@ -274,15 +242,10 @@ def copy_fields(data: Any, spans: Any, out: Any, offsets: Any) -> None:
 
 
 @kernel
-def line_stops(data: Any, size: int, out: Any) -> int:
-    """Write the place behind each newline of ``data[:size]`` to ``out``, and return how many there are.
+def line_stops(data, size, out):
+    """Write the place behind each newline of ``data[:size]`` to ``out`` (int64[size]), and return how many there are.
 
     32 bytes at a time where none of them is a newline.
-
-    Args:
-        data: uint8.
-        size: bytes to look at.
-        out: int64, with room for ``size`` values.
     """
     count = 0
     at = 0

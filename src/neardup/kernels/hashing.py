@@ -10,15 +10,8 @@ hash, and there are pairs that do for half of all seeds. The exact check has no 
 by each run, multipliers too, after the texts were written (``stages.shingle.Hasher.private``).
 
 ``fill`` is the one entry: it writes the next chunk of hashes of a document and remembers where it stands, so that a
-document of any size needs one chunk of scratch. Whoever passes over documents does it like this::
-
-    cursor = new_cursor(params, CHUNK)
-    rewind(cursor, begin)
-    while True:  # numba cannot type an assignment in the condition
-        count = fill(params, data, stop, cursor)
-        if count == 0:
-            break
-        ...  # the first ``count`` of ``cursor.hashes``
+document of any size needs one chunk of scratch. Its callers loop until it writes none, with the call in the body: numba
+cannot type an assignment in a condition.
 """
 
 from __future__ import annotations

@@ -9,16 +9,9 @@ One pass over the bytes, no look-ahead: a block ends with a newline (``inputs.bl
 scanner stops at a newline, and unescaped text is never longer than its source, so the output position
 never overtakes the input position and an output as long as the input has room. Strings go eight bytes at
 a time; each step stores all eight, which is why every buffer needs SLACK.
-
-    read_records ── _record ──┬─ read_string                   keys, texts, ids
-                              ├─ _integer                      ids
-                              ├─ _items ── _split              sets: a list, or the words of a string
-                              └─ skip_value                    any other value
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from numpy import uint64
 
@@ -39,7 +32,7 @@ STATE = 7  # size of the array
 _QUOTE, _COLON, _COMMA, _NEWLINE = 0x22, 0x3A, 0x2C, 0x0A
 _OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_LIST, _CLOSE_LIST = 0x7B, 0x7D, 0x5B, 0x5D
 _MINUS, _ZERO = 0x2D, 0x30
-_SEPARATOR = 0xFF  # formats.items.ITEM_SEPARATOR
+_SEPARATOR = 0xFF  # stages.text.SEPARATOR
 
 _ONES = uint64(0x0101010101010101)
 _NEWLINES = uint64(0x0A0A0A0A0A0A0A0A)
@@ -47,7 +40,7 @@ _HIGH = uint64(0x8080808080808080)
 
 
 @part
-def _line_end(data: Any, at: int) -> int:
+def _line_end(data, at):
     """Position of the first newline from ``at``."""
     while True:
         word = load64(data, at) ^ _NEWLINES
@@ -58,7 +51,7 @@ def _line_end(data: Any, at: int) -> int:
 
 
 @part
-def _is_space(out: Any, at: int) -> int:
+def _is_space(out, at):
     """Length of the white space (as ``str.split`` sees it) at ``at`` of valid UTF-8, or 0."""
     c = out[at]
     if c < 0x80:
@@ -78,7 +71,7 @@ def _is_space(out: Any, at: int) -> int:
 
 
 @part
-def _split(out: Any, start: int, stop: int) -> int:
+def _split(out, start, stop):
     """Turn the text in ``out[start:stop]`` into its words with a separator between; return the new end."""
     to = start
     pending = False
@@ -100,7 +93,7 @@ def _split(out: Any, start: int, stop: int) -> int:
 
 
 @part
-def _items(data: Any, at: int, out: Any, to: int) -> tuple[int, int]:
+def _items(data, at, out, to):
     """Write the set at ``at`` (a string, or a list of strings and integers) as ``inputs.items`` does.
 
     Returns the position behind it (-1: doubt) and the end of what was written.
@@ -138,7 +131,7 @@ def _items(data: Any, at: int, out: Any, to: int) -> tuple[int, int]:
 
 
 @part
-def _is_key(out: Any, start: int, stop: int, keys: Any, first: int, last: int) -> bool:
+def _is_key(out, start, stop, keys, first, last):
     if stop - start != last - first:
         return False
     for i in range(stop - start):
@@ -148,7 +141,7 @@ def _is_key(out: Any, start: int, stop: int, keys: Any, first: int, last: int) -
 
 
 @part
-def _integer(data: Any, at: int) -> tuple[int, int]:
+def _integer(data, at):
     """Position behind the integer at ``at`` (-1: another kind, or more than 18 places) and its value."""
     end, is_integer = read_number(data, at)
     if not is_integer or end - at > 18:
@@ -161,9 +154,7 @@ def _integer(data: Any, at: int) -> tuple[int, int]:
 
 
 @part
-def _record(
-    data: Any, at: int, keys: Any, sizes: Any, item: bool, out: Any, to: int, ids: Any, ids_to: int
-) -> tuple[int, int, int, int, bool]:
+def _record(data, at, keys, sizes, item, out, to, ids, ids_to):
     """Read the object whose brace is at ``at``.
 
     Returns the position of the newline behind it (-1: doubt), the ends of the text and of the string id that
@@ -219,37 +210,17 @@ def _record(
 
 
 @kernel
-def read_records(
-    data: Any,
-    stop: int,
-    keys: Any,
-    sizes: Any,
-    item: bool,
-    out: Any,
-    offsets: Any,
-    rows: Any,
-    ids: Any,
-    id_offsets: Any,
-    numbers: Any,
-    is_number: Any,
-    state: Any,
-) -> None:
-    """Read lines of ``data[state[AT]:stop]`` until the end or a doubtful one.
+def read_records(data, stop, keys, sizes, item, out, offsets, rows, ids, id_offsets, numbers, is_number, state):
+    """Read lines of ``data[state[AT]:stop]`` (uint8) until the end or a doubtful one.
 
-    Args:
-        data: uint8, lines; a newline at ``stop - 1`` or at ``stop``, and SLACK readable bytes behind.
-        stop: end of the lines.
-        keys: uint8, the name of the text field and that of the id field, end to end, in UTF-8.
-        sizes: int64[2], their sizes; -1 for the second: no id field.
-        item: the field is a set, written as its items with 0xFF between.
-        out: uint8, as long as data; the texts.
-        offsets: int64[lines + 1], ends of the texts, from entry 1.
-        rows: int64[lines], the line number of each record.
-        ids: uint8, as long as data; the string ids.
-        id_offsets: int64[lines + 1], ends of the ids, from entry 1; an integer id is empty there.
-        numbers: int64[lines], the integer ids.
-        is_number: bool[lines], the id is an integer.
-        state: int64[STATE], see the names above; updated. ``state[DOUBT]`` is -1 at the end of the block.
+    A newline is at ``stop - 1`` or at ``stop``, and SLACK readable bytes lie behind. ``keys`` (uint8, UTF-8) are the
+    names of the text field and of the id field end to end, ``sizes`` (int64[2]) their sizes, -1 where there is no id.
+    With ``item`` the field is a set, written as its items with 0xFF between. ``state`` is int64[STATE], see above.
+
+    Texts go to ``out`` and string ids to ``ids`` (uint8, as long as data); from entry 1 on ``offsets`` and
+    ``id_offsets`` (int64[lines + 1]) have their ends. ``rows`` (int64[lines]) are the line numbers of the records,
+    ``numbers`` (int64[lines]) the ids that are integers, where ``is_number`` (bool[lines]) is set; they are empty in
+    ``ids``.
     """
     at, line, to, ids_to = state[AT], state[LINE], state[OUT_AT], state[IDS_AT]
     n = state[DOCUMENTS]

@@ -77,10 +77,8 @@ def match(a, b, partners_a, partners_b, counts_a, counts_b):
 
     ``partners_a[i]`` is the occurrence in ``b`` that belongs to occurrence i of ``a``, or -1 where there is none;
     ``counts_a[i]`` is how often its hash occurs in both together. The same for ``b``. Linear if the hashes are
-    of a private key: with those of a public one texts can be made for which it is not.
-
-    Returns:
-        Distinct hashes of a, of b, of both.
+    of a private key: with those of a public one texts can be made for which it is not. Returns the distinct hashes of
+    a, of b, of both.
     """
     bits = table_bits(a.size + b.size)
     table = np.full(1 << bits, -1, np.int32)

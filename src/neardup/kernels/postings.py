@@ -132,11 +132,8 @@ def _grown(array, used, room):
 def lookup(runs, keys, wanted, first_row):
     """The fields of a ``Found``: documents that share a key with each query.
 
-    Args:
-        runs: int64[runs, RUN_FIELDS].
-        keys: uint32[rows, queries], keys of each query in the rows ``first_row`` and on.
-        wanted: bool[queries]; the others get nothing.
-        first_row: row of the runs that ``keys[0]`` belongs to.
+    ``runs`` is int64[runs, RUN_FIELDS], ``keys`` uint32[rows, queries] for the rows ``first_row`` and on of the runs.
+    Queries that are not ``wanted`` (bool[queries]) get nothing.
 
     Loop: queries, runs, rows; first all ranges are found, which is where the memory is waited for, then copied.
     """

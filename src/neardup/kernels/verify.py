@@ -27,8 +27,7 @@ BYTE = np.uint64(255)
 def _insert(table, home, value):
     """Put ``value`` in its place at or after ``home``; larger values move up.
 
-    Returns:
-        1 when it was not there, else 0; the steps from ``home``.
+    Returns 1 when it was not there, else 0, and the steps from ``home``.
     """
     index = home
     while table[index] < value:

@@ -49,14 +49,7 @@ class Column(Protocol):
 
 
 class MemoryColumn(Column):
-    """A column in memory.
-
-    Example:
-        >>> column = MemoryColumn(np.int64)
-        >>> column.append(np.array([5, 6, 7]))
-        >>> column.take(np.array([2, 0]))
-        array([7, 5])
-    """
+    """A column in memory."""
 
     def __init__(self, dtype: DTypeLike, width: int = 1, *, room: int = 0) -> None:
         """An empty one; ``room`` rows come without growing. Room that is not touched costs no memory."""

@@ -33,9 +33,8 @@ BUFFER = 1 << 18
 STAGE = 4 << 20
 """Bytes that are read into one place at a time, and about the largest single read."""
 
-_ROOM = "Free space, then go on with the same command and --resume (resume=True)."
 _CURES = {
-    errno.ENOSPC: _ROOM,
+    errno.ENOSPC: "Free space, then go on with the same command and --resume (resume=True).",
     errno.EDQUOT: "Free some of your quota, then go on with the same command and --resume (resume=True).",
     errno.EFBIG: "The file size is limited here (ulimit -f); raise the limit and go on with --resume (resume=True).",
     errno.ENOENT: "Make the folder first, or name another one with --workdir (workdir=).",
@@ -157,8 +156,7 @@ class SpoolFile:
     def resume(self, count: int, crc: int) -> None:
         """Check the file down to the last byte that counts and cut off what follows.
 
-        Raises:
-            SpoolError: it is missing, cut short, changed, or another file than the label says.
+        Raises SpoolError where it is missing, cut short, changed, or another file than the label says.
         """
         size = count * self.label.record
         with at_work(self.path):

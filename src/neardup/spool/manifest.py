@@ -57,11 +57,7 @@ class Manifest:
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
-        """The manifest of a folder.
-
-        Raises:
-            SpoolError: there is none, or it is damaged or of another format.
-        """
+        """The manifest of a folder; SpoolError where there is none, or it is damaged or of another format."""
         path = folder / MANIFEST
         with at_work(path):
             try:
@@ -114,11 +110,7 @@ class Lock:
     """Paths of the locks that this process holds: a number of a process is used again, in a container at once."""
 
     def __init__(self, folder: Path) -> None:
-        """Take the lock.
-
-        Raises:
-            SpoolError: another run has it; the message names its process.
-        """
+        """Take the lock; SpoolError where another run has it, whose process the message names."""
         self._path = folder / LOCK
         text = " ".join(this_process()) + "\n"
         for _ in range(10):

@@ -49,15 +49,11 @@ class Sorter:
         workdir: Workdir | None,
         spill: Callable[[], Workdir] | None = None,
     ) -> None:
-        """An empty one, or the one that an interrupted run left in the workdir.
+        """An empty one, or the one that an interrupted run left in the workdir; a ``payload`` is of eight bytes.
 
-        Args:
-            name: of its files.
-            payload: dtype of eight bytes, or None.
-            budget: bytes of memory that it may hold, in adding and in merging; at least about a megabyte is taken.
-            workdir: where runs go; None: everything stays in memory, as long as ``spill`` is not needed.
-            spill: gives a workdir where there is none and the records outgrow the budget; None: they stay in memory,
-                whatever the budget.
+        ``budget``: bytes of memory that it may hold, in adding and in merging; at least about a megabyte is taken.
+        Runs go to ``workdir``. Where there is none, ``spill`` gives one when the records outgrow the budget; without
+        either they stay in memory, whatever the budget.
         """
         self.name = name
         self._dtypes: dict[str, np.dtype[Any]] = {"keys": np.dtype(np.uint64)}
@@ -119,12 +115,8 @@ class Sorter:
     def merged(self, rows: int, unique: bool) -> Iterator[tuple[U64, Data]]:
         """All records in order; may be asked for again, but not while records are added.
 
-        Args:
-            rows: the most records to give at a time; there may be fewer.
-            unique: of equal keys, give only the record that was added first.
-
-        Yields:
-            Keys, uint64[m], and their payload or None; not to be written to.
+        Yields keys, uint64[m], and their payload or None, not to be written to; at most ``rows`` at a time. If
+        ``unique``, of equal keys only the record that was added first.
         """
         if self._runs:
             self.flush()

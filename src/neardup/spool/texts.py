@@ -40,21 +40,15 @@ class Texts(Protocol):
         """int64[m]: bytes of some documents, in any order, repeats allowed."""
 
     def parts(self, rows: I64) -> Iterator[tuple[Documents, I64, slice]]:
-        """Some documents, block by block.
+        """Some documents, strictly rising, block by block.
 
-        Args:
-            rows: int64[m], strictly rising.
-
-        Yields:
-            A block; int64: the place in that block of each row found there; the slice of ``rows`` that these are.
+        Yields a block; int64: the place in that block of each row found there; the slice of ``rows`` that these are.
         """
 
     def same(self, left: I64, right: I64, room: int) -> Mask:
-        """Whether pairs of documents are equal, byte for byte.
+        """Whether pairs of documents are equal, byte for byte; those of one left document best follow each other.
 
-        Args:
-            left, right: int64[m], rows; pairs of one left document best follow each other.
-            room: bytes of texts to hold beside those in memory.
+        ``room``: bytes of texts to hold beside those in memory.
         """
         equal = np.empty(left.size, dtype=np.bool_)
         for start in range(0, left.size, PAIRS_AT_A_TIME):

@@ -42,40 +42,33 @@ def free_bytes(path: str | Path) -> int:
 
 
 class Workdir:
-    """A folder that one run owns; made by ``create`` or ``reopen``.
-
-    Attributes:
-        path: the folder.
-        state: JSON values, as of the last checkpoint.
-        used_bytes: of all files now.
-        peak_bytes: the most that the files held at a time, in all runs that worked here.
-    """
+    """A folder that one run owns; made by ``create`` or ``reopen``."""
 
     def __init__(self, path: Path, lock: Lock, identity: dict[str, Any]) -> None:
         """For ``create`` and ``reopen`` only."""
         self.path = path
         self.state: dict[str, Any] = {}
+        """JSON values, as of the last checkpoint."""
+        self.used_bytes = 0
+        """Of all files now."""
         self.peak_bytes = 0
+        """The most that the files held at a time, in all runs that worked here."""
         self._lock: Lock | None = lock
         self._identity = identity
         self._spec_id = str(identity.get("spec_id", ""))
         self._columns: dict[str, FileColumn] = {}
         self._listed: set[str] = set()
         self._doomed: list[SpoolFile] = []
-        self.used_bytes = 0
         self._counting = threading.Lock()
 
     @classmethod
     def create(cls, path: str | Path, identity: dict[str, Any]) -> Workdir:
-        """Make the folder, or take an empty one.
+        """Make the folder, whose parent must exist, or take an empty one.
 
-        Args:
-            path: its parent must exist.
-            identity: JSON values; a later run goes on with this one's work only if its own are equal. ``spec_id`` is
-                written into each file.
+        ``identity``: JSON values; a later run goes on with this one's work only if its own are equal. ``spec_id`` is
+        written into each file.
 
-        Raises:
-            SpoolError: the folder holds other files, or the work of an interrupted run, or another run is in it.
+        Raises SpoolError: the folder holds other files, or the work of an interrupted run, or another run is in it.
         """
         path = Path(path)
         with at_work(path):
@@ -157,8 +150,7 @@ class Workdir:
     def checkpoint(self, **changes: Any) -> None:
         """Make all that was written so far last, with ``changes`` of the state (JSON values), whole or not at all.
 
-        Raises:
-            SpoolError: it cannot be written; the last checkpoint is as it was.
+        Raises SpoolError where it cannot be written; the last checkpoint is as it was.
         """
         state = _plain({**self.state, **changes})
         files = {}

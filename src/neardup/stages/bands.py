@@ -115,17 +115,9 @@ def pair_up(
 ) -> Iterator[tuple[I64, I64, int]]:
     """Candidate pairs of the buckets of one band that pass the estimate filter, at most PAIRS_AT_A_TIME at a time.
 
-    Args:
-        buckets: of band ``band``.
-        values: uint32[n, slots].
-        crowd: int32[n], crowd of each row or -1; pairs inside one crowd are passed over.
-        band: a pair that agrees in an earlier one is passed over.
-        rows: rows of a band.
-        min_matches: slots in which a candidate must agree.
-        by_crowd: the members of each bucket are in rising order of their crowds, which then cost nothing.
-
-    Yields:
-        left, right (left < right), and the number of candidates that were met with them, before the filter.
+    Pairs that agree in an earlier band than ``band`` are passed over, and those inside a crowd; ``crowd`` is int32[n],
+    -1 for rows in none. With ``by_crowd`` the members of each bucket are in rising order of their crowds, which then
+    cost nothing. Yields left, right (left < right), and the number of candidates that were met with them.
     """
     state = np.array([0, 0, 1, 0, 0], dtype=np.int64)  # the first pair is (0, 1)
     room = 1024
@@ -133,8 +125,7 @@ def pair_up(
         left, right = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
         state[3] = 0
         n = banding.bucket_pairs(
-            *(buckets.members, buckets.starts, values, band, rows, min_matches),
-            *(crowd, by_crowd, state, left, right),
+            *(buckets.members, buckets.starts, values, band, rows, min_matches), *(crowd, by_crowd, state, left, right)
         )
         yield left[:n], right[:n], int(state[3])
         room = min(4 * room, PAIRS_AT_A_TIME)
@@ -148,13 +139,12 @@ class Leading:
 
         A bucket may have ``most`` leaders; member and leader must agree in ``min_matches`` slots.
         """
-        held = min(known.size, most)
+        self._held = held = min(known.size, most)
+        self._min_matches = min_matches
         self._rows = np.full(most, -1, dtype=np.int64)
         self._values = np.empty((most, known_values.shape[1]), dtype=np.uint32)
         self._rows[:held] = known[:held]
         self._values[:held] = known_values[:held]
-        self._held = held
-        self._min_matches = min_matches
 
     def nearest(self, members: I64, values: U32) -> I64:
         """For each of the next members the leader that it should be checked against, or -1.

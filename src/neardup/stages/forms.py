@@ -79,8 +79,7 @@ def _marks(form: Form) -> dict[str, str]:
     A few are no marks themselves: U+0F73 in both forms, the half-width U+FF9E in NFKC.
     """
     # characters that have a class or decompose: one in fifteen of all
-    chars = [
-        char for char in map(chr, range(_PLANES)) if unicodedata.combining(char) or unicodedata.decomposition(char)
-    ]
-    decomposed = ((char, unicodedata.normalize(DECOMPOSED[form], char)) for char in chars)
+    chars = map(chr, range(_PLANES))
+    some = (char for char in chars if unicodedata.combining(char) or unicodedata.decomposition(char))
+    decomposed = ((char, unicodedata.normalize(DECOMPOSED[form], char)) for char in some)
     return {char: parts for char, parts in decomposed if unicodedata.combining(parts[0])}

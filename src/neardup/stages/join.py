@@ -11,7 +11,7 @@ By containment: an index of the sets that may be part of something, by their rar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -147,10 +147,7 @@ def pack(sets: U64, starts: I64, sizes: I64, rarity: Rarity, threshold: float, o
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Pairs of an indexed set, ``left``, and a probing one, ``right``.
-
-    They are told by ``Index`` as places, by ``Parts``, where the indexed one is part of the other, as rows.
-    """
+    """Pairs of rows, of an indexed set, ``left``, and a probing one, ``right``."""
 
     left: I64
     right: I64
@@ -202,14 +199,10 @@ class Index:
         indexed = self._indexed
         overlap = np.zeros(indexed.block.sizes.size, dtype=np.int32)
         touched = np.empty(indexed.block.sizes.size, dtype=np.int32)
-        return _probed(
-            lambda *found: joining.probe(
-                *(probing.block, probing.kept, indexed.block, indexed.kept, self._postings, probing is indexed),
-                *(stop, indexed.threshold, overlap, touched, *found),
-            ),
-            first,
-            stop,
-        )
+        sides = probing.block, probing.kept, indexed.block, indexed.kept, self._postings, probing is indexed
+        scratch = stop, indexed.threshold, overlap, touched
+        for some in _probed(lambda *found: joining.probe(*sides, *scratch, *found), first, stop):
+            yield replace(some, left=indexed.block.rows[some.left], right=probing.block.rows[some.right])
 
 
 class Parts:
@@ -243,10 +236,5 @@ class Parts:
         once, where all sets are indexed that can be part of something and all are probed with. A set is no part of
         itself.
         """
-        return _probed(
-            lambda *found: containing.probe(
-                others, self.sets, self._needed, self._table, self.threshold, scratch, *found
-            ),
-            0,
-            others.sizes.size,
-        )
+        given = others, self.sets, self._needed, self._table, self.threshold, scratch
+        return _probed(lambda *found: containing.probe(*given, *found), 0, others.sizes.size)

@@ -82,9 +82,8 @@ def _formed(traced: Traced, form: Form) -> Traced:
 def _by_pieces(text: str, codes: U32, cuts: Mask, form: Form) -> tuple[str, I64, I64]:
     """The form of each piece, pieces beginning where ``cuts`` is set.
 
-    Returns:
-        The text; for each original character how many new ones stand for it, those of a changed piece all at its first;
-        and the last character of what these came from.
+    Returns the text; for each original character how many new ones stand for it, those of a changed piece all at its
+    first; and the last character of what these came from.
     """
     cuts[:1] = True
     begins = np.flatnonzero(cuts)

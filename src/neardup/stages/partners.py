@@ -47,7 +47,8 @@ class Commonness:
         """Nothing seen yet; ``shingles`` are expected."""
         part = min(1.0, POOL * (1.0 - threshold))
         bound = np.uint64(min(int(part * 2.0**64), 2**64 - 1))
-        return cls(bound, np.zeros(min(MOST_CELLS, _power(4 * shingles)), dtype=np.uint32))
+        cells = 1 << max(6, (4 * shingles - 1).bit_length())
+        return cls(bound, np.zeros(min(MOST_CELLS, cells), dtype=np.uint32))
 
     def see(self, documents: Documents, docs: I64, hasher: Hasher) -> None:
         """Count the shingles of some documents. O(shingles)."""
@@ -55,20 +56,11 @@ class Commonness:
         self.seen += docs.size
 
 
-def _power(least: int) -> int:
-    """The smallest power of two that is at least so much."""
-    return 1 << max(6, (least - 1).bit_length())
-
-
 def build_index(sets: ShingleSets, rows: I64, plain: int, *, commonness: Commonness, threshold: float) -> Index:
-    """Index the sets of a sample.
+    """Index the sets of a sample, none of them empty: ``plain`` ones, then those of documents in crowds.
 
-    Args:
-        sets: none empty; those of documents in crowds last.
-        rows: int64[n], the document of each.
-        plain: how many are in no crowd.
-        commonness: of shingles. The answer is the same whatever it tells, but not the time.
-        threshold: least similarity of a partner, for which ``commonness`` was made.
+    ``rows`` (int64[n]) are their documents, ``threshold`` is the least similarity of a partner, for which
+    ``commonness`` was made. The answer is the same whatever that tells, but not the time.
 
     Memory: 24 bytes a shingle of the sample, and 40 for each that is kept.
     """

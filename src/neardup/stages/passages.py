@@ -88,12 +88,9 @@ class Passages:
 
 
 def find_occurrences(text: str, starts: I64, ends: I64, hasher: Hasher) -> Occurrences:
-    """Every shingle of a normalised text. A text of fewer than k tokens is its one shingle.
+    """Every shingle of a normalised text; items are split at white space. Fewer than k tokens are one shingle.
 
-    Args:
-        text: normalised; items are split at white space.
-        starts, ends: int64[len(text)], where each character came from.
-        hasher: shingle and seed.
+    ``starts`` and ``ends`` are int64[len(text)], where each character came from.
     """
     kind, k, _, _ = hasher.params
     data = text.encode("utf-8", "replace")

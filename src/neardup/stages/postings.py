@@ -88,14 +88,11 @@ def fill_directory(postings: U64, starts: I64, bits: int) -> U32:
 
 
 def make_run(base: int, keys: U32, prints: U64, has_shingles: Mask, *, numbers: I64 | None = None) -> Run:
-    """A run of documents.
+    """A run of documents, the first one of number ``base``.
 
-    Args:
-        base: number of the first.
-        keys: uint32[bands + 1, n]: leading halves of their band keys, and of the hashes of their ids.
-        prints: uint64[span]: hashes of their texts, by number.
-        has_shingles: bool[n]: documents without a shingle have no postings but that of their id.
-        numbers: int64[n], where they are not all there: the number of each, from 0.
+    ``keys`` is uint32[bands + 1, n]: leading halves of their band keys, and of the hashes of their ids; ``prints`` are
+    uint64[span], hashes of their texts, by number. Documents without a shingle (``has_shingles``, bool[n]) have no
+    postings but that of their id. Where they are not all there, ``numbers`` (int64[n]) has that of each, from 0.
     """
     rows, n = keys.shape
     everyone = np.arange(n, dtype=np.uint64) if numbers is None else numbers.astype(np.uint64)
@@ -165,13 +162,9 @@ def compacted(runs: Sequence[Run], removed: I64) -> Run:
 
 
 def lookup(runs: Sequence[Run], table: I64, keys: U32, wanted: Mask, *, first_row: int) -> Found:
-    """Documents of all runs that share a key with each query.
+    """Documents of all ``runs``, which must stay alive meanwhile, that share a key with each query.
 
-    Args:
-        runs: which must stay alive while this works.
-        table: int64[runs, RUN_FIELDS], their fields.
-        keys: uint32[rows, queries].
-        wanted: bool[queries]; the others find nothing.
-        first_row: row that ``keys[0]`` belongs to.
+    ``table`` is int64[runs, RUN_FIELDS], their fields; ``keys`` are uint32[rows, queries] from ``first_row`` on.
+    Queries that are not ``wanted`` (bool[queries]) find nothing.
     """
     return Found(*kernels.lookup(table, np.ascontiguousarray(keys), wanted, first_row))

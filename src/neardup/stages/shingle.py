@@ -6,6 +6,7 @@ import os
 import unicodedata
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import groupby
 
 import numpy as np
 
@@ -80,15 +81,8 @@ def tokens(text: str, shingle: Shingle) -> list[str]:
         return list(text.encode("utf-8").decode("latin-1"))
     if shingle.kind == "item":
         return text.split()
-    words: list[str] = []
-    word = ""
-    for char in text:
-        if unicodedata.category(char)[0] in "LMN":
-            word += char
-        elif word:
-            words.append(word)
-            word = ""
-    return [*words, word] if word else words
+    runs = groupby(text, lambda char: unicodedata.category(char)[0] in "LMN")
+    return ["".join(run) for is_word, run in runs if is_word]
 
 
 def shingles(text: str, shingle: Shingle) -> list[str]:

@@ -20,11 +20,6 @@ from neardup.stages.shingle import Hasher
 from neardup.types import I64, U32, U64, Documents, ShingleSets, Signatures
 
 
-def rounds_of(slots: int) -> int:
-    """Rounds of the default sketch, fixed by its slots: 2 up to 128, 3 above. Part of the format."""
-    return 2 if slots <= 128 else 3
-
-
 def count_and_sketch(documents: Documents, hasher: Hasher, *, values: U32, counts: I64) -> None:
     """Default sketch of a normalised block into ``values[n, slots]`` and its shingle counts into ``counts[n]``.
 
@@ -32,7 +27,7 @@ def count_and_sketch(documents: Documents, hasher: Hasher, *, values: U32, count
     One pass over the bytes; O(bytes + n * slots). The share of slots in which two signatures agree is an unbiased
     estimate of the Jaccard similarity, with variance at most J (1 - J) / slots.
     """
-    rounds = rounds_of(values.shape[1])
+    rounds = 2 if values.shape[1] <= 128 else 3  # part of the format
     sketching.sketch_block(hasher.params, documents.data, documents.offsets, rounds, values, counts)
 
 
@@ -47,11 +42,7 @@ def sketch_sets(sets: ShingleSets, *, family: str, slots: int, seed: int) -> Sig
     """Signatures of shingle sets by a classical family. O(total shingles x slots); O(total shingles) for
     ``one-permutation``, whose slots may stay empty (all 32 bits set) where a set has few shingles.
 
-    Args:
-        sets: n sets; for ``permutation`` all sets that will ever be compared, since the universe is theirs.
-        family: ``independent``, ``universal``, ``permutation`` or ``one-permutation``.
-        slots: k.
-        seed: of the random coefficients or permutations.
+    For ``permutation`` these are all sets that will ever be compared, since the universe is theirs.
     """
     values = np.empty((len(sets), slots), dtype=np.uint32)
     draw = np.random.Generator(np.random.PCG64(seed))
@@ -115,8 +106,7 @@ def estimate(a: Sequence[Any] | U32, b: Sequence[Any] | U32) -> float:
 
 
 def minhash(
-    sets: Iterable[Iterable[Hashable]],
-    functions: Sequence[Callable[[Any], int] | Mapping[Any, int]],
+    sets: Iterable[Iterable[Hashable]], functions: Sequence[Callable[[Any], int] | Mapping[Any, int]]
 ) -> list[list[int | None]]:
     """Textbook MinHash: for each set, for each function the smallest value over its elements.
 

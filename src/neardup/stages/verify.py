@@ -59,13 +59,7 @@ def chunks(left: I64, right: I64, counts: Callable[[I64], I64], *, budget: int) 
 
 
 def check_pairs(
-    left: I64,
-    right: I64,
-    first: PaddedSets,
-    second: PaddedSets,
-    *,
-    threshold: float,
-    is_containment: bool = False,
+    left: I64, right: I64, first: PaddedSets, second: PaddedSets, *, threshold: float, is_containment: bool = False
 ) -> F64:
     """Exact similarity of a set of ``first`` and one of ``second`` each, or -1 where it is below the threshold.
 

@@ -63,13 +63,9 @@ class Crowds:
         """No crowd among n rows."""
         return cls(np.full(n, -1, dtype=np.int32), MemoryColumn(np.int64, 2), MemoryColumn(np.float64), 0)
 
-    def __len__(self) -> int:
-        """Verified stars, those of leaders that lead no crowd included."""
-        return len(self.stars)
-
     def keep(self, space: Space) -> None:
         """Write down what ``restored`` needs, in a workdir."""
-        if space.is_lasting and len(self):
+        if space.is_lasting and len(self.stars):
             space.column("crowds", np.int32).append(self.crowd)
 
     @classmethod
@@ -158,8 +154,7 @@ def pair_hot_buckets(
 ) -> tuple[int, int]:
     """Candidate pairs of hot buckets that are not inside a crowd, into ``pending``, some buckets at a time in threads.
 
-    Returns:
-        Candidates met; documents of buckets that stayed too large, which were compared with leaders only.
+    Returns candidates met, and documents of buckets that stayed too large, which were compared with leaders only.
     """
     work = _Work(collection, weight, crowds.crowd, pending)
     overfull = np.zeros(len(collection), dtype=np.bool_)
@@ -238,16 +233,14 @@ class _Work:
         passes = np.count_nonzero(same, axis=1) >= spec.min_matches
         passes &= ~bands.all(axis=2)[:, :band].any(axis=1)  # those that an earlier band has met
         passes &= (self.crowd[a] < 0) | (self.crowd[a] != self.crowd[b])
-        counts = [
-            self.collection.counts.take(members[i : i + ROWS_AT_A_TIME]).sum() for i in range(0, m, ROWS_AT_A_TIME)
-        ]
-        check = CHECK_NS + SHINGLE_NS * 2 * float(sum(counts)) / m
+        count = self.collection.counts.take
+        shingles = sum(count(members[i : i + ROWS_AT_A_TIME]).sum() for i in range(0, m, ROWS_AT_A_TIME))
+        check = CHECK_NS + SHINGLE_NS * 2 * float(shingles) / m
         return pairs * (COMPARE_NS + float(passes.mean()) * check) / m
 
     def _pair_up(self, members: I64, starts: I64, band: int) -> int:
-        return self.pending.add_all(
-            pair_members(self.collection, members, starts, self.crowd, band=band, by_crowd=True)
-        )
+        pairs = pair_members(self.collection, members, starts, self.crowd, band=band, by_crowd=True)
+        return self.pending.add_all(pairs)
 
     def _led(self, members: I64) -> int:
         """Pair up each member with the nearest leader of its bucket."""

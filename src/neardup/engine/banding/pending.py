@@ -79,8 +79,7 @@ class Buckets:
 
     def rows(self, bucket: Bucket) -> I64:
         """Members of one of them."""
-        rows: I64 = np.array(self._rows.slice(bucket.start, bucket.start + bucket.size))
-        return rows
+        return np.array(self._rows.slice(bucket.start, bucket.start + bucket.size))
 
     def pieces(self, band: int, room: int) -> Iterator[tuple[I64, I64]]:
         """Buckets of a band as (members, starts), each piece with about ``room`` members."""
@@ -178,21 +177,15 @@ class Pending:
         self._sorter.flush()
 
     def slabs(self, crowd: I32, *, skip: int, threads: int) -> Iterator[tuple[I64, I64, int]]:
-        """Pairs to be checked: each once, none inside a crowd, all of enough agreement.
+        """Pairs to be checked, and the records passed with them: each once, none inside a crowd, of enough agreement.
 
-        Args:
-            crowd: int32[n], the leader of each row's crowd or -1.
-            skip: records to pass over, which were checked before. Records and not slabs, whose size follows the memory
-                limit, and that may be another one when a run is resumed.
-            threads: that will check.
-
-        Yields:
-            left, right, and the records that have been passed with them.
+        ``crowd`` is int32[n], the leader of each row's crowd or -1. ``skip`` records were checked before: records and
+        not slabs, whose size follows the memory limit, and that may be another one when a run is resumed.
         """
         rows = pairs_at_once(self._space)
         # once they are laid out, that is the order in which records are counted
         if len(self._sorter) <= rows and not self._space.state.get("laid_out"):
-            stream = self._unique(rows)
+            stream = iter([self._unpacked(np.concatenate([np.empty(0, np.uint64), *self._packed_unique(rows)]))])
         else:
             stream = self._by_blocks(rows, threads)
         last = (-1, -1)
@@ -231,11 +224,6 @@ class Pending:
             fresh[1:] = (pair[1:] != pair[:-1]) | (tag[:-1] == 0)
             yield both[last.size :][fresh[last.size :]]
             last = packed[-1:].copy()
-
-    def _unique(self, rows: int) -> Iterator[tuple[I64, I64, I64]]:
-        parts = list(self._packed_unique(max(rows, 1)))
-        packed = np.concatenate(parts) if parts else np.empty(0, np.uint64)
-        yield self._unpacked(packed)
 
     def _by_blocks(self, rows: int, threads: int) -> Iterator[tuple[I64, I64, I64]]:
         """Pairs ordered by the blocks of their documents, laid out by component: each text is wanted in one place."""

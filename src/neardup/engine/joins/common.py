@@ -7,7 +7,7 @@ those that are left ── ``JoinWork.join`` of ``exact`` or ``containment`` ─
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,9 +21,9 @@ from neardup.engine.reading.collection import Collection
 from neardup.engine.results.pairs import PairStore
 from neardup.engine.threads import in_order
 from neardup.stages import join as join_stage
-from neardup.stages.join import Cells, Occurrences, Rarity
+from neardup.stages.join import Cells, Joined, Occurrences, Rarity
 from neardup.stages.shingle import Hasher
-from neardup.types import F64, I64, U8, U32, U64, Mask, PaddedSets
+from neardup.types import I64, U8, U32, U64, Mask, PaddedSets
 
 BOTH = 3
 """A document on both sides of the join; any two of them may pair."""
@@ -94,15 +94,9 @@ class JoinWork:
     def __init__(
         self, collection: Collection, rows: I64, hasher: Hasher, *, sides: U8 | None, threads: int, observer: Observer
     ) -> None:
-        """Nothing is read yet.
+        """Nothing is read yet. ``rows`` are representatives that are not empty, rising.
 
-        Args:
-            collection: texts and counts.
-            rows: representatives that are not empty, rising.
-            hasher: shingle and seed.
-            sides: uint8[rows]: 1 and 2 where a pair needs one document of each side, 3 for both; None: any two.
-            threads: how many.
-            observer: told about progress.
+        ``sides`` is uint8[rows]: 1 and 2 where a pair needs one document of each side, 3 for both; None: any two.
         """
         self.collection, self.hasher, self.space = collection, hasher, collection.space
         self.threshold = collection.spec.threshold
@@ -117,8 +111,7 @@ class JoinWork:
     def run(self) -> Join:
         """All pairs, or the rest of them, where a run was interrupted.
 
-        Raises:
-            TooLargeError: two documents do not fit into memory together.
+        Raises TooLargeError where two documents do not fit into memory together.
         """
         if "verified" in self.space.state:
             return self.found
@@ -207,10 +200,15 @@ class JoinWork:
 
     # What was found
 
-    def add(self, left: I64, right: I64, similarity: F64) -> None:
-        """Take note of pairs of rows; from any thread."""
-        with self._lock:
-            self.found.pairs.add(left, right, similarity)
+    def add(self, found: Iterable[Joined]) -> tuple[int, int]:
+        """Take note of pairs, from any thread; returns what ``count`` takes."""
+        met = counted = 0
+        for some in found:
+            with self._lock:
+                self.found.pairs.add(some.left, some.right, some.similarity)
+            met += some.candidates_met
+            counted += some.overlaps_counted
+        return met, counted
 
     def count(self, candidates_met: int, overlaps_counted: int) -> None:
         """Add to what was counted; from the thread of ``run``."""

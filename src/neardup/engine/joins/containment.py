@@ -43,14 +43,9 @@ FURTHER = 1.25
 class ContainmentJoin(JoinWork):
     """The containment join: all documents are passed over an index of those that may be part of one, piece by piece.
 
-    Memory:
-
-    | for each                                            | bytes                                                  |
-    |-----------------------------------------------------|--------------------------------------------------------|
-    | cell of the table of occurrences: 1 or 2 a shingle  | 1, up to a third of the budget; a smaller table drops  |
-    |                                                     | fewer documents                                        |
-    | shingle of the documents that may be a part         | 18 at a threshold of 0.8, 33 at 0.5; in pieces where   |
-    |                                                     | that is too much                                       |
+    Memory: a byte for each cell of the table of occurrences (1 or 2 a shingle), up to a third of the budget; a smaller
+    table drops fewer documents. For each shingle of the documents that may be a part 18 bytes at a threshold of 0.8, 33
+    at 0.5; in pieces where that is too much.
     """
 
     # a document that is part of nothing may still have a part, so all of them count in every round
@@ -96,23 +91,19 @@ class ContainmentJoin(JoinWork):
         self.observer.stage(name, len(others), "documents")
         spare: list[Scratch] = []
 
-        def work(slab: slice) -> tuple[slice, int, int]:
+        def work(slab: slice) -> tuple[slice, tuple[int, int]]:
             try:
                 scratch = spare.pop()
             except IndexError:
                 scratch = parts.scratch()
-            met = counted = 0
             rows = others.rows[slab]
             with self.built(rows, others.counts[slab]) as sets:
-                for some in parts.probe(SetBlock(rows, others.sides[slab], *sets), scratch):
-                    self.add(some.left, some.right, some.similarity)
-                    met += some.candidates_met
-                    counted += some.overlaps_counted
+                counted = self.add(parts.probe(SetBlock(rows, others.sides[slab], *sets), scratch))
             spare.append(scratch)
-            return slab, met, counted
+            return slab, counted
 
-        for slab, met, counted in in_order(work, slabs(others.counts), threads=self.threads):
-            self.count(met, counted)
+        for slab, counted in in_order(work, slabs(others.counts), threads=self.threads):
+            self.count(*counted)
             self.observer.advance(slab.stop - slab.start)
             last = int(others.rows[slab.stop - 1])
             self.keep(contained=queue.key(begin), until=queue.key(end), passed=last)

@@ -31,14 +31,9 @@ LEAST_RANGE = 1 << 14
 class ExactJoin(JoinWork):
     """The exact join: as one block of sets, or block after block.
 
-    Memory:
-
-    | for each                                            | bytes                                                  |
-    |-----------------------------------------------------|--------------------------------------------------------|
-    | cell of the table of occurrences: 1 or 2 a shingle  | 1, up to a third of the budget; a smaller table drops  |
-    |                                                     | fewer documents                                        |
-    | shingle of the documents that are left              | 14 at a threshold of 0.8, 25 at 0.5; in blocks where   |
-    |                                                     | that is too much                                       |
+    Memory: a byte for each cell of the table of occurrences (1 or 2 a shingle), up to a third of the budget; a smaller
+    table drops fewer documents. For each shingle of the documents that are left 14 bytes at a threshold of 0.8, 25 at
+    0.5; in blocks where that is too much.
     """
 
     rounds = 3
@@ -85,9 +80,8 @@ class ExactJoin(JoinWork):
         own = queue[part]
         prefixes = self._prefixes(own, threads=self.threads)
         index = Index(prefixes)
-        for _ in self._probe(
-            index, prefixes, _ranges(own.sizes, max(part.start, done) - part.start, RANGES * self.threads)
-        ):
+        ranges = _ranges(own.sizes, max(part.start, done) - part.start, RANGES * self.threads)
+        for _ in self._probe(index, prefixes, ranges):
             pass
         # a set is too large for the whole block when it is for the largest of it
         low = part.stop
@@ -95,8 +89,7 @@ class ExactJoin(JoinWork):
         larger = queue[max(low, done) : max(low, done, reach)]
 
         def against(part: slice) -> tuple[int, int]:
-            probing = self._prefixes(larger[part], threads=1)
-            return self._add(index, prefixes, probing, 0, part.stop - part.start)
+            return self.add(index.probe(self._prefixes(larger[part], threads=1), 0, part.stop - part.start))
 
         for counted in in_order(against, cut(larger.sizes, SLAB), threads=self.threads):
             self.count(*counted)
@@ -105,20 +98,11 @@ class ExactJoin(JoinWork):
         """Probe with ranges of the indexed sets, in threads; yields the end of each range."""
 
         def work(part: tuple[int, int]) -> tuple[int, tuple[int, int]]:
-            return part[1], self._add(index, prefixes, prefixes, *part)
+            return part[1], self.add(index.probe(prefixes, *part))
 
         for stop, counted in in_order(work, ranges, threads=self.threads):
             self.count(*counted)
             yield stop
-
-    def _add(self, index: Index, indexed: Prefixes, probing: Prefixes, first: int, stop: int) -> tuple[int, int]:
-        """Pairs of the sets ``first`` to ``stop`` with indexed ones; returns what ``count`` takes."""
-        met = counted = 0
-        for some in index.probe(probing, first, stop):
-            self.add(indexed.block.rows[some.left], probing.block.rows[some.right], some.similarity)
-            met += some.candidates_met
-            counted += some.overlaps_counted
-        return met, counted
 
     def _prefixes(self, queue: Queue, *, threads: int) -> Prefixes:
         """Prefixes of the sets of documents, in the order of the queue."""

@@ -124,11 +124,9 @@ class Collection:
 
     def scan_keys(self, band: int, weight: I32, part: int, parts: int) -> tuple[U64, I64]:
         """Keys and rows of the documents with weight whose key lies in one of ``parts`` equal ranges."""
-        resident = self.resident
-        if resident is not None:
+        if self.resident is not None:
             rows = np.flatnonzero(weight)
-            keys = band_stage.keys_at(resident, rows, band, self.spec.bands)
-            return band_stage.in_part(keys, rows, part, parts)
+            return band_stage.in_part(self.keys_at(band, rows), rows, part, parts)
         found = [(np.empty(0, np.uint64), np.empty(0, np.int64))]
         for first, keys in self.keys[band].scan(4 * ROWS_AT_A_TIME):
             inside = np.flatnonzero(weight[first : first + keys.size])

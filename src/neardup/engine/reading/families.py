@@ -80,9 +80,8 @@ def finished_values(
 def _permuted(spec: Spec, texts: Texts, counts: Column, hasher: Hasher) -> Column:
     """True permutations need the whole universe first: all sets are built, then ranked slot by slot."""
     rows = np.arange(len(counts))
-    sets = [
-        shingle_stage.build_sets(documents, hasher, counts.take(rows[part])) for documents, _, part in texts.parts(rows)
-    ]
+    parts = texts.parts(rows)
+    sets = [shingle_stage.build_sets(documents, hasher, counts.take(rows[part])) for documents, _, part in parts]
     sizes = np.concatenate([np.empty(0, np.int64), *(np.diff(part.offsets) for part in sets)])
     hashes = np.concatenate([np.empty(0, np.uint64), *(part.hashes for part in sets)])
     whole = ShingleSets(starts_of(sizes), hashes)

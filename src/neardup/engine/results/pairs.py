@@ -92,16 +92,11 @@ def link(
     more: PairStore | None = None,
     fixed: Mask | None = None,
 ) -> Links:
-    """Cluster the ``n`` rows of a run by their pairs.
+    """Cluster the ``n`` rows of a run by their verified pairs, and ``more`` of these rows; ``star`` or ``connected``.
 
-    Args:
-        pairs: verified pairs.
-        order: int64[m], the rows that have pairs, in the order in which they may keep.
-        space: memory or workdir.
-        rule: ``star`` or ``connected``.
-        check: gives the similarity to the keeper under ``connected``, where the two need not be a pair.
-        more: further verified pairs of these rows.
-        fixed: bool[m], in the order of ``order``: rows that are kept whatever they are near to; for ``star``.
+    ``order`` is int64[m], the rows that have pairs, in the order in which they may keep. Under ``connected``, where a
+    row and its keeper need not be a pair, ``check`` gives the similarity of the two. For ``star``, ``fixed`` (bool[m],
+    as ``order``) are rows that are kept whatever they are near to.
 
     Memory: 4 bytes a row, and 40 for each that has pairs. O(pairs log pairs).
     """
