@@ -66,6 +66,13 @@ def unknown_column(asked: str, names: Sequence[str], source: str, *, option: str
     )
 
 
+def column_place(names: Sequence[str], name: str, source: str) -> int:
+    """Where the column ``name``, which is there, is; InputError when it is there twice."""
+    if names.count(name) > 1:
+        raise InputError(f"{source}: {names.count(name)} columns are named {name!r}. Give each its own name.")
+    return names.index(name)
+
+
 def _listed(names: Sequence[str]) -> str:
     if not names:
         return "none"

@@ -99,8 +99,7 @@ def _pair(element: Any) -> tuple[Any, Any]:
     if isinstance(element, tuple) and len(element) == 2:
         return element
     raise BadRecord(
-        f"{_shown(element)}, where the first element is a pair (id, text)",
-        "Give every element in the same shape.",
+        f"{_shown(element)}, where the first element is a pair (id, text)", "Give every element in the same shape."
     )
 
 

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from neardup.arrays import strings
 from neardup.arrays import text as scalar
 from neardup.errors import InputError, OutputError, did_you_mean
-from neardup.outputs.atomic import AtomicFiles, output_error, remove_parts
+from neardup.outputs.atomic import AtomicFiles, remove_parts, writing
 from neardup.outputs.sink import Sink
 from neardup.outputs.stdout import stdout_bytes
 from neardup.types import I64
@@ -144,22 +144,14 @@ def _is_file_or_new(target: str | Path) -> bool:
 def _write_stdout(table: pa.Table | pa.RecordBatchReader, format: str, spec: dict[str, Any]) -> None:
     if getattr(sys.stdout, "buffer", None) is None:
         raise OutputError("stdout is closed. Give a file for the output.")
-    try:
+    with writing("stdout"):
         stream = stdout_bytes()
         _write(table, stream, format, spec, None)
         stream.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as exc:
-        raise output_error("stdout", exc) from exc
 
 
 def _write(
-    table: pa.Table | pa.RecordBatchReader,
-    stream: BinaryIO,
-    format: str,
-    spec: dict[str, Any],
-    compression: str | None,
+    table: pa.Table | pa.RecordBatchReader, stream: BinaryIO, format: str, spec: dict[str, Any], compression: str | None
 ) -> None:
     schema = table.schema
     batches = table.to_batches() if isinstance(table, pa.Table) else table
