@@ -170,7 +170,6 @@ class LineSource(Source):
         )
 
     def too_large(self, block: LineBlock) -> Task:
-        """The task of a line that was passed over."""
         row, size = block.first_line, block.too_large
         return partial(oversized, self.name, row, "the line", size, self._options, consumed=block.consumed)
 

@@ -24,7 +24,6 @@ def guess_text(names: Sequence[str]) -> str | None:
 
 
 def guess_id(names: Sequence[str]) -> str | None:
-    """The column that holds the id by its name, or None."""
     return _guess(names, ID_NAMES)
 
 

@@ -79,10 +79,7 @@ def _folders(folder: str) -> list[str]:
 
 
 def _opened(folder: str) -> Dataset:
-    """What ``state.json`` says about a dataset.
-
-    Raises InputError also for a selection of rows as versions of ``datasets`` before 2.0 wrote it.
-    """
+    """What ``state.json`` says about a dataset."""
     file = os.path.join(folder, _STATE)
     state = _read_json(file)
     listed = state.get(_SHARDS)

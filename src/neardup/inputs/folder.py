@@ -94,9 +94,8 @@ class FilesSource(Source):
                 rows.append(row)
                 ids.append(shown_path(file.path))
         consumed = sum(file.size for file in self.files[start:stop])
-        return faults.batch(
-            Documents.from_bytes(blobs), np.array(rows, dtype=np.int64), strings(ids), consumed=consumed
-        )
+        documents, places = Documents.from_bytes(blobs), np.array(rows, dtype=np.int64)
+        return faults.batch(documents, places, strings(ids), consumed=consumed)
 
     def _document(self, readers: Readers, file: InputFile, faults: Faults) -> bytes | None:
         """The text of a document, or None when it cannot be read, which is a fault and never an error."""
@@ -105,9 +104,8 @@ class FilesSource(Source):
         try:
             if file.error is not None:
                 raise Unreadable(shown_path(file.error).removeprefix(f"{path} ").rstrip("."), "")
-            text = readers.read(
-                file.path, stream=file.stream, encoding=options.encoding, boilerplate=options.boilerplate
-            )
+            how = {"encoding": options.encoding, "boilerplate": options.boilerplate}
+            text = readers.read(file.path, stream=file.stream, **how)
         except Unreadable as exc:
             faults.note(0, str(exc), source=path)
             return None

@@ -183,10 +183,7 @@ class AtomicFiles:
     def take(self, target: str | Path, renames: Renames, discard: Callable[[BaseException], None]) -> None:
         """Let what the caller has written under temporary names take part: it is complete and on disk.
 
-        Args:
-            target: the file or folder that the user named.
-            renames: gives what is called what, each time it is asked.
-            discard: removes the temporary files, told the error that made them useless.
+        ``discard`` removes the temporary files, told the error that made them useless.
         """
         self._held.append(_Taken(target, renames, discard))
 
@@ -236,17 +233,13 @@ class AtomicFiles:
             self.are_named = not any(os.path.lexists(rename.temporary) for rename in self._renames())
             raise
         except OSError as exc:
-            raise output_error(self._target_of(exc.filename), exc) from exc
+            named = {str(held.final): held.target for held in self._held if isinstance(held, _Held)}
+            raise output_error(named.get(exc.filename, shown_path(exc.filename)), exc) from exc
         self.are_named = True
 
     def _renames(self) -> Iterator[Rename]:
         for held in self._held:
             yield from held.renames()
-
-    def _target_of(self, final: str) -> str | Path:
-        """What the user called an output."""
-        named = {str(held.final): held.target for held in self._held if isinstance(held, _Held)}
-        return named.get(final, shown_path(final))
 
     def _discard(self, error: BaseException) -> None:
         for held in self._held:

@@ -100,7 +100,9 @@ class Groups:
         group = self.file.metadata.row_group(i)
         size = worst = largest = 0
         for column in self._columns:
-            for chunk in _chunks(group, column):
+            for chunk in (group.column(j) for j in range(group.num_columns)):
+                if not _is_of(chunk.path_in_schema, column):
+                    continue
                 pages = list(pages_of(self._source, chunk))
                 is_nested = chunk.path_in_schema != column
                 value = self._longest(i, column, chunk, pages)
@@ -142,11 +144,6 @@ class Groups:
 
 def _is_of(path: str, column: str) -> bool:
     return path == column or path.startswith(f"{column}.")
-
-
-def _chunks(group: Any, column: str) -> list[Any]:
-    chunks = [group.column(j) for j in range(group.num_columns)]
-    return [chunk for chunk in chunks if _is_of(chunk.path_in_schema, column)]
 
 
 def _longest_of(array: Any, most: int) -> int:

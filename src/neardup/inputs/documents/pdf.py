@@ -31,7 +31,6 @@ _LEAST_FULL = 40
 
 
 def load(path: str) -> str:
-    """The text of a PDF."""
     data = read_stored(path)
     _check_whole(data)
     pages: list[str] = []

@@ -29,8 +29,8 @@ _PAIR_STYLES = ("base", "common", "pair")
 _PAIR_SCRIPTS = ("dom", "text", "pane", "differ", "pair")
 _STYLES = (*_PAIR_STYLES, "views")
 _SCRIPTS = (
-    *(*_PAIR_SCRIPTS, "data", "parts", "summary", "charts", "histogram", "tables", "graph", "matrix", "cluster"),
-    *("sources", "routes"),
+    *_PAIR_SCRIPTS,
+    *("data", "parts", "summary", "charts", "histogram", "tables", "graph", "matrix", "cluster", "sources", "routes"),
 )
 
 _ESCAPES = {char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}

@@ -109,9 +109,8 @@ def check_file(target: str | Path) -> None:
 
 def _refuse_foreign_folder(target: str | Path, final: Path) -> None:
     if final.is_file():
-        raise OutputError(
-            f"cannot write {target}: it is a file, and a report is a folder. Give a folder, or ask for a single file."
-        )
+        why = "it is a file, and a report is a folder. Give a folder, or ask for a single file."
+        raise OutputError(f"cannot write {target}: {why}")
     if not final.exists():
         return
     names = {entry.name for entry in final.iterdir()}
@@ -119,16 +118,11 @@ def _refuse_foreign_folder(target: str | Path, final: Path) -> None:
     if (final / "data").is_dir():
         kept = re.compile(_NAME.pattern + r"\.js")
         foreign += sorted(f"data/{e.name}" for e in (final / "data").iterdir() if not kept.fullmatch(e.name))
-    if foreign:
-        raise OutputError(
-            f"cannot write {target}: the folder holds {foreign[0]!r}, which no report has. Give a new or an empty "
-            "folder."
-        )
-    if names and REPORT_MARKER not in names:
-        raise OutputError(
-            f"cannot write {target}: the folder is not empty and not a report that neardup made. Give a new or an "
-            "empty folder."
-        )
+    if foreign or (names and REPORT_MARKER not in names):
+        why = "is not empty and not a report that neardup made"
+        if foreign:
+            why = f"holds {foreign[0]!r}, which no report has"
+        raise OutputError(f"cannot write {target}: the folder {why}. Give a new or an empty folder.")
 
 
 def _fill(folder: Path, target: str | Path, index: bytes, chunks: Iterable[tuple[str, Chunk]]) -> tuple[int, int]:

@@ -1,8 +1,7 @@
 """A column of the inputs, by which documents are chosen: read in a second pass, for some documents only.
 
-Every format that has columns or fields is read here for one of them: in Parquet, Arrow and objects in memory nothing
-else is decoded, in CSV the fields are found by the reader's own rules, and of JSON Lines only the wanted lines are
-parsed. How the values come to be of one type, and their order, is in ``values``.
+In Parquet, Arrow and objects in memory nothing else is decoded, in CSV the fields are found by the reader's own rules,
+and of JSON Lines only the wanted lines are parsed. How the values come to be of one type is in ``values``.
 """
 
 from __future__ import annotations
