@@ -48,10 +48,7 @@ class FilesSource(Source):
         return [file.path for file in self.files] if is_regular else None
 
     def tasks(self) -> Iterator[Task]:
-        """Yield a task for files of about 4 MB together, at most ``block`` of them.
-
-        A compressed text has its own: nobody knows how much it is.
-        """
+        """Yield a task for at most ``block`` files, about 4 MB; a compressed text, of unknown size, has its own."""
         readers = Readers()
         start = size = 0
         for i, file in enumerate(self.files, start=1):
@@ -65,10 +62,9 @@ class FilesSource(Source):
                 start, size = i, 0
 
     def read(self, start: int, stop: int, readers: Readers | None = None, is_alone: bool = False) -> Batch:
-        """Read the files at some places, counted from 0.
+        """Read the files at some places, counted from 0; without ``readers`` documents get some for this call.
 
-        ``readers``: the processes that read documents; None: some for this call. ``is_alone``: nothing else is being
-        worked on, so that there is room for the largest text.
+        ``is_alone``: nothing else is being worked on, so that there is room for the largest text.
 
         Raises:
             InputError: a text cannot be read, and that is to fail the run.

@@ -299,7 +299,6 @@ class Places:
             self._stored.append(np.array(self._batches, dtype=np.int64))
 
     def state(self) -> dict[str, Any]:
-        """JSON values from which ``restore`` makes it again, with its files."""
         return {"sources": self.sources}
 
     def restore(self, workdir: Workdir, state: dict[str, Any]) -> None:

@@ -139,10 +139,8 @@ def _utf8(text: str, what: str) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError as exc:
-        raise BadRecord(
-            f"{what} has the lone surrogate U+{ord(text[exc.start]):04X} at character {exc.start + 1}",
-            "Decode the text with errors='replace' where it is read.",
-        ) from exc
+        reason = f"{what} has the lone surrogate U+{ord(text[exc.start]):04X} at character {exc.start + 1}"
+        raise BadRecord(reason, "Decode the text with errors='replace' where it is read.") from exc
 
 
 def _id_array(ids: list[int | str]) -> Any:

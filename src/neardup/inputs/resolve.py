@@ -187,8 +187,6 @@ def _other_glob(folder: str) -> str:
     if common is None:
         return " It holds no files. Check the path."
     suffix, count = common
-    pattern = f"*{suffix}" if suffix else "*"
     kind = f"{count} file{'s' if count > 1 else ''} *{suffix}" if suffix else f"{count} without a suffix"
-    if (cure := conversion(suffix)) is not None:
-        return f" It holds {kind}: {cure}."
-    return f" It holds {kind}: take others with --glob, such as --glob '{pattern}'."
+    cure = conversion(suffix) or f"take others with --glob, such as --glob '*{suffix}'"
+    return f" It holds {kind}: {cure}."

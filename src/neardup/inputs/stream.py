@@ -275,7 +275,7 @@ def _empty(name: str, codec: str) -> InputError:
     return InputError(f"{name} is empty (0 bytes): it is no {codec} file. Fetch it again.")
 
 
-_CODECS = {"gzip": _Gzip, "zstd": _Zstd}
+_CODECS: dict[str, type[_Gzip] | type[_Zstd]] = {"gzip": _Gzip, "zstd": _Zstd}
 """What a compressed file holds; ``stored`` are the compressed bytes that were read. ``readinto`` raises InputError for
 one that is empty or goes on behind its end, and OSError without a number where it is damaged or cut short."""
 

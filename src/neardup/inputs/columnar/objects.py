@@ -152,7 +152,7 @@ def _only(value: Any, name: str) -> Any:
 
 
 def _column(column: Any) -> _Opened:
-    schema = pa.schema([pa.field("", column.type)])
+    schema = pa.schema([("", column.type)])
     chunks = (pa.RecordBatch.from_arrays([chunk], schema=schema) for chunk in column.chunks)
     return _Opened(schema, chunks, is_column=True)
 

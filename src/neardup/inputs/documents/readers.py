@@ -160,7 +160,5 @@ def _copy(path: str, stream: ByteStream, place: str) -> None:
     except InputError as exc:
         raise Unreadable(str(exc).removeprefix(f"{path} ").rstrip("."), "") from exc
     except OSError as exc:
-        raise InputError(
-            f"{path} is no file, and its bytes cannot be kept in {os.path.dirname(place)}: {exc.strerror}. Make room, "
-            "or name another folder by the variable TMPDIR."
-        ) from exc
+        why = f"is no file, and its bytes cannot be kept in {os.path.dirname(place)}: {exc.strerror}"
+        raise InputError(f"{path} {why}. Make room, or name another folder by the variable TMPDIR.") from exc

@@ -259,9 +259,5 @@ def _checked(value: Any, name: str, wanted: str = "a string") -> str:
 
 
 def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true or false"
-    kinds: dict[type, str] = {str: "a string", list: "a list", dict: "an object"}
+    kinds = {type(None): "null", bool: "true or false", str: "a string", list: "a list", dict: "an object"}
     return kinds.get(type(value), "a number")

@@ -134,13 +134,11 @@ def _arrays_of(source: Source, column: str, rows: I64, limit: RecordLimit) -> It
 def _numbered(batches: Iterator[Any], source: str, column: str, limit: RecordLimit) -> Iterator[tuple[int, Any]]:
     first = 1
     for batch in batches:
-        if isinstance(batch, int):
-            first += batch
-            continue
         if isinstance(batch, TooLargeRows):
             raise TooLarge(source, *limit.refusal(f"{batch.what} of {column!r}", batch.size, most=limit.whole))
-        yield first, batch.column(0)
-        first += len(batch)
+        if not isinstance(batch, int):
+            yield first, batch.column(0)
+        first += batch if isinstance(batch, int) else len(batch)
 
 
 def _opened(source: Source, rows: I64, column: str, limit: RecordLimit) -> tuple[Any, Read]:
