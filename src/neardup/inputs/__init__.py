@@ -10,5 +10,4 @@
     names      ids and places of all documents of a run
 
 A reader is made of sources (``source``); a source gives tasks, and a task, when called, one ``Batch`` (``batches``).
-A new format is a module here and a line in ``formats``.
 """

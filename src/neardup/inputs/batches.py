@@ -49,14 +49,10 @@ def make_batch(
     blank: int = 0,
     consumed: int = 0,
 ) -> Batch:
-    """Check the texts and ids for UTF-8, leave out the bad ones, and wrap the rest.
+    """Check the texts (with ``check_texts``) and ids for UTF-8, leave out the bad ones, and wrap the rest.
 
-    Args:
-        columns, faults: the rows, and what takes the bad ones.
-        encoding: what the input was transcoded from, for the message.
-        split: turn each text into the set of its words.
-        check_texts: the texts are not known to be UTF-8, and must be.
-        blank, consumed: blank lines passed over, and bytes of input that the batch stands for.
+    ``encoding`` is what the input was transcoded from, for the message; ``split`` turns each text into the set of its
+    words; ``blank`` lines were passed over, and ``consumed`` bytes of input are what the batch stands for.
     """
     mask = np.ones(len(columns.rows), dtype=np.bool_)
     if check_texts:
@@ -68,10 +64,10 @@ def make_batch(
     if ids is not None and pa.types.is_large_binary(ids.type):
         ids = ids.cast(pa.large_string())
     documents = documents_from(columns.texts)
+    if split:
+        documents = split_documents(documents)
     faults.first.sort(key=lambda fault: fault.row)
-    return faults.batch(
-        split_documents(documents) if split else documents, columns.rows, ids, blank=blank, consumed=consumed
-    )
+    return faults.batch(documents, columns.rows, ids, blank=blank, consumed=consumed)
 
 
 def _valid(texts: Any, rows: I64, faults: Faults, what: str, encoding: str) -> Mask:
@@ -101,11 +97,9 @@ def undecodable(error: UnicodeDecodeError, what: str, encoding: str) -> tuple[st
 
 
 def gather(data: U8, spans: I64) -> Any:
-    """Copy pieces of a buffer end to end, as Arrow large_binary[n].
+    """Copy pieces of a buffer, with SLACK bytes behind the last piece, end to end, as Arrow large_binary[n].
 
-    Args:
-        data: uint8, with SLACK bytes behind the last piece.
-        spans: int64[n, 3]: begin, end, and how many doubled quotes of each piece become one.
+    ``spans``: int64[n, 3]: begin, end, and how many doubled quotes of each piece become one.
     """
     spans = np.ascontiguousarray(spans)
     offsets = starts_of(spans[:, 1] - spans[:, 0] - spans[:, 2])

@@ -64,11 +64,8 @@ def read_all(
 ) -> bytes:
     """The whole input as UTF-8 (not yet validated) without its byte order mark; TooLarge when it cannot be held.
 
-    Args:
-        source, encoding: the input.
-        limit: what may be held.
-        many: it holds many records and can be read in one piece only, so that ``limit.whole`` is what counts.
-        on_large: called when it turns out to have more than ``limit.together`` bytes.
+    ``many``: it holds many records and can be read in one piece only, so that ``limit.whole`` is what counts.
+    ``on_large`` is called when it turns out to have more than ``limit.together`` bytes.
     """
     most = limit.whole if many else limit.largest
     with _opened(source) as stream:
@@ -173,7 +170,6 @@ class LineSource(Source):
         )
 
     def too_large(self, block: LineBlock) -> Task:
-        """The task of a line that was passed over."""
         row, size = block.first_line, block.too_large
         return partial(oversized, self.name, row, "the line", size, self._options, consumed=block.consumed)
 

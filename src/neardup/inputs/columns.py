@@ -24,7 +24,6 @@ def guess_text(names: Sequence[str]) -> str | None:
 
 
 def guess_id(names: Sequence[str]) -> str | None:
-    """The column that holds the id by its name, or None."""
     return _guess(names, ID_NAMES)
 
 
@@ -64,6 +63,13 @@ def unknown_column(asked: str, names: Sequence[str], source: str, *, option: str
         f"{source}: there is no column {asked!r} for --{option} ({option}=); "
         f"the columns are {_listed(names)}.{did_you_mean(asked, names)}"
     )
+
+
+def column_place(names: Sequence[str], name: str, source: str) -> int:
+    """Where the column ``name``, which is there, is; InputError when it is there twice."""
+    if names.count(name) > 1:
+        raise InputError(f"{source}: {names.count(name)} columns are named {name!r}. Give each its own name.")
+    return names.index(name)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -67,22 +67,17 @@ def _folders(folder: str) -> list[str]:
     if not isinstance(splits, list) or not all(_is_plain(split) for split in splits):
         raise InputError(f"{shown_path(file)} has no list of splits. {_CURE}")
     found = [os.path.join(folder, split) for split in splits]
-    for path in found:
+    for split, path in zip(splits, found, strict=True):
         if not _is_dataset(path):
-            raise InputError(
-                f"{shown_path(file)} names the split {os.path.basename(path)!r}, and there is no dataset in "
-                f"{shown_path(path)}. {_CURE}"
-            )
+            why = f"names the split {split!r}, and there is no dataset in {shown_path(path)}"
+            raise InputError(f"{shown_path(file)} {why}. {_CURE}")
     if not found:
         raise InputError(f"{shown_path(folder)} is a dictionary of datasets without a split. Name another folder.")
     return found
 
 
 def _opened(folder: str) -> Dataset:
-    """What ``state.json`` says about a dataset.
-
-    Raises InputError also for a selection of rows as versions of ``datasets`` before 2.0 wrote it.
-    """
+    """What ``state.json`` says about a dataset."""
     file = os.path.join(folder, _STATE)
     state = _read_json(file)
     listed = state.get(_SHARDS)
@@ -173,7 +168,6 @@ class DatasetSource(ColumnarSource):
 
 @contextmanager
 def _explained(path: str) -> Iterator[None]:
-    """Turn what pyarrow and the system say about a shard into InputError with the cure."""
     try:
         yield
     except (pa.ArrowException, OSError) as exc:

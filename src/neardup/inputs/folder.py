@@ -48,10 +48,7 @@ class FilesSource(Source):
         return [file.path for file in self.files] if is_regular else None
 
     def tasks(self) -> Iterator[Task]:
-        """Yield a task for files of about 4 MB together, at most ``block`` of them.
-
-        A compressed text has its own: nobody knows how much it is.
-        """
+        """Yield a task for at most ``block`` files, about 4 MB; a compressed text, of unknown size, has its own."""
         readers = Readers()
         start = size = 0
         for i, file in enumerate(self.files, start=1):
@@ -65,10 +62,9 @@ class FilesSource(Source):
                 start, size = i, 0
 
     def read(self, start: int, stop: int, readers: Readers | None = None, is_alone: bool = False) -> Batch:
-        """Read the files at some places, counted from 0.
+        """Read the files at some places, counted from 0; without ``readers`` documents get some for this call.
 
-        ``readers``: the processes that read documents; None: some for this call. ``is_alone``: nothing else is being
-        worked on, so that there is room for the largest text.
+        ``is_alone``: nothing else is being worked on, so that there is room for the largest text.
 
         Raises:
             InputError: a text cannot be read, and that is to fail the run.
@@ -94,9 +90,8 @@ class FilesSource(Source):
                 rows.append(row)
                 ids.append(shown_path(file.path))
         consumed = sum(file.size for file in self.files[start:stop])
-        return faults.batch(
-            Documents.from_bytes(blobs), np.array(rows, dtype=np.int64), strings(ids), consumed=consumed
-        )
+        documents, places = Documents.from_bytes(blobs), np.array(rows, dtype=np.int64)
+        return faults.batch(documents, places, strings(ids), consumed=consumed)
 
     def _document(self, readers: Readers, file: InputFile, faults: Faults) -> bytes | None:
         """The text of a document, or None when it cannot be read, which is a fault and never an error."""
@@ -105,9 +100,8 @@ class FilesSource(Source):
         try:
             if file.error is not None:
                 raise Unreadable(shown_path(file.error).removeprefix(f"{path} ").rstrip("."), "")
-            text = readers.read(
-                file.path, stream=file.stream, encoding=options.encoding, boilerplate=options.boilerplate
-            )
+            how = {"encoding": options.encoding, "boilerplate": options.boilerplate}
+            text = readers.read(file.path, stream=file.stream, **how)
         except Unreadable as exc:
             faults.note(0, str(exc), source=path)
             return None

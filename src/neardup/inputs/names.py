@@ -45,11 +45,9 @@ class Provenance:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory held."""
         return self.ids.nbytes
 
     def enter(self, batch: Batch) -> None:
-        """Take note of a batch, in order."""
         self.ids.append(batch)
         self.bad += batch.bad
         self.blank += batch.blank
@@ -98,12 +96,10 @@ class Ids:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held in memory."""
         data = 0 if self._is_spilled else self._numbers.nbytes + self._strings.nbytes
         return data + self.places.nbytes
 
     def append(self, batch: Batch) -> None:
-        """Add the documents of a batch behind those before."""
         if batch.ids is None or len(batch.documents) == 0:
             self.places.append(batch, _MADE)
         elif pa.types.is_integer(batch.ids.type):
@@ -245,11 +241,10 @@ class Ids:
 
     def _hashed(self) -> Any:
         """Yield (uint64 hashes, rows) of the ids that batches brought, equal for equal ids."""
-        as_text = not pa.types.is_integer(self.type)
         for start, size, kind in self.places.table[:, [_START, _SIZE, _ID_KIND]].tolist():
             for part in self.pieces(np.arange(start, start + size)) if kind != _MADE else ():
                 rows = np.arange(start + part.start, start + part.stop)
-                yield _hashes(self.take(rows), as_text), rows
+                yield _hashes(self.take(rows)), rows
 
 
 class Places:
@@ -274,11 +269,9 @@ class Places:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held in memory."""
         return 350 * len(self._batches) + (self._rows.nbytes if self._stored is None else 0)
 
     def append(self, batch: Batch, id_kind: int = 0, id_base: int = 0) -> None:
-        """Add a batch."""
         source = self._known.setdefault(batch.source, len(self.sources))
         if source == len(self.sources):
             self.sources.append(batch.source)
@@ -306,7 +299,6 @@ class Places:
             self._stored.append(np.array(self._batches, dtype=np.int64))
 
     def state(self) -> dict[str, Any]:
-        """JSON values from which ``restore`` makes it again, with its files."""
         return {"sources": self.sources}
 
     def restore(self, workdir: Workdir, state: dict[str, Any]) -> None:
@@ -355,8 +347,8 @@ class Places:
         return self._table
 
 
-def _hashes(ids: Any, as_text: bool) -> U64:
-    if not as_text:
+def _hashes(ids: Any) -> U64:
+    if pa.types.is_integer(ids.type):
         whole: I64 = ids.to_numpy()
         return whole.view(np.uint64)
     texts = documents_from(ids)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from neardup.inputs.formats import COMPRESSIONS, FORMATS, suffix_format
-from neardup.shown import shown_path
+from neardup.shown import counted, shown_path
 
 Reason: TypeAlias = Literal[
     "suffix", "not asked for", "hidden file", "hidden folder", "lock file", "file linked twice", "folder linked twice",
@@ -45,10 +45,7 @@ _CURE_OF = {
         (".mobi .azw .azw3 .fb2 .lit", "save them as .epub (Calibre: ebook-convert FILE FILE.epub)"),
         (".djvu .djv", "save them as .pdf (DjVuLibre: ddjvu -format=pdf FILE FILE.pdf)"),
         (".ps", "save them as .pdf (Ghostscript: ps2pdf FILE)"),
-        (
-            ".zip .tar .tgz .tbz2 .txz .7z .rar .tar.gz .tar.zst .tar.bz2 .tar.xz",
-            "unpack them, and give the folder",
-        ),
+        (".zip .tar .tgz .tbz2 .txz .7z .rar .tar.gz .tar.zst .tar.bz2 .tar.xz", "unpack them, and give the folder"),
         (" ".join(suffix for name, format in FORMATS.items() for suffix in format.suffixes if name != "text"), _READ),
         (".text .markdown .rst .adoc .org .tex .log .srt .vtt .xml .sgml .sgm .yaml .yml", _TEXT),
     )
@@ -130,7 +127,7 @@ def _cure(reason: str, suffix: str) -> str | None:
     if reason == "folder":
         return "name it to read what is in it"
     template = _template(suffix) if reason == "suffix" else None
-    return None if template is None else _filled(template, [suffix])
+    return template and _filled(template, [suffix])
 
 
 def _template(suffix: str) -> str | None:
@@ -170,12 +167,10 @@ def passed_words(passed: Sequence[PassedOver]) -> str:
     parts = []
     for reason in ("suffix", "not asked for", "beside a dataset"):
         if group := [each for each in passed if each.reason == reason]:
-            count = _number(sum(each.count for each in group), "file")
+            count = counted(sum(each.count for each in group), "file")
             parts.append(_listed(group) if reason == "suffix" else f"{count} {reason}")
     for reason, one, many in (
-        ("hidden file", "hidden file", "hidden files"),
-        ("hidden folder", "hidden folder", "hidden folders"),
-        ("lock file", "lock file", "lock files"),
+        *((name, name, f"{name}s") for name in ("hidden file", "hidden folder", "lock file")),
         ("file linked twice", "link to a file read by another name", "links to files read by another name"),
         ("folder linked twice", "link to a folder read by another name", "links to folders read by another name"),
         ("report", "folder with a report of neardup", "folders with a report of neardup"),
@@ -192,9 +187,5 @@ def _listed(group: Sequence[PassedOver]) -> str:
     """Numbers of files by suffix, the most frequent of them."""
     listed = [f"{each.count:,} {each.suffix or 'without a suffix'}" for each in group[:_KINDS]]
     rest = group[_KINDS:]
-    more = f" and {sum(each.count for each in rest):,} more of {_number(len(rest), 'kind')}" if rest else ""
+    more = f" and {sum(each.count for each in rest):,} more of {counted(len(rest), 'kind')}" if rest else ""
     return ", ".join(listed) + more
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

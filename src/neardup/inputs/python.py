@@ -99,8 +99,7 @@ def _pair(element: Any) -> tuple[Any, Any]:
     if isinstance(element, tuple) and len(element) == 2:
         return element
     raise BadRecord(
-        f"{_shown(element)}, where the first element is a pair (id, text)",
-        "Give every element in the same shape.",
+        f"{_shown(element)}, where the first element is a pair (id, text)", "Give every element in the same shape."
     )
 
 
@@ -140,10 +139,8 @@ def _utf8(text: str, what: str) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError as exc:
-        raise BadRecord(
-            f"{what} has the lone surrogate U+{ord(text[exc.start]):04X} at character {exc.start + 1}",
-            "Decode the text with errors='replace' where it is read.",
-        ) from exc
+        reason = f"{what} has the lone surrogate U+{ord(text[exc.start]):04X} at character {exc.start + 1}"
+        raise BadRecord(reason, "Decode the text with errors='replace' where it is read.") from exc
 
 
 def _id_array(ids: list[int | str]) -> Any:

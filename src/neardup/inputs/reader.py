@@ -71,8 +71,7 @@ class Reader:
     def joined(self, more: Sequence[Source], passed_over: Sequence[PassedOver], *, is_across: bool = False) -> Reader:
         """This reader with further sources behind its own, of which no clean copies are wanted.
 
-        ``passed_over``: what is beside them and is not read. ``is_across``: pairs are wanted only between them and the
-        sources of this reader.
+        ``is_across``: pairs are wanted only between them and the sources of this reader.
         """
         passed = together([*self.passed_over, *passed_over])
         given = self.parts, self.sources, self.options, self.value
@@ -90,9 +89,8 @@ class Reader:
     @property
     def settings(self) -> dict[str, Any]:
         """How the sources are read, as JSON values."""
-        facts = {each.name: getattr(self.options, each.name) for each in fields(self.options)}
-        del facts["limit"]  # of the run
-        return facts
+        names = [each.name for each in fields(self.options) if each.name != "limit"]  # which is of the run
+        return {name: getattr(self.options, name) for name in names}
 
     @property
     def is_lasting(self) -> bool:

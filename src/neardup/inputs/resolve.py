@@ -99,9 +99,8 @@ class Resolver:
         if self._options.on_bad == "fail":
             for file in files:
                 if file.error is not None and self._folder_format(file) != formats.DOCUMENT:
-                    raise InputError(
-                        f"{shown_path(file.error)} Mend it, or leave it out with --on-bad skip (on_bad='skip')."
-                    )
+                    cure = "Mend it, or leave it out with --on-bad skip (on_bad='skip')."
+                    raise InputError(f"{shown_path(file.error)} {cure}")
         return [replace(file, format=self._folder_format(file)) for file in self._once(files, folder)]
 
     def _format_globs(self) -> tuple[str, ...] | None:
@@ -110,9 +109,8 @@ class Resolver:
             return None
         is_text = self._format in ("text", "lines")
         suffixes = formats.FORMATS["text" if is_text else self._format].suffixes
-        return tuple(
-            f"*{suffix}{packed}" for suffix in suffixes for packed in ("", *(() if is_text else formats.COMPRESSIONS))
-        )
+        packings = ("",) if is_text else ("", *formats.COMPRESSIONS)
+        return tuple(f"*{suffix}{packing}" for suffix in suffixes for packing in packings)
 
     def _folder_format(self, file: InputFile) -> str:
         """As for a file by itself, but a file of unknown suffix that was asked for is a text."""
@@ -169,10 +167,8 @@ class Resolver:
 
             return DatasetSource(file.path, self._options)
         size = file.size if file.stream is None else None
-        source: Source = formats.FORMATS[file.format].load()(
-            file.path, self._options, total_bytes=size, stream=file.stream
-        )
-        return source
+        kind: type[Source] = formats.FORMATS[file.format].load()
+        return kind(file.path, self._options, total_bytes=size, stream=file.stream)
 
 
 def _is_stream(path: str) -> bool:
@@ -191,8 +187,6 @@ def _other_glob(folder: str) -> str:
     if common is None:
         return " It holds no files. Check the path."
     suffix, count = common
-    pattern = f"*{suffix}" if suffix else "*"
     kind = f"{count} file{'s' if count > 1 else ''} *{suffix}" if suffix else f"{count} without a suffix"
-    if (cure := conversion(suffix)) is not None:
-        return f" It holds {kind}: {cure}."
-    return f" It holds {kind}: take others with --glob, such as --glob '{pattern}'."
+    cure = conversion(suffix) or f"take others with --glob, such as --glob '*{suffix}'"
+    return f" It holds {kind}: {cure}."

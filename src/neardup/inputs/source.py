@@ -71,13 +71,9 @@ class RecordLimit:
     _together: int | None = None
 
     def set(self, largest: int, *, memory: int, growth: float, together: int) -> None:
-        """Set what a run allows.
+        """Set what a run allows: ``largest`` and ``together`` as below, in bytes, under its limit of ``memory``.
 
-        Args:
-            largest: bytes of the largest record.
-            memory: the limit of the process, which this comes from.
-            growth: by how much that must be raised for each further byte of a record.
-            together: bytes of a task that may be worked on beside others.
+        ``growth``: by how much that must be raised for each further byte of a record.
         """
         self._largest, self._memory, self._growth, self._together = largest, memory, growth, together
 
@@ -153,10 +149,7 @@ def sized(task: Task, nbytes: int, options: ReadOptions) -> Task:
 def oversized(
     source: str, row: int, what: str, size: int, options: ReadOptions, *, consumed: int, rows: int = 1
 ) -> Batch:
-    """The batch of ``rows`` records from ``row`` on that are too large to be held: bad ones, and nothing else.
-
-    ``what`` is as ``RecordLimit.refusal`` has it; ``consumed``: bytes of input that they stand for.
-    """
+    """The batch of ``rows`` records from ``row`` on that are too large to be held: bad ones, and nothing else."""
     faults = Faults(source, options.on_bad)
     is_more = options.on_bad == "fail" and size > COUNT_TO
     most = None if rows == 1 else options.limit.whole
@@ -181,11 +174,8 @@ class Source:
     ) -> None:
         """Nothing is read yet.
 
-        Args:
-            name: the input as the user named it, such as a file, or "-"; the default id is ``name:row``.
-            options: how to read.
-            total_bytes: bytes of input as stored; None when unknown.
-            stream: the open stream, where it was looked into already.
+        ``name``: the input as the user named it, such as a file, or "-"; the default id is ``name:row``.
+        ``total_bytes``: of input as stored; None when unknown. ``stream``: open, where it was looked into already.
         """
         self.name = str(name)
         self.total_bytes = total_bytes

@@ -100,7 +100,7 @@ class ByteStream:
         codec = stored_codec(name)
         self._source = open(name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
         if codec is not None:
-            self._source = self._packed = _unpacked(self._source, codec, name)
+            self._source = self._packed = _CODECS[codec](self._source, name)
 
     def _open_stdin(self) -> None:
         source: Any = getattr(sys.stdin, "buffer", None)
@@ -110,7 +110,7 @@ class ByteStream:
         head = self.peek()
         for magic, codec in _MAGIC.items():
             if head.startswith(magic):
-                self._source = self._packed = _unpacked(_Rest(head, source), codec, "standard input")
+                self._source = self._packed = _CODECS[codec](_Rest(head, source), "standard input")
                 self._ahead = b""
 
     @contextmanager
@@ -163,15 +163,6 @@ def _near_files(name: str) -> str:
         return did_you_mean(Path(name).name, os.listdir(parent)) or " Check the path."
     except OSError:
         return f" There is no folder {parent} either. Check the path."
-
-
-def _unpacked(file: Any, codec: str, name: str) -> _Gzip | _Zstd:
-    """What a compressed file holds: it has ``stored``, the compressed bytes that were read, ``readinto`` and ``close``.
-
-    A file that is empty, ends too soon or has something else behind its end is no file of its kind: ``readinto``
-    raises InputError, or OSError without a number where it is damaged or cut short.
-    """
-    return _Gzip(file, name) if codec == "gzip" else _Zstd(file, name)
 
 
 class _Zstd:
@@ -282,6 +273,11 @@ class _Gzip:
 
 def _empty(name: str, codec: str) -> InputError:
     return InputError(f"{name} is empty (0 bytes): it is no {codec} file. Fetch it again.")
+
+
+_CODECS: dict[str, type[_Gzip] | type[_Zstd]] = {"gzip": _Gzip, "zstd": _Zstd}
+"""What a compressed file holds; ``stored`` are the compressed bytes that were read. ``readinto`` raises InputError for
+one that is empty or goes on behind its end, and OSError without a number where it is damaged or cut short."""
 
 
 def as_utf8(stream: ByteStream, encoding: str) -> Feed:

@@ -40,10 +40,21 @@ def output_error(target: str | Path, exc: OSError) -> OutputError:
     return OutputError(f"cannot write {target}: {reason}. {cure}")
 
 
+@contextlib.contextmanager
+def writing(target: str | Path) -> Iterator[None]:
+    """Turn a system error met while writing ``target`` into an OutputError; a closed pipe stays what it is."""
+    try:
+        yield
+    except (BrokenPipeError, OutputError):
+        raise
+    except OSError as exc:
+        raise output_error(target, exc) from exc
+
+
 def check_target(target: str | Path) -> None:
     """Raise OutputError unless ``target`` could be written now: its folder exists and takes new files."""
     final = Path(os.path.realpath(target))
-    try:
+    with writing(target):
         if is_special(final):
             if not os.access(final, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -54,8 +65,6 @@ def check_target(target: str | Path) -> None:
         # Trying is the only honest test: rights, quotas and read-only mounts all speak here.
         os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         temporary.unlink()
-    except OSError as exc:
-        raise output_error(target, exc) from exc
 
 
 def remove_parts(target: str | Path) -> None:
@@ -119,15 +128,11 @@ class _Held:
             yield Rename(str(self.temporary), str(self.final))
 
     def complete(self) -> None:
-        try:
+        with writing(self.target):
             self.stream.flush()
             if self.temporary is not None:
                 os.fsync(self.stream.fileno())
             self.stream.close()
-        except BrokenPipeError:
-            raise
-        except OSError as exc:
-            raise output_error(self.target, exc) from exc
 
     def discard(self, _: BaseException) -> None:
         with contextlib.suppress(OSError):
@@ -167,23 +172,18 @@ class AtomicFiles:
     def open(self, target: str | Path) -> BinaryIO:
         """Return a binary stream whose bytes become ``target`` at the end of the block."""
         final = Path(os.path.realpath(target))
-        try:
+        with writing(target):
             if is_special(final):
                 held = _Held(target, final, None, open(final, "wb"))  # noqa: SIM115 closed in __exit__
             else:
                 held = self._open_temporary(target, final)
-        except OSError as exc:
-            raise output_error(target, exc) from exc
         self._held.append(held)
         return held.stream
 
     def take(self, target: str | Path, renames: Renames, discard: Callable[[BaseException], None]) -> None:
         """Let what the caller has written under temporary names take part: it is complete and on disk.
 
-        Args:
-            target: the file or folder that the user named.
-            renames: gives what is called what, each time it is asked.
-            discard: removes the temporary files, told the error that made them useless.
+        ``discard`` removes the temporary files, told the error that made them useless.
         """
         self._held.append(_Taken(target, renames, discard))
 
@@ -206,10 +206,15 @@ class AtomicFiles:
         if error is not None:
             self._discard(error)
             if isinstance(error, OSError) and not isinstance(error, BrokenPipeError | OutputError):
-                raise output_error(self._names(), error) from error
+                named = ", ".join(str(held.target) for held in self._held) or "the output"
+                raise output_error(named, error) from error
             return
         try:
-            self._complete()
+            for held in self._held:
+                if isinstance(held, _Held):
+                    held.complete()
+            for check in self._checks:
+                check()
             self._name()
         except UnfinishedError:
             raise
@@ -217,16 +222,6 @@ class AtomicFiles:
             if not self.are_named:
                 self._discard(exc)
             raise
-
-    def _names(self) -> str:
-        return ", ".join(str(held.target) for held in self._held) or "the output"
-
-    def _complete(self) -> None:
-        for held in self._held:
-            if isinstance(held, _Held):
-                held.complete()
-        for check in self._checks:
-            check()
 
     def _name(self) -> None:
         outputs = [str(held.target) for held in self._held if isinstance(held, _Taken) or held.temporary is not None]
@@ -238,17 +233,13 @@ class AtomicFiles:
             self.are_named = not any(os.path.lexists(rename.temporary) for rename in self._renames())
             raise
         except OSError as exc:
-            raise output_error(self._target_of(exc.filename), exc) from exc
+            named = {str(held.final): held.target for held in self._held if isinstance(held, _Held)}
+            raise output_error(named.get(exc.filename, shown_path(exc.filename)), exc) from exc
         self.are_named = True
 
     def _renames(self) -> Iterator[Rename]:
         for held in self._held:
             yield from held.renames()
-
-    def _target_of(self, final: str) -> str | Path:
-        """What the user called an output."""
-        named = {str(held.final): held.target for held in self._held if isinstance(held, _Held)}
-        return named.get(final, shown_path(final))
 
     def _discard(self, error: BaseException) -> None:
         for held in self._held:

@@ -51,9 +51,8 @@ class UnfinishedError(OutputError):
 def give_names(renames: Renames, outputs: Sequence[str]) -> None:
     """Give complete outputs their names, in order; Ctrl-C is heard when all have them.
 
-    Args:
-        renames: what is called what; temporary names are in the same folders as the final ones.
-        outputs: the files and folders that the user named, by which a later run knows that they are its own too.
+    Temporary names are in the same folders as the final ones. By ``outputs``, the files and folders that the user
+    named, a later run knows that they are its own too.
 
     Raises:
         OSError: no output has its name, and no journal is left. Its ``filename`` is the one that failed.
@@ -207,10 +206,9 @@ def _journals_in(folder: str) -> list[str]:
     try:
         with os.scandir(folder) as entries:
             found = [e for e in entries if e.name.startswith(_PREFIX) and e.name.endswith(_SUFFIX)]
-            names = [entry.name for entry in found if _is_own(entry)]
+            return sorted(entry.path for entry in found if _is_own(entry))
     except OSError:
         return []  # what is wrong with the folder is said when an output is tried there
-    return [os.path.join(folder, name) for name in sorted(names)]
 
 
 def _is_own(entry: os.DirEntry[str]) -> bool:
@@ -225,9 +223,8 @@ def _head(journal: str) -> dict[str, Any] | None:
     try:
         with open(journal, encoding="ascii") as stream:
             head = json.loads(stream.readline())
-        if (head["neardup"], head["format"]) != ("names", _FORMAT):
-            raise ValueError
-        if not all(isinstance(head[name], list) for name in ("process", "outputs", "journals")):
+        lists = (head["process"], head["outputs"], head["journals"])
+        if (head["neardup"], head["format"]) != ("names", _FORMAT) or not all(isinstance(each, list) for each in lists):
             raise ValueError
     except FileNotFoundError:
         return None

@@ -42,5 +42,4 @@ class TerminalBytes:
         return len(view)
 
     def flush(self) -> None:
-        """Let everything out."""
         self._stream.flush()

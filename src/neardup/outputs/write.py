@@ -24,7 +24,8 @@ import pyarrow.parquet as pq
 from neardup.arrays import strings
 from neardup.arrays import text as scalar
 from neardup.errors import InputError, OutputError, did_you_mean
-from neardup.outputs.atomic import AtomicFiles, output_error, remove_parts
+from neardup.inputs.formats import COMPRESSIONS
+from neardup.outputs.atomic import AtomicFiles, is_special, remove_parts, writing
 from neardup.outputs.sink import Sink
 from neardup.outputs.stdout import stdout_bytes
 from neardup.types import I64
@@ -35,7 +36,6 @@ SPEC_SUFFIX = ".spec.json"
 """Ending of the file that keeps the spec beside JSONL and CSV."""
 
 _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
-_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 _TEXT_ROWS, _TEXT_BYTES = 1 << 17, 8 << 20
 """What is turned into text at a time: some tens of MB of memory, and Ctrl-C is heard between two pieces."""
 _GROUP_ROWS, _GROUP_BYTES = 1 << 20, 16 << 20
@@ -77,11 +77,8 @@ def output_format(target: str | Path, format: str | None) -> str:
 
 def _suffix_of(target: str | Path) -> tuple[str, str | None]:
     """The suffix that tells the format, and the compression asked for by a further suffix."""
-    name = Path(target).name.lower()
-    stem, last = os.path.splitext(name)
-    if last in _COMPRESSIONS:
-        return os.path.splitext(stem)[1], _COMPRESSIONS[last]
-    return last, None
+    stem, last = os.path.splitext(Path(target).name.lower())
+    return (os.path.splitext(stem)[1], COMPRESSIONS[last]) if last in COMPRESSIONS else (last, None)
 
 
 def write_table(
@@ -116,7 +113,7 @@ def write_tables(outputs: Sequence[Output], *, spec: dict[str, Any], files: Atom
             if str(target) == STDOUT:
                 continue
             _write(table, held.open(target), format, spec, _suffix_of(target)[1])
-            if format != "parquet" and _is_file_or_new(target):
+            if format != "parquet" and not is_special(target):
                 side = held.open(f"{os.fspath(target)}{SPEC_SUFFIX}")
                 side.write(json.dumps(spec, indent=2, sort_keys=True).encode() + b"\n")
         closed = None
@@ -136,30 +133,17 @@ def remove_leftovers(target: str | Path) -> None:
     remove_parts(f"{os.fspath(target)}{SPEC_SUFFIX}")
 
 
-def _is_file_or_new(target: str | Path) -> bool:
-    path = Path(os.path.realpath(target))
-    return path.is_file() or not path.exists()
-
-
 def _write_stdout(table: pa.Table | pa.RecordBatchReader, format: str, spec: dict[str, Any]) -> None:
     if getattr(sys.stdout, "buffer", None) is None:
         raise OutputError("stdout is closed. Give a file for the output.")
-    try:
+    with writing("stdout"):
         stream = stdout_bytes()
         _write(table, stream, format, spec, None)
         stream.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as exc:
-        raise output_error("stdout", exc) from exc
 
 
 def _write(
-    table: pa.Table | pa.RecordBatchReader,
-    stream: BinaryIO,
-    format: str,
-    spec: dict[str, Any],
-    compression: str | None,
+    table: pa.Table | pa.RecordBatchReader, stream: BinaryIO, format: str, spec: dict[str, Any], compression: str | None
 ) -> None:
     schema = table.schema
     batches = table.to_batches() if isinstance(table, pa.Table) else table

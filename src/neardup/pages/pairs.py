@@ -1,8 +1,4 @@
-"""Pairs and texts as plain JSON values, for the pair view of a report and of ``compare``.
-
-Passages are found in ``neardup.engine.results.passages``, measured by ``stages.passages.Passages`` and shown by
-``neardup.pages.site``.
-"""
+"""Pairs and texts as plain JSON values, for the pair view of a report and of ``compare``."""
 
 from __future__ import annotations
 
@@ -74,10 +70,8 @@ def text_data(text: str, spans: Sequence[Span], *, most: int = 20_000) -> dict[s
     O(characters shown + spans). ``characters`` are the code points there are; ``pieces``, [start, text], are those of
     ``windows``.
     """
-    return {
-        "characters": len(text),
-        "pieces": [[start, text[start:end]] for start, end in windows(text, spans, most=most)],
-    }
+    pieces = [[start, text[start:end]] for start, end in windows(text, spans, most=most)]
+    return {"characters": len(text), "pieces": pieces}
 
 
 def windows(text: str, spans: Sequence[Span], *, most: int) -> list[Span]:

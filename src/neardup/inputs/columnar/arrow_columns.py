@@ -22,7 +22,7 @@ from neardup.arrays import numbers
 from neardup.cutting import starts_of
 from neardup.errors import InputError
 from neardup.inputs.batches import Columns, make_batch
-from neardup.inputs.columns import choose_id, choose_text, guess_text
+from neardup.inputs.columns import choose_id, choose_text, column_place, guess_text
 from neardup.inputs.items import ITEM_SEPARATOR
 from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions
 from neardup.types import I64, Batch, Mask
@@ -55,23 +55,17 @@ def choose_columns(schema: Any, options: ReadOptions, source: str) -> Chosen:
         named = guess_text(schema.names) if guess_text(fit) is None else guess_text(fit)
     else:
         named = options.text
-    text = _place(schema, choose_text(schema.names, named, source), source)
+    text = column_place(schema.names, choose_text(schema.names, named, source), source)
     check_text_type(schema.field(text), options.item, source)
     names = schema.names if options.id is not None else [field.name for field in schema if _is_id(field.type)]
     name = choose_id(names, options.id, source)
-    place = None if name is None else _place(schema, name, source)
+    place = None if name is None else column_place(schema.names, name, source)
     if place is not None and not _is_id(schema.field(place).type):
         raise InputError(
             f"{source}: column {name!r} is of type {schema.field(place).type}, which is no id. "
             "Choose a column of strings or whole numbers with --id."
         )
     return Chosen(text, place)
-
-
-def _place(schema: Any, name: str, source: str) -> int:
-    if schema.names.count(name) > 1:
-        raise InputError(f"{source}: {schema.names.count(name)} columns are named {name!r}. Give each its own name.")
-    return int(schema.names.index(name))
 
 
 def check_text_type(field: Any, item: bool, source: str) -> None:
@@ -190,23 +184,12 @@ def _sizes(array: Any) -> I64:
 
 
 def read_rows(
-    texts: Any,
-    ids: Any,
-    first_row: int,
-    source: str,
-    options: ReadOptions,
-    *,
-    consumed: int | None,
-    positions: bool,
+    texts: Any, ids: Any, first_row: int, source: str, options: ReadOptions, *, consumed: int | None, positions: bool
 ) -> Batch:
     """Turn a piece of the columns into a batch.
 
-    Args:
-        texts, ids: Arrow arrays: of a text or, with ``options.item``, set type; of ids, or None.
-        first_row: 1-based row of the first.
-        source, options: what the rows are from, and how to read.
-        consumed: stored bytes; None: the bytes of the texts.
-        positions: rows without an id have their 0-based position as one.
+    ``texts`` is an Arrow array of a text or, with ``options.item``, set type; ``first_row`` counts from 1.
+    ``consumed``: stored bytes; None: those of the texts. ``positions``: rows without an id have their 0-based position.
     """
     faults = Faults(source, options.on_bad)
     rows = np.arange(first_row, first_row + len(texts), dtype=np.int64)

@@ -66,15 +66,8 @@ class IpcSource(ColumnarFile):
 def ipc_batches(data: Any, name: str, schema: Any, chosen: Chosen, limit: RecordLimit, *, is_file: bool) -> Batches:
     """Yield the chosen columns of an Arrow file or stream, batch by batch, in the order of the schema.
 
-    Args:
-        data: pyarrow buffer of all of it.
-        name: what it is called in messages.
-        schema, chosen: its schema, and the columns that are read.
-        limit: what may be held.
-        is_file: it is a file and no stream.
-
-    Raises:
-        ArrowException: it is damaged. TooLarge: a dictionary cannot be held.
+    ``data``: pyarrow buffer of all of it. Raises ArrowException when it is damaged, TooLarge when a dictionary cannot
+    be held.
     """
     columns = sorted({chosen.text, *([] if chosen.id is None else [chosen.id])})
     messages = messages_of(data, is_file=is_file, schema=schema, columns=columns)
@@ -87,8 +80,7 @@ def ipc_batches(data: Any, name: str, schema: Any, chosen: Chosen, limit: Record
     told = 0
     for i, message in enumerate(records):
         if is_file:  # of one that is no stream the order is the footer's
-            size, n = len(data), len(records)
-            consumed = size * (i + 1) // n - size * i // n
+            consumed = len(data) * (i + 1) // len(records) - len(data) * i // len(records)
         else:
             told, consumed = message.end, message.end - told
         if message.unpacked > limit.whole:
@@ -234,10 +226,8 @@ def _message(data: Any, start: int, body: int, end: int, schema: Any, columns: S
 
 
 def _unpacked(data: Any, at: int, size: int) -> int:
-    if size < 8:
-        return 0
-    told = int(struct.unpack("<q", data[at : at + 8].to_pybytes())[0])
-    return max(0, told)  # -1: it is not compressed, and lies in the file as it is
+    # -1: it is not compressed, and lies in the file as it is
+    return 0 if size < 8 else max(0, int(struct.unpack("<q", data[at : at + 8].to_pybytes())[0]))
 
 
 def _buffers(type_: Any, counts: Iterator[int]) -> int:

@@ -1,7 +1,7 @@
 """Objects in memory with Arrow data inside: frames, tables, relations, readers, single columns.
 
 pandas, polars, pyarrow and duckdb speak the Arrow PyCapsule interface. A ``datasets.Dataset`` (5.2) does not; it is
-known by its methods. Nothing is imported for this: an object of a library that is not imported yet does not exist.
+known by its methods. No library is imported for this.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _only(value: Any, name: str) -> Any:
 
 
 def _column(column: Any) -> _Opened:
-    schema = pa.schema([pa.field("", column.type)])
+    schema = pa.schema([("", column.type)])
     chunks = (pa.RecordBatch.from_arrays([chunk], schema=schema) for chunk in column.chunks)
     return _Opened(schema, chunks, is_column=True)
 

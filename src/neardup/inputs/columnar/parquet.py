@@ -100,7 +100,9 @@ class Groups:
         group = self.file.metadata.row_group(i)
         size = worst = largest = 0
         for column in self._columns:
-            for chunk in _chunks(group, column):
+            for chunk in (group.column(j) for j in range(group.num_columns)):
+                if not _is_of(chunk.path_in_schema, column):
+                    continue
                 pages = list(pages_of(self._source, chunk))
                 is_nested = chunk.path_in_schema != column
                 value = self._longest(i, column, chunk, pages)
@@ -132,8 +134,7 @@ class Groups:
         """The file once more, its strings read as numbers of the values of their dictionaries."""
         if self._by_number is None:
             metadata = self.file.metadata
-            schema = self.file.schema
-            paths = [schema.column(j).path for j in range(metadata.num_columns)]
+            paths = [self.file.schema.column(j).path for j in range(metadata.num_columns)]
             wanted = [path for path in paths if any(_is_of(path, column) for column in self._columns)]
             self._by_number = pq.ParquetFile(
                 self._source, metadata=metadata, read_dictionary=wanted, pre_buffer=False, buffer_size=PAGE_BYTES
@@ -143,11 +144,6 @@ class Groups:
 
 def _is_of(path: str, column: str) -> bool:
     return path == column or path.startswith(f"{column}.")
-
-
-def _chunks(group: Any, column: str) -> list[Any]:
-    chunks = [group.column(j) for j in range(group.num_columns)]
-    return [chunk for chunk in chunks if _is_of(chunk.path_in_schema, column)]
 
 
 def _longest_of(array: Any, most: int) -> int:
@@ -199,8 +195,8 @@ def pages_of(file: Any, chunk: Any) -> Iterator[Page]:
             raise pa.ArrowInvalid("a page has a size of less than 0 bytes")
         told = header.get({_DATA: 5, _DICTIONARY: 7, _DATA_2: 8}.get(kind, 0), {})
         encoding = told.get(4 if kind == _DATA_2 else 2, 0)
-        values = told.get(1, 0) if kind in (_DATA, _DATA_2) else 0
         is_data = kind in (_DATA, _DATA_2)
+        values = told.get(1, 0) if is_data else 0
         yield Page(unpacked, values, kind == _DICTIONARY, is_data and encoding in _BY_NUMBER, encoding == _FRONT_CODED)
         seen += values
         at += size + stored

@@ -48,17 +48,9 @@ class ColumnarSource(Source):
                 if size > self._options.limit.largest:
                     yield self._passed(first_row + start, "the row", size, consumed)
                 else:
-                    task = partial(
-                        read_rows,
-                        texts[start:stop],
-                        None if ids is None else ids[start:stop],
-                        first_row + start,
-                        self.name,
-                        self._options,
-                        consumed=consumed,
-                        positions=positions,
-                    )
-                    yield sized(task, size, self._options)
+                    own = None if ids is None else ids[start:stop]
+                    rows = texts[start:stop], own, first_row + start, self.name, self._options
+                    yield sized(partial(read_rows, *rows, consumed=consumed, positions=positions), size, self._options)
                 consumed = consumed and 0
                 tasks += 1
                 if rest is not None and tasks % REST_TASKS == 0:

@@ -21,10 +21,6 @@ from neardup.errors import InputError
 from neardup.inputs.formats import DOCUMENTS, bare_suffix
 from neardup.shown import shown
 
-__all__ = [
-    "MOST_BYTES", "MOST_TIMES", "Unreadable", "damaged", "document_kind", "protected", "read_document", "too_large",
-]  # fmt: skip
-
 MOST_BYTES = 256 << 20
 """Bytes of a document, unpacked, that are read at most, and bytes of its text."""
 MOST_TIMES = 100
@@ -50,7 +46,6 @@ def damaged(detail: str) -> Unreadable:
 
 
 def protected() -> Unreadable:
-    """The fault of a file that asks for a password."""
     return Unreadable("it is protected by a password", "Save it without one.")
 
 
@@ -63,7 +58,7 @@ def too_large() -> Unreadable:
 
 
 def document_kind(path: str) -> str | None:
-    """The suffix that says which kind of document a file is, under that of a compression; None for other files."""
+    """The suffix, under that of a compression, of a file that is a document; None for other files."""
     suffix = bare_suffix(path)
     return suffix if suffix in DOCUMENTS else None
 

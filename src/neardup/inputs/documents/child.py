@@ -1,10 +1,8 @@
 """The process that reads documents for a run: asked over stdin, it answers over stdout, within its limits.
 
-A message is a mark, the number of the request, its kind and its length, then so many bytes. The child may be broken or
-taken over by a document, so what comes from it is held against what it may be, and nothing of it is executed.
-
-It is started by ``readers`` and by nobody else, and ends when its stdin does. It loads neither numpy nor pyarrow nor
-numba (but for compressed documents), so that it starts in about 0.1 s and takes about 20 MB.
+A message is a mark, the number of the request, its kind and its length, then so many bytes. The child ends when its
+stdin does. It loads neither numpy nor pyarrow nor numba (but for compressed documents), so that it starts in about
+0.1 s and takes about 20 MB.
 
 A document that passes a limit ends the process, by the exit code that says which. Failing an allocation instead would
 not do: PDFium goes on without what it could not hold, and gives a part of the text for the whole. So the limits of the
@@ -63,7 +61,6 @@ class GarbledError(Exception):
 
 
 def send(pipe: IO[bytes], number: int, kind: bytes, content: bytes) -> None:
-    """Write a message."""
     pipe.write(_HEAD.pack(_MARK, number, kind, len(content)))
     pipe.write(content)
     pipe.flush()

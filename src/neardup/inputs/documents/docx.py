@@ -10,17 +10,12 @@ import posixpath
 
 from neardup.inputs.documents import damaged
 from neardup.inputs.documents.package import Package
-from neardup.inputs.documents.xml import Paragraphs, elements, feed
+from neardup.inputs.documents.xml import Events, Paragraphs, elements, feed
 
-_WORD = (
-    "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
-    "http://purl.oclc.org/ooxml/wordprocessingml/main",
-)
-_MATHS = (
-    "http://schemas.openxmlformats.org/officeDocument/2006/math",
-    "http://purl.oclc.org/ooxml/officeDocument/math",
-)
-_COMPATIBILITY = ("http://schemas.openxmlformats.org/markup-compatibility/2006",)
+_OPEN, _STRICT = "http://schemas.openxmlformats.org", "http://purl.oclc.org/ooxml"
+_WORD = (f"{_OPEN}/wordprocessingml/2006/main", f"{_STRICT}/wordprocessingml/main")
+_MATHS = (f"{_OPEN}/officeDocument/2006/math", f"{_STRICT}/officeDocument/math")
+_COMPATIBILITY = (f"{_OPEN}/markup-compatibility/2006",)
 _MAIN = "word/document.xml"
 
 
@@ -44,14 +39,15 @@ _AS_TEXT = {
 
 
 def load(path: str) -> str:
-    """The text of a Word document."""
     body = _Body()
     with Package(path) as package:
         main = _main_part(package)
         feed(package.pieces(main), body)
         body.paragraphs.note_depth = 1
-        for notes in _notes_parts(package, main):
-            feed(package.pieces(notes), body)
+        parts = dict(_relations(package, main))
+        for kind in ("footnotes", "endnotes"):
+            if parts.get(kind) in package.names:
+                feed(package.pieces(parts[kind]), body)
     return body.paragraphs.text()
 
 
@@ -62,11 +58,6 @@ def _main_part(package: Package) -> str:
     if main is None:
         raise damaged("there is no text of a Word document in it")
     return main
-
-
-def _notes_parts(package: Package, main: str) -> list[str]:
-    found = dict(_relations(package, main))
-    return [found[kind] for kind in ("footnotes", "endnotes") if found.get(kind) in package.names]
 
 
 def _relations(package: Package, part: str) -> list[tuple[str, str]]:
@@ -83,7 +74,7 @@ def _relations(package: Package, part: str) -> list[tuple[str, str]]:
     return found
 
 
-class _Body:
+class _Body(Events):
     """Takes the events of the body, and then of the notes."""
 
     def __init__(self) -> None:

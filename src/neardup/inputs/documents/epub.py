@@ -21,7 +21,6 @@ _SUFFIXES = (".xhtml", ".html", ".htm", ".xml")
 
 
 def load(path: str) -> str:
-    """The text of an e-book."""
     with Package(path) as package:
         protected = _encrypted(package)
         chapters = _reading_order(package)
@@ -35,7 +34,6 @@ def load(path: str) -> str:
 
 
 def _encrypted(package: Package) -> set[str]:
-    """Parts that are encrypted."""
     if _ENCRYPTION not in package.names:
         return set()
     found = elements(package.part(_ENCRYPTION), "CipherReference")
@@ -43,7 +41,6 @@ def _encrypted(package: Package) -> set[str]:
 
 
 def _reading_order(package: Package) -> list[str]:
-    """Parts of the book in the order of reading."""
     container = elements(package.part(_CONTAINER), "rootfile")
     root = next((attributes["full-path"] for _, attributes in container if "full-path" in attributes), None)
     if root is None:

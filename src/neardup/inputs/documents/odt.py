@@ -10,7 +10,7 @@ import re
 
 from neardup.inputs.documents import protected
 from neardup.inputs.documents.package import Package
-from neardup.inputs.documents.xml import Paragraphs, elements, feed
+from neardup.inputs.documents.xml import Events, Paragraphs, elements, feed
 
 _CONTENT = "content.xml"
 _MANIFEST = "META-INF/manifest.xml"
@@ -27,18 +27,8 @@ _AS_TEXT = {f"{_TEXT}tab": "\t", f"{_TEXT}line-break": "\n"}
 _SKIPPED = frozenset(
     (
         *(f"{_TEXT}{name}" for name in ("tracked-changes", "note-citation", "ruby-text", "script")),
-        *(
-            f"{_TEXT}{name}-source"
-            for name in (
-                "alphabetical-index",
-                "bibliography",
-                "illustration-index",
-                "object-index",
-                "table-index",
-                "table-of-content",
-                "user-index",
-            )
-        ),
+        *(f"{_TEXT}{name}-index-source" for name in ("alphabetical", "illustration", "object", "table", "user")),
+        *(f"{_TEXT}{name}-source" for name in ("bibliography", "table-of-content")),
         *(f"{_OFFICE}{name}" for name in ("annotation", "binary-data", "forms", "scripts")),
         *(f"{_SVG}{name}" for name in ("title", "desc")),
         f"{_MATHS}annotation",
@@ -50,7 +40,6 @@ _MOST_SPACES = 1000
 
 
 def load(path: str) -> str:
-    """The text of an OpenDocument text."""
     body = _Body()
     with Package(path) as package:
         if _MANIFEST in package.names and elements(package.part(_MANIFEST), "encryption-data"):
@@ -59,9 +48,7 @@ def load(path: str) -> str:
     return body.paragraphs.text()
 
 
-class _Body:
-    """Takes the events of the content."""
-
+class _Body(Events):
     def __init__(self) -> None:
         self.paragraphs = Paragraphs()
         self._skipped = 0
@@ -99,5 +86,3 @@ class _Body:
             text = text[1:]
         if text:
             self.paragraphs.add(text)
-
-    def close(self) -> None: ...

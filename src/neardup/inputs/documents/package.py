@@ -43,7 +43,6 @@ def read_stored(path: str) -> bytes:
 
 
 def _stored(path: str) -> Iterator[bytes]:
-    """Yield the bytes of a file in pieces, decompressed."""
     if stored_codec(path) is None:
         with _plain(path) as file:
             try:
@@ -59,7 +58,6 @@ def _stored(path: str) -> Iterator[bytes]:
 
 
 def _plain(path: str) -> BinaryIO:
-    """A file as it is stored, open."""
     try:
         return open(path, "rb")
     except OSError:
@@ -71,8 +69,7 @@ class Package:
     """A zip archive; a context manager."""
 
     def __init__(self, path: str) -> None:
-        """Open the archive and read its list of parts."""
-        self._file = _opened(path)
+        self._file: BinaryIO = _plain(path) if stored_codec(path) is None else io.BytesIO(read_stored(path))
         self._unpacked = 0
         try:
             head = self._file.read(8)
@@ -104,7 +101,9 @@ class Package:
                 raise protected()
             with self._zip.open(name) as part:
                 while piece := part.read(_PIECE):
-                    self._count(len(piece))
+                    self._unpacked += len(piece)
+                    if self._unpacked > min(MOST_BYTES, max(_UNSUSPICIOUS, MOST_TIMES * self._size)):
+                        raise too_large()
                     yield piece
 
     def part(self, name: str) -> bytes:
@@ -115,16 +114,6 @@ class Package:
             if len(found) > _SMALL_PART:
                 raise too_large()
         return bytes(found)
-
-    def _count(self, size: int) -> None:
-        self._unpacked += size
-        if self._unpacked > min(MOST_BYTES, max(_UNSUSPICIOUS, MOST_TIMES * self._size)):
-            raise too_large()
-
-
-def _opened(path: str) -> BinaryIO:
-    """A file that can be sought in."""
-    return _plain(path) if stored_codec(path) is None else io.BytesIO(read_stored(path))
 
 
 def _ole_fault(file: BinaryIO) -> Unreadable:
@@ -140,10 +129,8 @@ def _ole_fault(file: BinaryIO) -> Unreadable:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Turn what the unpacking says into Unreadable."""
+    """Turn what the unpacking says into Unreadable; RuntimeError: a way of packing that Python does not know."""
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OSError) as exc:
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OSError, RuntimeError) as exc:
         raise damaged(str(exc) or "the archive ends too early") from exc
-    except (NotImplementedError, RuntimeError) as exc:  # a way of packing that Python does not know
-        raise damaged(str(exc)) from exc

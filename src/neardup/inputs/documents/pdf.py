@@ -9,6 +9,7 @@ PDFium must not be used by two threads at once: PDFs are read at the same time i
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pypdfium2
 from pypdfium2 import raw
@@ -31,7 +32,6 @@ _LEAST_FULL = 40
 
 
 def load(path: str) -> str:
-    """The text of a PDF."""
     data = read_stored(path)
     _check_whole(data)
     pages: list[str] = []
@@ -67,18 +67,14 @@ def _pages(data: bytes) -> Iterator[str]:
         if getattr(exc, "err_code", None) in _PROTECTED:
             raise protected() from exc
         raise damaged("no pages can be found in it") from exc
-    try:
+    with closing(document):
         for number in range(len(document)):
             try:
                 page = document[number]
             except pypdfium2.PdfiumError as exc:
                 raise damaged(f"page {number + 1:,} of {len(document):,} cannot be read") from exc
-            try:
+            with closing(page):
                 yield _page_text(page)
-            finally:
-                page.close()
-    finally:
-        document.close()
 
 
 def _page_text(page: pypdfium2.PdfPage) -> str:

@@ -1,6 +1,6 @@
 """One process that reads documents, from the side of the run: started, asked, held to the clock, and ended.
 
-It is started by the command line and not forked: this process has threads, whose locks a fork would copy as they are.
+It is not forked: this process has threads, whose locks a fork would copy as they are.
 It is not one of ``multiprocessing`` either, which would run the user's script again. What it answers is believed only
 as far as it can be a text, or a fault.
 """
@@ -173,7 +173,6 @@ class Child:
         return self._process.returncode
 
     def end(self) -> None:
-        """End it, whatever it does."""
         self.is_well = False
         process = self._process
         process.kill()

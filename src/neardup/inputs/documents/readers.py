@@ -7,8 +7,6 @@
 A document that ends its child costs that child and no other document. It gets a second attempt in a fresh process, so
 that the answer depends neither on what was read there before nor on what is read beside it; so the memory of all is
 bounded too: by the small limit for each child, and the large one for one child of the process at a time.
-
-How a child is started and asked is in ``process``.
 """
 
 from __future__ import annotations
@@ -72,7 +70,6 @@ class Readers:
             return self._read_alone(request, size)
 
     def _read_alone(self, request: dict[str, Any], size: int) -> str:
-        """Read in a new child with the large limit of memory."""
         with _ALONE:
             while True:
                 try:
@@ -151,7 +148,6 @@ def _on_disk(path: str, stream: ByteStream | None) -> Iterator[str]:
 
 
 def _copy(path: str, stream: ByteStream, place: str) -> None:
-    """Write what comes through a pipe to a file."""
     buffer = memoryview(bytearray(1 << 20))
     size = 0
     try:
@@ -164,7 +160,5 @@ def _copy(path: str, stream: ByteStream, place: str) -> None:
     except InputError as exc:
         raise Unreadable(str(exc).removeprefix(f"{path} ").rstrip("."), "") from exc
     except OSError as exc:
-        raise InputError(
-            f"{path} is no file, and its bytes cannot be kept in {os.path.dirname(place)}: {exc.strerror}. Make room, "
-            "or name another folder by the variable TMPDIR."
-        ) from exc
+        why = f"is no file, and its bytes cannot be kept in {os.path.dirname(place)}: {exc.strerror}"
+        raise InputError(f"{path} {why}. Make room, or name another folder by the variable TMPDIR.") from exc

@@ -16,7 +16,7 @@ from lxml import etree
 from neardup.errors import InputError
 from neardup.inputs.documents import Unreadable, damaged
 from neardup.inputs.documents.package import read_stored
-from neardup.inputs.documents.xml import feed, feed_html
+from neardup.inputs.documents.xml import Events, feed, feed_html
 from neardup.inputs.formats import text_codec
 
 _SKIPPED = frozenset(("head", "iframe", "noframes", "noscript", "script", "style", "template", "title"))
@@ -69,10 +69,7 @@ _MOST_CHARACTERS = 4 << 20
 
 
 def load(path: str, *, encoding: str, boilerplate: str) -> str:
-    """The text of a web page.
-
-    ``encoding`` is that of a page that does not say its own and is no UTF-8; windows-1252 when it is "utf-8".
-    """
+    """The text of a web page; the arguments are as for ``read_document``."""
     page = decoded(read_stored(path), encoding)
     if boilerplate == "keep":
         return page_text(page, is_xml=page.lstrip().startswith("<?xml"))
@@ -161,7 +158,7 @@ def _encoded(page: str) -> Iterator[bytes]:
         yield page[start : start + _PIECE].encode("utf-8", "replace")
 
 
-class _Seen:
+class _Seen(Events):
     """Takes the events of a page and keeps what a reader sees."""
 
     def __init__(self) -> None:
@@ -202,8 +199,6 @@ class _Seen:
         if text:
             self._pieces.append(text)
             self._is_blank = text[-1] == " "
-
-    def close(self) -> None: ...
 
     def text(self) -> str:
         """What was seen, without blank lines."""

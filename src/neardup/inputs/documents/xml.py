@@ -7,23 +7,22 @@ text of office documents in reading order.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
 
 from lxml import etree
 
 from neardup.inputs.documents import damaged
 
 
-class _Events(Protocol):
-    """What takes the events of a document, in order."""
+class Events:
+    """Takes the events of a document, in order."""
 
     def start(self, tag: str, attrib: dict[str, str]) -> None: ...
     def end(self, tag: str) -> None: ...
     def data(self, data: str) -> None: ...
-    def close(self) -> object: ...
+    def close(self) -> None: ...
 
 
-class _Found:
+class _Found(Events):
     """Takes the beginnings of elements, and keeps those that have one of some names."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
@@ -35,10 +34,6 @@ class _Found:
         if name in self._names:
             self.found.append((name, dict(attrib)))
 
-    def end(self, tag: str) -> None: ...
-    def data(self, data: str) -> None: ...
-    def close(self) -> None: ...
-
 
 def elements(part: bytes, *names: str) -> list[tuple[str, dict[str, str]]]:
     """Name and attributes of the elements of a part that have one of some names, without its namespace."""
@@ -47,7 +42,7 @@ def elements(part: bytes, *names: str) -> list[tuple[str, dict[str, str]]]:
     return target.found
 
 
-def feed(pieces: Iterable[bytes], target: _Events, *, encoding: str | None = None) -> None:
+def feed(pieces: Iterable[bytes], target: Events, *, encoding: str | None = None) -> None:
     """Send a document through ``target``; Unreadable when it is not well-formed.
 
     ``encoding`` counts in place of what the document declares.
@@ -71,7 +66,7 @@ def feed(pieces: Iterable[bytes], target: _Events, *, encoding: str | None = Non
         raise damaged(str(exc)) from exc
 
 
-def feed_html(pieces: Iterable[bytes], target: _Events) -> None:
+def feed_html(pieces: Iterable[bytes], target: Events) -> None:
     """Send an HTML page in UTF-8 through ``target``; whatever is wrong in it is read as browsers do, more or less."""
     parser = etree.HTMLParser(
         target=target,
@@ -114,7 +109,6 @@ class Paragraphs:
         return bool(self._open)
 
     def begin(self) -> None:
-        """A paragraph begins."""
         self._open.append([])
 
     def add(self, text: str) -> None:
@@ -127,7 +121,6 @@ class Paragraphs:
         return not self._open or not self._open[-1] or self._open[-1][-1][-1:].isspace()
 
     def end(self) -> None:
-        """The innermost paragraph ends."""
         if not self._open:
             return
         text = "".join(self._open.pop())

@@ -1,5 +1,4 @@
-"""Records of CSV and TSV that are too large to be held, or whose quote is never closed: which of the two, and where to
-go on.
+"""Records of CSV and TSV that are too large to be held, or whose quote is never closed: which, and where to go on.
 
 A quote that is never closed costs one line, and what follows are records; a record that is too large is passed over
 as a whole, or its inner lines would be taken for records. So the bytes that follow are looked at until the quote is
@@ -87,7 +86,6 @@ class Ahead:
         return replace(block, data=data)
 
     def close(self) -> None:
-        """Delete the file."""
         if self._file is not None:
             self._file.close()
 
@@ -107,15 +105,8 @@ class Passed:
         lines = block.lines
         if is_end and at < block.size:
             lines = int(np.count_nonzero(block.data[:at] == NEWLINE))
-            self.left = replace(
-                block,
-                data=block.data[at:],
-                size=block.size - at,
-                lines=block.lines - lines,
-                first_line=block.first_line + lines,
-                consumed=0,
-                is_alone=False,
-            )
+            place = {"first_line": block.first_line + lines, "lines": block.lines - lines, "size": block.size - at}
+            self.left = replace(block, data=block.data[at:], **place, consumed=0, is_alone=False)
         self.size += at
         self.lines += lines
         self.consumed += block.consumed

@@ -100,7 +100,7 @@ def _read_block(block: LineBlock, name: str, columns: _Columns, options: ReadOpt
     buffers = _Buffers(block, columns, slabs)
     state = buffers.state
     while True:
-        kernel.read_records(*buffers.arguments(options.item))
+        buffers.read(options.item)
         stop = int(state[kernel.DOUBT])
         if stop < 0:
             break
@@ -138,11 +138,10 @@ class _Buffers:
         self.state = np.zeros(kernel.STATE, dtype=np.int64)
         self.state[kernel.LINE] = block.first_line
 
-    def arguments(self, item: bool) -> tuple[Any, ...]:
-        """What ``read_records`` takes, in its order."""
-        return (
-            *(self.block.data, self.block.size, self.keys, self.sizes, item),
-            *(self.out, self.offsets, self.rows),
+    def read(self, item: bool) -> None:
+        """Let the kernel go on."""
+        kernel.read_records(
+            *(self.block.data, self.block.size, self.keys, self.sizes, item, self.out, self.offsets, self.rows),
             *(self.ids, self.id_offsets, self.numbers, self.is_number, self.state),
         )
 
@@ -185,7 +184,7 @@ def _judge(line: bytes, columns: _Columns, options: ReadOptions) -> tuple[bytes,
     """The text and the id of a line; of a set, which is a list or a string split at white space, its items as bytes."""
     record = parse_object(line, options.encoding)
     value = _field(record, columns.text)
-    content = _items(value, columns.text) if options.item else _string(value, columns.text).encode("utf-8")
+    content = _items(value, columns.text) if options.item else _checked(value, columns.text).encode("utf-8")
     return content, None if columns.id is None else _identifier(_field(record, columns.id), columns.id)
 
 
@@ -229,12 +228,6 @@ def _field(record: dict[str, Any], name: str) -> Any:
     return record[name]
 
 
-def _string(value: Any, name: str) -> str:
-    if not isinstance(value, str):
-        raise BadRecord(f"the field {name!r} is {_kind(value)}, not a string")
-    return _checked(value, name)
-
-
 def _items(value: Any, name: str) -> bytes:
     if isinstance(value, str):
         return split_items(_checked(value, name))
@@ -250,26 +243,21 @@ def _identifier(value: Any, name: str) -> str | int:
     """The id; a whole number beyond 64 bits as its decimal text."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value if value in INT64 else str(value)
+    return _checked(value, name, "a string or a whole number")
+
+
+def _checked(value: Any, name: str, wanted: str = "a string") -> str:
     if not isinstance(value, str):
-        raise BadRecord(f"the field {name!r} is {_kind(value)}, not a string or a whole number")
-    return _checked(value, name)
-
-
-def _checked(value: str, name: str) -> str:
+        raise BadRecord(f"the field {name!r} is {_kind(value)}, not {wanted}")
     try:
         value.encode("utf-8")
     except UnicodeEncodeError as exc:
         code = ord(value[exc.start])
-        raise BadRecord(
-            f"the field {name!r} has the lone surrogate \\u{code:04x} at character {exc.start + 1}"
-        ) from exc
+        what = f"the lone surrogate \\u{code:04x} at character {exc.start + 1}"
+        raise BadRecord(f"the field {name!r} has {what}") from exc
     return value
 
 
 def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true or false"
-    kinds: dict[type, str] = {str: "a string", list: "a list", dict: "an object"}
+    kinds = {type(None): "null", bool: "true or false", str: "a string", list: "a list", dict: "an object"}
     return kinds.get(type(value), "a number")

@@ -54,14 +54,8 @@ class _FirstRow(NamedTuple):
 def find_layout(data: U8, size: int, patience: int, source: str, kind: str, options: ReadOptions) -> Layout | None:
     """The layout that the first row tells, or None when ``data`` holds no whole row yet.
 
-    Args:
-        data, size: whole lines from the beginning of the file, and bytes of them.
-        patience: as ``scan_records`` has it.
-        source, kind: the file, for messages, and "csv" or "tsv".
-        options: the columns that were asked for.
-
-    Raises:
-        InputError: the row is broken, or does not have the columns that were asked for.
+    ``data`` has ``size`` bytes of whole lines from the beginning of the file; ``patience`` is as ``scan_records`` has
+    it, ``kind`` "csv" or "tsv". Raises InputError when the row is broken, or lacks a column that was asked for.
     """
     relaxed = kind == "tsv"
     first: tuple[int, _FirstRow] | None = None

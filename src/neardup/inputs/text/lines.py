@@ -21,7 +21,6 @@ class LinesSource(LineSource):
     format = "lines"
 
     def tasks(self) -> Iterator[Task]:
-        """Yield a task a block of lines."""
         for block in self.blocks():
             if block.too_large:
                 yield self.too_large(block)

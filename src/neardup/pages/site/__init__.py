@@ -1,4 +1,4 @@
-"""The pages of a report and of a comparison: plain JSON values in, HTML that opens from disk out.
+"""The pages of a report and of a comparison.
 
 write       a report as a folder or as one file, a pair as one file; whole or not at all
 render      templates, scripts and styles put together; JSON that is safe inside HTML

@@ -22,7 +22,6 @@ from neardup._version import __version__
 from neardup.pages.assets import scripts, styles
 from neardup.shown import is_unseen, name_of
 
-GENERATOR = f"neardup {__version__}"
 CHUNKS = "<!--chunks-->"
 """Where the data of a single file goes. No text can hold it: ``<`` is escaped in markup and in JSON."""
 
@@ -31,17 +30,7 @@ _PAIR_SCRIPTS = ("dom", "text", "pane", "differ", "pair")
 _STYLES = (*_PAIR_STYLES, "views")
 _SCRIPTS = (
     *_PAIR_SCRIPTS,
-    "data",
-    "parts",
-    "summary",
-    "charts",
-    "histogram",
-    "tables",
-    "graph",
-    "matrix",
-    "cluster",
-    "sources",
-    "routes",
+    *("data", "parts", "summary", "charts", "histogram", "tables", "graph", "matrix", "cluster", "sources", "routes"),
 )
 
 _ESCAPES = {char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
@@ -84,10 +73,9 @@ def _page(template: str, style_names: Sequence[str], script_names: Sequence[str]
         f"default-src 'none'; script-src '{_hash(script)}' 'strict-dynamic'; style-src '{_hash(style)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    text = (
-        _environment()
-        .get_template(template)
-        .render(policy=policy, style=Markup(style), script=Markup(script), generator=GENERATOR, **values)
+    made = _environment().get_template(template)
+    text = made.render(
+        policy=policy, style=Markup(style), script=Markup(script), generator=f"neardup {__version__}", **values
     )
     return text.encode("utf-8", "replace")
 

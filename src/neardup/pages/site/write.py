@@ -6,7 +6,6 @@ replaced only when we made it: a report has a marker, and a folder with anything
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
@@ -17,7 +16,7 @@ from typing import Any
 
 from neardup.errors import OutputError
 from neardup.inputs.walk import REPORT_MARKER
-from neardup.outputs.atomic import AtomicFiles, output_error, remove_parts, temporary_name
+from neardup.outputs.atomic import AtomicFiles, remove_parts, temporary_name, writing
 from neardup.outputs.renames import Rename, give_names
 from neardup.pages.site.render import CHUNKS, json_bytes, pair_page, report_page
 
@@ -62,7 +61,7 @@ def write_site(
     remove_parts(final)
     try:
         files, size = _fill(temporary, target, index, chunks)
-        with _told_as(target):
+        with writing(target):
             give_names(lambda: iter((Rename(str(temporary), str(final), replaces_folder=True),)), [str(target)])
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -85,7 +84,7 @@ def check_site(target: str | Path, *, single_file: bool) -> None:
         check_file(target)
         return
     final = Path(os.path.realpath(target))
-    with _told_as(target):
+    with writing(target):
         _refuse_foreign_folder(target, final)
         probe = temporary_name(final)
         probe.mkdir()
@@ -110,9 +109,8 @@ def check_file(target: str | Path) -> None:
 
 def _refuse_foreign_folder(target: str | Path, final: Path) -> None:
     if final.is_file():
-        raise OutputError(
-            f"cannot write {target}: it is a file, and a report is a folder. Give a folder, or ask for a single file."
-        )
+        why = "it is a file, and a report is a folder. Give a folder, or ask for a single file."
+        raise OutputError(f"cannot write {target}: {why}")
     if not final.exists():
         return
     names = {entry.name for entry in final.iterdir()}
@@ -120,16 +118,11 @@ def _refuse_foreign_folder(target: str | Path, final: Path) -> None:
     if (final / "data").is_dir():
         kept = re.compile(_NAME.pattern + r"\.js")
         foreign += sorted(f"data/{e.name}" for e in (final / "data").iterdir() if not kept.fullmatch(e.name))
-    if foreign:
-        raise OutputError(
-            f"cannot write {target}: the folder holds {foreign[0]!r}, which no report has. Give a new or an empty "
-            "folder."
-        )
-    if names and REPORT_MARKER not in names:
-        raise OutputError(
-            f"cannot write {target}: the folder is not empty and not a report that neardup made. Give a new or an "
-            "empty folder."
-        )
+    if foreign or (names and REPORT_MARKER not in names):
+        why = "is not empty and not a report that neardup made"
+        if foreign:
+            why = f"holds {foreign[0]!r}, which no report has"
+        raise OutputError(f"cannot write {target}: the folder {why}. Give a new or an empty folder.")
 
 
 def _fill(folder: Path, target: str | Path, index: bytes, chunks: Iterable[tuple[str, Chunk]]) -> tuple[int, int]:
@@ -138,47 +131,31 @@ def _fill(folder: Path, target: str | Path, index: bytes, chunks: Iterable[tuple
 
     def put(name: str, data: bytes) -> None:
         nonlocal files, size
-        with _told_as(target), open(folder / name, "xb") as stream:
+        with writing(target), open(folder / name, "xb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
         files, size = files + 1, size + len(data)
 
-    with _told_as(target):
+    with writing(target):
         (folder / "data").mkdir(parents=True)
     for name, value in chunks:  # outside of any `with`: what goes wrong in their making is not about the target
-        put(f"data/{_checked(name)}.js", b'neardup.take("%s", %s);\n' % (name.encode("ascii"), _packed(value)))
+        put(f"data/{name}.js", b'neardup.take("%s", %s);\n' % _packed(name, value))
     put("index.html", index)
     put(REPORT_MARKER, json_bytes(_MARK) + b"\n")
     return files, size
 
 
-@contextlib.contextmanager
-def _told_as(target: str | Path) -> Iterator[None]:
-    """Tell a system error as one about the target."""
-    try:
-        yield
-    except OutputError:
-        raise
-    except OSError as exc:
-        raise output_error(target, exc) from exc
-
-
-def _checked(name: str) -> str:
+def _packed(name: str, value: Chunk) -> tuple[bytes, bytes]:
+    """The name and the bytes of a chunk."""
     assert _NAME.fullmatch(name), f"{name!r} is no name of a chunk"
-    return name
-
-
-def _packed(value: Chunk) -> bytes:
-    return value if isinstance(value, bytes) else json_bytes(value)
+    return name.encode("ascii"), value if isinstance(value, bytes) else json_bytes(value)
 
 
 def _inline(before: bytes, chunks: Iterable[tuple[str, Chunk]], behind: bytes) -> Iterator[bytes]:
     yield before
     for name, value in chunks:
-        yield b'<script type="application/json" id="%s">' % _checked(name).encode("ascii")
-        yield _packed(value)
-        yield b"</script>\n"
+        yield b'<script type="application/json" id="%s">%s</script>\n' % _packed(name, value)
     yield behind
 
 

@@ -1,13 +1,12 @@
 """A column of the inputs, by which documents are chosen: read in a second pass, for some documents only.
 
-Every format that has columns or fields is read here for one of them: in Parquet, Arrow and objects in memory nothing
-else is decoded, in CSV the fields are found by the reader's own rules, and of JSON Lines only the wanted lines are
-parsed. How the values come to be of one type, and their order, is in ``values``.
+In Parquet, Arrow and objects in memory nothing else is decoded, in CSV the fields are found by the reader's own rules,
+and of JSON Lines only the wanted lines are parsed. How the values come to be of one type is in ``values``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from neardup.inputs.columnar.ipc import IpcSource, ipc_batches
 from neardup.inputs.columnar.objects import ObjectSource
 from neardup.inputs.columnar.parquet import Groups, ParquetSource
 from neardup.inputs.columnar.source import explained
-from neardup.inputs.columns import unknown_column
+from neardup.inputs.columns import column_place, unknown_column
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.reader import Reader
 from neardup.inputs.source import BadRecord, ReadOptions, RecordLimit, Source, TooLarge, TooLargeRows
@@ -106,18 +105,15 @@ def _parts_of(source: Source, column: str, rows: I64, options: ReadOptions) -> I
     for first, array in _arrays_of(source, column, rows, options.limit):
         low, high = np.searchsorted(rows, [first, first + len(array)])
         if high > low:
-            taken = _taken(array, rows[low:high] - first, column, source.name)
+            places = numbers(rows[low:high] - first)
+            try:
+                taken = array.take(places)
+            except pa.ArrowNotImplementedError:  # of views
+                taken = ordered(array, column, source.name).take(places)
             yield Part(source.name, rows[low:high], ordered(taken, column, source.name))
             done += int(high - low)
     if done != rows.size:
         raise changed(source.name, int(rows.size), done)
-
-
-def _taken(array: Any, rows: I64, column: str, source: str) -> Any:
-    try:
-        return array.take(numbers(rows))
-    except pa.ArrowNotImplementedError:  # of views
-        return ordered(array, column, source).take(numbers(rows))
 
 
 def _arrays_of(source: Source, column: str, rows: I64, limit: RecordLimit) -> Iterator[tuple[int, Any]]:
@@ -128,7 +124,9 @@ def _arrays_of(source: Source, column: str, rows: I64, limit: RecordLimit) -> It
     schema, read = _opened(source, rows, column, limit)
     if schema is None:  # no rows, whatever the columns
         return iter(())
-    place = _place(schema.names, column, source.name)
+    if column not in schema.names:
+        raise unknown_column(column, schema.names, source.name, option=_OPTION)
+    place = column_place(schema.names, column, source.name)
     ordered(pa.nulls(0, schema.field(place).type), column, source.name)
     return _numbered(read(place), source.name, column, limit)
 
@@ -136,21 +134,11 @@ def _arrays_of(source: Source, column: str, rows: I64, limit: RecordLimit) -> It
 def _numbered(batches: Iterator[Any], source: str, column: str, limit: RecordLimit) -> Iterator[tuple[int, Any]]:
     first = 1
     for batch in batches:
-        if isinstance(batch, int):
-            first += batch
-            continue
         if isinstance(batch, TooLargeRows):
             raise TooLarge(source, *limit.refusal(f"{batch.what} of {column!r}", batch.size, most=limit.whole))
-        yield first, batch.column(0)
-        first += len(batch)
-
-
-def _place(names: Sequence[str], column: str, source: str) -> int:
-    if column not in names:
-        raise unknown_column(column, names, source, option=_OPTION)
-    if names.count(column) > 1:
-        raise InputError(f"{source}: {names.count(column)} columns are named {column!r}. Give each its own name.")
-    return names.index(column)
+        if not isinstance(batch, int):
+            yield first, batch.column(0)
+        first += batch if isinstance(batch, int) else len(batch)
 
 
 def _opened(source: Source, rows: I64, column: str, limit: RecordLimit) -> tuple[Any, Read]:
@@ -302,7 +290,7 @@ def _field_of(block: RecordBlock, column: str, source: str) -> int:
     """The 0-based field that a name, or a 1-based number, stands for."""
     layout = block.layout
     if column in layout.names:
-        return _place(layout.names, column, source)
+        return column_place(layout.names, column, source)
     is_number = column.isascii() and column.isdigit()
     if is_number and 1 <= int(column) <= layout.width:
         return int(column) - 1
