@@ -66,11 +66,8 @@ def changed_words(texts: tuple[str, str], passages: Passages, *, until: int) -> 
     """The words that only one text has, in gaps between neighbouring passages that are neighbours in both texts.
 
     Gaps of more than GAP_WORDS words in either text are left alone, and all of them once the budget is spent; those
-    that begin behind the place ``until`` of the first text are not looked at.
-
-    Returns:
-        Spans in the first text and in the second, rising, apart, none of them inside a passage; and the gaps that were
-        left alone for want of budget.
+    that begin behind the place ``until`` of the first text are not looked at. Gives spans in either text, rising,
+    apart, none inside a passage; and the gaps that were left alone for want of budget.
     """
     changed: tuple[list[Span], list[Span]] = ([], [])
     budget, left_alone = BUDGET, 0

@@ -30,11 +30,7 @@ from neardup.types import I64, Mask
 
 
 def without_rows(value: Any, positions: I64) -> Any:
-    """Return an object of the same kind without the documents at ``positions``, rising, from 0.
-
-    Raises:
-        InputError: there are not so many documents in it now.
-    """
+    """An object of the same kind without the documents at ``positions``, rising, from 0; InputError if it has fewer."""
     value = rereadable(value)
     if isinstance(value, Mapping):
         return dict(compress(value.items(), _kept(len(value), positions, value).tobytes()))
@@ -87,9 +83,8 @@ def with_annotation(value: Any, annotation: Annotation) -> Any:
 def _check_columns(value: Any) -> None:
     if isinstance(value, (pa.Table, pa.RecordBatch)) or is_frame(value) or (is_dataset(value) and _has_rows(value)):
         return
-    cure = "Give a frame or a table, such as pyarrow.table({'text': texts})."
-    if is_dataset(value):
-        cure = "Give a datasets.Dataset."
+    table = "frame or a table, such as pyarrow.table({'text': texts})"
+    cure = f"Give a {'datasets.Dataset' if is_dataset(value) else table}."
     raise InputError(f"the input is of type {type(value).__name__}, which takes no new columns. {cure}")
 
 

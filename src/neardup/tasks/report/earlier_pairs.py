@@ -42,9 +42,7 @@ class EarlierPairs:
 def read_pairs(path: str | os.PathLike[str]) -> EarlierPairs:
     """Open the pairs that ``neardup find -o FILE`` wrote, with their spec; reads them once, for their ids.
 
-    Raises:
-        InputError: there is no such file, it has other columns, or no spec lies beside it.
-        FormatError: it is damaged, or its spec is of another version.
+    FormatError where the file is damaged, or its spec of another version.
     """
     name = os.fspath(path)
     if not os.path.isfile(name):

@@ -135,10 +135,8 @@ def check_inputs(reader: Reader, output: str | os.PathLike[str]) -> None:
 def read_originals(run: Run, collection: Collection, rows: I64, keepers: I64) -> Originals:
     """Read texts a second time, in one pass over the inputs.
 
-    Those of ``rows`` are kept whole, of those of ``keepers`` the beginnings; both are rising.
-
-    Raises:
-        InputChanged: the inputs are not what they were.
+    Those of ``rows`` are kept whole, of those of ``keepers`` the beginnings; both are rising. InputChanged where the
+    inputs are not what they were.
     """
     wanted = np.union1d(rows, keepers)
     is_items = collection.spec.shingle.kind == "item"

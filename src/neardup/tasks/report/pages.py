@@ -215,8 +215,7 @@ class _Text:
 def _mark(job: Job, spec: Spec, pairs_from: str | None, first: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The page of a cluster and its texts, numbered from ``first``, as JSON values. O(text of each pair).
 
-    Raises:
-        InputError: the similarity of a pair is not what the file ``pairs_from``, or else the search, says.
+    InputError where the similarity of a pair is not what the file ``pairs_from``, or else the search, says.
     """
     marker = Marker(shingle=spec.shingle, normalize=spec.normalize)
     numbers: dict[str, int] = {}

@@ -72,11 +72,7 @@ def report_input(
 
 
 def _from_pairs(run: Run, filed: EarlierPairs, rule: str) -> ReportInput:
-    """A report of pairs that were written by an earlier run over the same documents, under the spec of ``run``.
-
-    Raises:
-        InputError: an id is no document's, or that of several, or a similarity is below the threshold.
-    """
+    """A report of pairs that were written by an earlier run over the same documents, under the spec of ``run``."""
     gathered = run.gather(tuning.as_exact(run.spec))  # which is sketched no more than counting takes
     copies, n = gathered.copies, len(gathered.collection)
     pairs = PairStore("filed", n, run.space, part=0.15)

@@ -89,15 +89,11 @@ class Rewrite:
 
 
 _ADDED = ("cluster", "keeper", "similarity")
-_PREFIXED = ("neardup_cluster", "neardup_keeper", "neardup_similarity")
+_PREFIXED = tuple(f"neardup_{name}" for name in _ADDED)
 
 
 def added_names(names: Iterable[str], source: str) -> tuple[str, ...]:
-    """Names for the three fields that an annotation adds to those in ``names``.
-
-    Raises:
-        InputError: they are there already, with the prefix too.
-    """
+    """Names for the three fields that an annotation adds to those in ``names``; InputError if none are left."""
     taken = set(names)
     for choice in (_ADDED, _PREFIXED):
         if taken.isdisjoint(choice):
@@ -141,14 +137,10 @@ class Known:
         normalize: Normalize,
         records: int | None = None,
     ) -> None:
-        """Take what is known.
+        """Take what is known of ``rows`` (int64[n], rising: 1-based lines or rows, as the reader numbers them).
 
-        Args:
-            source: the input, for messages.
-            rows: int64[n], rising: 1-based lines or rows, as the reader numbers them.
-            prints: gives uint64[m, 2], the prints of the normalised texts of a slice of ``rows``.
-            options, normalize: how the input is read, and its texts are normalised.
-            records: documents and bad records that it had; None: not known.
+        ``prints`` gives uint64[m, 2], the prints of the normalised texts of a slice of them. ``records`` are documents
+        and bad records that the input had; None: not known.
         """
         self.rows = rows
         self._source = source
@@ -223,14 +215,14 @@ class Known:
 
     def part(self, first: int, count: int) -> Known:
         """What is known of a file that holds ``count`` rows of the input, beginning with row ``first``."""
-        start = self._among(first, first + count).start
-        rows = self.rows[self._among(first, first + count)] - (first - 1)
-        prints = self._prints
-
-        def prints_of(some: slice) -> U64:
-            return prints(slice(some.start + start, some.stop + start))
-
-        return Known(self._source, rows, prints_of, options=self._options, normalize=self._normalize)
+        part, prints = self._among(first, first + count), self._prints
+        return Known(
+            self._source,
+            self.rows[part] - (first - 1),
+            lambda some: prints(slice(some.start + part.start, some.stop + part.start)),
+            options=self._options,
+            normalize=self._normalize,
+        )
 
     def check_end(self, records: int | None) -> None:
         """Raise InputChanged unless all rows were seen, among as many records as there were; None: not counted."""

@@ -126,13 +126,10 @@ def plan_outputs(
 ) -> OutputSet:
     """Decide where each copy goes, and try whether a file could be made there; it is removed again.
 
-    Args:
-        sources: path and format of each input file, in order; text files one by one, of format "text" or "document".
-        output: a folder, for a single input a file, or "-" for stdout.
-        options: how the inputs are read; looked at for "-" only.
-        base: the folder that the user gave as the only input: then names are relative to it, and ``output`` is a
-            folder. Else they are relative to the nearest folder that holds all inputs.
-        inputs: further files that are read and must not be written over.
+    ``sources`` are path and format of each input file, in order; text files one by one, of format "text" or "document".
+    ``output`` is a folder, for a single input a file, or "-" for stdout. Names are relative to ``base``, the folder
+    that the user gave as the only input, else to the nearest folder that holds all inputs. ``inputs`` are further files
+    that must not be written over.
     """
     if not sources:
         raise InputError("there are no input files to make clean copies of. Give files or a folder.")
@@ -259,11 +256,7 @@ def _bare_suffix(path: str) -> str:
 
 
 def _check_stream(sources: Sequence[tuple[str, str]], options: ReadOptions) -> int:
-    """The place of the first file that is not blank.
-
-    Raises:
-        InputError: the files cannot be written one after the other as one file.
-    """
+    """The place of the first file that is not blank; InputError where the files cannot follow each other as one."""
     if len(sources) == 1:
         return 0
     formats = {format for _, format in sources}
@@ -294,7 +287,7 @@ def _check_stream(sources: Sequence[tuple[str, str]], options: ReadOptions) -> i
 
 
 def _encoding(path: str, options: ReadOptions) -> str:
-    """The encoding with its byte order."""
+    """With its byte order."""
     with ByteStream(path) as stream:
         return read_line_ends(stream, options.encoding).codec
 

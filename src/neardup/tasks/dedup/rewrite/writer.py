@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
@@ -57,13 +57,8 @@ class CleanWriter:
     ) -> None:
         """Take the plan; nothing is written yet.
 
-        Args:
-            outputs: what is to be written.
-            token: a name for the run, letters and digits; the same when it is resumed.
-            keep_parts: whole parts outlive an error.
-            done: size of each part that is whole, by the name of its target, as ``on_file_done`` told.
-            on_file_done: called with the name of a target and its size when its part is whole and on disk.
-            files: the copies get their names at the end of its block, with the other outputs of the run.
+        ``token`` is a name for the run, the same when it is resumed. ``on_file_done`` is told the name of a target and
+        the size of its part when that is whole and on disk; ``done`` is what it was told before.
         """
         self._files = files
         self.outputs = outputs
@@ -95,13 +90,11 @@ class CleanWriter:
         if target.path is None or target.name not in self._done:
             return False
         final = os.path.realpath(target.path)
-        try:
-            is_whole = os.path.getsize(self._part(final)) == self._done[target.name]
-        except OSError:
-            return False
-        if is_whole:
-            self._whole[final] = None
-        return is_whole
+        with contextlib.suppress(OSError):
+            if os.path.getsize(self._part(final)) == self._done[target.name]:
+                self._whole[final] = None
+                return True
+        return False
 
     def rewrite(self, target: Target, job: Rewrite) -> None:
         """Write the copy of an input file; see ``rewrite_file``. In a stream, call it in the order of the inputs."""
@@ -135,7 +128,7 @@ class CleanWriter:
             if behind:
                 with ByteStream(target.source) as source:
                     stream.end_line(read_line_ends(source, job.options.encoding).encode("\n"))
-            rewrite_file(job, stream.file, plain=True, head=not behind)
+            rewrite_file(job, cast(BinaryIO, stream), plain=True, head=not behind)
 
     @contextmanager
     def _opened(self, target: Target) -> Iterator[BinaryIO]:
@@ -308,19 +301,10 @@ class _Stream:
 
     def __init__(self, name: str) -> None:
         self._is_own = name != STDOUT
-        if self._is_own:
-            self._out: BinaryIO = open(name, "wb", buffering=_BUFFER)  # noqa: SIM115 - closed by close()
-        else:
-            stream = stdout_bytes()
-            if stream is None:
-                raise OutputError("stdout is closed. Give a file or a folder for the output.")
-            self._out = stream
-        self._end = b""
-
-    @property
-    def file(self) -> BinaryIO:
-        """This, as what it is used as."""
-        return self  # type: ignore[return-value]
+        out = open(name, "wb", buffering=_BUFFER) if self._is_own else stdout_bytes()  # noqa: SIM115 closed by close()
+        if out is None:
+            raise OutputError("stdout is closed. Give a file or a folder for the output.")
+        self._out, self._end = out, b""
 
     def write(self, data: Any) -> int:
         """Write bytes and remember the last of them."""
