@@ -160,14 +160,14 @@ class Run:
         return Finding(self, engine.find(search, rule=rule), rule)
 
 
+@dataclass(slots=True)
 class Finding:
     """Pairs, clusters and crowds under their names, and the summary."""
 
-    def __init__(self, run: Run, found: FoundRows, rule: str) -> None:
-        self._run = run
-        self._found = found
-        self._rule = rule
-        self._pairs = 0
+    _run: Run
+    _found: FoundRows
+    _rule: str
+    _pairs: int = 0
 
     def pairs(self) -> pa.RecordBatchReader:
         """id_a, id_b, similarity: a stream, so that the pairs need not fit into memory; read it before ``summary``.

@@ -1,7 +1,4 @@
-"""The statistics of an audit: from pairs found and missed to an interval, and to how likely chance is the cause.
-
-Nothing here reads a collection.
-"""
+"""The statistics of an audit: from pairs found and missed to an interval, and to how likely chance is the cause."""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 
 from neardup.stages.passages import Passages, Span
 
@@ -84,7 +85,10 @@ def changed_words(texts: tuple[str, str], passages: Passages, *, until: int) -> 
         budget -= cost
         written = [[text[start:end] for start, end in found] for text, found in zip(texts, words, strict=True)]
         for spans, found, is_kept in zip(changed, words, _kept(*written), strict=True):
-            _append(spans, found, is_kept)
+            for kept, run in groupby(zip(found, is_kept, strict=True), key=itemgetter(1)):
+                if not kept:  # words that follow each other as one span
+                    changed_run = [word for word, _ in run]
+                    spans.append((changed_run[0][0], changed_run[-1][1]))
     return *changed, left_alone
 
 
@@ -120,14 +124,3 @@ def _kept(a: Sequence[str], b: Sequence[str]) -> tuple[list[bool], list[bool]]:
         else:
             j += 1
     return in_a, in_b
-
-
-def _append(spans: list[Span], words: Sequence[Span], is_kept: Sequence[bool]) -> None:
-    """The words that are not kept; those that follow each other as one span."""
-    follows = False
-    for word, kept in zip(words, is_kept, strict=True):
-        if not kept and follows:
-            spans[-1] = (spans[-1][0], word[1])
-        elif not kept:
-            spans.append(word)
-        follows = not kept

@@ -55,10 +55,7 @@ def with_annotation(value: Any, annotation: Annotation) -> Any:
     """Return a frame or table of the same kind with the columns cluster, keeper and similarity.
 
     They are called ``neardup_cluster`` and so on where the object has one of these. In pandas whole numbers are of type
-    Int64, which has nulls; similarities are float64, with NaN for null.
-
-    Raises:
-        InputError: the object has no columns, or no names are left for the new ones, or it has fewer rows now.
+    Int64, which has nulls; similarities are float64, with NaN for null. InputError where the object has no columns.
     """
     value = rereadable(value)
     _check_columns(value)

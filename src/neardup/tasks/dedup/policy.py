@@ -39,10 +39,7 @@ class Policy:
 def open_protected(inputs: Any, protect: Any, options: InputOptions, *, item: bool) -> tuple[Reader, frozenset[str]]:
     """Open inputs, with those that are protected behind them, or among them; one reader, and the names of these.
 
-    A file that is among both is read once.
-
-    Raises:
-        InputError: something cannot be read, or text files of a folder are protected in part.
+    A file that is among both is read once. InputError where text files of a folder are protected in part.
     """
     reader = open_inputs(inputs, options, item=item, again=True)
     if protect is None or (isinstance(protect, Sequence) and not isinstance(protect, str) and not len(protect)):

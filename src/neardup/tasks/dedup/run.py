@@ -61,18 +61,9 @@ class Cleaning:
     @property
     def schema(self) -> pa.Schema:
         """Of the removal table."""
-        id_type, text = self.run.provenance.ids.type, pa.large_string()
-        columns = {
-            "id": id_type,
-            "source": text,
-            "row": pa.int64(),
-            "keeper": id_type,
-            "keeper_source": text,
-            "similarity": pa.float64(),
-            "cluster": pa.int64(),
-            "rule": text,
-        }
-        return pa.schema(columns)
+        id, text, whole = self.run.provenance.ids.type, pa.large_string(), pa.int64()
+        kept = [("keeper", id), ("keeper_source", text), ("similarity", pa.float64()), ("cluster", whole)]
+        return pa.schema([("id", id), ("source", text), ("row", whole), *kept, ("rule", text)])
 
     def removals(self) -> pa.RecordBatchReader:
         """One record for each document that goes, in input order, as a stream."""
@@ -199,15 +190,15 @@ def _rows_of(source: str, rows: I64, places: Places) -> tuple[slice, I64]:
     return part, places.locate(rows[part])[1]
 
 
+@dataclass
 class SecondReading:
     """What must be found again in the inputs, and whether it is."""
 
-    def __init__(self, run: Run, search: SearchState, chosen: Removals) -> None:
-        self._run = run
-        self._search = search
-        self._chosen = chosen
-        self._doubted: set[str] = set()
-        """Sources whose files are not quite what they were: what is kept there is looked at while it is copied."""
+    _run: Run
+    _search: SearchState
+    _chosen: Removals
+    _doubted: set[str] = field(default_factory=set)
+    """Sources whose files are not quite what they were: what is kept there is looked at while it is copied."""
 
     def begin(self) -> None:
         """Raise InputChanged where a file is not what it was, by the stamps and before anything is copied.

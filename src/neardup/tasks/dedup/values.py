@@ -1,7 +1,6 @@
 """Values by which documents are chosen: of one type in all inputs, and ranked.
 
-All values of a column must be of one type; only whole numbers and fractions go together, where none of them would be
-rounded. What cannot be compared exactly is an error that names two of the values.
+Only whole numbers and fractions go together, where none of them would be rounded; other mixed types are an error.
 """
 
 from __future__ import annotations

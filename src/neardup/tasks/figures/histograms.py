@@ -1,7 +1,4 @@
-"""Histograms of what a search found: similarities of its pairs, sizes of its clusters.
-
-Counted from the streams of a ``Finding``, so that the pairs need not fit into memory.
-"""
+"""Histograms of what a search found, counted from the streams of a ``Finding``: pairs need not fit into memory."""
 
 from __future__ import annotations
 

@@ -230,7 +230,12 @@ def _mark(job: Job, spec: Spec, pairs_from: str | None, first: int) -> tuple[dic
             _forget(texts, key[0])
         data = known[key]
         if data["similarity"] != similarity and spec.shingle.kind != "item":
-            raise _other_similarity(job, a, b, similarity, data["similarity"], pairs_from)
+            who = f"{pairs_from} says" if pairs_from is not None else "the search said"
+            first_id, second_id = (job.cluster["members"][place]["id"] for place in (a, b))
+            raise InputError(
+                f"the documents {first_id} and {second_id} have a similarity of {data['similarity']}, and {who} "
+                f"{similarity}. Give the texts with which the pairs were found."
+            )
         pairs.append({"a": a, "b": b, **data})
     shown = [text_data(each.text, union(chain.from_iterable(each.spans)), most=LONG) for each in texts]
     members = [
@@ -259,15 +264,6 @@ def _forget(texts: list[_Text], first: int) -> None:
         for each in held:
             if each is not texts[first]:
                 each.occurrences = None
-
-
-def _other_similarity(job: Job, a: int, b: int, told: float, true: float, pairs_from: str | None) -> InputError:
-    who = f"{pairs_from} says" if pairs_from is not None else "the search said"
-    first, second = (job.cluster["members"][place]["id"] for place in (a, b))
-    return InputError(
-        f"the documents {first} and {second} have a similarity of {true}, and {who} {told}. Give the texts "
-        "with which the pairs were found."
-    )
 
 
 def make_pages(contents: Contents, *, budget: int) -> Pages:

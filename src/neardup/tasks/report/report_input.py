@@ -1,8 +1,7 @@
 """What a report stands on: the documents, their pairs and clusters, from a search or from the pairs of an earlier one.
 
-The pairs of a file name documents by their ids; their rows are looked up in the collection, which is read without
-being sketched. Copies are known from the texts. A file does not say which documents led crowds, so those are taken for
-leaders that have as many pairs as a crowd has members.
+A file of pairs does not say which documents led crowds, so those are taken for leaders that have as many pairs as a
+crowd has members.
 """
 
 from __future__ import annotations

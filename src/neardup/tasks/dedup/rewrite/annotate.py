@@ -57,8 +57,7 @@ class _Fields(ABC):
     def __init__(self, job: Rewrite, ends: LineEnds) -> None:
         assert job.annotation is not None
         self.job = job
-        self.path = job.path
-        self.known = job.known
+        self.path, self.known = job.path, job.known
         self.ends = ends
         self.annotation = job.annotation
         self.records = 0

@@ -1,9 +1,8 @@
 """A text file as blocks of whole lines, in the bytes as they are stored (decompressed, not decoded).
 
 Readers number lines in decoded text; a clean copy is cut from the bytes themselves, so that nothing that is kept
-changes. This works in encodings where the newline has one code unit that never is a part of anything else: UTF-8, -16
-and -32, every encoding of one byte a character, and the multibyte encodings listed in ``_MULTIBYTE`` (Python's decoders
-were tried on random bytes: they find a newline at each 0x0A and nowhere else, in broken text too).
+changes. This works where the newline has one code unit that never is a part of anything else: in UTF-8, -16 and -32,
+encodings of one byte a character, and those in ``_MULTIBYTE``.
 """
 
 from __future__ import annotations
@@ -31,6 +30,7 @@ _MULTIBYTE = frozenset(
         *("gb18030", "gb2312", "gbk", "johab", "shift_jis", "shift_jis_2004", "shift_jisx0213", "utf_8"),
     }
 )
+"""Python's decoders were tried on random bytes: they find a newline at each 0x0A and nowhere else."""
 _WIDE = {"utf_16": 2, "utf_32": 4}
 _MARK = "\ufeff"
 _ASCII = (10, 32, 9, 13)

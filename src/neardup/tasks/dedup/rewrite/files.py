@@ -1,9 +1,8 @@
 """One clean copy of a file that holds many documents: ``rewrite_file`` for every format.
 
-JSON Lines, plain lines, CSV and TSV are cut here, from the stored bytes; more fields are added to them in ``annotate``.
-Whatever is kept is kept byte for byte: quoting, blank lines, line ends, malformed records, a last line without a
-newline. The byte order mark and the header row belong to the file, not to a document, and stay when the first
-document goes.
+Text is cut here, from the stored bytes. Whatever is kept is kept byte for byte: quoting, blank lines, line ends,
+malformed records, a last line without a newline. The byte order mark and the header row belong to the file, not to a
+document, and stay when the first document goes.
 """
 
 from __future__ import annotations

@@ -82,10 +82,6 @@ def plan_copies(reader: Reader, output: str) -> OutputSet:
 
     Copies of the only folder among the inputs have names relative to it, and no file that is read is written over.
     ``output`` is as for ``plan_outputs``; for a folder of ``datasets`` a new folder.
-
-    Raises:
-        InputError: the output cannot hold these inputs, or would replace one, or an input cannot be read again.
-        OutputError: a folder is missing or may not be written to.
     """
     parts = reader.written_parts
     datasets = [part for part in parts if isinstance(part, DatasetSource)]

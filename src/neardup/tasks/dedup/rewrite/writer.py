@@ -13,7 +13,7 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from types import TracebackType
 from typing import Any, BinaryIO, cast
 
@@ -37,6 +37,7 @@ _BUFFER = 1 << 20
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
+@dataclass(slots=True)
 class CleanWriter:
     """Writes the targets of an ``OutputSet``; they take their names when the ``with`` block ends without an error.
 
@@ -45,32 +46,23 @@ class CleanWriter:
     A stream is written at once.
     """
 
-    def __init__(
-        self,
-        outputs: OutputSet,
-        *,
-        token: str,
-        keep_parts: bool = False,
-        done: Mapping[str, int] | None = None,
-        on_file_done: Callable[[str, int], None] | None = None,
-        files: AtomicFiles | None = None,
-    ) -> None:
-        """Take the plan; nothing is written yet.
-
-        ``token`` is a name for the run, the same when it is resumed. ``on_file_done`` is told the name of a target and
-        the size of its part when that is whole and on disk; ``done`` is what it was told before.
-        """
-        self._files = files
-        self.outputs = outputs
-        self._token = token
-        self._keep_parts = keep_parts
-        self._done = dict(done or {})
-        self._on_file_done = on_file_done
-        self._stream: _Stream | None = None
-        self._place = 0  # in the stream: of the input that comes next
-        self._whole: dict[str, None] = {}
-        self._made: list[str] = []
-        self._copies = 0
+    outputs: OutputSet
+    _: KW_ONLY
+    token: str
+    """A name for the run, letters and digits; the same when it is resumed."""
+    keep_parts: bool = False
+    done: Mapping[str, int] = field(default_factory=dict)
+    """Size of each part that is whole from before, by the name of its target."""
+    on_file_done: Callable[[str, int], None] | None = None
+    """Told the name of a target and its size when its part is whole and on disk."""
+    files: AtomicFiles | None = None
+    """The copies get their names at the end of its block, with the other outputs of the run."""
+    _stream: _Stream | None = field(init=False, default=None)
+    _place: int = field(init=False, default=0)
+    """In the stream: of the input that comes next."""
+    _whole: dict[str, None] = field(init=False, default_factory=dict)
+    _made: list[str] = field(init=False, default_factory=list)
+    _copies: int = field(init=False, default=0)
 
     def __enter__(self) -> CleanWriter:
         outputs = self.outputs
@@ -87,11 +79,11 @@ class CleanWriter:
 
     def is_done(self, target: Target) -> bool:
         """Whether an earlier run has written the target's part, and it is still there, so that nothing is to do."""
-        if target.path is None or target.name not in self._done:
+        if target.path is None or target.name not in self.done:
             return False
         final = os.path.realpath(target.path)
         with contextlib.suppress(OSError):
-            if os.path.getsize(self._part(final)) == self._done[target.name]:
+            if os.path.getsize(self._part(final)) == self.done[target.name]:
                 self._whole[final] = None
                 return True
         return False
@@ -142,8 +134,8 @@ class CleanWriter:
                 out.flush()
                 os.fsync(out.fileno())
                 size = out.tell()
-        if self._on_file_done is not None:
-            self._on_file_done(target.name, size)
+        if self.on_file_done is not None:
+            self.on_file_done(target.name, size)
 
     @contextmanager
     def _part_of(self, target: Target) -> Iterator[tuple[str, str]]:
@@ -163,7 +155,7 @@ class CleanWriter:
 
     def _part(self, final: str) -> str:
         folder, name = os.path.split(final)
-        return os.path.join(folder, f".{name[:100]}.{self._token}{PART_SUFFIX}")
+        return os.path.join(folder, f".{name[:100]}.{self.token}{PART_SUFFIX}")
 
     def _make_folder(self, folder: str) -> None:
         """Make a folder and those above it, and remember which were new."""
@@ -183,7 +175,7 @@ class CleanWriter:
         except (BrokenPipeError, NeardupError):
             raise
         except OSError as exc:
-            if self._keep_parts and exc.errno in _FULL:
+            if self.keep_parts and exc.errno in _FULL:
                 raise OutputError(
                     f"cannot write {name}: {exc.strerror}. Free some space, then go on with the same command and "
                     f"--resume; {len(self._whole)} of {len(self.outputs)} files are finished and kept."
@@ -199,7 +191,7 @@ class CleanWriter:
         elif error is not None:
             self._discard(error)
         else:
-            with AtomicFiles() if self._files is None else contextlib.nullcontext(self._files) as files:
+            with AtomicFiles() if self.files is None else contextlib.nullcontext(self.files) as files:
                 files.take(self.outputs.output, self._renames, self._discard)
                 if self._copies:
                     os.sync()
@@ -209,7 +201,7 @@ class CleanWriter:
             yield Rename(self._part(final), final)
 
     def _discard(self, error: BaseException) -> None:
-        if self._keep_parts and not isinstance(error, InputChanged):
+        if self.keep_parts and not isinstance(error, InputChanged):
             return
         for final in self._whole:
             with contextlib.suppress(OSError):
@@ -226,10 +218,7 @@ def write_copies(
     *,
     on_source_done: Callable[[], None],
 ) -> list[str]:
-    """Write a copy of each source, to which happens what ``job_of`` says; the names of what was written.
-
-    ``writer`` is entered, and its outputs were planned of ``parts``.
-    """
+    """Write a copy of each source, to which happens what ``job_of`` says; the names of what was written."""
     outputs = writer.outputs
     targets = iter(outputs)
     missing: set[str | None] = set()
