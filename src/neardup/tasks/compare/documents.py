@@ -1,8 +1,4 @@
-"""The two documents of a comparison: each a file of its own, or both by their ids out of a collection.
-
-Here: which document a name stands for, and what to say when it stands for none or for several. Reading is in
-``neardup.inputs``; documents of an index are fetched by ``cli.compare``.
-"""
+"""The two documents of a comparison: each a file of its own, or both by their ids out of a collection."""
 
 from __future__ import annotations
 

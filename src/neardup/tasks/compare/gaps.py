@@ -85,10 +85,7 @@ def changed_words(texts: tuple[str, str], passages: Passages, *, until: int) -> 
         budget -= cost
         written = [[text[start:end] for start, end in found] for text, found in zip(texts, words, strict=True)]
         for spans, found, is_kept in zip(changed, words, _kept(*written), strict=True):
-            for kept, run in groupby(zip(found, is_kept, strict=True), key=itemgetter(1)):
-                if not kept:  # words that follow each other as one span
-                    changed_run = [word for word, _ in run]
-                    spans.append((changed_run[0][0], changed_run[-1][1]))
+            spans.extend(_runs_of_changed(found, is_kept))
     return *changed, left_alone
 
 
@@ -124,3 +121,11 @@ def _kept(a: Sequence[str], b: Sequence[str]) -> tuple[list[bool], list[bool]]:
         else:
             j += 1
     return in_a, in_b
+
+
+def _runs_of_changed(words: Sequence[Span], is_kept: Sequence[bool]) -> Iterator[Span]:
+    """The words that are not kept; those that follow each other as one span."""
+    for kept, run in groupby(zip(words, is_kept, strict=True), key=itemgetter(1)):
+        if not kept:
+            spans = [word for word, _ in run]
+            yield spans[0][0], spans[-1][1]

@@ -1,8 +1,4 @@
-"""From what the user gives to the rows and columns of the characteristic matrix.
-
-Rows are shingles of texts, items of sets, or the rows of a matrix. Columns are the functions that order them:
-permutations, orders of shingles, linear hashes, and those of a sketch family.
-"""
+"""From what the user gives to the rows of the characteristic matrix, and to the functions that order them."""
 
 from __future__ import annotations
 

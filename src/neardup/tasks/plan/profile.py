@@ -1,7 +1,4 @@
-"""Getting to know a collection before a run: everything is read and counted, and a sample of the texts is kept.
-
-What the sample says about pairs is in ``census``, how fast the kernels are on it in ``speeds``.
-"""
+"""Getting to know a collection before a run: everything is read and counted, and a sample of the texts is kept."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ loading its machine code is a cost of the start, not of the work.
 from __future__ import annotations
 
 import time
+import timeit
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -87,12 +88,7 @@ def _pace() -> float:
 
 def _timed(work: Callable[[], object]) -> float:
     """CPU seconds of the faster of two runs; the first also loads the machine code."""
-    spent = []
-    for _ in range(2):
-        begin = time.thread_time()
-        work()
-        spent.append(time.thread_time() - begin)
-    return min(spent)
+    return min(timeit.repeat(work, timer=time.thread_time, repeat=2, number=1))
 
 
 def _sketch_speed(piece: Documents, counts: I64, hasher: Hasher, spec: Spec, slots: int) -> tuple[float, float]:

@@ -1,7 +1,4 @@
-"""The pairs that an earlier run wrote, read back some at a time, and the spec that they carry.
-
-How they are written is in ``outputs.write``. Whose documents the ids are is for the reader of the pairs to find out.
-"""
+"""The pairs that an earlier run wrote by ``outputs.write``, read back some at a time, and the spec that they carry."""
 
 from __future__ import annotations
 

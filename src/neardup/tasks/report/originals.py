@@ -57,9 +57,7 @@ class BlobStore:
     def get(self, numbers: I64) -> list[bytes]:
         """Some pieces, in the order asked for."""
         rising, back = np.unique(numbers, return_inverse=True)
-        pieces: list[bytes] = []
-        for documents, local, _ in self._texts.parts(rising):
-            pieces += [documents.blob(i) for i in local.tolist()]
+        pieces = [documents.blob(i) for documents, local, _ in self._texts.parts(rising) for i in local.tolist()]
         return [pieces[i] for i in back.tolist()]
 
     def drop(self) -> None:

@@ -173,8 +173,8 @@ class _Delimited(_Fields):
                 self.header_lines = records.header_lines
                 header = np.array([[records.header_lines, _HEADER]], dtype=np.int64)
                 entries = np.concatenate([header, entries])
-            self._layout = records.layout
-            self._delimiter = chr(records.layout.delimiter)
+            self._layout = records.block.layout
+            self._delimiter = chr(self._layout.delimiter)
             # RFC 4180, and blanks at an end, which some readers drop
             self._special = re.compile(f'[{re.escape(self._delimiter)}",\r\n]|^$|^[ \t]|[ \t]$')
             yield records.next_line, entries

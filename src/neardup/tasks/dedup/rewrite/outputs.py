@@ -291,6 +291,6 @@ def _encoding(path: str, options: ReadOptions) -> str:
 def _kind(path: str, format: str, options: ReadOptions) -> tuple[int, int, tuple[str, ...]] | None:
     """Delimiter, number of fields and header of a delimited file; None where it has no row."""
     for records in records_of(path, format, options):
-        layout = records.layout
+        layout = records.block.layout
         return None if layout.width == 0 else (layout.delimiter, layout.width, layout.names)
     return None
