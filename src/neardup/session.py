@@ -78,8 +78,7 @@ class Run:
             )
         if workdir is not None:
             check_room(self.spec)
-        if path is None:
-            path = Path(tempfile.gettempdir()) / f"neardup-{os.getpid()}-{time.time_ns():x}"
+        path = path or Path(tempfile.gettempdir()) / f"neardup-{os.getpid()}-{time.time_ns():x}"
         self.stamps = self.reader.stamps()
         identity = {
             "spec_id": self.spec.id,
@@ -91,20 +90,14 @@ class Run:
             **self.task,
         }
         self.space = Space(budget, path, identity, at_once=workdir is not None, resume=resume)
-        self._limit_records()
-        return self
-
-    def _limit_records(self) -> None:
-        """Tell the readers what one record may have.
-
-        Where too large ones are passed over, a resumed run goes by the limit that it began with: the blocks that it has
-        read, and the answer, depend on it.
-        """
-        budget, limits = self.space.budget, None
+        limits = None
+        # where too large records are passed over, a resumed run goes by the limit that it began with: the blocks that
+        # it has read, and the answer, depend on it
         if self.reader.options.on_bad == "skip":
             limits = self.space.state.get("record") or [budget.record, budget.limit]
             self.space.lasting["record"] = limits
         limit_records(self.reader, budget, self.threads, limits)
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -167,14 +160,14 @@ class Run:
         return Finding(self, engine.find(search, rule=rule), rule)
 
 
+@dataclass(slots=True)
 class Finding:
     """Pairs, clusters and crowds under their names, and the summary."""
 
-    def __init__(self, run: Run, found: FoundRows, rule: str) -> None:
-        self._run = run
-        self._found = found
-        self._rule = rule
-        self._pairs = 0
+    _run: Run
+    _found: FoundRows
+    _rule: str
+    _pairs: int = 0
 
     def pairs(self) -> pa.RecordBatchReader:
         """id_a, id_b, similarity: a stream, so that the pairs need not fit into memory; read it before ``summary``.
@@ -221,12 +214,8 @@ class Finding:
 
     def crowds(self) -> pa.Table:
         """leader, documents of each crowd."""
-        return pa.table(
-            {
-                "leader": self._run.provenance.ids.take(self._found.crowd_leaders),
-                "documents": numbers(self._found.crowd_documents),
-            }
-        )
+        leaders = self._run.provenance.ids.take(self._found.crowd_leaders)
+        return pa.table({"leader": leaders, "documents": numbers(self._found.crowd_documents)})
 
     def result(self) -> Result:
         """All of it as tables in memory."""
@@ -240,9 +229,9 @@ class Finding:
 
     def summary(self, pairs: int | None = None) -> Summary:
         """What was read, found, promised and spent; ``pairs`` of documents, as many as were read when None."""
-        found, run = self._found, self._run
+        found = self._found
         return make_summary(
-            run,
+            self._run,
             found.tally,
             pairs=self._pairs if pairs is None else pairs,
             clusters=int(np.unique(found.members.label).size),
@@ -283,7 +272,7 @@ def make_summary(
         bands=str(spec.bands),
         link=link,
         sketch=spec.sketch,
-        method=_method(spec),
+        method="containment join" if spec.measure == CONTAINMENT else "exact join" if spec.exact else "banding",
         choice=run.choice,
         seconds={name: round(value, 4) for name, value in tally.seconds.items()},
         total_seconds=round(seconds, 4),
@@ -296,9 +285,3 @@ def make_summary(
         spec_id=spec.id,
         version=__version__,
     )
-
-
-def _method(spec: Spec) -> str:
-    if spec.measure == CONTAINMENT:
-        return "containment join"
-    return "exact join" if spec.exact else "banding"

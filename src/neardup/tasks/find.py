@@ -126,10 +126,7 @@ def find(
 def open_across(inputs: Any, against: Any, options: InputOptions, *, item: bool, again: bool = False) -> Reader:
     """Open inputs, with those that they are held against behind them; None: they are compared among themselves.
 
-    ``again`` is as for ``open_inputs``.
-
-    Raises:
-        InputError: something cannot be read, or a file is on both sides.
+    ``again`` is as for ``open_inputs``. InputError where something cannot be read, or a file is on both sides.
     """
     reader = open_inputs(inputs, options, item=item, again=again)
     if against is None:

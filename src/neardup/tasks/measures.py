@@ -58,17 +58,10 @@ def jaccard(
     if isinstance(a, str) != isinstance(b, str):
         raise InputError(f"jaccard of {type(a).__name__} and {type(b).__name__}. Give two texts or two sets.")
     if isinstance(a, str) and isinstance(b, str):
-        kind = Shingle.parse(shingle)
-        plain = Normalize.parse(normalize)
-        first = set(shingle_stage.shingles(text_stage.normalize_text(a, plain), kind))
-        second = set(shingle_stage.shingles(text_stage.normalize_text(b, plain), kind))
-        return _jaccard_sets(first, second)
-    return _jaccard_sets(set(a), set(b))
-
-
-def _jaccard_sets(a: set[Any], b: set[Any]) -> float:
-    common = len(a & b)
-    return common / (len(a) + len(b) - common) if a or b else 1.0
+        kind, plain = Shingle.parse(shingle), Normalize.parse(normalize)
+        a, b = (shingle_stage.shingles(text_stage.normalize_text(text, plain), kind) for text in (a, b))
+    first, second = set(a), set(b)
+    return len(first & second) / len(first | second) if first or second else 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,9 +73,8 @@ def draw(collection: Collection, weight: I32, *, documents: int, seed: int) -> I
 
 def _hash(prints: U64, seed: int) -> U64:
     """A hash of the 128 bits of a text and the seed (the finaliser of SplitMix64, twice)."""
-    low, high = prints[:, 0], prints[:, 1]
     start = np.uint64((seed * 0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019) & 0xFFFFFFFFFFFFFFFF)
-    return _mix(_mix(low ^ start) + high)
+    return _mix(_mix(prints[:, 0] ^ start) + prints[:, 1])
 
 
 def _mix(x: U64) -> U64:
@@ -88,29 +87,21 @@ def _mix(x: U64) -> U64:
 def find_exact_partners(
     collection: Collection, weight: I32, crowd: I32, drawn: I64, *, threads: int, observer: Observer
 ) -> ExactPartners:
-    """All partners of the documents drawn, with exact similarities.
+    """All partners of the documents ``drawn`` (rising, each of weight), with exact similarities.
 
     The pairs do not depend on threads and memory. Where the index of the sample does not fit the budget, the sample
-    is cut and there is a pass for each part; the observer is told the bytes passed over.
-
-    Args:
-        collection: texts.
-        weight: int32[n], 0 for rows that no pair of representatives has.
-        crowd: int32[n], the leader of each row's crowd, or -1.
-        drawn: rows of the sample, rising, each of weight.
-
-    Raises:
-        TooLargeError: two documents are too long to be compared within the memory limit.
+    is cut and there is a pass for each part; the observer is told the bytes passed over. TooLargeError where two
+    documents are too long to be compared within the memory limit.
     """
     spec = collection.spec
     hasher = Hasher(spec.shingle, spec.seed)
     check = Checker(collection, threads=threads)
     # plain documents first: where the documents of crowds begin the index can leave them out
     drawn = drawn[np.argsort(crowd[drawn] >= 0, kind="stable")]
-    parts = _parts(drawn, collection)
+    space = collection.space
+    parts = [drawn[part] for part in cut(SHINGLE_BYTES * collection.counts.take(drawn), space.budget.share(0.25))]
     commonness = _commonness_of(drawn, collection, weight, hasher)
     observer.stage("audit", len(parts) * collection.texts.nbytes, "bytes")
-    space = collection.space
     found = PairStore("truth", len(collection), space, part=0.1)
     candidates = 0
     for part in parts:
@@ -132,12 +123,6 @@ def find_exact_partners(
     pairs = found.gathered()
     found.drop()
     return ExactPartners(pairs, candidates)
-
-
-def _parts(drawn: I64, collection: Collection) -> list[I64]:
-    """The sample in parts whose indices fit the budget, one document at least."""
-    cost = SHINGLE_BYTES * collection.counts.take(drawn)
-    return [drawn[part] for part in cut(cost, collection.space.budget.share(0.25))]
 
 
 def _commonness_of(drawn: I64, collection: Collection, weight: I32, hasher: Hasher) -> Commonness:

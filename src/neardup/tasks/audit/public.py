@@ -96,25 +96,13 @@ def audit(
 
 
 def audit_search(
-    run: Run,
-    search: SearchState,
-    *,
-    documents: int = params.DEFAULT_AUDIT,
-    sample_seed: int = params.DEFAULT_SEED,
+    run: Run, search: SearchState, *, documents: int = params.DEFAULT_AUDIT, sample_seed: int = params.DEFAULT_SEED
 ) -> Audit:
     """Hold the pairs of a search against all true pairs of a sample of its documents.
 
     The truth is exact and comes from one pass over the texts. The sample depends on the distinct texts and
-    ``sample_seed`` alone, the figures on nothing but the sample and the pairs.
-
-    Args:
-        run: the run, entered.
-        search: what ``run.search()`` gave; it may be used further.
-        documents: how many to draw.
-        sample_seed: which.
-
-    Raises:
-        InputError: two documents are too long to be compared within the memory limit.
+    ``sample_seed`` alone, the figures on nothing but the sample and the pairs. ``run`` is entered, and ``search`` may
+    be used further.
     """
     with search.stages.stage("audit"):
         drawn = draw(search.collection, search.weight, documents=documents, seed=sample_seed)
@@ -127,6 +115,8 @@ def audit_search(
         chance = measured.chance()
     pairs, caught = hit.size, int(hit.sum())
     theory = float(measured.theory.mean()) if pairs else None
+    ids, true = run.provenance.ids, truth.pairs
+    left, right, similarity = true.left[~hit], true.right[~hit], true.similarity[~hit]
     verdict, is_broken = judge(caught, pairs, (recall_low, recall_high), theory, chance, false_pairs)
     return Audit(
         documents=population,
@@ -157,7 +147,7 @@ def audit_search(
         bad=run.provenance.bad,
         blank=run.provenance.blank,
         passed_over=run.reader.passed_over,
-        missed=_named(run, truth.pairs, ~hit),
+        missed=pa.table({"id_a": ids.take(left), "id_b": ids.take(right), "similarity": numbers(similarity)}),
     )
 
 
@@ -192,13 +182,6 @@ def _truth(run: Run, search: SearchState, drawn: I64) -> ExactPartners:
     return ExactPartners(Pairs(pairs.left[across], pairs.right[across], pairs.similarity[across]), truth.candidates)
 
 
-def _named(run: Run, pairs: Pairs, which: Mask) -> pa.Table:
-    """Some pairs under their ids."""
-    ids = run.provenance.ids
-    columns = [ids.take(pairs.left[which]), ids.take(pairs.right[which]), numbers(pairs.similarity[which])]
-    return pa.table(dict(zip(("id_a", "id_b", "similarity"), columns, strict=True)))
-
-
 def _held_against(search: SearchState, drawn: I64, true: Pairs) -> tuple[int, int, Mask]:
     """The found pairs that have a document of the sample: how many, how many of them are false, and which are true.
 
@@ -211,25 +194,20 @@ def _held_against(search: SearchState, drawn: I64, true: Pairs) -> tuple[int, in
     listed = false = 0
     keys = true.left * n + true.right
     hit = np.zeros(keys.size, dtype=np.bool_)
-    for found in _found_pairs(search, drawn):
-        listed += len(found)
-        false += int(np.count_nonzero(check(found.left, found.right, spec.threshold) != found.similarity))
-        wanted = found.left * n + found.right
+    for left, right, similarity in gathered(_found_pairs(search, drawn), pairs_at_once(search.space)):
+        listed += left.size
+        false += int(np.count_nonzero(check(left, right, spec.threshold) != similarity))
+        wanted = left * n + right
         place = np.searchsorted(keys, wanted)
         inside = place < keys.size
         hit[place[inside][keys[place[inside]] == wanted[inside]]] = True
     return listed, false, hit
 
 
-def _found_pairs(search: SearchState, drawn: I64) -> Iterator[Pairs]:
-    """The pairs of a search that have a document of the sample, as many at a time as can be checked together."""
+def _found_pairs(search: SearchState, drawn: I64) -> Iterator[tuple[Array, ...]]:
+    """The pairs of a search that have a document of the sample: left, right, similarity."""
     inside = np.zeros(len(search.collection), dtype=np.bool_)
     inside[drawn] = True
-
-    def touching() -> Iterator[tuple[Array, ...]]:
-        for piece in search.pairs.pieces():
-            some = inside[piece.left] | inside[piece.right]
-            yield piece.left[some], piece.right[some], piece.similarity[some]
-
-    for left, right, similarity in gathered(touching(), pairs_at_once(search.space)):
-        yield Pairs(left, right, similarity)
+    for piece in search.pairs.pieces():
+        some = inside[piece.left] | inside[piece.right]
+        yield piece.left[some], piece.right[some], piece.similarity[some]

@@ -1,7 +1,4 @@
-"""The statistics of an audit: from pairs found and missed to an interval, and to how likely chance is the cause.
-
-Nothing here reads a collection.
-"""
+"""The statistics of an audit: from pairs found and missed to an interval, and to how likely chance is the cause."""
 
 from __future__ import annotations
 
@@ -242,12 +239,8 @@ def design_effect(errors: F64, groups: I32 | I64, weights: F64 | None = None) ->
     """How many times the variance of a sum is that of independent terms: at least 1.
 
     The terms of one group may lean on each other, those of different groups do not. From the sums of the errors by
-    group; 1 where there are no errors.
-
-    Args:
-        errors: float64[m], each term less what was expected of it.
-        groups: int[m], the number of the group of each, from 0; not every number need be there.
-        weights: float64[m], share of a term that its group answers for, where one term may come in several groups.
+    group; 1 where there are no errors. ``weights`` are the share of a term that its group answers for, where one term
+    may come in several groups.
     """
     shared = errors if weights is None else errors * weights
     alone = float(np.sum(shared * errors))
@@ -259,10 +252,7 @@ def design_effect(errors: F64, groups: I32 | I64, weights: F64 | None = None) ->
 
 
 def blended_effect(measured: float, misses: int, sizes: I64) -> float:
-    """A measured design effect, held up by a guess while there are few misses to measure it from.
-
-    ``sizes`` is int64[g], the terms of each group.
-    """
+    """A measured design effect, held up by a guess while few misses tell; ``sizes`` are the terms of each group."""
     total = float(sizes.sum())
     mean = float(np.sum(sizes.astype(np.float64) ** 2)) / total if total else 1.0
     guessed = 1.0 + PRIOR_CORRELATION * (mean - 1.0)

@@ -107,6 +107,7 @@ def pair_page(found: Comparison, names: tuple[str, str]) -> tuple[dict[str, Any]
         "bands": str(found.bands),
         "threshold": found.spec.threshold,
     }
+    first, second = found.texts
     spans = found.passages.a[:LISTED], found.passages.b[:LISTED]
     page = {
         "members": [
@@ -114,11 +115,7 @@ def pair_page(found: Comparison, names: tuple[str, str]) -> tuple[dict[str, Any]
             for place, (name, text) in enumerate(zip(names, found.texts, strict=True))
         ],
         "texts": [text_data(text, marks, most=PAGE_CHARACTERS) for text, marks in zip(found.texts, spans, strict=True)],
-        "pair": {
-            "a": 0,
-            "b": 1,
-            **pair_data(found.passages, (len(found.texts[0]), len(found.texts[1])), measure="jaccard"),
-        },
+        "pair": {"a": 0, "b": 1, **pair_data(found.passages, (len(first), len(second)), measure="jaccard")},
     }
     return meta, page
 

@@ -1,8 +1,4 @@
-"""The two documents of a comparison: each a file of its own, or both by their ids out of a collection.
-
-Here: which document a name stands for, and what to say when it stands for none or for several. Reading is in
-``neardup.inputs``; documents of an index are fetched by ``cli.compare``.
-"""
+"""The two documents of a comparison: each a file of its own, or both by their ids out of a collection."""
 
 from __future__ import annotations
 
@@ -40,9 +36,6 @@ def read_document(path: str | Path, options: InputOptions | None = None, *, item
 
     A file is what ``find`` takes it for; one whose name does not tell, and standard input ("-"), is a text. A text file
     is one document, of sets too: its words are the items.
-
-    Raises:
-        InputError: it cannot be read, or holds none or several.
     """
     options, given = options or InputOptions(), os.fspath(path)
     by_name = suffix_format(given) if given != "-" else None
@@ -75,9 +68,6 @@ def pick_documents(
 
     Ids that are whole numbers are named by their digits. The same twice is the one document, held against itself. A bad
     record is passed over, and told of when an id is not found.
-
-    Raises:
-        InputError: an input cannot be read, or an id is not there or stands for several documents.
     """
     wanted = set(names)
     reader = open_inputs(list(inputs), replace(options or InputOptions(), on_bad="skip"), item=item)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 
 from neardup.stages.passages import Passages, Span
 
@@ -66,11 +67,8 @@ def changed_words(texts: tuple[str, str], passages: Passages, *, until: int) -> 
     """The words that only one text has, in gaps between neighbouring passages that are neighbours in both texts.
 
     Gaps of more than GAP_WORDS words in either text are left alone, and all of them once the budget is spent; those
-    that begin behind the place ``until`` of the first text are not looked at.
-
-    Returns:
-        Spans in the first text and in the second, rising, apart, none of them inside a passage; and the gaps that were
-        left alone for want of budget.
+    that begin behind the place ``until`` of the first text are not looked at. Gives spans in either text, rising,
+    apart, none inside a passage; and the gaps that were left alone for want of budget.
     """
     changed: tuple[list[Span], list[Span]] = ([], [])
     budget, left_alone = BUDGET, 0
@@ -87,7 +85,7 @@ def changed_words(texts: tuple[str, str], passages: Passages, *, until: int) -> 
         budget -= cost
         written = [[text[start:end] for start, end in found] for text, found in zip(texts, words, strict=True)]
         for spans, found, is_kept in zip(changed, words, _kept(*written), strict=True):
-            _append(spans, found, is_kept)
+            spans.extend(_runs_of_changed(found, is_kept))
     return *changed, left_alone
 
 
@@ -125,12 +123,9 @@ def _kept(a: Sequence[str], b: Sequence[str]) -> tuple[list[bool], list[bool]]:
     return in_a, in_b
 
 
-def _append(spans: list[Span], words: Sequence[Span], is_kept: Sequence[bool]) -> None:
+def _runs_of_changed(words: Sequence[Span], is_kept: Sequence[bool]) -> Iterator[Span]:
     """The words that are not kept; those that follow each other as one span."""
-    follows = False
-    for word, kept in zip(words, is_kept, strict=True):
-        if not kept and follows:
-            spans[-1] = (spans[-1][0], word[1])
-        elif not kept:
-            spans.append(word)
-        follows = not kept
+    for kept, run in groupby(zip(words, is_kept, strict=True), key=itemgetter(1)):
+        if not kept:
+            spans = [word for word, _ in run]
+            yield spans[0][0], spans[-1][1]

@@ -87,19 +87,19 @@ def compare_texts(a: str, b: str, spec: Spec) -> Comparison:
     """Hold two texts against each other. Linear in their lengths.
 
     With ``item`` shingles a text is the set of its words between white space.
-
-    Raises:
-        InputError: a text has a lone surrogate, which no UTF-8 has.
     """
     for name, text in (("a", a), ("b", b)):
-        _check_unicode(name, text)
+        try:
+            text.encode()
+        except UnicodeEncodeError as exc:
+            raise InputError(
+                f"text {name} has the lone surrogate U+{ord(text[exc.start]):04X} at character {exc.start + 1}. "
+                "Decode the text with errors='replace' where it is read."
+            ) from exc
     marker = Marker(shingle=spec.shingle, normalize=spec.normalize)
     passages = marker.shared(marker.occurrences(a), marker.occurrences(b))
-    if spec.shingle.kind == "item":
-        sets = [normalize_text(text, spec.normalize).split() for text in (a, b)]
-        blobs = [join_items(items) for items in sets]
-    else:
-        blobs = [normalize_text(text, spec.normalize).encode() for text in (a, b)]
+    normal = [normalize_text(text, spec.normalize) for text in (a, b)]
+    blobs = [join_items(text.split()) if spec.shingle.kind == "item" else text.encode() for text in normal]
     return _compared((a, b), passages, blobs, spec)
 
 
@@ -108,25 +108,11 @@ def compare_sets(a: Iterable[str | int], b: Iterable[str | int], spec: Spec) -> 
 
     Items are normalised one by one, as a search does it. The texts of the outcome are the items with a space between,
     in the order given, or of sets, which have none, sorted.
-
-    Raises:
-        InputError: a member is neither a string nor a whole number.
     """
-    first, second = (_items(name, values, spec.normalize) for name, values in (("a", a), ("b", b)))
+    first, second = sets = [_items(name, values, spec.normalize) for name, values in (("a", a), ("b", b))]
     numbers: dict[str, int] = {}
-    occurrences = [_placed(items, numbers) for items in (first, second)]
-    blobs = [join_items(items) for items in (first, second)]
-    return _compared((" ".join(first), " ".join(second)), find_passages(*occurrences), blobs, spec)
-
-
-def _check_unicode(name: str, text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as exc:
-        raise InputError(
-            f"text {name} has the lone surrogate U+{ord(text[exc.start]):04X} at character {exc.start + 1}. "
-            "Decode the text with errors='replace' where it is read."
-        ) from exc
+    passages = find_passages(*(_placed(items, numbers) for items in sets))
+    return _compared((" ".join(first), " ".join(second)), passages, list(map(join_items, sets)), spec)
 
 
 def _items(name: str, values: Iterable[str | int], normalize: Normalize) -> list[str]:
@@ -142,9 +128,9 @@ def _items(name: str, values: Iterable[str | int], normalize: Normalize) -> list
 def _placed(items: Sequence[str], numbers: dict[str, int]) -> Occurrences:
     """Where each item lies among the items with a space between. Equal items have one hash, others another."""
     hashes = np.array([numbers.setdefault(item, len(numbers) + 1) for item in items], dtype=np.uint64)
-    ends = np.cumsum(np.array([len(item) + 1 for item in items], dtype=np.int64)) - 1
-    starts = ends - np.array([len(item) for item in items], dtype=np.int64)
-    return Occurrences(hashes * np.uint64(_ODD), starts, ends)
+    lengths = np.array([len(item) for item in items], dtype=np.int64)
+    ends = np.cumsum(lengths + 1) - 1
+    return Occurrences(hashes * np.uint64(_ODD), ends - lengths, ends)
 
 
 def _signed(blobs: Sequence[bytes], spec: Spec) -> tuple[float, int, bool]:

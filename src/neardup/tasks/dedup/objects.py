@@ -30,11 +30,7 @@ from neardup.types import I64, Mask
 
 
 def without_rows(value: Any, positions: I64) -> Any:
-    """Return an object of the same kind without the documents at ``positions``, rising, from 0.
-
-    Raises:
-        InputError: there are not so many documents in it now.
-    """
+    """An object of the same kind without the documents at ``positions``, rising, from 0; InputError if it has fewer."""
     value = rereadable(value)
     if isinstance(value, Mapping):
         return dict(compress(value.items(), _kept(len(value), positions, value).tobytes()))
@@ -59,10 +55,7 @@ def with_annotation(value: Any, annotation: Annotation) -> Any:
     """Return a frame or table of the same kind with the columns cluster, keeper and similarity.
 
     They are called ``neardup_cluster`` and so on where the object has one of these. In pandas whole numbers are of type
-    Int64, which has nulls; similarities are float64, with NaN for null.
-
-    Raises:
-        InputError: the object has no columns, or no names are left for the new ones, or it has fewer rows now.
+    Int64, which has nulls; similarities are float64, with NaN for null. InputError where the object has no columns.
     """
     value = rereadable(value)
     _check_columns(value)
@@ -87,9 +80,8 @@ def with_annotation(value: Any, annotation: Annotation) -> Any:
 def _check_columns(value: Any) -> None:
     if isinstance(value, (pa.Table, pa.RecordBatch)) or is_frame(value) or (is_dataset(value) and _has_rows(value)):
         return
-    cure = "Give a frame or a table, such as pyarrow.table({'text': texts})."
-    if is_dataset(value):
-        cure = "Give a datasets.Dataset."
+    table = "frame or a table, such as pyarrow.table({'text': texts})"
+    cure = f"Give a {'datasets.Dataset' if is_dataset(value) else table}."
     raise InputError(f"the input is of type {type(value).__name__}, which takes no new columns. {cure}")
 
 

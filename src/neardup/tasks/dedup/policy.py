@@ -39,10 +39,7 @@ class Policy:
 def open_protected(inputs: Any, protect: Any, options: InputOptions, *, item: bool) -> tuple[Reader, frozenset[str]]:
     """Open inputs, with those that are protected behind them, or among them; one reader, and the names of these.
 
-    A file that is among both is read once.
-
-    Raises:
-        InputError: something cannot be read, or text files of a folder are protected in part.
+    A file that is among both is read once. InputError where text files of a folder are protected in part.
     """
     reader = open_inputs(inputs, options, item=item, again=True)
     if protect is None or (isinstance(protect, Sequence) and not isinstance(protect, str) and not len(protect)):
@@ -67,11 +64,7 @@ def open_protected(inputs: Any, protect: Any, options: InputOptions, *, item: bo
 
 
 def check_policy(reader: Reader, policy: Policy) -> None:
-    """Say before a long run whether the inputs have what the policy asks for.
-
-    Raises:
-        InputError: no input is a source that is to be preferred, or one lacks the column that decides.
-    """
+    """Say before a long run whether the inputs have the sources and the column that the policy asks for."""
     paths = [path for part in reader.parts for path in (part.paths or [part.name])]
     for source in policy.prefer:
         if not any(_is_source(path, source) for path in paths):
@@ -118,12 +111,9 @@ class Origins:
         if part.name in self._policy.protected:
             return np.zeros(1, dtype=np.int64)
         paths = [file.path for file in part.files] if isinstance(part, FilesSource) else [part.name]
-        last = len(self._policy.prefer) + 1
-        tiers = [
-            next((i for i, source in enumerate(self._policy.prefer, start=1) if _is_source(path, source)), last)
-            for path in paths
-        ]
-        return np.array(tiers, dtype=np.int64)
+        prefer = self._policy.prefer
+        tiers = [next((i for i, each in enumerate(prefer) if _is_source(path, each)), len(prefer)) for path in paths]
+        return np.array(tiers, dtype=np.int64) + 1
 
     def tier(self, rows: I64) -> I64:
         """int64[m]: 0 for a protected document, which never goes; then the preferred in their order; then others."""

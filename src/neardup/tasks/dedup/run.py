@@ -61,18 +61,9 @@ class Cleaning:
     @property
     def schema(self) -> pa.Schema:
         """Of the removal table."""
-        id_type, text = self.run.provenance.ids.type, pa.large_string()
-        columns = {
-            "id": id_type,
-            "source": text,
-            "row": pa.int64(),
-            "keeper": id_type,
-            "keeper_source": text,
-            "similarity": pa.float64(),
-            "cluster": pa.int64(),
-            "rule": text,
-        }
-        return pa.schema(columns)
+        id, text, whole = self.run.provenance.ids.type, pa.large_string(), pa.int64()
+        kept = [("keeper", id), ("keeper_source", text), ("similarity", pa.float64()), ("cluster", whole)]
+        return pa.schema([("id", id), ("source", text), ("row", whole), *kept, ("rule", text)])
 
     def removals(self) -> pa.RecordBatchReader:
         """One record for each document that goes, in input order, as a stream."""
@@ -100,20 +91,14 @@ class Cleaning:
 
     def _removed_from(self, source: str) -> I64:
         """int64: local rows of a source that go, rising."""
-        return self._local(source, self.chosen.rows)[1]
-
-    def _local(self, source: str, rows: I64) -> tuple[slice, I64]:
-        """Where in ``rows``, rising, those of a source lie, and their local rows."""
-        places = self.run.provenance.places
-        part = _rows_of(source, rows, places)
-        return part, places.locate(rows[part])[1]
+        return _rows_of(source, self.chosen.rows, self.run.provenance.places)[1]
 
     def _annotations(self) -> Callable[[str], Annotation]:
         """Gives cluster, keeper and similarity of the documents of a source that are in clusters."""
         rows, cluster, keeper, similarity = self.chosen.clustered()
 
         def annotation_of(source: str) -> Annotation:
-            part, local = self._local(source, rows)
+            part, local = _rows_of(source, rows, self.run.provenance.places)
             return Annotation(local, cluster[part], self.run.provenance.ids.take(keeper[part]), similarity[part])
 
         return annotation_of
@@ -122,10 +107,7 @@ class Cleaning:
         """Write the inputs without the documents that go, or all of them annotated; protected ones beside the inputs
         are not written.
 
-        Args:
-            output: a folder, for a single input a file, "-" for stdout.
-            files: the copies get their names at the end of its block, unless an input was changed till then.
-            annotate: add cluster, keeper and similarity to the records, and leave none out.
+        The copies get their names at the end of the block of ``files``, unless an input was changed till then.
         """
         run, parts = self.run, self.run.reader.written_parts
         done: dict[str, int] = dict(run.space.state.get("written", {}))
@@ -133,12 +115,11 @@ class Cleaning:
         group_bytes = min(GROUP_BYTES, run.space.budget.share(0.1))
 
         def job_of(part: Source) -> Rewrite:
-            job = Rewrite(part.name, part.format, run.reader.options, group_bytes=group_bytes)
+            known = None if isinstance(part, FilesSource) else self.reading.known_of(part.name)
+            job = Rewrite(part.name, part.format, run.reader.options, known=known, group_bytes=group_bytes)
             if annotation_of is None:
-                job = replace(job, removed=self._removed_from(part.name))
-            else:
-                job = replace(job, annotation=annotation_of(part.name))
-            return job if isinstance(part, FilesSource) else replace(job, known=self.reading.known_of(part.name))
+                return replace(job, removed=self._removed_from(part.name))
+            return replace(job, annotation=annotation_of(part.name))
 
         def keep(name: str, size: int) -> None:
             done[name] = size
@@ -166,29 +147,21 @@ class Cleaning:
             return objects.with_annotation(value, self._annotations()(name))
         return objects.without_rows(value, self._removed_from(name) - 1)
 
-    def _protected(self) -> int:
-        places = self.run.provenance.places
-        counts = zip(places.sources, places.documents().tolist(), strict=True)
-        return sum(count for source, count in counts if source in self.policy.protected)
-
-    def _unreadable(self) -> int:
-        parts = [part for part in self.run.reader.written_parts if isinstance(part, FilesSource)]
-        return sum(file.error is not None for part in parts for file in part.files)
-
     def summary(self, *, alarm: float, dry_run: bool = False, annotated: bool = False) -> CleanSummary:
         """What was read, found and removed; sources that lost more than the share ``alarm`` are named."""
         tally, chosen = self.search.tally, self.chosen
         size, keeper = chosen.largest()
         sources = tuple(SourceShare(*share) for share in self.origins.shares(chosen.rows))
-        leads = self.search.leads
-        crowd_documents = int(self.search.weight[np.flatnonzero(self.search.crowd >= 0)].sum())
+        places = self.run.provenance.places
+        counts = zip(places.sources, places.documents().tolist(), strict=True)
+        texts = [part for part in self.run.reader.written_parts if isinstance(part, FilesSource)]
         plain = make_summary(
             self.run,
             tally,
             pairs=sum(len(piece) for piece in self.search.pairs.pieces()),
             clusters=int(np.unique(chosen.keeper).size),
-            crowds=leads.size,
-            crowd_documents=crowd_documents,
+            crowds=self.search.leads.size,
+            crowd_documents=int(self.search.weight[self.search.crowd >= 0].sum()),
             link="star",
         )
         return CleanSummary(
@@ -196,8 +169,8 @@ class Cleaning:
             keep=str(self.policy.keep),
             removed=chosen.rows.size,
             kept=tally.documents - chosen.rows.size,
-            protected=self._protected(),
-            unreadable=self._unreadable(),
+            protected=sum(count for source, count in counts if source in self.policy.protected),
+            unreadable=sum(file.error is not None for part in texts for file in part.files),
             largest_cluster=size,
             largest_keeper=self.run.provenance.ids.take(np.array([keeper]))[0].as_py() if size else None,
             sources=sources,
@@ -209,22 +182,23 @@ class Cleaning:
         )
 
 
-def _rows_of(source: str, rows: I64, places: Places) -> slice:
-    """Where in ``rows``, rising, those of a source lie."""
-    if source not in places.sources:
-        return slice(0, 0)
-    return slice(*np.searchsorted(rows, places.span(places.sources.index(source))).tolist())
+def _rows_of(source: str, rows: I64, places: Places) -> tuple[slice, I64]:
+    """Where in ``rows``, rising, those of a source lie, and their local rows."""
+    part = slice(0, 0)
+    if source in places.sources:
+        part = slice(*np.searchsorted(rows, places.span(places.sources.index(source))).tolist())
+    return part, places.locate(rows[part])[1]
 
 
+@dataclass
 class SecondReading:
     """What must be found again in the inputs, and whether it is."""
 
-    def __init__(self, run: Run, search: SearchState, chosen: Removals) -> None:
-        self._run = run
-        self._search = search
-        self._chosen = chosen
-        self._doubted: set[str] = set()
-        """Sources whose files are not quite what they were: what is kept there is looked at while it is copied."""
+    _run: Run
+    _search: SearchState
+    _chosen: Removals
+    _doubted: set[str] = field(default_factory=set)
+    """Sources whose files are not quite what they were: what is kept there is looked at while it is copied."""
 
     def begin(self) -> None:
         """Raise InputChanged where a file is not what it was, by the stamps and before anything is copied.
@@ -252,7 +226,7 @@ class SecondReading:
         if source in self._doubted or os.name == "nt":
             asked.append(self._keepers)
         places = self._run.provenance.places
-        found = [rows[_rows_of(source, rows, places)] for rows in asked]
+        found = [rows[_rows_of(source, rows, places)[0]] for rows in asked]
         return self._known(source, np.sort(np.concatenate(found)))  # who is kept for another does not go
 
     @cached_property

@@ -1,7 +1,6 @@
 """Values by which documents are chosen: of one type in all inputs, and ranked.
 
-All values of a column must be of one type; only whole numbers and fractions go together, where none of them would be
-rounded. What cannot be compared exactly is an error that names two of the values.
+Only whole numbers and fractions go together, where none of them would be rounded; other mixed types are an error.
 """
 
 from __future__ import annotations
@@ -74,10 +73,7 @@ def ranks(values: Any) -> I64:
 def ordered(array: Any, column: str, source: str) -> Any:
     """An Arrow array as one of few types: int64, uint64, float64, decimal, those of time, large_binary for strings.
 
-    True becomes 1, and NaN null.
-
-    Raises:
-        InputError: values of its type have no order.
+    True becomes 1, and NaN null. InputError where values of its type have no order.
     """
     if pat.is_dictionary(array.type):
         array = array.dictionary_decode()
@@ -151,11 +147,7 @@ def _truths(array: Any) -> Mask:
 
 
 def json_part(values: Sequence[Any], column: str, source: str, rows: I64) -> Part:
-    """Values as ``json`` reads them; None is null, true is 1.
-
-    Raises:
-        InputError: one is a list, an object or too large a number, or some are strings and others numbers.
-    """
+    """Values as ``json`` reads them; None is null, true is 1. InputError where they have no common order."""
     for row, value in zip(rows.tolist(), values, strict=True):
         if isinstance(value, (list, dict)):
             kind = "a list" if isinstance(value, list) else "an object"
@@ -175,8 +167,7 @@ def json_part(values: Sequence[Any], column: str, source: str, rows: I64) -> Par
 def text_part(fields: Any, column: str, source: str, rows: I64) -> Part:
     """The fields of one CSV file, large_binary[n] without nulls: numbers if all are, else strings; blank ones are null.
 
-    Raises:
-        InputError: some are numbers and some are not, or one is too large a number.
+    InputError where some are numbers and some are not, or one is too large a number.
     """
     blank, nan, whole, number = (
         _truths(pc.match_substring_regex(fields, pattern)) for pattern in (_BLANK, _NAN, _WHOLE, _NUMBER)

@@ -1,7 +1,6 @@
 """The method on a few small documents, every step of it in a table.
 
-Pure: values in, an ``Explanation`` out. ``tables`` has its tables, ``material`` makes rows and columns of what is
-given, ``public`` runs the method, ``explanation`` lays it out for reading. Not here: reading files (``neardup.cli``),
-and the method as it runs over a collection (``neardup.engine``), which this must agree with and shares no step with but
-the hashes.
+``tables`` has its tables, ``material`` makes rows and columns of what is given, ``public`` runs the method,
+``explanation`` lays it out for reading. It must agree with ``neardup.engine``,
+with which it shares no step but the hashes.
 """

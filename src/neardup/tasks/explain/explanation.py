@@ -61,7 +61,11 @@ class Explanation:
         return plain
 
     def __str__(self) -> str:
-        return _lay_out(self)
+        tables = (_documents, _matrix, _steps, _signature, _bands, _pairs, _curve)
+        parts = [table(self) for table in tables]
+        if self.notes:
+            parts.append(["Notes", *_wrapped(self.notes)])
+        return "\n\n".join("\n".join(part) for part in parts if part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +86,14 @@ class _Column:
         return [_padded(one, self.width, left=self.left) for one in (*self.heads, *self.cells)]
 
 
-def _lay_out(seen: Explanation) -> str:
-    """All tables, in the order of the method."""
-    parts = [_documents(seen), _matrix(seen), _steps(seen), _signature(seen), _bands(seen), _pairs(seen), _curve(seen)]
-    if seen.notes:
-        parts.append(["Notes", *_wrapped(seen.notes)])
-    return "\n\n".join("\n".join(part) for part in parts if part)
-
-
 def shown(text: str) -> str:
     """A shingle with its white space made visible."""
     return "".join("␣" if c == " " else c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _documents(seen: Explanation) -> list[str]:
-    lines = [f"Shingles ({seen.shingle}{', ␣ is a space' if _has_space(seen) else ''})"]
+    has_space = any(" " in one for document in seen.documents for one in document.shingles)
+    lines = [f"Shingles ({seen.shingle}{', ␣ is a space' if has_space else ''})"]
     name = max(_cells(document.name) for document in seen.documents)
     for document in seen.documents:
         head = f"  {_padded(document.name, name, left=True)}  {len(document.shingles):>3}  "
@@ -104,21 +101,11 @@ def _documents(seen: Explanation) -> list[str]:
     return lines
 
 
-def _has_space(seen: Explanation) -> bool:
-    return any(" " in one for document in seen.documents for one in document.shingles)
-
-
 def _matrix(seen: Explanation) -> list[str]:
     functions = seen.functions[:MOST_FUNCTIONS]
     lead = _row_columns(seen)
-    groups = [
-        [_Column((document.name,), [str(row.members[i]) for row in seen.rows])]
-        for i, document in enumerate(seen.documents)
-    ]
-    groups += [
-        [_Column((function.name,), [_value(row.values[i], "·") for row in seen.rows])]
-        for i, function in enumerate(functions)
-    ]
+    groups = [[_Column((d.name,), [str(row.members[i]) for row in seen.rows])] for i, d in enumerate(seen.documents)]
+    groups += [[_Column((f.name,), [_value(row.values[i], "·") for row in seen.rows])] for i, f in enumerate(functions)]
     lines = ["Characteristic matrix, and the place of each row under each function"]
     if not seen.rows:
         return [*lines, "  no rows: no document has a shingle"]
@@ -192,18 +179,15 @@ def _bands(seen: Explanation) -> list[str]:
         lines[0] += f"; {_counted(alone, 'bucket')} with one document left out"
     if not buckets:
         return [*lines, "  no bucket"]
+    last = range(bands.rows, bands.slots + 1, bands.rows)
+    slots = [f"h{end}" if bands.rows == 1 else f"h{end - bands.rows + 1}–h{end}" for end in last]
     columns = [
         _Column(("band",), [str(bucket.band) for bucket in buckets]),
-        _Column(("slots",), [_slots(bucket.band, bands.rows) for bucket in buckets], left=True),
+        _Column(("slots",), [slots[bucket.band - 1] for bucket in buckets], left=True),
         _Column(("bucket",), [" ".join(map(_value, bucket.key)) for bucket in buckets], left=True),
         _Column(("documents",), [" ".join(bucket.documents) for bucket in buckets], left=True),
     ]
     return [*lines, *_table(columns[:1], [[column] for column in columns[1:]])]
-
-
-def _slots(band: int, rows: int) -> str:
-    first, last = (band - 1) * rows + 1, band * rows
-    return f"h{first}" if rows == 1 else f"h{first}–h{last}"
 
 
 def _pairs(seen: Explanation) -> list[str]:

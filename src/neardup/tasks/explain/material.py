@@ -1,8 +1,4 @@
-"""From what the user gives to the rows and columns of the characteristic matrix.
-
-Rows are shingles of texts, items of sets, or the rows of a matrix. Columns are the functions that order them:
-permutations, orders of shingles, linear hashes, and those of a sketch family.
-"""
+"""From what the user gives to the rows of the characteristic matrix, and to the functions that order them."""
 
 from __future__ import annotations
 
@@ -34,6 +30,20 @@ class Material:
     numbers: tuple[int, ...] | None
     """What numbers the rows by itself: the items, where all are whole numbers."""
 
+    def __post_init__(self) -> None:
+        if not self.documents:
+            raise InputError("there is nothing to explain. Give a text, a set or a matrix.")
+        if len(self.documents) > MAX_DOCUMENTS:
+            raise InputError(
+                f"{len(self.documents)} documents are too many for tables that can be read. Give at most "
+                f"{MAX_DOCUMENTS}."
+            )
+        if len(self.universe) > MAX_SHINGLES:
+            raise InputError(
+                f"the documents have {len(self.universe)} distinct shingles ({self.shingle}), too many for tables "
+                f"that can be read. Give shorter ones; {MAX_SHINGLES} shingles are the most."
+            )
+
 
 def texts(given: Mapping[str, str], shingle: Shingle, normalize: Normalize) -> Material:
     """Documents by name, cut into shingles; with ``item`` a text is a set of items with white space between."""
@@ -41,24 +51,22 @@ def texts(given: Mapping[str, str], shingle: Shingle, normalize: Normalize) -> M
         return sets({name: text.split() for name, text in given.items()}, normalize)
     from neardup.stages.shingle import shingles  # brings numba, which sets and matrices can do without
 
-    _check_number(given)
     documents = []
     for name, text in given.items():
         _check_encodable(name, text)
         normal = _normalized(text, normalize)
         documents.append(Document(name, normal, tuple(shingles(normal, shingle))))
     universe = tuple(dict.fromkeys(one for document in documents for one in document.shingles))
-    return _checked(Material(shingle, normalize, tuple(documents), universe, None))
+    return Material(shingle, normalize, tuple(documents), universe, None)
 
 
 def sets(given: Mapping[str, Iterable[object]], normalize: Normalize) -> Material:
     """Sets by name. Items are strings or whole numbers; 7 and "7" are one."""
-    _check_number(given)
     documents = [Document(name, None, _items(name, members, normalize)) for name, members in given.items()]
     found = {one for document in documents for one in document.shingles}
     universe = tuple(sorted(found, key=_rank))
     numbers = tuple(map(int, universe)) if universe and all(map(_is_number, universe)) else None
-    return _checked(Material(Shingle("item", 1), normalize, tuple(documents), universe, numbers))
+    return Material(Shingle("item", 1), normalize, tuple(documents), universe, numbers)
 
 
 def matrix(lines: Sequence[str], first: int) -> Material:
@@ -77,9 +85,8 @@ def matrix(lines: Sequence[str], first: int) -> Material:
         raise InputError("the matrix has no rows. Give rows of 0 and 1, such as 1010,1001.")
     names = tuple(str(first + i) for i in range(len(rows)))
     columns = {f"C{c + 1}": tuple(n for n, row in zip(names, rows, strict=True) if row[c] == "1") for c in range(width)}
-    _check_number(columns)
     documents = tuple(Document(name, None, members) for name, members in columns.items())
-    return _checked(Material(Shingle("item", 1), Normalize("none"), documents, names, tuple(map(int, names))))
+    return Material(Shingle("item", 1), Normalize("none"), documents, names, tuple(map(int, names)))
 
 
 def _items(name: str, members: Iterable[object], normalize: Normalize) -> tuple[str, ...]:
@@ -115,24 +122,6 @@ def _check_encodable(name: str, text: str) -> None:
         text.encode("utf-8")
     except UnicodeEncodeError as exc:
         raise InputError(f"{name} has a lone surrogate at character {exc.start + 1}. Take it out.") from exc
-
-
-def _check_number(given: Mapping[str, object]) -> None:
-    if not given:
-        raise InputError("there is nothing to explain. Give a text, a set or a matrix.")
-    if len(given) > MAX_DOCUMENTS:
-        raise InputError(
-            f"{len(given)} documents are too many for tables that can be read. Give at most {MAX_DOCUMENTS}."
-        )
-
-
-def _checked(material: Material) -> Material:
-    if len(material.universe) > MAX_SHINGLES:
-        raise InputError(
-            f"the documents have {len(material.universe)} distinct shingles ({material.shingle}), too many for tables "
-            f"that can be read. Give shorter ones; {MAX_SHINGLES} shingles are the most."
-        )
-    return material
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ Slow and plain on purpose; what runs over collections is in ``neardup.engine``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, count
 from typing import Any
 
 from neardup import params
 from neardup.errors import InputError
-from neardup.params import SKETCH_FAMILIES, Bands, Normalize, Shingle, check_choice
+from neardup.params import SKETCH_FAMILIES, Bands, Normalize, Shingle, check_choice, check_seed
 from neardup.tasks.explain import material as materials
 from neardup.tasks.explain.explanation import Explanation
 from neardup.tasks.explain.material import MAX_FUNCTIONS, Column, Material, first_place
@@ -69,8 +69,7 @@ def explain(
     >>> [(pair.left, pair.right) for pair in seen.candidates]
     [('S1', 'S4')]
     """
-    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
-        raise InputError(f"seed is {seed!r}. Give a whole number from 0 to 2**63 - 1.")
+    check_seed(seed)
     for name, value, least in (("first_row", first_row, 0), ("slots", slots, 1)):
         if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
             raise InputError(f"{name} is {value!r}. Give a whole number of at least {least}.")
@@ -87,12 +86,12 @@ def explain(
     if given and slots is not None and slots != len(given):
         raise InputError(f"slots is {slots} and {len(given)} functions are given, one a slot. Leave slots out.")
     shape = _shape(len(given) or slots, wanted)
-    count = len(given) or slots or max(DEFAULT_SLOTS if wanted is None else 0, shape.slots)
-    if count > MAX_FUNCTIONS:
-        raise InputError(f"{count} slots are too many for tables that can be read. Give at most {MAX_FUNCTIONS}.")
+    length = len(given) or slots or max(DEFAULT_SLOTS if wanted is None else 0, shape.slots)
+    if length > MAX_FUNCTIONS:
+        raise InputError(f"{length} slots are too many for tables that can be read. Give at most {MAX_FUNCTIONS}.")
     columns, plain = given, None
     if not given:
-        columns, plain = materials.family(material.universe, material.shingle, sketch=sketch, slots=count, seed=seed)
+        columns, plain = materials.family(material.universe, material.shingle, sketch=sketch, slots=length, seed=seed)
     table = _rows(material, numbers, columns)
     steps, signature = _signatures(material.documents, table, columns)
     buckets = _buckets(material.documents, signature, shape)
@@ -110,7 +109,7 @@ def explain(
         buckets=buckets,
         pairs=_pairs(material.documents, signature, buckets, shape),
         curve=tuple((s, s_curve(s, shape.bands, shape.rows)) for s in CURVE),
-        values=None if plain is None else _least(table, plain, len(material.documents), count),
+        values=None if plain is None else _least(table, plain, len(material.documents), length),
         notes=tuple(_notes(given, table)),
     )
 
@@ -146,7 +145,7 @@ def _given(
     hashes: Sequence[str],
 ) -> list[Column]:
     """The explicit functions, in the order of their kinds, named h1, h2 …"""
-    names = iter(f"h{i}" for i in range(1, 1 + len(permutations) + len(orders) + len(hashes)))
+    names = (f"h{i}" for i in count(1))
     return [
         *(materials.permutation(next(names), one, len(material.universe)) for one in permutations),
         *(materials.order(next(names), one, material.universe) for one in orders),
@@ -241,8 +240,8 @@ def _least(
     found = []
     for document in range(documents):
         own = [values for row, values in zip(rows, plain, strict=True) if row.members[document]]
-        per_slot = ([row[s] for row in own if row[s] is not None] for s in range(slots))
-        found.append(tuple(min((v for v in column if v is not None), default=None) for column in per_slot))
+        per_slot = ([v for v in (row[s] for row in own) if v is not None] for s in range(slots))
+        found.append(tuple(min(column, default=None) for column in per_slot))
     return tuple(found)
 
 

@@ -14,19 +14,7 @@ from neardup.engine.reading.collection import Collection
 from neardup.engine.state import SearchState
 from neardup.shown import counted
 from neardup.stages import bands as band_stage
-from neardup.tasks.figures.style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    ORANGE,
-    About,
-    drawn,
-    label_point,
-    legend_above,
-    note_inside,
-    plain_log,
-    sheet,
-)
+from neardup.tasks.figures import style
 from neardup.types import F64, I64
 
 if TYPE_CHECKING:
@@ -136,8 +124,8 @@ def _true_pairs(search: SearchState) -> tuple[I64, F64]:
     return true, expected
 
 
-@drawn
-def draw_bands(counts: Banding, about: About) -> Figure:
+@style.drawn
+def draw_bands(counts: Banding, about: style.About) -> Figure:
     """Candidates, and the pairs that are wanted, over the number of bands."""
     from matplotlib.ticker import MaxNLocator
 
@@ -150,35 +138,35 @@ def draw_bands(counts: Banding, about: About) -> Figure:
         if last
         else f"{number.size} bands bring {counted(int(counts.met[-1]), 'candidate')}, none of them a pair"
     )
-    figure, (upper, lower) = sheet(title, about, rows=2, height=6.6, sharex=True, height_ratios=(1.25, 1))
+    figure, (upper, lower) = style.sheet(title, about, rows=2, height=6.6, sharex=True, height_ratios=(1.25, 1))
     for values, name, color, marker, dashes in (
-        (counts.met, "candidates: agree in a band", ORANGE, "s", (0, (5, 1.5))),
-        (counts.passed, "pass the estimate filter", GREEN, "^", (0, (1, 1.2))),
-        (counts.true, f"found: at {spec.threshold:g} or above", BLUE, "o", "-"),
+        (counts.met, "candidates: agree in a band", style.ORANGE, "s", (0, (5, 1.5))),
+        (counts.passed, "pass the estimate filter", style.GREEN, "^", (0, (1, 1.2))),
+        (counts.true, f"found: at {spec.threshold:g} or above", style.BLUE, "o", "-"),
     ):
         shown = np.where(values > 0, values, np.nan)
         every = max(1, number.size // 25)
         upper.plot(number, shown, color=color, linestyle=dashes, marker=marker, markevery=every, label=name)
         if values[-1] > 0:
-            label_point(upper, f"{values[-1]:,.0f}", (float(number[-1]), float(values[-1])), right=7)
+            style.label_point(upper, f"{values[-1]:,.0f}", (float(number[-1]), float(values[-1])), right=7)
     upper.set_ylabel("pairs of distinct texts")
     upper.set_yscale("log")
     low, high = upper.get_ylim()
     upper.set_ylim(low * 0.9, high * 1.1)
-    plain_log(upper.yaxis)
-    legend_above(upper, columns=3)
+    style.plain_log(upper.yaxis)
+    style.legend_above(upper, columns=3)
     if last:
-        lower.plot(number, counts.true / last, color=BLUE, marker="o", label="found by the first b bands")
+        lower.plot(number, counts.true / last, color=style.BLUE, marker="o", label="found by the first b bands")
         lower.plot(
             number,
             counts.expected / last,
-            color=BLACK,
+            color=style.BLACK,
             linestyle=(0, (4, 2)),
             label="expected from the S-curves of these pairs",
         )
         lower.legend(loc="lower right")
     else:
-        note_inside(lower, "no pair was found")
+        style.note_inside(lower, "no pair was found")
     lower.set_ylim(0, 1.04)
     lower.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.6g} %")
     lower.set_ylabel(f"of those that {number.size} bands find")

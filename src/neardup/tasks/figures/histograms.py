@@ -1,7 +1,4 @@
-"""Histograms of what a search found: similarities of its pairs, sizes of its clusters.
-
-Counted from the streams of a ``Finding``, so that the pairs need not fit into memory.
-"""
+"""Histograms of what a search found, counted from the streams of a ``Finding``: pairs need not fit into memory."""
 
 from __future__ import annotations
 
@@ -13,20 +10,7 @@ import numpy as np
 
 from neardup.params import CONTAINMENT
 from neardup.shown import counted
-from neardup.tasks.figures.style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    ORANGE,
-    About,
-    drawn,
-    label_point,
-    mark_threshold,
-    note_inside,
-    percent,
-    plain_log,
-    sheet,
-)
+from neardup.tasks.figures import style
 from neardup.tasks.report.curve import fold
 from neardup.types import F64, I64
 
@@ -85,8 +69,8 @@ def cluster_sizes(batches: Iterable[Any]) -> ClusterSizes:
     return ClusterSizes(sizes, clusters)
 
 
-@drawn
-def draw_similarities(bins: SimilarityBins, about: About) -> Figure:
+@style.drawn
+def draw_similarities(bins: SimilarityBins, about: style.About) -> Figure:
     """The histogram of pair similarities."""
     near, total = int(bins.found.sum()), int(bins.found.sum()) + bins.identical
     title = (
@@ -94,25 +78,25 @@ def draw_similarities(bins: SimilarityBins, about: About) -> Figure:
         if total
         else "No pair found"
     )
-    figure, (main, side) = sheet(title, about, columns=2, height=4.8, width_ratios=(9, 1))
+    figure, (main, side) = style.sheet(title, about, columns=2, height=4.8, width_ratios=(9, 1))
     _draw_similarities(main, side, bins, about)
     return figure
 
 
-@drawn
-def draw_clusters(sizes: ClusterSizes, about: About) -> Figure:
+@style.drawn
+def draw_clusters(sizes: ClusterSizes, about: style.About) -> Figure:
     """The histogram of cluster sizes, both axes logarithmic."""
-    figure, (axes,) = sheet(_cluster_title(sizes), about, height=4.8)
+    figure, (axes,) = style.sheet(_cluster_title(sizes), about, height=4.8)
     _draw_clusters(axes, sizes)
     return figure
 
 
-@drawn
-def draw_found(bins: SimilarityBins, sizes: ClusterSizes, about: About) -> Figure:
+@style.drawn
+def draw_found(bins: SimilarityBins, sizes: ClusterSizes, about: style.About) -> Figure:
     """Both histograms on one sheet: what a search found."""
     total = int(bins.found.sum()) + bins.identical
     title = f"{counted(total, 'pair')} and {counted(int(sizes.clusters.sum()), 'cluster')} found"
-    figure, (main, side, left, right) = sheet(title, about, rows=2, columns=2, height=8.2, width_ratios=(9, 1))
+    figure, (main, side, left, right) = style.sheet(title, about, rows=2, columns=2, height=8.2, width_ratios=(9, 1))
     grid = left.get_gridspec()
     assert grid is not None
     left.remove()
@@ -125,21 +109,23 @@ def draw_found(bins: SimilarityBins, sizes: ClusterSizes, about: About) -> Figur
     return figure
 
 
-def _draw_similarities(main: Axes, side: Axes, bins: SimilarityBins, about: About) -> None:
+def _draw_similarities(main: Axes, side: Axes, bins: SimilarityBins, about: style.About) -> None:
     low, width = bins.edges[:-1], np.diff(bins.edges)
     if bins.dropped is not None:
-        look: dict[str, Any] = {"facecolor": "white", "edgecolor": ORANGE, "hatch": "////"}
+        look: dict[str, Any] = {"facecolor": "white", "edgecolor": style.ORANGE, "hatch": "////"}
         label, line = "candidates that the exact check dropped", 0.8 * (bins.dropped > 0)
         main.bar(low, bins.dropped, width, align="edge", label=label, linewidth=line, **look)
-    main.bar(low, bins.found, width, align="edge", color=BLUE, edgecolor="white", linewidth=0.6, label="pairs found")
-    mark_threshold(main, about.spec.threshold)
+    main.bar(
+        low, bins.found, width, align="edge", color=style.BLUE, edgecolor="white", linewidth=0.6, label="pairs found"
+    )
+    style.mark_threshold(main, about.spec.threshold)
     drawn_bars = np.concatenate((bins.found, [] if bins.dropped is None else bins.dropped))
     some = drawn_bars[drawn_bars > 0]
     name = "pairs of documents"
     if some.size and some.max() > 100 * np.median(some):
         main.set_yscale("log")
         main.set_ylim(0.7, float(some.max()) * (float(some.max()) / 0.7) ** HEADROOM)
-        plain_log(main.yaxis)
+        style.plain_log(main.yaxis)
         name += " (logarithmic)"
     else:
         main.set_ylim(0, max(1.0, (1 + HEADROOM) * float(some.max(initial=0))))
@@ -149,11 +135,11 @@ def _draw_similarities(main: Axes, side: Axes, bins: SimilarityBins, about: Abou
     measure = "containment" if about.spec.measure == CONTAINMENT else "Jaccard similarity"
     main.set_xlabel(f"exact {measure} of a pair, in bins of {width[0]:.2g}")
     if not some.size:
-        note_inside(main, "no pair below similarity 1")
+        style.note_inside(main, "no pair below similarity 1")
     elif bins.dropped is not None:
         main.legend(loc="upper left")
-    side.bar([0], [bins.identical], 0.6, facecolor=GREEN, edgecolor=BLACK, hatch="..", linewidth=0.6)
-    label_point(side, f"{bins.identical:,}", (0, bins.identical))
+    side.bar([0], [bins.identical], 0.6, facecolor=style.GREEN, edgecolor=style.BLACK, hatch="..", linewidth=0.6)
+    style.label_point(side, f"{bins.identical:,}", (0, bins.identical))
     side.set(xlim=(-0.6, 0.6), ylim=(0, max(1.12 * bins.identical, 1)), xticks=[0], xticklabels=["1.0"], yticks=[])
     side.spines["left"].set_visible(False)
     side.set_xlabel("identical\n(own scale)")
@@ -164,21 +150,23 @@ def _cluster_title(sizes: ClusterSizes) -> str:
     if total == 0:
         return "No cluster of two documents or more"
     twos, largest = int(sizes.clusters[sizes.sizes == 2].sum()), int(sizes.sizes[-1])
-    return f"{counted(total, 'cluster')}: {percent(twos / total)} of two documents, the largest of {largest:,}"
+    return f"{counted(total, 'cluster')}: {style.percent(twos / total)} of two documents, the largest of {largest:,}"
 
 
 def _draw_clusters(axes: Axes, sizes: ClusterSizes) -> None:
     axes.set_xlabel("documents in the cluster")
     axes.set_ylabel("clusters of that size")
     if sizes.sizes.size == 0:
-        note_inside(axes, "none")
+        style.note_inside(axes, "none")
         return
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(1.7, max(12.0, 2.2 * float(sizes.sizes[-1])))
     axes.set_ylim(0.7, max(12.0, 1.6 * float(sizes.clusters.max())))
-    axes.vlines(sizes.sizes, 0.7, sizes.clusters, color=BLUE, linewidth=1.0, alpha=0.55)
-    axes.plot(sizes.sizes, sizes.clusters, "o", color=BLUE, markeredgecolor="white", markeredgewidth=0.5, zorder=3)
-    plain_log(axes.xaxis, axes.yaxis)
+    axes.vlines(sizes.sizes, 0.7, sizes.clusters, color=style.BLUE, linewidth=1.0, alpha=0.55)
+    axes.plot(
+        sizes.sizes, sizes.clusters, "o", color=style.BLUE, markeredgecolor="white", markeredgewidth=0.5, zorder=3
+    )
+    style.plain_log(axes.xaxis, axes.yaxis)
     last = float(sizes.sizes[-1])
-    label_point(axes, f"{last:,.0f} documents", (last, float(sizes.clusters[-1])), right=8)
+    style.label_point(axes, f"{last:,.0f} documents", (last, float(sizes.clusters[-1])), right=8)

@@ -148,10 +148,6 @@ def save(figure: Figure, target: str | os.PathLike[str], files: AtomicFiles | No
     """Write a figure as its name asks, whole or not at all; the same figure gives the same bytes.
 
     It gets its name at once, or with the other outputs in ``files``.
-
-    Raises:
-        InputError: no such format.
-        OutputError: the file cannot be written.
     """
     suffix = check_suffix(target)
     _freeze(figure)

@@ -4,9 +4,8 @@ The slots of a sketch are exchangeable: given that a pair agrees in M of S slots
 others. So the number of pairs that agree in M slots, for each M, is all that a prediction for another banding of up to
 S slots needs, and no similarity has to be known exactly: ``band_chances`` is an exact counterpart of the S-curve.
 
-Pairs come from two sources. Pairs drawn at random show the mass of dissimilar pairs; among a billion pairs they would
-miss the few that are alike. So these come from generous bands on the sample. Each counts with the inverse of its
-probability of being met by them (Horvitz, Thompson 1952), which follows from M and need not be estimated.
+Pairs drawn at random show the mass of dissimilar pairs; they would miss the few that are alike. So these come from
+generous bands on the sample, and count with the inverse of their probability of being met (Horvitz, Thompson 1952).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What a run will cost, as pure functions of what was measured: counts, seconds, memory, disk.
-
-Measuring is in ``profile``, ``census`` and ``speeds``. Seconds are those of a machine that does nothing else.
-"""
+"""What a run will cost, on a machine that does nothing else, as pure functions of what was measured."""
 
 from __future__ import annotations
 

@@ -18,9 +18,6 @@ def decide(
 
     The plan, which reads the inputs once, takes the exact join if it is predicted to be no slower. An interrupted run
     goes on as it began.
-
-    Raises:
-        InputError: the plan is to decide, and the inputs cannot be read twice.
     """
     if search.exact != AUTO:
         return spec, None

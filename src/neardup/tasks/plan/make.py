@@ -55,9 +55,6 @@ def make_plan(
     The counts are the same for any number of threads and any order of the input; seconds are measured. From
     ``open_slots``, with bands, the cheapest setting that keeps the recall ``target`` is chosen. Where there are none
     the plan is for ``spec`` as it is, and shows others beside it.
-
-    Raises:
-        InputError: an input cannot be read, or the memory limit is too small.
     """
     begin = time.perf_counter()
     default = _by_rule("recall", spec.threshold, target, tuning.choose_slots(spec.threshold, target))
@@ -122,14 +119,14 @@ def _best_of_each(options: Iterable[Option], target: float) -> list[Option]:
 
 def settings(threshold: float, target: float, slots: Iterable[int]) -> list[Setting]:
     """Every banding of some numbers of slots that keeps the promise, each row count with its fewest and most bands."""
-    found = []
+    found, for_bands = [], tuning.recall_for_bands(target)
     for length in slots:
         matches = tuning.choose_min_matches(threshold, slots=length, recall=target)
         for rows in range(1, length + 1):
             most = length // rows
-            if tuning.s_curve(threshold, most, rows) < tuning.recall_for_bands(target):
+            if tuning.s_curve(threshold, most, rows) < for_bands:
                 continue
-            fewest = _fewest_bands(threshold, tuning.recall_for_bands(target), rows, most)
+            fewest = _fewest_bands(threshold, for_bands, rows, most)
             for count in sorted({fewest, most}):
                 bands = Bands(count, rows)
                 recall = tuning.promised_recall(threshold, bands, slots=length, min_matches=matches)

@@ -45,11 +45,7 @@ class MeasuredCollection:
     def of(
         cls, reader: Reader, spec: Spec, lengths: set[int], run: RunOptions, observer: Observer
     ) -> MeasuredCollection:
-        """Read everything, then measure a sample for signatures of these lengths, within the memory of the run.
-
-        Raises:
-            InputError: an input cannot be read, or the memory limit is too small.
-        """
+        """Read everything, then measure a sample for signatures of these lengths, within the memory of the run."""
         budget = Budget.of(run.memory_limit)
         limit_records(reader, budget, run.workers)
         threads = budget.threads(run.workers)

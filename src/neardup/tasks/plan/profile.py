@@ -1,12 +1,9 @@
-"""Getting to know a collection before a run: everything is read and counted, and a sample of the texts is kept.
-
-What the sample says about pairs is in ``census``, how fast the kernels are on it in ``speeds``.
-"""
+"""Getting to know a collection before a run: everything is read and counted, and a sample of the texts is kept."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,10 +11,11 @@ import numpy as np
 from neardup.engine.observe import Observer
 from neardup.engine.threads import in_order
 from neardup.inputs.names import Provenance
+from neardup.inputs.source import Task
 from neardup.params import Spec
 from neardup.stages import sketch as sketch_stage
 from neardup.stages import text as text_stage
-from neardup.types import F64, I64, U32, U64, Batch, Documents
+from neardup.types import I64, U32, U64, Batch, Documents
 
 NAMED_ROWS = 200_000
 """Documents after which what ids take is known well enough."""
@@ -69,13 +67,6 @@ class Survey:
     """CPU seconds of taking note of ids and places, which one thread does alone."""
     sizes: U32 = field(default_factory=lambda: np.empty(0, np.uint32))
     """uint32[documents]: bytes of normalised text of each, rising."""
-
-    def count_copies(self, number: I64, crowd: int) -> None:
-        """Count the exact copies; ``number`` is that of the documents of each distinct text."""
-        several = number[number > 1].astype(np.float64)
-        self.distinct = number.size
-        self.copies = int((several - 1).sum())
-        self.copy_pairs = int(np.where(several > crowd, several - 1, several * (several - 1) / 2).sum())
 
 
 @dataclass(slots=True)
@@ -132,13 +123,7 @@ class _Sampler:
 
 
 def survey(
-    tasks: Iterator[Callable[[], Batch]],
-    spec: Spec,
-    *,
-    threads: int,
-    observer: Observer,
-    most_bytes: int,
-    most_texts: int,
+    tasks: Iterator[Task], spec: Spec, *, threads: int, observer: Observer, most_bytes: int, most_texts: int
 ) -> tuple[Survey, Sample]:
     """Read everything, count it, and keep a sample of at most so many bytes and texts.
 
@@ -169,13 +154,17 @@ def survey(
     found.bytes = int(found.sizes.sum(dtype=np.int64))
     found.id_bytes = int(provenance.nbytes / max(seen, 1) * found.documents)
     found.enter_seconds *= found.documents / max(seen, 1)
-    found.read_seconds = _typical(speeds) * found.bytes
+    # of the median batch: the first ones also load kernels, which a run pays for once, at its start
+    found.read_seconds = float(np.median([seconds / size for seconds, size in speeds] or [0.0])) * found.bytes
     distinct, number = np.unique(np.concatenate(hashes), return_counts=True)
-    found.count_copies(number, spec.crowd)
+    several = number[number > 1].astype(np.float64)
+    found.distinct = number.size
+    found.copies = int((several - 1).sum())
+    found.copy_pairs = int(np.where(several > spec.crowd, several - 1, several * (several - 1) / 2).sum())
     return found, sampler.sample(distinct, number)
 
 
-def _look(task: Callable[[], Batch], spec: Spec, sampler: _Sampler) -> _Block:
+def _look(task: Task, spec: Spec, sampler: _Sampler) -> _Block:
     """One block's work, in a worker thread."""
     begin = time.thread_time()
     batch = task()
@@ -186,9 +175,3 @@ def _look(task: Callable[[], Batch], spec: Spec, sampler: _Sampler) -> _Block:
     at = sampler.chosen(prints[:, 0], sizes)
     texts = [documents.blob(i) for i in at.tolist()]
     return _Block(batch, prints[sizes > 0, 0], sizes, prints[at], texts, seconds)
-
-
-def _typical(speeds: list[tuple[float, int]]) -> float:
-    """Seconds a byte of the median batch: the first ones also load kernels, which a run pays for once, at its start."""
-    ratios: F64 = np.array([seconds / size for seconds, size in speeds] or [0.0])
-    return float(np.median(ratios))

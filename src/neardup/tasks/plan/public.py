@@ -86,12 +86,5 @@ def plan(
         return make_table(spec, search.recall, weights=weights)
     reader = open_inputs(inputs, InputOptions.of(given), item=spec.shingle.kind == "item")
     open_slots = () if not is_open else (spec.slots,) if slots is not None else sorted({*SLOTS, spec.slots})
-    return make_plan(
-        reader,
-        spec,
-        run,
-        target=search.recall,
-        observer=observer or Silent(),
-        open_slots=open_slots,
-        weights=weights,
-    )
+    watching = observer or Silent()
+    return make_plan(reader, spec, run, target=search.recall, observer=watching, open_slots=open_slots, weights=weights)

@@ -7,12 +7,14 @@ loading its machine code is a cost of the start, not of the work.
 from __future__ import annotations
 
 import time
+import timeit
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
+from neardup.cutting import starts_of
 from neardup.params import Bands, Spec
 from neardup.stages import bands as band_stage
 from neardup.stages import join as join_stage
@@ -45,14 +47,7 @@ def sketch_sample(documents: Documents, hasher: Hasher, *, slots: int) -> tuple[
 
 
 def measure_speeds(
-    found: Survey,
-    sample: Sample,
-    values: U32,
-    counts: I64,
-    hasher: Hasher,
-    spec: Spec,
-    *,
-    slots: Sequence[int],
+    found: Survey, sample: Sample, values: U32, counts: I64, hasher: Hasher, spec: Spec, *, slots: Sequence[int]
 ) -> Speeds:
     """Time the kernels on a sample, whose signatures (uint32[m, any]) and shingle counts (int64[m]) are given.
 
@@ -93,12 +88,7 @@ def _pace() -> float:
 
 def _timed(work: Callable[[], object]) -> float:
     """CPU seconds of the faster of two runs; the first also loads the machine code."""
-    spent = []
-    for _ in range(2):
-        begin = time.thread_time()
-        work()
-        spent.append(time.thread_time() - begin)
-    return min(spent)
+    return min(timeit.repeat(work, timer=time.thread_time, repeat=2, number=1))
 
 
 def _sketch_speed(piece: Documents, counts: I64, hasher: Hasher, spec: Spec, slots: int) -> tuple[float, float]:
@@ -115,14 +105,12 @@ def _sketch_speed(piece: Documents, counts: I64, hasher: Hasher, spec: Spec, slo
         part = Documents.from_bytes(piece.blob(i) for i in rows.tolist())
         halves.append((part.nbytes, len(part), _timed(partial(sketch_sample, part, hasher, slots=slots))))
     (bytes_a, texts_a, a), (bytes_b, texts_b, b) = halves
-    determinant = bytes_a * texts_b - bytes_b * texts_a
-    a_byte, a_text = 0.0, 0.0
-    if determinant:
+    if determinant := bytes_a * texts_b - bytes_b * texts_a:
         a_byte = (a * texts_b - b * texts_a) / determinant
         a_text = (bytes_a * b - bytes_b * a) / determinant
-    if a_byte <= 0 or a_text < 0:  # too even to tell them apart
-        return (a + b) / max(1, bytes_a + bytes_b), 0.0
-    return a_byte, a_text
+        if a_byte > 0 and a_text >= 0:
+            return a_byte, a_text
+    return (a + b) / max(1, bytes_a + bytes_b), 0.0  # too even to tell them apart
 
 
 def _classical_speed(piece: Documents, counts: I64, hasher: Hasher, spec: Spec, slots: int) -> float:
@@ -149,12 +137,8 @@ def try_join(sample: Sample, counts: I64, hasher: Hasher, threshold: float, *, m
             trial = _join(piece, counts[: len(piece)], hasher, threshold)
             if trial.seconds < LONG_TRIAL:  # else noise does not matter
                 again = _join(piece, counts[: len(piece)], hasher, threshold)
-                trial = replace(
-                    trial,
-                    sift_seconds=min(trial.sift_seconds, again.sift_seconds),
-                    build_seconds=min(trial.build_seconds, again.build_seconds),
-                    probe_seconds=min(trial.probe_seconds, again.probe_seconds),
-                )
+                steps = ("sift_seconds", "build_seconds", "probe_seconds")
+                trial = replace(trial, **{step: min(getattr(trial, step), getattr(again, step)) for step in steps})
             trials.append(trial)
             if trial.seconds >= LONG_TRIAL:
                 break
@@ -174,7 +158,7 @@ def _join(documents: Documents, counts: I64, hasher: Hasher, threshold: float) -
     rarity = table.rarity()
     alive = np.flatnonzero(join_stage.survivors(documents, everyone, counts, hasher, rarity, threshold))
     sifted = time.thread_time()
-    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts[alive])))
+    starts = starts_of(counts[alive])
     sizes = np.empty(alive.size, dtype=np.int64)
     sets = np.empty(int(starts[-1]), dtype=np.uint64)
     shingle_stage.build_rows(documents, alive, counts[alive], hasher, starts, sizes, sets)

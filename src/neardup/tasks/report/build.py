@@ -78,10 +78,6 @@ def build(
 
     The same documents, pairs and options give the same bytes, whatever the threads and the memory. The run is still
     entered, and its inputs can be read again.
-
-    Raises:
-        InputError: an option cannot be used, or the inputs are not what they were.
-        OutputError: the report cannot be written.
     """
     limit = check_size(size, single_file=single_file)
     run, stages = basis.run, basis.search.stages

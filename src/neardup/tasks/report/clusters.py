@@ -1,7 +1,7 @@
 """The clusters in the order of the report, which of them get a page, and which members and pairs are shown there.
 
-Decided from the lengths of the texts, before the inputs are read a second time, so that no more is read than can be
-shown. What is really shown is decided by the bytes that come out (``pages``).
+Decided from the lengths of the texts, before the inputs are read a second time; in the end the bytes decide that come
+out (``pages``).
 """
 
 from __future__ import annotations

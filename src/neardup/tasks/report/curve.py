@@ -13,7 +13,6 @@ import numpy as np
 
 from neardup.engine.results.pairs import PairStore
 from neardup.engine.run import keeping_order
-from neardup.engine.state import SearchState
 from neardup.stages.cluster import Components, Stars
 from neardup.tasks.report.origins import Origins
 from neardup.tasks.report.report_input import ReportInput
@@ -142,7 +141,11 @@ def link_at(basis: ReportInput, thresholds: F64) -> Linked:
     weight = search.copies.weight[order]
     alone = np.setdiff1d(search.copies.several, order, assume_unique=True)
     copied = search.copies.weight[alone].astype(np.int64)
-    edges = _edges(search, order)
+    rank = np.full(len(search.collection), -1, dtype=np.int32)
+    rank[order] = np.arange(order.size, dtype=np.int32)
+    edges = PairStore("curve-edges", order.size, search.space, part=0.15)
+    for piece in search.pairs.pieces():
+        edges.add(rank[piece.left].astype(np.int64), rank[piece.right].astype(np.int64), piece.similarity)
     together = max(1, search.space.budget.share(0.2) // max(1, ROW_BYTES * order.size))
     bounds = [*range(0, thresholds.size, together), thresholds.size]
     sizes: list[tuple[int, int]] = []
@@ -151,16 +154,6 @@ def link_at(basis: ReportInput, thresholds: F64) -> Linked:
     edges.drop()
     found = np.array(sizes, dtype=np.int64)
     return Linked(found[:, 0] + alone.size, found[:, 1] + int((copied - 1).sum()))
-
-
-def _edges(search: SearchState, order: I64) -> PairStore:
-    """The pairs of representatives by the ranks of their documents, sorted."""
-    rank = np.full(len(search.collection), -1, dtype=np.int32)
-    rank[order] = np.arange(order.size, dtype=np.int32)
-    edges = PairStore("curve-edges", order.size, search.space, part=0.15)
-    for piece in search.pairs.pieces():
-        edges.add(rank[piece.left].astype(np.int64), rank[piece.right].astype(np.int64), piece.similarity)
-    return edges
 
 
 def _linked(edges: PairStore, weight: I32, thresholds: F64, rule: str) -> list[tuple[int, int]]:

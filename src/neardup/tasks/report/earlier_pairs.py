@@ -1,7 +1,4 @@
-"""The pairs that an earlier run wrote, read back some at a time, and the spec that they carry.
-
-How they are written is in ``outputs.write``. Whose documents the ids are is for the reader of the pairs to find out.
-"""
+"""The pairs that an earlier run wrote by ``outputs.write``, read back some at a time, and the spec that they carry."""
 
 from __future__ import annotations
 
@@ -42,9 +39,7 @@ class EarlierPairs:
 def read_pairs(path: str | os.PathLike[str]) -> EarlierPairs:
     """Open the pairs that ``neardup find -o FILE`` wrote, with their spec; reads them once, for their ids.
 
-    Raises:
-        InputError: there is no such file, it has other columns, or no spec lies beside it.
-        FormatError: it is damaged, or its spec is of another version.
+    FormatError where the file is damaged, or its spec of another version.
     """
     name = os.fspath(path)
     if not os.path.isfile(name):

@@ -28,6 +28,7 @@ RULES = {
 
 def facts(basis: ReportInput, summary: Summary, linked: Linked, audit: Audit | None) -> list[list[str]]:
     """The rows of the summary, label and text. Nothing here depends on the machine or on how the work was done."""
+    example = f", such as {summary.duplicate_id_example}" if summary.duplicate_ids else ""
     clustered = summary.clusters + int(linked.removed[0])
     source = "" if basis.pairs_from is None else f", read from {basis.pairs_from}"
     rows = [
@@ -37,7 +38,7 @@ def facts(basis: ReportInput, summary: Summary, linked: Linked, audit: Audit | N
         *([("passed over", passed_words(summary.passed_over))] if summary.passed_over else []),
         ("empty", f"{counted(summary.empty, 'document')} without a shingle, in no pair"),
         ("short", f"{counted(summary.short, 'document')} of less than one shingle, compared as a whole"),
-        ("repeated ids", _repeated(summary)),
+        ("repeated ids", f"{counted(summary.duplicate_ids, 'document')} with an id seen before{example}"),
         ("exact copies", f"{counted(summary.exact_copies, 'document')} with the text of an earlier one"),
         ("measure", MEASURES[basis.run.spec.measure]),
         ("pairs", f"{summary.pairs:,} of similarity {summary.threshold:g} or more{source}"),
@@ -65,11 +66,6 @@ def audit_of(audit: Audit | None) -> dict[str, Any] | None:
         "documents": audit.sampled,
         "precision": audit.precision,
     }
-
-
-def _repeated(summary: Summary) -> str:
-    told = f", such as {summary.duplicate_id_example}" if summary.duplicate_ids else ""
-    return f"{counted(summary.duplicate_ids, 'document')} with an id seen before{told}"
 
 
 def _recall(basis: ReportInput, summary: Summary) -> str:

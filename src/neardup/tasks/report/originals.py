@@ -57,9 +57,7 @@ class BlobStore:
     def get(self, numbers: I64) -> list[bytes]:
         """Some pieces, in the order asked for."""
         rising, back = np.unique(numbers, return_inverse=True)
-        pieces: list[bytes] = []
-        for documents, local, _ in self._texts.parts(rising):
-            pieces += [documents.blob(i) for i in local.tolist()]
+        pieces = [documents.blob(i) for documents, local, _ in self._texts.parts(rising) for i in local.tolist()]
         return [pieces[i] for i in back.tolist()]
 
     def drop(self) -> None:
@@ -135,10 +133,8 @@ def check_inputs(reader: Reader, output: str | os.PathLike[str]) -> None:
 def read_originals(run: Run, collection: Collection, rows: I64, keepers: I64) -> Originals:
     """Read texts a second time, in one pass over the inputs.
 
-    Those of ``rows`` are kept whole, of those of ``keepers`` the beginnings; both are rising.
-
-    Raises:
-        InputChanged: the inputs are not what they were.
+    Those of ``rows`` are kept whole, of those of ``keepers`` the beginnings; both are rising. InputChanged where the
+    inputs are not what they were.
     """
     wanted = np.union1d(rows, keepers)
     is_items = collection.spec.shingle.kind == "item"

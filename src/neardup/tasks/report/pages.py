@@ -191,12 +191,9 @@ def _full_matrices(counts: list[I64]) -> list[bool]:
 
 def _note(is_full: bool, pairs_left_out: int) -> str:
     """What the similarities of a cluster are, and how many pairs have no page."""
+    note = "The similarities of the keeper with each member shown, and of pairs that were found. Others were left out."
     if is_full:
         note = "The similarities of all members shown with each other, exact."
-    else:
-        note = (
-            "The similarities of the keeper with each member shown, and of pairs that were found. Others were left out."
-        )
     if pairs_left_out:
         note += f" {pairs_left_out:,} of these pairs have no page of their own, for want of room."
     return note
@@ -215,8 +212,7 @@ class _Text:
 def _mark(job: Job, spec: Spec, pairs_from: str | None, first: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The page of a cluster and its texts, numbered from ``first``, as JSON values. O(text of each pair).
 
-    Raises:
-        InputError: the similarity of a pair is not what the file ``pairs_from``, or else the search, says.
+    InputError where the similarity of a pair is not what the file ``pairs_from``, or else the search, says.
     """
     marker = Marker(shingle=spec.shingle, normalize=spec.normalize)
     numbers: dict[str, int] = {}
@@ -231,7 +227,12 @@ def _mark(job: Job, spec: Spec, pairs_from: str | None, first: int) -> tuple[dic
             _forget(texts, key[0])
         data = known[key]
         if data["similarity"] != similarity and spec.shingle.kind != "item":
-            raise _other_similarity(job, a, b, similarity, data["similarity"], pairs_from)
+            who = f"{pairs_from} says" if pairs_from is not None else "the search said"
+            first_id, second_id = (job.cluster["members"][place]["id"] for place in (a, b))
+            raise InputError(
+                f"the documents {first_id} and {second_id} have a similarity of {data['similarity']}, and {who} "
+                f"{similarity}. Give the texts with which the pairs were found."
+            )
         pairs.append({"a": a, "b": b, **data})
     shown = [text_data(each.text, union(chain.from_iterable(each.spans)), most=LONG) for each in texts]
     members = [
@@ -260,15 +261,6 @@ def _forget(texts: list[_Text], first: int) -> None:
         for each in held:
             if each is not texts[first]:
                 each.occurrences = None
-
-
-def _other_similarity(job: Job, a: int, b: int, told: float, true: float, pairs_from: str | None) -> InputError:
-    who = f"{pairs_from} says" if pairs_from is not None else "the search said"
-    first, second = (job.cluster["members"][place]["id"] for place in (a, b))
-    return InputError(
-        f"the documents {first} and {second} have a similarity of {true}, and {who} {told}. Give the texts "
-        "with which the pairs were found."
-    )
 
 
 def make_pages(contents: Contents, *, budget: int) -> Pages:

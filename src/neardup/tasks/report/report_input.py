@@ -1,8 +1,7 @@
 """What a report stands on: the documents, their pairs and clusters, from a search or from the pairs of an earlier one.
 
-The pairs of a file name documents by their ids; their rows are looked up in the collection, which is read without
-being sketched. Copies are known from the texts. A file does not say which documents led crowds, so those are taken for
-leaders that have as many pairs as a crowd has members.
+A file of pairs does not say which documents led crowds, so those are taken for leaders that have as many pairs as a
+crowd has members.
 """
 
 from __future__ import annotations
@@ -72,11 +71,7 @@ def report_input(
 
 
 def _from_pairs(run: Run, filed: EarlierPairs, rule: str) -> ReportInput:
-    """A report of pairs that were written by an earlier run over the same documents, under the spec of ``run``.
-
-    Raises:
-        InputError: an id is no document's, or that of several, or a similarity is below the threshold.
-    """
+    """A report of pairs that were written by an earlier run over the same documents, under the spec of ``run``."""
     gathered = run.gather(tuning.as_exact(run.spec))  # which is sketched no more than counting takes
     copies, n = gathered.copies, len(gathered.collection)
     pairs = PairStore("filed", n, run.space, part=0.15)

@@ -57,8 +57,7 @@ class _Fields(ABC):
     def __init__(self, job: Rewrite, ends: LineEnds) -> None:
         assert job.annotation is not None
         self.job = job
-        self.path = job.path
-        self.known = job.known
+        self.path, self.known = job.path, job.known
         self.ends = ends
         self.annotation = job.annotation
         self.records = 0
@@ -174,8 +173,8 @@ class _Delimited(_Fields):
                 self.header_lines = records.header_lines
                 header = np.array([[records.header_lines, _HEADER]], dtype=np.int64)
                 entries = np.concatenate([header, entries])
-            self._layout = records.layout
-            self._delimiter = chr(records.layout.delimiter)
+            self._layout = records.block.layout
+            self._delimiter = chr(self._layout.delimiter)
             # RFC 4180, and blanks at an end, which some readers drop
             self._special = re.compile(f'[{re.escape(self._delimiter)}",\r\n]|^$|^[ \t]|[ \t]$')
             yield records.next_line, entries

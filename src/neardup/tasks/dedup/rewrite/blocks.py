@@ -1,9 +1,8 @@
 """A text file as blocks of whole lines, in the bytes as they are stored (decompressed, not decoded).
 
 Readers number lines in decoded text; a clean copy is cut from the bytes themselves, so that nothing that is kept
-changes. This works in encodings where the newline has one code unit that never is a part of anything else: UTF-8, -16
-and -32, every encoding of one byte a character, and the multibyte encodings listed in ``_MULTIBYTE`` (Python's decoders
-were tried on random bytes: they find a newline at each 0x0A and nowhere else, in broken text too).
+changes. This works where the newline has one code unit that never is a part of anything else: in UTF-8, -16 and -32,
+encodings of one byte a character, and those in ``_MULTIBYTE``.
 """
 
 from __future__ import annotations
@@ -31,6 +30,7 @@ _MULTIBYTE = frozenset(
         *("gb18030", "gb2312", "gbk", "johab", "shift_jis", "shift_jis_2004", "shift_jisx0213", "utf_8"),
     }
 )
+"""Python's decoders were tried on random bytes: they find a newline at each 0x0A and nowhere else."""
 _WIDE = {"utf_16": 2, "utf_32": 4}
 _MARK = "\ufeff"
 _ASCII = (10, 32, 9, 13)
@@ -158,11 +158,7 @@ class Block:
 
 
 def read_line_ends(stream: ByteStream, encoding: str) -> LineEnds:
-    """How the lines of an open file end, of which nothing was read yet.
-
-    Raises:
-        InputError: lines cannot be found in the stored bytes of this encoding.
-    """
+    """How the lines of an open file end, of which nothing was read yet; InputError where its bytes do not tell."""
     head = stream.peek()[:4]
     codec = text_codec(encoding).replace("-", "_")
     if codec in _WIDE:  # the byte order is what the mark says
@@ -197,17 +193,13 @@ def _single_bytes(codec: str) -> tuple[int, int, int, int] | None:
         return None
     if any(table.count(character) != 1 for character in "\n \t\r"):
         return None
-    newline, space, tab, carriage_return = (table.index(character) for character in "\n \t\r")
-    return newline, space, tab, carriage_return
+    return table.index("\n"), table.index(" "), table.index("\t"), table.index("\r")
 
 
 def blocks(stream: ByteStream, ends: LineEnds, limit: RecordLimit) -> Iterator[Block]:
     """Yield the lines of a file in order, without its byte order mark.
 
     A line that is longer than that of any document comes in pieces, each a block.
-
-    Raises:
-        InputError: the file cannot be read.
     """
     # other encodings take up to four bytes where UTF-8, of which the limit is, has one
     most = limit.largest if ends.codec == "utf_8" else 4 * limit.largest
@@ -243,9 +235,7 @@ def blocks(stream: ByteStream, ends: LineEnds, limit: RecordLimit) -> Iterator[B
                 data = np.empty(BLOCK_BYTES, dtype=np.uint8)
             continue
         if stops.size:
-            starts = np.zeros(stops.size, dtype=np.int64)
-            starts[1:] = stops[:-1]
-            yield Block(data[: stops[-1]], starts, stops, line, ends)
+            yield Block(data[: stops[-1]], np.append(0, stops[:-1]), stops, line, ends)
             line += stops.size
         if ended:
             return
@@ -295,9 +285,7 @@ class Buffer:
 
         Valid until the next call.
         """
-        begin = np.zeros(first.size + 1, dtype=np.int64)
-        begin[1:] = block.stops[stop - 1]
-        end = np.append(block.starts[first], block.data.size)
+        begin, end = np.append(0, block.stops[stop - 1]), np.append(block.starts[first], block.data.size)
         data, size = self.gather(block, begin, end)
         return data[:size]
 

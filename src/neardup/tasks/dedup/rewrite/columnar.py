@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.arrays import flags
+from neardup.inputs.columnar.source import explained
 from neardup.tasks.dedup.rewrite.model import Rewrite, added_names, changed
 from neardup.types import Mask
 
@@ -71,6 +73,16 @@ def filtered(value: Any, kept: Mask) -> Any:
         if isinstance(value, pa.ChunkedArray):
             return pa.chunked_array([chunk for run in runs for chunk in run.chunks], type=value.type)
         return pa.concat_arrays(runs)
+
+
+def explained_each(batches: Iterator[Any], name: str, kind: str) -> Iterator[Any]:
+    """The batches of a file; around the reading of each only, for what the writing raises is not about the input."""
+    while True:
+        with explained(name, kind):
+            batch = next(batches, None)
+        if batch is None:
+            return
+        yield batch
 
 
 def bytes_of(batch: Any) -> int:

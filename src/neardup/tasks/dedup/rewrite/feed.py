@@ -15,7 +15,6 @@ import numpy as np
 
 from neardup.inputs.source import ReadOptions
 from neardup.inputs.text.delimited import RecordBlock, record_blocks
-from neardup.inputs.text.layout import Layout
 from neardup.kernels.delimited import FIELDS, FINE, LINE, STATUS
 from neardup.types import I64, Mask
 
@@ -68,11 +67,6 @@ class Records:
     first_line: int
     next_line: int
     """The records begin on these lines, from the first to before the next."""
-
-    @property
-    def layout(self) -> Layout:
-        """What the fields are."""
-        return self.block.layout
 
 
 def records_of(path: str, kind: str, options: ReadOptions) -> Iterator[Records]:

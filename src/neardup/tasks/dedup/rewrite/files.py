@@ -1,9 +1,8 @@
 """One clean copy of a file that holds many documents: ``rewrite_file`` for every format.
 
-JSON Lines, plain lines, CSV and TSV are cut here, from the stored bytes; more fields are added to them in ``annotate``.
-Whatever is kept is kept byte for byte: quoting, blank lines, line ends, malformed records, a last line without a
-newline. The byte order mark and the header row belong to the file, not to a document, and stay when the first
-document goes.
+Text is cut here, from the stored bytes. Whatever is kept is kept byte for byte: quoting, blank lines, line ends,
+malformed records, a last line without a newline. The byte order mark and the header row belong to the file, not to a
+document, and stay when the first document goes.
 """
 
 from __future__ import annotations
@@ -31,27 +30,18 @@ _STEP = 4 << 20
 
 
 def rewrite_file(job: Rewrite, out: BinaryIO, *, plain: bool = False, head: bool = True) -> int:
-    """Write a clean copy of a file: nothing but the removed documents differs.
+    """Write a clean copy of a file; how many records the file has, bad ones among them.
 
-    JSON Lines, lines, CSV and TSV keep every other byte of the decompressed file. Parquet and Arrow keep schema,
-    metadata, order and values (see ``parquet`` and ``ipc``). A file that loses nothing is copied as it is stored.
-    With an annotation, each document gets three more fields, ``cluster``, ``keeper`` and ``similarity``
-    (``neardup_cluster`` and so on where the file has such a field: by its schema, its header row, or the first
-    document of JSON Lines).
+    Nothing but the removed documents differs: text keeps every other byte of the decompressed file, Parquet and Arrow
+    what ``parquet`` and ``ipc`` say. A file that loses nothing is copied as it is stored. With an annotation, each
+    document gets three more fields.
 
-    Args:
-        job: the file and what is to happen to it.
-        out: buffered binary stream, left open.
-        plain: never compress around the format.
-        head: False leaves out the byte order mark and the header row of text, so that ``out`` can hold several files.
-
-    Returns:
-        How many records the file has, bad ones among them.
+    ``plain`` never compresses around the format. ``head`` False leaves out the byte order mark and the header row of
+    text, so that ``out`` can hold several files.
 
     Raises:
         InputChanged: the file is not what it was.
         InputError: it cannot be read again, or cannot be annotated.
-        OSError: ``out`` cannot be written.
     """
     check_rereadable(job.path)
     stored = stored_codec(job.path)
@@ -121,18 +111,14 @@ def check_annotatable(path: str, format: str) -> None:
 
 @dataclass(slots=True)
 class _Seen:
-    """What has been seen of a text file."""
+    """Records seen of a text file, bad ones too, and how many of them were left out."""
 
     records: int = 0
-    """Documents and bad records."""
     removed: int = 0
 
 
 def _cut_text(job: Rewrite, sink: Sink, *, head: bool) -> int:
-    """Write a text file without the records that begin on the lines ``job.removed``; all records that it has.
-
-    ``head`` False leaves out the byte order mark and the header row, so that the bytes can follow others.
-    """
+    """Write a text file without the records that begin on the lines ``job.removed``; all records that it has."""
     seen, buffer = _Seen(), Buffer()
     is_delimited = job.format in ("csv", "tsv")
     feed = Feed(_doomed_records(job, head, seen) if is_delimited else _doomed_lines(job.removed))

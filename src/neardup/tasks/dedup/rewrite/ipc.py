@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -20,7 +21,7 @@ from neardup.inputs.columnar.source import explained
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.source import RecordLimit
 from neardup.outputs.sink import Sink
-from neardup.tasks.dedup.rewrite.columnar import Editor, batch_slices
+from neardup.tasks.dedup.rewrite.columnar import Editor, batch_slices, explained_each
 from neardup.tasks.dedup.rewrite.model import Rewrite
 
 _FILE_MAGIC = b"ARROW1"
@@ -43,7 +44,8 @@ def rewrite_ipc(job: Rewrite, sink: Sink) -> int:
         )
         options = pa.ipc.IpcWriteOptions(compression=_compression(data, is_file))
     editor = Editor(job, reader.schema)
-    with _writer(sink, editor.schema, options, reader, is_file) as writer:
+    new = partial(pa.ipc.new_file, metadata=reader.metadata) if is_file else pa.ipc.new_stream
+    with new(sink.file(), editor.schema, options=options) as writer:
         for batch, metadata in _batches(reader, is_file, name):
             for piece in batch_slices(batch, job.group_bytes):
                 edited = editor.edit(piece)
@@ -78,24 +80,14 @@ def open_ipc(path: str, limit: RecordLimit) -> tuple[Any, Any, bool, Callable[[]
         return data, (pa.ipc.open_file if is_file else pa.ipc.open_stream)(pa.BufferReader(data)), is_file, release
 
 
-def _writer(sink: Sink, schema: Any, options: Any, reader: Any, is_file: bool) -> Any:
-    if not is_file:
-        return pa.ipc.new_stream(sink.file(), schema, options=options)
-    return pa.ipc.new_file(sink.file(), schema, options=options, metadata=reader.metadata)
-
-
 def _batches(reader: Any, is_file: bool, name: str) -> Iterator[tuple[Any, Any]]:
     """Each batch with its own metadata."""
     if is_file:
         batches = (reader.get_batch_with_custom_metadata(i) for i in range(reader.num_record_batches))
     else:
         batches = reader.iter_batches_with_custom_metadata()
-    while True:
-        with explained(name, "Arrow"):  # around the reading only: what the writing raises is not about the input
-            following = next(batches, None)
-        if following is None:
-            return
-        yield following.batch, following.custom_metadata
+    for each in explained_each(batches, name, "Arrow"):
+        yield each.batch, each.custom_metadata
 
 
 def _compression(data: Any, is_file: bool) -> str | None:

@@ -89,15 +89,11 @@ class Rewrite:
 
 
 _ADDED = ("cluster", "keeper", "similarity")
-_PREFIXED = ("neardup_cluster", "neardup_keeper", "neardup_similarity")
+_PREFIXED = tuple(f"neardup_{name}" for name in _ADDED)
 
 
 def added_names(names: Iterable[str], source: str) -> tuple[str, ...]:
-    """Names for the three fields that an annotation adds to those in ``names``.
-
-    Raises:
-        InputError: they are there already, with the prefix too.
-    """
+    """Names for the three fields that an annotation adds to those in ``names``; InputError if none are left."""
     taken = set(names)
     for choice in (_ADDED, _PREFIXED):
         if taken.isdisjoint(choice):
@@ -128,44 +124,32 @@ def check_rereadable(path: str, use: str = "a clean copy") -> None:
         raise InputError(f"{name} can be read only once, and {use} reads it again. Save it as a file first.")
 
 
+@dataclass(slots=True)
 class Known:
     """Prints of some rows of one input. Rows are seen in their order, each once."""
 
-    def __init__(
-        self,
-        source: str,
-        rows: I64,
-        prints: Callable[[slice], U64],
-        *,
-        options: ReadOptions,
-        normalize: Normalize,
-        records: int | None = None,
-    ) -> None:
-        """Take what is known.
+    source: str
+    rows: I64
+    """int64[n], rising: 1-based lines or rows, as the reader numbers them."""
+    prints: Callable[[slice], U64]
+    """Gives uint64[m, 2], the prints of the normalised texts of a slice of ``rows``."""
+    options: ReadOptions
+    normalize: Normalize
+    records: int | None = None
+    """Documents and bad records that the input had; None: not known."""
+    _seen: int = field(init=False, default=0)
+    _reader: JsonlSource | LinesSource | None = field(init=False, default=None)
+    _text: int | None = field(init=False, default=None)
+    _buffer: Buffer = field(init=False, default_factory=Buffer)
 
-        Args:
-            source: the input, for messages.
-            rows: int64[n], rising: 1-based lines or rows, as the reader numbers them.
-            prints: gives uint64[m, 2], the prints of the normalised texts of a slice of ``rows``.
-            options, normalize: how the input is read, and its texts are normalised.
-            records: documents and bad records that it had; None: not known.
-        """
-        self.rows = rows
-        self._source = source
-        self._prints = prints
-        self._options = replace(options, on_bad="skip", block=None)
-        self._normalize = normalize
-        self._records = records
-        self._seen = 0
-        self._reader: JsonlSource | LinesSource | None = None
-        self._text: int | None = None
-        self._buffer = Buffer()
+    def __post_init__(self) -> None:
+        self.options = replace(self.options, on_bad="skip", block=None)
 
     def check_lines(self, block: Block, format: str) -> None:
         """Check those rows that are lines of a block of JSON Lines ("jsonl") or of plain lines ("lines")."""
         if self._reader is None:
             kind = JsonlSource if format == "jsonl" else LinesSource
-            self._reader = kind(self._source, self._options, total_bytes=None)
+            self._reader = kind(self.source, self.options, total_bytes=None)
         for some in (_FIRST, len(block)):  # nearly always the first line tells
             if isinstance(self._reader, JsonlSource) and not self._reader.has_fields:
                 self._reader.look_at(self._lines(block, np.arange(min(some, len(block)))))
@@ -182,7 +166,7 @@ class Known:
         if np.any(at == records.first.size) or np.any(records.first[at] != wanted):
             raise self._changed()
         if wanted.size:
-            reader = DelimitedSource(self._source, self._options)
+            reader = DelimitedSource(self.source, self.options)
             block = records.block
             batch = reader.parse(block.data, block.records[at], wanted, block.layout, 0, 0)
             self._check(batch.documents, part)
@@ -193,7 +177,7 @@ class Known:
         if part.start == part.stop:
             return
         if self._text is None:
-            self._text = choose_columns(batch.schema, self._options, self._source).text
+            self._text = choose_columns(batch.schema, self.options, self.source).text
         column = batch.column(self._text)
         at = self.rows[part] - first
         try:
@@ -223,14 +207,14 @@ class Known:
 
     def part(self, first: int, count: int) -> Known:
         """What is known of a file that holds ``count`` rows of the input, beginning with row ``first``."""
-        start = self._among(first, first + count).start
-        rows = self.rows[self._among(first, first + count)] - (first - 1)
-        prints = self._prints
-
-        def prints_of(some: slice) -> U64:
-            return prints(slice(some.start + start, some.stop + start))
-
-        return Known(self._source, rows, prints_of, options=self._options, normalize=self._normalize)
+        part, prints = self._among(first, first + count), self.prints
+        return Known(
+            self.source,
+            self.rows[part] - (first - 1),
+            lambda some: prints(slice(some.start + part.start, some.stop + part.start)),
+            options=self.options,
+            normalize=self.normalize,
+        )
 
     def check_end(self, records: int | None) -> None:
         """Raise InputChanged unless all rows were seen, among as many records as there were; None: not counted."""
@@ -240,9 +224,9 @@ class Known:
 
     def check_count(self, records: int | None) -> None:
         """Raise InputChanged unless there are as many documents and bad records as there were; None: not counted."""
-        if records is not None and self._records not in (None, records):
+        if records is not None and self.records not in (None, records):
             raise InputChanged(
-                f"{self._source} was changed since it was read: it had {self._records} records, and has {records}. "
+                f"{self.source} was changed since it was read: it had {self.records} records, and has {records}. "
                 "Run again from the start."
             )
 
@@ -261,18 +245,18 @@ class Known:
         return slice(*np.searchsorted(self.rows, (first, end)).tolist())
 
     def _read(self, texts: Any) -> Documents:
-        return read_rows(texts, None, 1, self._source, self._options, consumed=0, positions=False).documents
+        return read_rows(texts, None, 1, self.source, self.options, consumed=0, positions=False).documents
 
     def _check(self, documents: Documents, part: slice) -> None:
         """Raise InputChanged unless the documents are those of ``rows[part]``."""
         if len(documents) != part.stop - part.start:  # one of them can no longer be read
             raise self._changed()
-        wanted = self._prints(part)
+        wanted = self.prints(part)
         equal = np.all(fingerprints(documents) == wanted, axis=1)
         if not equal.all():  # most texts are in their normal form already, and making it costs more than all else here
             at = np.flatnonzero(~equal)
             others = normalize_documents(
-                _picked(documents, at, len(documents)), self._normalize, items=self._options.item
+                _picked(documents, at, len(documents)), self.normalize, items=self.options.item
             )
             equal[at] = np.all(fingerprints(others) == wanted[at], axis=1)
         if not equal.all():
@@ -281,7 +265,7 @@ class Known:
 
     def _changed(self, row: int | None = None) -> InputChanged:
         what = "not all documents are in their places" if row is None else f"the document at {row} is another"
-        return InputChanged(f"{self._source} was changed since it was read: {what}. Run again from the start.")
+        return InputChanged(f"{self.source} was changed since it was read: {what}. Run again from the start.")
 
 
 def _picked(documents: Documents, at: I64, expected: int) -> Documents:

@@ -82,10 +82,6 @@ def plan_copies(reader: Reader, output: str) -> OutputSet:
 
     Copies of the only folder among the inputs have names relative to it, and no file that is read is written over.
     ``output`` is as for ``plan_outputs``; for a folder of ``datasets`` a new folder.
-
-    Raises:
-        InputError: the output cannot hold these inputs, or would replace one, or an input cannot be read again.
-        OutputError: a folder is missing or may not be written to.
     """
     parts = reader.written_parts
     datasets = [part for part in parts if isinstance(part, DatasetSource)]
@@ -126,13 +122,10 @@ def plan_outputs(
 ) -> OutputSet:
     """Decide where each copy goes, and try whether a file could be made there; it is removed again.
 
-    Args:
-        sources: path and format of each input file, in order; text files one by one, of format "text" or "document".
-        output: a folder, for a single input a file, or "-" for stdout.
-        options: how the inputs are read; looked at for "-" only.
-        base: the folder that the user gave as the only input: then names are relative to it, and ``output`` is a
-            folder. Else they are relative to the nearest folder that holds all inputs.
-        inputs: further files that are read and must not be written over.
+    ``sources`` are path and format of each input file, in order; text files one by one, of format "text" or "document".
+    ``output`` is a folder, for a single input a file, or "-" for stdout. Names are relative to ``base``, the folder
+    that the user gave as the only input, else to the nearest folder that holds all inputs. ``inputs`` are further files
+    that must not be written over.
     """
     if not sources:
         raise InputError("there are no input files to make clean copies of. Give files or a folder.")
@@ -259,11 +252,7 @@ def _bare_suffix(path: str) -> str:
 
 
 def _check_stream(sources: Sequence[tuple[str, str]], options: ReadOptions) -> int:
-    """The place of the first file that is not blank.
-
-    Raises:
-        InputError: the files cannot be written one after the other as one file.
-    """
+    """The place of the first file that is not blank; InputError where the files cannot follow each other as one."""
     if len(sources) == 1:
         return 0
     formats = {format for _, format in sources}
@@ -294,7 +283,7 @@ def _check_stream(sources: Sequence[tuple[str, str]], options: ReadOptions) -> i
 
 
 def _encoding(path: str, options: ReadOptions) -> str:
-    """The encoding with its byte order."""
+    """With its byte order."""
     with ByteStream(path) as stream:
         return read_line_ends(stream, options.encoding).codec
 
@@ -302,6 +291,6 @@ def _encoding(path: str, options: ReadOptions) -> str:
 def _kind(path: str, format: str, options: ReadOptions) -> tuple[int, int, tuple[str, ...]] | None:
     """Delimiter, number of fields and header of a delimited file; None where it has no row."""
     for records in records_of(path, format, options):
-        layout = records.layout
+        layout = records.block.layout
         return None if layout.width == 0 else (layout.delimiter, layout.width, layout.names)
     return None

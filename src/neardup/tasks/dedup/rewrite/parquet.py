@@ -24,7 +24,7 @@ from neardup.inputs.columnar.source import explained
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.source import RecordLimit, TooLarge, TooLargeRows
 from neardup.outputs.sink import Sink
-from neardup.tasks.dedup.rewrite.columnar import Editor, bytes_of
+from neardup.tasks.dedup.rewrite.columnar import Editor, bytes_of, explained_each
 from neardup.tasks.dedup.rewrite.model import Rewrite
 
 _BATCH_ROWS = 8192
@@ -94,12 +94,7 @@ def _batches(groups: Groups, i: int, name: str) -> Iterator[Any]:
         reason, cure = groups.limit.refusal(f"{plan.what} of row group {i}", plan.size, most=groups.limit.whole)
         raise TooLarge(name, reason, cure)
     batches = groups.file.iter_batches(max(1, min(*plan, _BATCH_ROWS)), row_groups=[i], use_threads=False)
-    while True:
-        with explained(name, "Parquet"):  # the reading only: what the writing raises is not about the input
-            batch = next(batches, None)
-        if batch is None:
-            return
-        yield batch
+    yield from explained_each(batches, name, "Parquet")
 
 
 def _writer_options(file: Any, schema: Any) -> dict[str, Any]:

@@ -13,9 +13,9 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from types import TracebackType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
@@ -37,6 +37,7 @@ _BUFFER = 1 << 20
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
+@dataclass(slots=True)
 class CleanWriter:
     """Writes the targets of an ``OutputSet``; they take their names when the ``with`` block ends without an error.
 
@@ -45,37 +46,23 @@ class CleanWriter:
     A stream is written at once.
     """
 
-    def __init__(
-        self,
-        outputs: OutputSet,
-        *,
-        token: str,
-        keep_parts: bool = False,
-        done: Mapping[str, int] | None = None,
-        on_file_done: Callable[[str, int], None] | None = None,
-        files: AtomicFiles | None = None,
-    ) -> None:
-        """Take the plan; nothing is written yet.
-
-        Args:
-            outputs: what is to be written.
-            token: a name for the run, letters and digits; the same when it is resumed.
-            keep_parts: whole parts outlive an error.
-            done: size of each part that is whole, by the name of its target, as ``on_file_done`` told.
-            on_file_done: called with the name of a target and its size when its part is whole and on disk.
-            files: the copies get their names at the end of its block, with the other outputs of the run.
-        """
-        self._files = files
-        self.outputs = outputs
-        self._token = token
-        self._keep_parts = keep_parts
-        self._done = dict(done or {})
-        self._on_file_done = on_file_done
-        self._stream: _Stream | None = None
-        self._place = 0  # in the stream: of the input that comes next
-        self._whole: dict[str, None] = {}
-        self._made: list[str] = []
-        self._copies = 0
+    outputs: OutputSet
+    _: KW_ONLY
+    token: str
+    """A name for the run, letters and digits; the same when it is resumed."""
+    keep_parts: bool = False
+    done: Mapping[str, int] = field(default_factory=dict)
+    """Size of each part that is whole from before, by the name of its target."""
+    on_file_done: Callable[[str, int], None] | None = None
+    """Told the name of a target and its size when its part is whole and on disk."""
+    files: AtomicFiles | None = None
+    """The copies get their names at the end of its block, with the other outputs of the run."""
+    _stream: _Stream | None = field(init=False, default=None)
+    _place: int = field(init=False, default=0)
+    """In the stream: of the input that comes next."""
+    _whole: dict[str, None] = field(init=False, default_factory=dict)
+    _made: list[str] = field(init=False, default_factory=list)
+    _copies: int = field(init=False, default=0)
 
     def __enter__(self) -> CleanWriter:
         outputs = self.outputs
@@ -92,16 +79,14 @@ class CleanWriter:
 
     def is_done(self, target: Target) -> bool:
         """Whether an earlier run has written the target's part, and it is still there, so that nothing is to do."""
-        if target.path is None or target.name not in self._done:
+        if target.path is None or target.name not in self.done:
             return False
         final = os.path.realpath(target.path)
-        try:
-            is_whole = os.path.getsize(self._part(final)) == self._done[target.name]
-        except OSError:
-            return False
-        if is_whole:
-            self._whole[final] = None
-        return is_whole
+        with contextlib.suppress(OSError):
+            if os.path.getsize(self._part(final)) == self.done[target.name]:
+                self._whole[final] = None
+                return True
+        return False
 
     def rewrite(self, target: Target, job: Rewrite) -> None:
         """Write the copy of an input file; see ``rewrite_file``. In a stream, call it in the order of the inputs."""
@@ -135,7 +120,7 @@ class CleanWriter:
             if behind:
                 with ByteStream(target.source) as source:
                     stream.end_line(read_line_ends(source, job.options.encoding).encode("\n"))
-            rewrite_file(job, stream.file, plain=True, head=not behind)
+            rewrite_file(job, cast(BinaryIO, stream), plain=True, head=not behind)
 
     @contextmanager
     def _opened(self, target: Target) -> Iterator[BinaryIO]:
@@ -149,8 +134,8 @@ class CleanWriter:
                 out.flush()
                 os.fsync(out.fileno())
                 size = out.tell()
-        if self._on_file_done is not None:
-            self._on_file_done(target.name, size)
+        if self.on_file_done is not None:
+            self.on_file_done(target.name, size)
 
     @contextmanager
     def _part_of(self, target: Target) -> Iterator[tuple[str, str]]:
@@ -170,7 +155,7 @@ class CleanWriter:
 
     def _part(self, final: str) -> str:
         folder, name = os.path.split(final)
-        return os.path.join(folder, f".{name[:100]}.{self._token}{PART_SUFFIX}")
+        return os.path.join(folder, f".{name[:100]}.{self.token}{PART_SUFFIX}")
 
     def _make_folder(self, folder: str) -> None:
         """Make a folder and those above it, and remember which were new."""
@@ -190,7 +175,7 @@ class CleanWriter:
         except (BrokenPipeError, NeardupError):
             raise
         except OSError as exc:
-            if self._keep_parts and exc.errno in _FULL:
+            if self.keep_parts and exc.errno in _FULL:
                 raise OutputError(
                     f"cannot write {name}: {exc.strerror}. Free some space, then go on with the same command and "
                     f"--resume; {len(self._whole)} of {len(self.outputs)} files are finished and kept."
@@ -206,7 +191,7 @@ class CleanWriter:
         elif error is not None:
             self._discard(error)
         else:
-            with AtomicFiles() if self._files is None else contextlib.nullcontext(self._files) as files:
+            with AtomicFiles() if self.files is None else contextlib.nullcontext(self.files) as files:
                 files.take(self.outputs.output, self._renames, self._discard)
                 if self._copies:
                     os.sync()
@@ -216,7 +201,7 @@ class CleanWriter:
             yield Rename(self._part(final), final)
 
     def _discard(self, error: BaseException) -> None:
-        if self._keep_parts and not isinstance(error, InputChanged):
+        if self.keep_parts and not isinstance(error, InputChanged):
             return
         for final in self._whole:
             with contextlib.suppress(OSError):
@@ -233,10 +218,7 @@ def write_copies(
     *,
     on_source_done: Callable[[], None],
 ) -> list[str]:
-    """Write a copy of each source, to which happens what ``job_of`` says; the names of what was written.
-
-    ``writer`` is entered, and its outputs were planned of ``parts``.
-    """
+    """Write a copy of each source, to which happens what ``job_of`` says; the names of what was written."""
     outputs = writer.outputs
     targets = iter(outputs)
     missing: set[str | None] = set()
@@ -308,19 +290,10 @@ class _Stream:
 
     def __init__(self, name: str) -> None:
         self._is_own = name != STDOUT
-        if self._is_own:
-            self._out: BinaryIO = open(name, "wb", buffering=_BUFFER)  # noqa: SIM115 - closed by close()
-        else:
-            stream = stdout_bytes()
-            if stream is None:
-                raise OutputError("stdout is closed. Give a file or a folder for the output.")
-            self._out = stream
-        self._end = b""
-
-    @property
-    def file(self) -> BinaryIO:
-        """This, as what it is used as."""
-        return self  # type: ignore[return-value]
+        out = open(name, "wb", buffering=_BUFFER) if self._is_own else stdout_bytes()  # noqa: SIM115 closed by close()
+        if out is None:
+            raise OutputError("stdout is closed. Give a file or a folder for the output.")
+        self._out, self._end = out, b""
 
     def write(self, data: Any) -> int:
         """Write bytes and remember the last of them."""
