@@ -8,6 +8,7 @@ Choosing bands from a recall target is in ``tuning``; what the parameters do is 
 numpy or numba, so that ``neardup --help`` stays instant.
 """
 
+# each module lists in its ``__all__`` what it has for others
 from neardup.params.checks import *  # noqa: F403
 from neardup.params.options import *  # noqa: F403
 from neardup.params.spec import *  # noqa: F403

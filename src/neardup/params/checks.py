@@ -11,6 +11,45 @@ from collections.abc import Sequence
 
 from neardup.errors import InputError, did_you_mean
 
+__all__ = [
+    "AUTO",
+    "BOILERPLATE",
+    "CONTAINMENT",
+    "DEFAULT_ALARM",
+    "DEFAULT_AUDIT",
+    "DEFAULT_CROWD",
+    "DEFAULT_KEEP",
+    "DEFAULT_MEASURE",
+    "DEFAULT_NORMALIZE",
+    "DEFAULT_RECALL",
+    "DEFAULT_SEED",
+    "DEFAULT_SHINGLE",
+    "DEFAULT_SKETCH",
+    "DEFAULT_THRESHOLD",
+    "DEFAULT_VERIFY",
+    "DEFAULT_WEIGHTS",
+    "INPUT_FORMATS",
+    "LINK_RULES",
+    "MAX_SLOTS",
+    "MEASURES",
+    "MIN_SLOTS",
+    "ON_BAD",
+    "ON_DUPLICATE",
+    "ON_MISSING",
+    "SKETCH_FAMILIES",
+    "TEXT",
+    "VERIFY",
+    "check_choice",
+    "check_exact",
+    "check_probability",
+    "check_seed",
+    "check_share",
+    "check_slots",
+    "check_threads",
+    "check_threshold",
+    "parse_memory",
+]
+
 DEFAULT_THRESHOLD = 0.8
 DEFAULT_RECALL = 0.99
 DEFAULT_MEASURE = "jaccard"

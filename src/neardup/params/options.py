@@ -16,6 +16,8 @@ from neardup.errors import InputError
 from neardup.params import checks
 from neardup.params.spec import Bands, Normalize, Shingle
 
+__all__ = ["InputOptions", "Options", "RunOptions", "SearchOptions"]
+
 
 class Options:
     """Options with defaults, which are made of named values."""

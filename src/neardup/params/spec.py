@@ -15,6 +15,8 @@ from typing import Any
 from neardup.errors import InputError, did_you_mean
 from neardup.params.checks import DEFAULT_MEASURE, DEFAULT_VERIFY
 
+__all__ = ["SPEC_VERSION", "Bands", "Keep", "Normalize", "Shingle", "Spec"]
+
 SPEC_VERSION = 1
 """Raised whenever the same spec would give other hashes, signatures or bands."""
 _SHINGLE_DEFAULT_K = {"char": 9, "word": 3, "byte": 9}
