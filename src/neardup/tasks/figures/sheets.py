@@ -24,6 +24,7 @@ from neardup.tasks.figures import curves, histograms
 from neardup.tasks.figures.bands import Banding, count_bands, draw_bands
 from neardup.tasks.figures.style import About, save
 from neardup.tasks.report.curve import fold, similarity_edges
+from neardup.types import F64
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -152,18 +153,25 @@ def _bands(work: _Work) -> Figure:
 
 
 def _similarities(work: _Work) -> Figure:
-    threshold, candidates, share = work.run.spec.threshold, work.banding, work.banding.share
-    edges = similarity_edges(threshold, max(0.0, threshold - BELOW))
-    similarity = work.search.check(candidates.left, candidates.right, 0.0)
-    low = similarity < threshold
-    weight = work.search.weight.astype(np.float64)
-    dropped = fold(similarity[low], edges, weight[candidates.left[low]] * weight[candidates.right[low]] / share)
+    spec = work.run.spec
+    edges = similarity_edges(spec.threshold, max(0.0, spec.threshold - BELOW))
+    dropped, share = _dropped(work, edges)
     bins = histograms.similarity_bins(work.finding.pairs(), edges, dropped)
     note = (
         f"{_crowd_note(work.finding)} Below t only the candidates that the bands and the estimate filter let through "
         f"are seen, not all pairs there are{'' if share >= 1 else f'; estimated from a sample of {100 * share:.2g} %'}."
     )
     return histograms.draw_similarities(bins, replace(work.about, note=note.lstrip()))
+
+
+def _dropped(work: _Work, edges: F64) -> tuple[F64, float]:
+    """Candidates below the threshold in bins, in pairs of documents, and the share of candidates looked at."""
+    candidates, search = work.banding, work.search
+    similarity = search.check(candidates.left, candidates.right, 0.0)
+    low = similarity < work.run.spec.threshold
+    weight = search.weight.astype(np.float64)
+    counts = weight[candidates.left[low]] * weight[candidates.right[low]] / candidates.share
+    return fold(similarity[low], edges, counts), candidates.share
 
 
 FIGURES: dict[str, Callable[[_Work], Figure]] = {
