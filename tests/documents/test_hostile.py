@@ -20,9 +20,9 @@ from tests.documents import making
 
 import neardup
 from neardup.cli import main
-from neardup.inputs.documents import Unreadable, readers
+from neardup.inputs.documents import Unreadable, pool
+from neardup.inputs.documents.pool import Readers
 from neardup.inputs.documents.process import Limits
-from neardup.inputs.documents.readers import Readers
 
 FIXTURES = Path(__file__).parent / "fixtures"
 MB = 1 << 20
@@ -102,7 +102,7 @@ TEXT = "one and the same text, read from two kinds of files; there is enough of 
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a document that takes too much, and two that are alike."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(readers, "LIMITS", SMALL)
+    monkeypatch.setattr(pool, "LIMITS", SMALL)
     given = Path("d")
     given.mkdir()
     (given / "a.pdf").write_bytes(drawn_twice(b""))

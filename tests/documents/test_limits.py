@@ -12,8 +12,8 @@ import pytest
 pytest.importorskip("lxml")
 
 from neardup.inputs.documents import Unreadable
+from neardup.inputs.documents.pool import Readers
 from neardup.inputs.documents.process import Limits
-from neardup.inputs.documents.readers import Readers
 
 MB = 1 << 20
 

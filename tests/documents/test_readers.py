@@ -26,9 +26,9 @@ pytest.importorskip("pypdfium2")
 from tests.documents.living import is_alive, until
 
 from neardup.errors import InputError
-from neardup.inputs.documents import Unreadable, read_document, readers
+from neardup.inputs.documents import Unreadable, pool, read_document
+from neardup.inputs.documents.pool import Readers
 from neardup.inputs.documents.process import Limits
-from neardup.inputs.documents.readers import Readers
 from neardup.inputs.stream import ByteStream
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -53,16 +53,16 @@ def test_readers_give_the_texts_of_this_process_in_any_number_and_order() -> Non
     assert sum(text.startswith("fault: ") for text in alone) == 3
     for most in (1, 3):
         shared = Readers(most=most)
-        with ThreadPoolExecutor(8) as pool:
-            again = list(pool.map(outcome, [shared.read] * 2 * len(names), [*names, *reversed(names)]))
+        with ThreadPoolExecutor(8) as threads:
+            again = list(threads.map(outcome, [shared.read] * 2 * len(names), [*names, *reversed(names)]))
         assert again == [*alone, *reversed(alone)]
 
 
 def test_no_more_children_read_than_may_and_all_end_with_the_readers(write: Callable[..., str]) -> None:
     write("a.pdf", "time.sleep(0.02); text = str(os.getpid())")
     shared = Readers(most=2)
-    with ThreadPoolExecutor(6) as pool:
-        pids = {int(text) for text in pool.map(shared.read, ["a.pdf"] * 30)}
+    with ThreadPoolExecutor(6) as threads:
+        pids = {int(text) for text in threads.map(shared.read, ["a.pdf"] * 30)}
     assert len(pids) <= 2
     assert os.getpid() not in pids
 
@@ -130,7 +130,7 @@ def test_a_document_may_come_through_a_pipe(tmp_path: Path, monkeypatch: pytest.
             writer.join()
 
     assert read(b"<p>one") == "one"
-    monkeypatch.setattr(readers, "MOST_BYTES", 1000)
+    monkeypatch.setattr(pool, "MOST_BYTES", 1000)
     with pytest.raises(Unreadable, match="it unpacks to more than"):
         read(b"<p>" + b"x" * 2000)
     assert [path.name for path in tmp_path.iterdir()] == ["a.html"]  # nothing is left of the copies
@@ -202,8 +202,8 @@ def test_many_crashes_leave_no_process_and_no_open_file(write: Callable[..., str
         with pytest.raises(Unreadable):
             shared[0].read("bad.pdf")
 
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(crash, range(20)))
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(crash, range(20)))
     shared.clear()  # which ends the children
     gc.collect()
     assert len(os.listdir("/proc/self/fd")) == before
@@ -251,7 +251,7 @@ def test_why_a_child_cannot_start_is_said(write: Callable[..., str], tmp_path: P
 
 def test_where_only_some_can_be_started_they_do(write: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Any] = []
-    child = readers.Child
+    child = pool.Child
 
     def start(*args: Any) -> Any:
         if len(started) == 2:
@@ -259,11 +259,11 @@ def test_where_only_some_can_be_started_they_do(write: Callable[..., str], monke
         started.append(None)
         return child(*args)
 
-    monkeypatch.setattr(readers, "Child", start)
+    monkeypatch.setattr(pool, "Child", start)
     write("a.pdf", "time.sleep(0.01); text = str(os.getpid())")
     shared = Readers(most=6)
-    with ThreadPoolExecutor(6) as pool:
-        assert len(set(pool.map(shared.read, ["a.pdf"] * 40))) <= 2
+    with ThreadPoolExecutor(6) as threads:
+        assert len(set(threads.map(shared.read, ["a.pdf"] * 40))) <= 2
 
 
 # the end
@@ -271,7 +271,7 @@ def test_where_only_some_can_be_started_they_do(write: Callable[..., str], monke
 RUN = """
 import sys, threading
 sys.path.insert(0, {library!r})
-from neardup.inputs.documents.readers import Readers
+from neardup.inputs.documents.pool import Readers
 readers = Readers()
 print(readers.read("pid.pdf"), flush=True)
 {then}

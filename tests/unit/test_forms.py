@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neardup.params import Normalize
-from neardup.stages import forms
-from neardup.stages.forms import DECOMPOSED, FORMS, to_form
+from neardup.stages import unicode_forms
 from neardup.stages.offsets import trace
 from neardup.stages.text import normalize_documents, normalize_text
+from neardup.stages.unicode_forms import DECOMPOSED, FORMS, to_form
 from neardup.types import Documents
 
 normalize = unicodedata.normalize
@@ -75,7 +75,7 @@ def handed_on(monkeypatch):
         return normalize(form, written)
 
     for form in FORMS.values():
-        forms._marks(form)
+        unicode_forms._marks(form)
     monkeypatch.setattr(unicodedata, "normalize", watched)
     return seen
 
@@ -93,7 +93,7 @@ def test_long_runs_on_every_kind_of_letter_become_what_unicodedata_says(form, ru
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_mark_within_a_long_run_becomes_what_unicodedata_says(form):
-    for mark, letter in itertools.product(forms._marks(FORMS[form]), ["a", "\u0f40\u304b\u03b9"]):
+    for mark, letter in itertools.product(unicode_forms._marks(FORMS[form]), ["a", "\u0f40\u304b\u03b9"]):
         written = letter + "\u0301\u0323" * 100 + mark + "\u0323\u0344\u0f71\u3099" * 15 + mark + "\u0345\u0338" * 10
         assert to_form(written, FORMS[form]) == normalize(FORMS[form], written)
 
@@ -101,7 +101,7 @@ def test_every_mark_within_a_long_run_becomes_what_unicodedata_says(form):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("long", [1, 2, 3])
 def test_all_sequences_of_four_become_what_unicodedata_says_when_short_runs_count_as_long(monkeypatch, form, long):
-    monkeypatch.setattr(forms, "_LONG", long)
+    monkeypatch.setattr(unicode_forms, "_LONG", long)
     for written in map("".join, itertools.product(FEW, repeat=4)):
         assert to_form(written, FORMS[form]) == normalize(FORMS[form], written)
 
@@ -111,7 +111,7 @@ def test_all_sequences_of_four_become_what_unicodedata_says_when_short_runs_coun
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_rich_in_marks_becomes_what_unicodedata_says(form, written, long):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(forms, "_LONG", long)
+        patch.setattr(unicode_forms, "_LONG", long)
         assert to_form(written, FORMS[form]) == normalize(FORMS[form], written)
 
 
@@ -126,7 +126,7 @@ def test_a_sort_that_does_not_keep_marks_of_one_class_in_order_would_be_seen():
 
 @pytest.mark.parametrize("form", FORMS)
 def test_what_becomes_a_mark_becomes_nothing_but_marks_and_lies_in_the_first_planes(form):
-    marks = forms._marks(FORMS[form])
+    marks = unicode_forms._marks(FORMS[form])
     for char in map(chr, range(sys.maxunicode + 1)):
         classes = [*map(unicodedata.combining, normalize(DECOMPOSED[FORMS[form]], char))]
         assert (char in marks) == (classes[0] > 0) == all(classes), f"U+{ord(char):04X}"

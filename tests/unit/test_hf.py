@@ -22,8 +22,8 @@ from tests.unit.reading import read
 
 from neardup.errors import InputError, OutputError
 from neardup.inputs.reader import open_inputs
+from neardup.tasks.dedup.rewrite.copy_names import plan_copies
 from neardup.tasks.dedup.rewrite.model import Annotation, Rewrite
-from neardup.tasks.dedup.rewrite.outputs import plan_copies
 from neardup.tasks.dedup.rewrite.writer import CleanWriter, write_copies
 
 FEATURES = datasets.Features(

@@ -20,9 +20,9 @@ import pytest
 
 from neardup.errors import InputError, OutputError
 from neardup.inputs.source import ReadOptions
+from neardup.tasks.dedup.rewrite.copy_names import OutputSet, Target, plan_outputs
 from neardup.tasks.dedup.rewrite.files import rewrite_file
 from neardup.tasks.dedup.rewrite.model import Annotation, Rewrite
-from neardup.tasks.dedup.rewrite.outputs import OutputSet, Target, plan_outputs
 from neardup.tasks.dedup.rewrite.writer import CleanWriter
 
 OPTIONS = ReadOptions()

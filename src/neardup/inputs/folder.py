@@ -18,7 +18,7 @@ from neardup.errors import InputError
 from neardup.inputs.batches import undecodable
 from neardup.inputs.blocks import read_all
 from neardup.inputs.documents import Unreadable
-from neardup.inputs.documents.readers import Readers
+from neardup.inputs.documents.pool import Readers
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.items import split_items
 from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions, Source, Task, TooLarge, sized

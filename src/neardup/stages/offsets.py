@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.params import Normalize
-from neardup.stages.forms import DECOMPOSED, FORMS, Form, to_form
+from neardup.stages.unicode_forms import DECOMPOSED, FORMS, Form, to_form
 from neardup.types import I64, U32, Mask
 
 _POINTS = 0x110000

@@ -1,7 +1,7 @@
 """Normalisation: from documents as read to documents as compared.
 
 ASCII needs no Unicode form, so a block of it passes through untouched, buffer and all. Of other texts only those with a
-character that a form could change are handed to ``forms``, the judge; the test errs on the side of asking it.
+character that a form could change are handed to ``unicode_forms``, the judge; the test errs on the side of asking it.
 Nothing here merges words of another script: marks are never stripped.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from neardup.cutting import starts_of
 from neardup.kernels import normal, utf8
 from neardup.params import Normalize
-from neardup.stages.forms import FORMS, to_form
+from neardup.stages.unicode_forms import FORMS, to_form
 from neardup.types import SLACK, U8, Documents
 
 SEPARATOR = b"\xff"

@@ -15,7 +15,7 @@ from neardup.params import Bands, InputOptions, Keep, Normalize, RunOptions, Sea
 from neardup.result import Cleaned
 from neardup.session import Run
 from neardup.tasks.dedup.policy import Policy, open_protected
-from neardup.tasks.dedup.rewrite.outputs import plan_copies
+from neardup.tasks.dedup.rewrite.copy_names import plan_copies
 from neardup.tasks.dedup.run import clean
 from neardup.tasks.plan.decision import decide
 

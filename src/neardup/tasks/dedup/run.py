@@ -28,8 +28,8 @@ from neardup.result import CleanSummary, SourceShare
 from neardup.session import Run, make_summary
 from neardup.tasks.dedup.choose import RULES, Removals, choose
 from neardup.tasks.dedup.policy import Origins, Policy, check_policy
+from neardup.tasks.dedup.rewrite.copy_names import plan_copies
 from neardup.tasks.dedup.rewrite.model import GROUP_BYTES, Annotation, Known, Rewrite
-from neardup.tasks.dedup.rewrite.outputs import plan_copies
 from neardup.tasks.dedup.rewrite.writer import CleanWriter, write_copies
 from neardup.types import I64
 

@@ -29,9 +29,9 @@ from neardup.outputs.renames import Rename
 from neardup.outputs.stdout import stdout_bytes
 from neardup.shown import shown_path
 from neardup.tasks.dedup.rewrite.blocks import read_line_ends
+from neardup.tasks.dedup.rewrite.copy_names import PART_SUFFIX, STDOUT, OutputSet, Target
 from neardup.tasks.dedup.rewrite.files import check_annotatable, rewrite_file
 from neardup.tasks.dedup.rewrite.model import Rewrite, changed
-from neardup.tasks.dedup.rewrite.outputs import PART_SUFFIX, STDOUT, OutputSet, Target
 
 _BUFFER = 1 << 20
 _FULL = (errno.ENOSPC, errno.EDQUOT)
