@@ -20,7 +20,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 # `ci` is derandomised so that a red run can be repeated; `long` draws new examples and many more of them, where a test
 # does not say itself how many it can afford.
 settings.register_profile(
-    "ci", max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None
+    "ci", max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None
 )
 settings.register_profile("long", deadline=None, max_examples=2000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

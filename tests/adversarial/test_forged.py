@@ -29,7 +29,7 @@ VICTIM = (
     "all twelve witnesses, before the end of the month....."
 )
 SPAM = "BUY CHEAP PILLS NOW!!! visit our shop, best prices, no questions asked, limited offer, click here. " * 3
-MEMORY = [None, "2GB", "8GB"]
+MEMORY = [None, "2GB"]
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,7 @@ def test_an_index_and_a_report_tell_a_forgery_from_its_victim(tmp_path: Path, pa
     assert reported.summary.pairs == 1
 
 
-@pytest.mark.parametrize("seed", [1, 42])
+@pytest.mark.parametrize("seed", [1, pytest.param(42, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("how", [{}, {"exact": True}, {"measure": "containment"}, {"verify": "text"}])
 def test_words_solved_to_share_public_hashes_are_no_pair(seed: int, how: dict):
     ones, others = solved_words(8, seed)

@@ -91,7 +91,13 @@ def test_densifying_by_rotation_leaves_no_empty_slot():
 
 
 @pytest.mark.shared_data
-@pytest.mark.parametrize("name", sorted(shared.WORD_PAIRS))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.soak] if name in ("arxiv_10k", "arxiv_revisions", "newsgroups") else [])
+        for name in sorted(shared.WORD_PAIRS)
+    ],
+)
 def test_the_join_finds_the_pairs_that_a_program_outside_the_project_found(shared_data: Path, name: str):
     ids, texts = shared.documents(shared_data, name)
     known = shared.word_pairs(shared_data, name)

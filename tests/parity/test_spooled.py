@@ -176,7 +176,7 @@ def test_a_run_killed_again_and_again_gets_to_its_end(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.usefixtures("little_memory")
-@pytest.mark.parametrize("work", [2_000_000, 20_000_000, 1 << 40])
+@pytest.mark.parametrize("work", [2_000_000, pytest.param(20_000_000, marks=pytest.mark.soak), 1 << 40])
 def test_a_run_killed_under_one_memory_limit_goes_on_under_another(
     work: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

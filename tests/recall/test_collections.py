@@ -100,8 +100,15 @@ def check_run(true: Found, result: neardup.Result, number: int, row_of: dict[str
     assert total < ENOUGH or share >= RECALL, f"{name}: recall {share:.4f} of {total} pairs, promised {RECALL}"
 
 
-@pytest.mark.parametrize("shingle", SHINGLES)
-@pytest.mark.parametrize("name", sorted(shared.TEXTS))
+LARGE = ["arxiv_10k", "arxiv_revisions", "bible_nt", "newsgroups"]
+RUNS = [
+    pytest.param(name, shingle, marks=[pytest.mark.soak] if name in LARGE and shingle == "char:9" else [])
+    for name in sorted(shared.TEXTS)
+    for shingle in SHINGLES
+]
+
+
+@pytest.mark.parametrize(("name", "shingle"), RUNS)
 def test_precision_is_one_and_recall_as_promised_on_texts(shared_data: Path, name: str, shingle: str):
     case, source = Case(name, shingle), shared_data / shared.TEXTS[name]
     ids, _ = case.texts(shared_data)

@@ -52,7 +52,7 @@ def test_pairs_at_exactly_the_threshold_are_found_as_promised(threshold, size, b
     check_promise(share, promised)
 
 
-@pytest.mark.parametrize(("threshold", "balanced"), [("3/10", True), ("4/5", False), ("19/20", True)])
+@pytest.mark.parametrize(("threshold", "balanced"), [("3/10", True), ("4/5", False)])
 def test_pairs_of_a_thousand_shingles_are_found_as_promised(threshold, balanced):
     share, promised = found_share(Fraction(threshold), 1000, balanced=balanced, first=4 * 10**10)
     check_promise(share, promised)
@@ -87,7 +87,7 @@ def test_the_classical_sketches_keep_the_promise(sketch, threshold, size):
     check_promise(share, promised)
 
 
-@pytest.mark.parametrize(("threshold", "size"), [("1/2", 300), ("4/5", 100), ("19/20", 20), ("19/20", 1000)])
+@pytest.mark.parametrize(("threshold", "size"), [("1/2", 300), ("4/5", 100), ("19/20", 20)])
 def test_one_permutation_hashing_keeps_the_promise(threshold, size):
     share, promised = found_share(Fraction(threshold), size, balanced=True, first=11 * 10**9, sketch="one-permutation")
     check_promise(share, promised)

@@ -288,9 +288,10 @@ def test_any_csv_gives_the_field_of_each_record(
     places = sorted(chosen)
     rows_chosen = {str(path): wanted[str(path)][places]}
     reader = open_inputs(path, on_bad="skip")
-    found = texts_of(read_values(reader, "id", rows_chosen))
-    ids = [f"i{i}" for i in range(len(rows))]
-    assert found[: sum(i < len(rows) for i in places)] == [ids[i] for i in places if i < len(rows)] or kind == "tsv"
+    if kind == "csv":  # a line of a TSV file may begin with a part of a cell, a number among words too
+        found = texts_of(read_values(reader, "id", rows_chosen))
+        ids = [f"i{i}" for i in range(len(rows))]
+        assert found[: sum(i < len(rows) for i in places)] == [ids[i] for i in places if i < len(rows)]
     try:
         again = texts_of(read_values(reader, "text", rows_chosen))
     except InputError as exc:

@@ -93,7 +93,8 @@ class Forked:
     def send_signal(self, number: int) -> None:
         """Send it a signal, if it has not ended."""
         if self.poll() is None:
-            os.kill(self.pid, number)
+            with contextlib.suppress(ProcessLookupError):  # it has ended, and the server is about to say so
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         """End it."""
