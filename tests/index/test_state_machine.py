@@ -278,7 +278,7 @@ SETTINGS = settings(stateful_step_count=25, suppress_health_check=list(HealthChe
 
 
 class TestMachine(Machine.TestCase):  # type: ignore[name-defined]
-    settings = settings(SETTINGS, max_examples=60)
+    settings = settings(SETTINGS, max_examples=40)
 
 
 @pytest.mark.soak

@@ -120,7 +120,7 @@ def killed_after(checkpoints: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         yield
 
 
-@pytest.mark.parametrize("step", [8, pytest.param(1, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("step", [12, pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.usefixtures("little_memory")
 def test_a_run_killed_behind_any_checkpoint_goes_on_to_the_same_answer(
     step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

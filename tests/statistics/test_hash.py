@@ -66,7 +66,7 @@ def test_shingles_of_real_text_fill_their_bins_evenly(shared_data: Path, name: s
     check_even(hashes_of(["\n".join(texts).encode()], shingle), f"{name} {shingle}")
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2**63 - 1])
+@pytest.mark.parametrize("seed", [0, 2**63 - 1])
 @pytest.mark.parametrize("form", ["{}", "{:08}", "{:016}", "https://example.org/a/long/common/prefix/{}.html", "{:b}"])
 def test_structured_items_fill_their_bins_evenly(form: str, seed: int):
     items = b"\xff".join(form.format(i).encode() for i in range(200_000))

@@ -81,7 +81,7 @@ def test_items_that_differ_in_their_last_character_only_are_found_as_promised(th
 
 
 @pytest.mark.parametrize("sketch", ["independent", "permutation", "universal"])
-@pytest.mark.parametrize(("threshold", "size"), [("1/2", 20), ("4/5", 5), ("4/5", 200), ("19/20", 100)])
+@pytest.mark.parametrize(("threshold", "size"), [("1/2", 20), ("4/5", 5), ("19/20", 100)])
 def test_the_classical_sketches_keep_the_promise(sketch, threshold, size):
     share, promised = found_share(Fraction(threshold), size, balanced=True, first=10**10, sketch=sketch)
     check_promise(share, promised)

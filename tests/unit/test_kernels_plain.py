@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tests.unit.every_kernel import answers
 
 CHEAP = [f"tests/unit/test_kernels_{name}.py" for name in ("banding", "classical", "containing", "graph")]
@@ -27,6 +28,7 @@ def test_every_kernel_says_the_same_as_plain_python(repository: Path, tmp_path: 
     assert said["answers"] == answers(tmp_path / "compiled")
 
 
+@pytest.mark.soak  # the one above calls every kernel
 def test_tests_of_kernels_pass_where_nothing_is_compiled(repository: Path):
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n0", *CHEAP]
     done = subprocess.run(command, cwd=repository, env=PLAIN, capture_output=True, text=True)
