@@ -137,12 +137,16 @@ def test_the_pass_goes_on_where_the_room_for_candidates_was_full(monkeypatch):
 
 
 def test_equally_rare_shingles_of_small_hash_do_not_crowd_the_table():
-    """Known bad: places by the highest bits, of which those kept have the lowest values, made long runs."""
+    """Known bad: places by the highest bits, of which those kept have the lowest values, made runs of thousands.
+
+    The places are drawn anew by each process. Of 400 draws the longest run was 81 at the median, 152 at most, and each
+    ten more are about half as likely.
+    """
     hashes = np.sort(np.random.Generator(np.random.PCG64(1)).integers(0, 2**62, 50_000, dtype=np.uint64))
     bitmap, slots, posts, _ = rarest.table_of(hashes, np.array([hashes.size]), SALT, 1 << 19)
     used = np.flatnonzero(slots[:, 0] != VACANT)
     assert posts.size == 0
     assert np.array_equal(np.sort(slots[used, 0]), hashes)
     runs = np.diff(np.flatnonzero(np.diff(np.concatenate(([-2], used))) > 1))
-    assert runs.max() < 100
+    assert runs.max() < 400
     assert (bitmap != 0).mean() > 0.9
