@@ -26,8 +26,7 @@ settings.register_profile("long", deadline=None, max_examples=2000, suppress_hea
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
-if "PYTEST_XDIST_WORKER" in os.environ:
-    compile_once()
+compile_once()
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # by a shell, for a job in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -1,7 +1,7 @@
-"""NumPy numbers and Python strings as Arrow arrays, without ``pyarrow.array``.
+"""NumPy numbers and Python strings as Arrow arrays and back, without ``pyarrow.array`` and ``to_numpy``.
 
-``pyarrow.array`` looks whether its argument is a pandas object and imports pandas to find out, where it is installed:
-a tenth of a second of every start. These do not ask.
+Those look whether a pandas object is at hand and import pandas to find out, where it is installed: a quarter of a
+second of every start. So do ``pyarrow.scalar`` and ``fill_null``. These do not ask.
 """
 
 from __future__ import annotations
@@ -51,3 +51,23 @@ def nullable(array: Any, known: NDArray[np.bool_]) -> Any:
 def text(value: str) -> Any:
     """Arrow large_string scalar of a Python string; ``pyarrow.scalar`` asks for pandas too."""
     return strings([value])[0]
+
+
+def as_numpy(array: Any) -> NDArray[Any]:
+    """NumPy array of an Arrow array of numbers or booleans; numbers share their memory.
+
+    Raises ValueError where there are nulls.
+    """
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    if array.null_count:
+        raise ValueError("the array has nulls, which NumPy has not")
+    is_flags = pa.types.is_boolean(array.type)
+    dtype = np.dtype(np.uint8 if is_flags else array.type.to_pandas_dtype())
+    if len(array) == 0:
+        return np.empty(0, dtype=np.bool_ if is_flags else dtype)
+    data = array.buffers()[1]
+    if is_flags:
+        bits = np.unpackbits(np.frombuffer(data, dtype), count=array.offset + len(array), bitorder="little")
+        return bits.view(np.bool_)[array.offset :]
+    return np.frombuffer(data, dtype, len(array), dtype.itemsize * array.offset)

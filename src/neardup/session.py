@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup._version import __version__
-from neardup.arrays import numbers
+from neardup.arrays import numbers, strings
 from neardup.engine import run as engine
 from neardup.engine.check import TooLargeError
 from neardup.engine.observe import Observer, Silent
@@ -35,7 +35,7 @@ from neardup.params import CONTAINMENT, RunOptions, Spec
 from neardup.result import Result, Summary
 from neardup.spool import peak_memory
 
-CONTAINED = pa.array(["a", "both", "b"])
+CONTAINED = strings(["a", "both", "b"])
 """Which of a pair is part of the other: where the first set is smaller, as large, larger."""
 
 

@@ -14,13 +14,15 @@ from typing import Any
 def compile_once() -> None:
     """From now on a kernel that is kept in the cache is compiled, or loaded, under a lock of its own.
 
-    A kernel that calls another holds its lock meanwhile; as none calls itself by a detour, nobody waits for ever.
+    And one that is called with other types than it is declared for fails. A kernel that calls another holds its lock meanwhile; as none calls itself by a detour, nobody waits for ever.
     """
     if sys.platform == "win32":
         return
     import fcntl
 
     from numba.core.dispatcher import Dispatcher
+
+    from neardup.kernels import _jit
 
     plain = Dispatcher.compile
 
@@ -34,3 +36,4 @@ def compile_once() -> None:
             return plain(self, signature)
 
     Dispatcher.compile = compile
+    _jit.only_declared = True
