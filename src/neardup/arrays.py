@@ -6,7 +6,7 @@ second of every start. So do ``pyarrow.scalar`` and ``fill_null``. These do not 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,17 @@ def _end_to_end(values: list[bytes], type_: Any) -> Any:
     offsets = np.zeros(len(values) + 1, dtype=np.int64)
     np.cumsum([len(value) for value in values], out=offsets[1:])
     return pa.Array.from_buffers(type_, len(values), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(values))])
+
+
+def values_of(values: Sequence[Any], kind: pa.DataType) -> Any:
+    """Arrow array of Python values, of which some may be None: numbers or booleans, or anything as large_string."""
+    known = np.array([each is not None for each in values], dtype=np.bool_)
+    if pa.types.is_null(kind):
+        return pa.nulls(len(values))
+    if pa.types.is_large_string(kind):
+        return nullable(strings("" if each is None else str(each) for each in values), known)
+    plain = np.array([each or 0 for each in values], dtype=kind.to_pandas_dtype())
+    return nullable(flags(plain) if pa.types.is_boolean(kind) else numbers(plain), known)
 
 
 def nullable(array: Any, known: NDArray[np.bool_]) -> Any:

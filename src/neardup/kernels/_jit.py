@@ -36,10 +36,8 @@ Types = tuple[str | Record, ...]
 
 KERNELS: dict[str, Any] = {}
 """The kernels of the modules that are loaded, as ``module.name``."""
-_TYPES: dict[str, Types] = {}
+_TYPES: dict[str, list[Types]] = {}
 """What each of them is compiled for, as written."""
-only_declared = False
-"""Whether a call with other types than those is an error, as it is in the tests."""
 _compiled: list[str] = []
 """The kernels that this process had to compile."""
 
@@ -64,6 +62,10 @@ SECONDS = {
 """CPU seconds that compiling takes on a fast processor; OTHER where it says nothing. They are what
 ``python -m neardup.kernels.warm FOLDER`` prints."""
 OTHER = 0.3
+FIRST = 2.0
+"""What numba loads before it compiles the first one."""
+NEEDED = 0.5
+"""Of what the modules of a command would take, what it needs in a run."""
 SLOW = 3
 """How many times as long a slow processor takes."""
 
@@ -77,7 +79,19 @@ def kernel(*parameters: str | Record) -> Callable[[Callable[..., Any]], Any]:
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
         made = numba.njit(function, nogil=True)
         made._cache = _kept.Kept(name, _before_compiling)
-        KERNELS[name], _TYPES[name] = made, parameters
+        KERNELS[name], _TYPES[name] = made, [parameters]
+        return made
+
+    return decorate
+
+
+def also(*parameters: str | Record) -> Callable[[Any], Any]:
+    """Compile a kernel for arguments of these types too; stands before ``kernel``."""
+
+    def decorate(made: Any) -> Any:
+        for name in KERNELS:
+            if KERNELS[name] is made:
+                _TYPES[name].append(parameters)
         return made
 
     return decorate
@@ -88,9 +102,9 @@ def record(made: type, *fields: str | Record) -> Record:
     return Record(made, fields)
 
 
-def types_of(name: str) -> tuple[Any, ...]:
-    """The types of the arguments that a kernel is compiled for."""
-    return _parse(_TYPES[name])
+def types_of(name: str) -> list[tuple[Any, ...]]:
+    """The types of the arguments that a kernel is compiled for, one tuple for each way to call it."""
+    return [_parse(written) for written in _TYPES[name]]
 
 
 def _parse(written: Types) -> tuple[Any, ...]:
@@ -111,7 +125,7 @@ def seconds(name: str) -> float:
 
 def missing() -> list[str]:
     """The kernels of the modules that are loaded of which there is no machine code yet."""
-    return [name for name in KERNELS if not _kept.is_kept(name, types_of(name))]
+    return [name for name in KERNELS if not all(_kept.is_kept(name, each) for each in types_of(name))]
 
 
 def is_compiled() -> bool:
@@ -119,23 +133,17 @@ def is_compiled() -> bool:
     return bool(numba.config.DISABLE_JIT) or any(any(folder.iterdir()) for folder in _kept.folders())
 
 
-def _before_compiling(name: str, types: tuple[Any, ...]) -> None:
+def _before_compiling(name: str) -> None:
     """Say at the first kernel that must be compiled how long it will take for all that may be needed."""
-    if only_declared and types != types_of(name):
-        raise AssertionError(f"{name} is called with {types}, and is declared for {types_of(name)}")
     _compiled.append(name)
     if len(_compiled) > 1:
         return
-    least = sum(seconds(each) for each in missing())
-    folder = _kept.folder_to_write()
-    announce(
-        f"compiling for this processor, {max(1, least):.0f} to {max(2, least * SLOW):.0f} seconds in all, "
-        + (
-            "in each run: no folder to keep it in can be written. NUMBA_CACHE_DIR names one"
-            if folder is None
-            else "once; `neardup warm` does it ahead"
-        )
-    )
+    least = FIRST + NEEDED * sum(seconds(each) for each in missing())
+    if _kept.folder_to_write() is None:
+        how = "in each run: no folder to keep it in can be written. NUMBA_CACHE_DIR names one"
+    else:
+        how = "once; `neardup warm` does it ahead"
+    announce(f"compiling for this processor, {least:.0f} to {least * SLOW:.0f} seconds in all, {how}")
 
 
 def _in_python(function: Callable[..., Any]) -> Any:

@@ -151,10 +151,10 @@ def is_in(folder: Path, name: str, types: tuple[Any, ...]) -> bool:
 class Kept:
     """What a dispatcher asks for machine code before it compiles, and gives it to afterwards.
 
-    In place of numba's ``FunctionCache``. ``before`` is called with the name and the types of a kernel that must be compiled.
+    In place of numba's ``FunctionCache``. ``before`` is called with the name of a kernel that must be compiled.
     """
 
-    def __init__(self, name: str, before: Callable[[str, tuple[Any, ...]], None]) -> None:
+    def __init__(self, name: str, before: Callable[[str], None]) -> None:
         self._name = name
         self._before = before
 
@@ -173,7 +173,7 @@ class Kept:
             if found is not None and tuple(found[3].args) == tuple(types):
                 rtsys.initialize(context)
                 return CompileResult._rebuild(context, *found)
-        self._before(self._name, types)
+        self._before(self._name)
         return None
 
     def save_overload(self, types: Any, compiled: Any) -> None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels._jit import kernel, part, record
+from neardup.kernels._jit import also, kernel, part, record
 from neardup.kernels.hashing import CHUNK, HASH_PARAMS, fill, new_cursor, rewind
 from neardup.kernels.rarest import SET_BLOCK
 from neardup.kernels.verify import UNIQUE, VACANT, first_at_least, intersection, overlap_needed
@@ -61,6 +61,7 @@ def cells_of(params, data, offsets, docs, bits, part_bits, raw, starts, out):
         held[p] += 1
 
 
+@also("uint32[::1], uint8, int64, uint8[::1], uint8[::1]")  # of more cells, smaller ones
 @kernel("uint32[::1], uint8, int64, uint16[::1], uint8[::1]")
 def count_cells(cells, side, most, table, sides):
     """Count each cell up, to ``most`` at most, and note in ``sides``, unless it is empty, the side that it was met on.

@@ -82,16 +82,17 @@ def _asking_for(settings: dict[str, str]) -> Iterator[None]:
 def compile_one(name: str) -> Made:
     """Compile a kernel, unless its machine code is there, and keep it."""
     importlib.import_module(f"neardup.kernels.{name.partition('.')[0]}")
-    types = _jit.types_of(name)
-    if _kept.is_kept(name, types):
+    missing = [types for types in _jit.types_of(name) if not _kept.is_kept(name, types)]
+    if not missing:
         return Made(name, None, 0.0)
     folder = _kept.folder_to_write()
     if folder is None:
         raise OSError("no folder to keep machine code in can be written. Name one with the variable NUMBA_CACHE_DIR")
     begin = time.process_time()
-    _jit.KERNELS[name].compile(types)
+    for types in missing:
+        _jit.KERNELS[name].compile(types)
     taken = time.process_time() - begin
-    if not _kept.is_in(folder, name, types):
+    if not all(_kept.is_in(folder, name, types) for types in missing):
         raise OSError(f"machine code cannot be written to {folder}. Free some space, or name another folder")
     return Made(name, str(folder), taken)
 
