@@ -43,12 +43,12 @@ def _end_to_end(values: list[bytes], type_: Any) -> Any:
 
 
 def values_of(values: Sequence[Any], kind: pa.DataType) -> Any:
-    """Arrow array of Python values, of which some may be None: numbers or booleans, or anything as large_string."""
+    """Arrow array of Python values, of which some may be None: numbers or booleans, or anything as a string."""
     known = np.array([each is not None for each in values], dtype=np.bool_)
     if pa.types.is_null(kind):
         return pa.nulls(len(values))
-    if pa.types.is_large_string(kind):
-        return nullable(strings("" if each is None else str(each) for each in values), known)
+    if pa.types.is_large_string(kind) or pa.types.is_string(kind):
+        return nullable(strings("" if each is None else str(each) for each in values), known).cast(kind)
     plain = np.array([each or 0 for each in values], dtype=kind.to_pandas_dtype())
     return nullable(flags(plain) if pa.types.is_boolean(kind) else numbers(plain), known)
 
