@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Literal, overload
 import numpy as np
 
 from neardup import params, tuning
+from neardup.calls import hinted_methods
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError, SpecMismatch
 from neardup.index import changes, folders
@@ -35,11 +36,13 @@ from neardup.inputs.items import COLLECTIONS
 from neardup.inputs.reader import open_inputs
 from neardup.inputs.source import ReadOptions
 from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle, Spec, check_threads
+from neardup.progress import watched
 from neardup.result import Result
 
 DEFAULT_TOP = 10
 
 
+@hinted_methods
 class Index:
     """A persistent collection of documents that can be asked which of them are like a text.
 
@@ -116,6 +119,7 @@ class Index:
         return cls(Core.open(Path(path), read_only=read_only, threads=check_threads(threads)))
 
     @classmethod
+    @watched
     def build(
         cls,
         path: str | os.PathLike[str],
@@ -138,6 +142,7 @@ class Index:
         on_duplicate: str = "error",
         threads: int | None = None,
         observer: Observer | None = None,
+        progress: bool = False,
     ) -> Index:
         """Make an index of a whole collection and open it for writing. It appears whole, or not at all.
 
@@ -151,6 +156,7 @@ class Index:
             on_duplicate: what an id that comes back does: ``error``, ``skip`` (the first stays) or ``replace``.
             threads: how many; all processors when None.
             observer: told about progress.
+            progress: show a bar, as ``find`` does.
 
         Raises:
             InputError: an option, a file or a record cannot be used, or an id comes back.
@@ -338,6 +344,7 @@ class Index:
 
         return self._core.ask(work)
 
+    @watched
     def find(
         self,
         *,
@@ -345,6 +352,7 @@ class Index:
         memory: int | str | None = None,
         threads: int | None = None,
         observer: Observer | None = None,
+        progress: bool = False,
     ) -> Result:
         """All near-duplicate pairs and clusters inside the index: what ``find`` gives for its documents.
 
@@ -353,6 +361,7 @@ class Index:
             memory: limit of the resident memory of the process; half of what is free when None.
             threads: how many; as the index was opened when None.
             observer: told about progress.
+            progress: show a bar, as ``find`` does.
         """
         params.check_choice(link, params.LINK_RULES, "link")
         options = RunOptions(threads=self._core.threads if threads is None else threads, memory=memory)
@@ -369,6 +378,7 @@ class Index:
 
     # changing it
 
+    @watched
     def add(
         self,
         documents: Any,
@@ -383,6 +393,7 @@ class Index:
         on_bad: str = "fail",
         input_format: str | None = None,
         observer: Observer | None = None,
+        progress: bool = False,
     ) -> Added:
         """Add documents; they are durable when this returns.
 
@@ -396,6 +407,7 @@ class Index:
             text, id, glob, encoding, boilerplate, on_bad, input_format: how inputs are read, as of ``find``.
             on_duplicate: what a document does whose id is there: ``error``, ``skip`` (the first stays) or ``replace``.
             observer: told about progress.
+            progress: show a bar, as ``find`` does.
 
         Raises:
             InputError: a document cannot be used, or its id is there; nothing of its transaction is added.
@@ -593,8 +605,14 @@ class Index:
         self._need_writing()
         self._upkeep.compact()
 
+    @watched
     def backup(
-        self, path: str | os.PathLike[str], *, replace: bool = False, observer: Observer | None = None
+        self,
+        path: str | os.PathLike[str],
+        *,
+        replace: bool = False,
+        observer: Observer | None = None,
+        progress: bool = False,
     ) -> IndexInfo:
         """Copy the index to a new folder, as of one moment; all others go on meanwhile, also one that writes.
 
@@ -606,6 +624,7 @@ class Index:
             path: a folder that is not there yet.
             replace: or an index, which is replaced when the copy is whole.
             observer: told about progress.
+            progress: show a bar, as ``find`` does.
 
         Returns:
             What the copy is and holds.

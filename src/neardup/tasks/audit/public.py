@@ -11,12 +11,14 @@ import pyarrow as pa
 
 from neardup import params, tuning
 from neardup.arrays import numbers
+from neardup.calls import hinted
 from neardup.engine.check import Checker, TooLargeError, pairs_at_once
 from neardup.engine.observe import Observer, Silent
 from neardup.engine.state import SearchState
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
 from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
+from neardup.progress import watched
 from neardup.session import Run
 from neardup.tasks.audit.exact_partners import Array, ExactPartners, draw, find_exact_partners, gathered
 from neardup.tasks.audit.outcome import Audit, judge
@@ -28,6 +30,8 @@ BOTH_SIDES = 3
 """Of two collections: what the sides of the two documents of a pair come to when it lies across."""
 
 
+@hinted
+@watched
 def audit(
     inputs: Any,
     *,
@@ -56,6 +60,7 @@ def audit(
     workdir: str | os.PathLike[str] | None = None,
     resume: bool = False,
     observer: Observer | None = None,
+    progress: bool = False,
 ) -> Audit:
     """Measure the recall and the precision of a search on the collection itself.
 
@@ -69,7 +74,7 @@ def audit(
         sample_seed: which ones. The interval holds the recall of the search for about 95 of 100 seeds, or more.
         threshold, recall, shingle, normalize, sketch, slots, bands, seed, exact, crowd: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
-        memory, workdir, resume, observer: as for ``find``.
+        memory, workdir, resume, observer, progress: as for ``find``.
 
     Returns:
         Audit with the recall and its interval, over all and by similarity, beside what the promise expects; the

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from neardup import params, tuning
+from neardup.calls import hinted
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.outputs.atomic import AtomicFiles
 from neardup.outputs.renames import finish_names
 from neardup.params import Bands, InputOptions, Keep, Normalize, RunOptions, SearchOptions, Shingle, check_share
+from neardup.progress import watched
 from neardup.result import Cleaned
 from neardup.session import Run
 from neardup.tasks.dedup.policy import Policy, open_protected
@@ -20,6 +22,8 @@ from neardup.tasks.dedup.run import clean
 from neardup.tasks.plan.decision import decide
 
 
+@hinted
+@watched
 def dedup(
     inputs: Any,
     *,
@@ -53,6 +57,7 @@ def dedup(
     workdir: str | os.PathLike[str] | None = None,
     resume: bool = False,
     observer: Observer | None = None,
+    progress: bool = False,
 ) -> Cleaned:
     """Give a collection back without its near-duplicates, and say why each document went.
 
@@ -75,7 +80,7 @@ def dedup(
         exact, threshold, recall, shingle, normalize, sketch, slots, bands, seed, verify, crowd: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``; bad records that
             are skipped, and documents that cannot be read, stay in the copies as they are.
-        memory, workdir, resume, observer: as for ``find``.
+        memory, workdir, resume, observer, progress: as for ``find``.
 
     Returns:
         Cleaned with ``data`` (the same kind of object as the inputs; for paths the names of the files written),

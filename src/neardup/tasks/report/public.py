@@ -8,12 +8,14 @@ from dataclasses import fields
 from typing import Any
 
 from neardup import params, tuning
+from neardup.calls import hinted
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
 from neardup.outputs.renames import finish_names
 from neardup.pages.site.write import check_site
 from neardup.params import CONTAINMENT, Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
+from neardup.progress import watched
 from neardup.session import Run
 from neardup.tasks.audit.public import check_sample
 from neardup.tasks.plan.decision import decide
@@ -24,6 +26,8 @@ from neardup.tasks.report.origins import check_pattern
 from neardup.tasks.report.report_input import report_input
 
 
+@hinted
+@watched
 def report(
     inputs: Any,
     output: str | os.PathLike[str],
@@ -61,6 +65,7 @@ def report(
     workdir: str | os.PathLike[str] | None = None,
     resume: bool = False,
     observer: Observer | None = None,
+    progress: bool = False,
 ) -> Reported:
     """Find the near-duplicates of a collection and write pages that show them, to be opened from disk in a browser.
 
@@ -85,7 +90,7 @@ def report(
             crowd: as for ``find``; not with ``pairs``, which have their own.
         link: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
-        memory, workdir, resume, observer: as for ``find``.
+        memory, workdir, resume, observer, progress: as for ``find``.
 
     Returns:
         Reported with ``path`` (of the page to open), ``files``, ``bytes`` and the ``summary`` of the search.
