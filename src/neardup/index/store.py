@@ -21,6 +21,7 @@ from neardup.errors import InputError, SpecMismatch
 from neardup.index import changes, folders
 from neardup.index.answers import answers, find_ids
 from neardup.index.backup import backed_up
+from neardup.index.batch import IndexBatch
 from neardup.index.bulk import build_folder
 from neardup.index.checking import verify
 from neardup.index.core import Core
@@ -433,6 +434,24 @@ class Index:
             total += prepared.counted(status) + Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
             watching.advance(batch.consumed)
         return total
+
+    def batch(self, *, on_duplicate: str = "error") -> IndexBatch:
+        """Add documents that come one at a time, and store some thousand of them together.
+
+        ``add`` makes every call durable before it returns, which on a disk takes milliseconds. Here ``add`` of the
+        batch returns at once, and the documents are durable when the ``with`` block ends, or after ``flush``; an
+        exception in the block drops those that still wait.
+
+        Args:
+            on_duplicate: as for ``add``; an error names the id, and none of the documents that waited is added.
+        """
+        self._need_writing(on_duplicate)
+
+        def store(prepared: PreparedDocuments) -> list[str]:
+            self._need_writing()
+            return self._store(prepared, on_duplicate, strict=True)
+
+        return IndexBatch(self._core.sketcher, store)
 
     def add_each(self, ids: Iterable[int | str], texts: Iterable[Any], *, on_duplicate: str = "error") -> list[str]:
         """As ``add`` of ids and texts, with a status for each document in place of an error.
