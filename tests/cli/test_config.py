@@ -78,6 +78,7 @@ OF_TYPE = {
     "two numbers": ["0.75,0.25"],
     "name": ["latin-1", "log"],
     "seconds": ["2.5"],
+    "kind": ["essays"],
 }
 """Values for options whose types are ours, one of which each of them takes."""
 
@@ -254,7 +255,10 @@ def test_all_faults_of_a_file_are_told_with_their_lines_in_the_words_of_the_opti
         (b"a = " + b"[" * 100_000, "is no TOML"),
         (b"seed = " + b"9" * 5000, "is no TOML"),
         (b"seed = 0x" + b"f" * 5000, "too many digits"),
-        (b"[dedup]\nkeep = 'first'\n", "has nothing for neardup find, only for others: [dedup]"),
+        (
+            b"[dedup]\nkeep = 'first'\n[index.add]\nid = 'x'",
+            "has nothing for neardup find, only for others: [dedup], [index.add]. ",
+        ),
     ],
     ids=["no toml", "no utf-8", "deep", "long", "long hex", "of others"],
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,8 @@ GIVEN = "neardup.given"
 _FILES = ("config", "save_config")
 _COMMAS = frozenset({"normalize", "weights", "rows", "set", "permutation", "order", "text"})
 """Options whose value is several with commas between: in a file it may be a list."""
+_ALONE = frozenset({"exact"})
+"""Options that take a value or none."""
 _PROJECT = ("tool", "neardup")
 """Where a pyproject.toml has the options."""
 
@@ -187,7 +189,7 @@ def _as_typed(key: str, param: click.Parameter, value: Any) -> Any:
 
 def alone(key: str, param: click.Parameter) -> str | None:
     """What an option has for its value that stands alone, where it may."""
-    if key == "exact":
+    if key in _ALONE:
         return EXACT_YES
     word = getattr(param, "flag_value", None) if getattr(param, "_flag_needs_value", False) else None
     return word if word is None else str(word)
@@ -266,7 +268,7 @@ class _Document:
                 break
             table, at = inner, at + 1
         if not found and not self.faults and self.root:
-            tables = ", ".join(f"[{'.'.join((*self.prefix, name))}]" for name in self.root)
+            tables = ", ".join(f"[{'.'.join(path)}]" for path in _tables(self.root, self.prefix))
             told = f"{self.file} has nothing for neardup {' '.join(words)}, only for others: {tables}."
             self.faults.append((0, f"{told} Move the keys that they share above the tables."))
         return found
@@ -326,6 +328,15 @@ class _Document:
         """Raise ConfigError with all faults, in order of their lines."""
         if self.faults:
             raise ConfigError([told for _, told in sorted(self.faults)])
+
+
+def _tables(table: Mapping[str, Any], path: Table) -> Iterator[Table]:
+    """The tables inside one that have keys."""
+    for name, value in table.items():
+        if isinstance(value, dict):
+            if any(not isinstance(each, dict) for each in value.values()):
+                yield (*path, name)
+            yield from _tables(value, (*path, name))
 
 
 def _key(name: str) -> str:

@@ -16,7 +16,6 @@ import click
 from neardup._version import __version__
 from neardup.cli import WRITTEN
 from neardup.cli.config import GIVEN, alone, command_words, keys_of
-from neardup.cli.options import EXACT_YES
 from neardup.cli.toml import as_toml
 
 
@@ -83,7 +82,7 @@ def _as_written(key: str, param: click.Parameter, raw: Any, parsed: Any) -> Any:
         return raw
     if isinstance(raw, (list, tuple)):
         return [str(each) for each in raw]
-    if raw == EXACT_YES and alone(key, param) == EXACT_YES:
+    if raw == alone(key, param):
         return True
     if isinstance(parsed, (int, float)) and re.fullmatch(r"(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?", str(raw)):
         number = float(raw) if "." in str(raw) else int(raw)

@@ -37,8 +37,8 @@ from neardup.inputs.items import COLLECTIONS
 from neardup.inputs.reader import open_inputs
 from neardup.inputs.source import ReadOptions
 from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle, Spec, check_threads
-from neardup.progress import watched
 from neardup.result import Result
+from neardup.watching import watched
 
 DEFAULT_TOP = 10
 

@@ -12,10 +12,10 @@ from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.reader import Reader, open_inputs
 from neardup.params import AUTO, Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
-from neardup.progress import watched
 from neardup.result import Result
 from neardup.session import Run
 from neardup.tasks.plan.decision import decide
+from neardup.watching import watched
 
 
 @hinted

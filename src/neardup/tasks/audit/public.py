@@ -18,13 +18,13 @@ from neardup.engine.state import SearchState
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
 from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
-from neardup.progress import watched
 from neardup.session import Run
 from neardup.tasks.audit.exact_partners import Array, ExactPartners, draw, find_exact_partners, gathered
 from neardup.tasks.audit.outcome import Audit, judge
 from neardup.tasks.audit.statistics import Evidence
 from neardup.tasks.plan.decision import decide
 from neardup.types import I64, Mask, Pairs
+from neardup.watching import watched
 
 BOTH_SIDES = 3
 """Of two collections: what the sides of the two documents of a pair come to when it lies across."""

@@ -13,13 +13,13 @@ from neardup.errors import InputError
 from neardup.outputs.atomic import AtomicFiles
 from neardup.outputs.renames import finish_names
 from neardup.params import Bands, InputOptions, Keep, Normalize, RunOptions, SearchOptions, Shingle, check_share
-from neardup.progress import watched
 from neardup.result import Cleaned
 from neardup.session import Run
 from neardup.tasks.dedup.policy import Policy, open_protected
 from neardup.tasks.dedup.rewrite.copy_names import plan_copies
 from neardup.tasks.dedup.run import clean
 from neardup.tasks.plan.decision import decide
+from neardup.watching import watched
 
 
 @hinted

@@ -12,10 +12,10 @@ from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
 from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
-from neardup.progress import watched
 from neardup.session import Run
 from neardup.tasks.figures.sheets import FIGURES, check_known, make_folder, write
 from neardup.tasks.figures.style import FORMATS, check_matplotlib
+from neardup.watching import watched
 
 
 @hinted

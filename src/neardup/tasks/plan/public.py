@@ -11,9 +11,9 @@ from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
 from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
-from neardup.progress import watched
 from neardup.tasks.plan.make import SLOTS, make_plan, make_table
 from neardup.tasks.plan.outcome import Plan
+from neardup.watching import watched
 
 
 @hinted

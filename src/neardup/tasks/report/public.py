@@ -15,7 +15,6 @@ from neardup.inputs.reader import open_inputs
 from neardup.outputs.renames import finish_names
 from neardup.pages.site.write import check_site
 from neardup.params import CONTAINMENT, Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
-from neardup.progress import watched
 from neardup.session import Run
 from neardup.tasks.audit.public import check_sample
 from neardup.tasks.plan.decision import decide
@@ -24,6 +23,7 @@ from neardup.tasks.report.earlier_pairs import read_pairs
 from neardup.tasks.report.originals import check_inputs
 from neardup.tasks.report.origins import check_pattern
 from neardup.tasks.report.report_input import report_input
+from neardup.watching import watched
 
 
 @hinted
