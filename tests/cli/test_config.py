@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+import neardup
 from neardup.cli import LazyGroup, main
 from neardup.cli.config import GIVEN, keys_of
 from neardup.cli.config_save import text_of
@@ -117,7 +118,7 @@ def test_every_option_and_argument_survives_being_saved_and_read(words: tuple[st
         if isinstance(param, click.Option) and param.required
         for word in words_for(param)
     ]
-    options = [param for param in keys_of(command).values() if isinstance(param, click.Option)]
+    options = [param for key, param in keys_of(command).items() if isinstance(param, click.Option) and key != "resume"]
     for each in [*([one] for one in options), options]:
         given_words = [word for param in each if not param.required for word in words_for(param)]
         typed = parsed(words, [*required, *given_words, "--", *plain])
@@ -148,6 +149,30 @@ def test_a_saved_run_gives_the_same_bytes(here: Path) -> None:
     assert again.exit_code == 0, again.output
     assert Path("pairs.csv").read_bytes() == pairs
     assert tomllib.loads(Path("run.toml").read_text())["find"]["exact"] is True
+
+
+@pytest.mark.parametrize(
+    ("words", "made"),
+    [
+        (["dedup", "docs.jsonl", "-o", "clean.jsonl", "--removed", "gone.csv", "--keep", "longest"], "clean.jsonl"),
+        (["index", "build", "a.index", "docs.jsonl"], "a.index"),
+        (["report", "docs.jsonl", "-o", "page.html", "--single-file", "--title", 'a "title" \\ ü'], "page.html"),
+    ],
+    ids=["dedup", "index build", "report"],
+)
+def test_other_commands_do_from_the_file_what_they_did_when_typed(here: Path, words: list[str], made: str) -> None:
+    first = run(*words, "-t", "0.5", "--shingle", "word:2", "--quiet", "--save-config", "run.toml")
+    assert first.exit_code == 0, first.output
+    path = Path(made)
+    kept = path.rename("first") if path.is_file() else path.rename("first.index")
+    names = words[: words.index("docs.jsonl" if "index" not in words else "a.index")]
+    again = run(*names, "--config", "run.toml")
+    assert again.exit_code == 0, again.output
+    if path.is_file():
+        assert path.read_bytes() == kept.read_bytes()
+        return
+    with neardup.Index.open(path) as index, neardup.Index.open(kept) as other:
+        assert (index.spec, list(index)) == (other.spec, list(other))
 
 
 def test_what_is_typed_wins_over_the_file_and_its_own_table_over_the_top(here: Path) -> None:
@@ -314,11 +339,13 @@ def test_relative_names_are_taken_from_the_current_folder(here: Path) -> None:
     assert Path("pairs.csv").exists()
 
 
-@pytest.mark.parametrize("name", ["docs.jsonl", "pairs.csv", "-", "pyproject.toml"])
+@pytest.mark.parametrize("name", ["docs.jsonl", "pairs.csv", "-", "pyproject.toml", "n.toml"])
 def test_a_run_is_not_saved_over_what_it_reads_or_writes(here: Path, name: str) -> None:
-    done = run("find", "docs.jsonl", "-o", "pairs.csv", "--save-config", name)
+    Path("n.toml").write_text("threshold = 0.5")
+    done = run("find", "docs.jsonl", "-o", "pairs.csv", "--config", "n.toml", "--save-config", name)
     assert done.exit_code == 2
-    assert "--save-config" in done.output
+    assert "Give another one" in done.output or "Give --save-config" in done.output
+    assert Path("n.toml").read_text() == "threshold = 0.5"
     assert Path("docs.jsonl").read_text() == DOCUMENTS
 
 
@@ -327,6 +354,12 @@ def test_a_name_that_is_no_utf_8_cannot_be_saved(here: Path) -> None:
     assert done.exit_code == 2
     assert "no UTF-8" in done.output
     assert not Path("run.toml").exists()
+
+
+def test_going_on_is_not_saved_as_part_of_a_run(here: Path) -> None:
+    typed = parsed(["find"], ["docs.jsonl", "--resume", "--workdir", "work"])
+    saved = tomllib.loads(text_of(typed, typed.meta[GIVEN], typed.params))
+    assert saved == {"find": {"inputs": ["docs.jsonl"], "workdir": "work"}}
 
 
 def test_help_is_shown_whatever_the_file_is(here: Path) -> None:

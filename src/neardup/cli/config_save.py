@@ -18,6 +18,9 @@ from neardup.cli import WRITTEN
 from neardup.cli.config import GIVEN, alone, command_words, keys_of
 from neardup.cli.toml import as_toml
 
+_NOT_SAVED = frozenset({"resume"})
+"""How a run was gone on with is no part of it: from the file it begins anew."""
+
 
 def save(ctx: click.Context, values: Mapping[str, Any]) -> None:
     """Write the run to the file of --save-config, where one is named.
@@ -50,6 +53,10 @@ def _check_name(command: click.Command, given: Mapping[str, Any], file: str) -> 
     if os.path.basename(file) == "pyproject.toml":
         raise click.UsageError(f"{file} holds more than options. Give --save-config a file of its own.")
     real = os.path.realpath(file)
+    if "config" in given and os.path.realpath(given["config"]) == real:
+        raise click.UsageError(
+            f"{file} is the file of --config, whose comments and other tables would be lost. Give another one."
+        )
     for key, param in keys_of(command).items():
         value = given.get(str(param.name))
         for each in value if isinstance(value, (list, tuple)) else [value]:
@@ -64,9 +71,9 @@ def text_of(ctx: click.Context, given: Mapping[str, Any], values: Mapping[str, A
     keys, unsaid = [], []
     for key, param in keys_of(ctx.command).items():
         name = str(param.name)
-        if name in given:
+        if name in given and name not in _NOT_SAVED:
             keys.append(f"{key} = {as_toml(_as_written(key, param, given[name], ctx.params.get(name)))}")
-        elif isinstance(param, click.Option):
+        elif isinstance(param, click.Option) and name not in _NOT_SAVED:
             unsaid.append(f"# {key}: {_as_default(param, values.get(name))}")
     head = [
         f"# A run of neardup {__version__}: neardup {' '.join(words)} --config FILE",
