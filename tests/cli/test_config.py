@@ -276,6 +276,7 @@ def test_all_faults_of_a_file_are_told_with_their_lines_in_the_words_of_the_opti
     ("data", "told"),
     [
         (b"threshold: 0.5\n", "is no TOML"),
+        (b"".join(b"key%d = 1\n" % number for number in range(3000)), "and 2,950 more of the like"),
         (b"a = \xff\n", "is no UTF-8 at byte 4"),
         (b"a = " + b"[" * 100_000, "is no TOML"),
         (b"seed = " + b"9" * 5000, "is no TOML"),
@@ -285,7 +286,7 @@ def test_all_faults_of_a_file_are_told_with_their_lines_in_the_words_of_the_opti
             "has nothing for neardup find, only for others: [dedup], [index.add]. ",
         ),
     ],
-    ids=["no toml", "no utf-8", "deep", "long", "long hex", "of others"],
+    ids=["no toml", "many", "no utf-8", "deep", "long", "long hex", "of others"],
 )
 def test_what_cannot_be_used_is_an_error_of_usage(here: Path, data: bytes, told: str) -> None:
     Path("n.toml").write_bytes(data)

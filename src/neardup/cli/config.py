@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ _COMMAS = frozenset({"normalize", "weights", "rows", "set", "permutation", "orde
 """Options whose value is several with commas between: in a file it may be a list."""
 _ALONE = frozenset({"exact"})
 """Options that take a value or none."""
+MOST_FAULTS = 50
+"""Faults that are told of one file; the others are counted."""
 _PROJECT = ("tool", "neardup")
 """Where a pyproject.toml has the options."""
 
@@ -223,7 +226,8 @@ class _Document:
     prefix: Table
     root: Mapping[str, Any]
     faults: list[tuple[int, str]] = field(default_factory=list)
-    """Each with its line; 0 where that is not known."""
+    """Each of the first with its line; 0 where that is not known."""
+    count: int = 0
 
     @classmethod
     def of(cls, file: str) -> _Document:
@@ -315,10 +319,14 @@ class _Document:
         elif key in commands:
             self.fault(path, name, f"{key} is a command. Give its options in a table [{'.'.join((*path, key))}].")
         else:
-            self.fault(path, name, f"{whose} has no option of this name.{did_you_mean(key, keys)}")
+            hint = did_you_mean(key, keys) if self.count < MOST_FAULTS else ""
+            self.fault(path, name, f"{whose} has no option of this name.{hint}")
 
     def fault(self, table: Table, name: str | None, told: str) -> None:
         """Note what is wrong with a key, or with a whole table."""
+        self.count += 1
+        if self.count > MOST_FAULTS:
+            return
         line = _line_of(self.text, (*self.prefix, *table), name)
         place = self.file if line is None else f"{self.file}:{line}"
         what = f"[{'.'.join((*self.prefix, *table))}]" if name is None else name
@@ -327,7 +335,9 @@ class _Document:
     def check(self) -> None:
         """Raise ConfigError with all faults, in order of their lines."""
         if self.faults:
-            raise ConfigError([told for _, told in sorted(self.faults)])
+            more = self.count - len(self.faults)
+            rest = [f"and {more:,} more of the like"] if more > 0 else []
+            raise ConfigError([told for _, told in sorted(self.faults)] + rest)
 
 
 def _tables(table: Mapping[str, Any], path: Table) -> Iterator[Table]:
@@ -343,13 +353,14 @@ def _key(name: str) -> str:
     return name.replace("_", "-")
 
 
-def _all_keys(command: click.Command) -> set[str]:
+@cache
+def _all_keys(command: click.Command) -> frozenset[str]:
     """The keys of a command, or of all commands of a group."""
     if not isinstance(command, LazyGroup):
-        return {_key(key) for key in keys_of(command)}
+        return frozenset(map(_key, keys_of(command)))
     ctx = click.Context(command)
     inner = [command.get_command(ctx, name) for name in command.list_commands(ctx)]
-    return {key for each in inner if each is not None for key in _all_keys(each)}
+    return frozenset(key for each in inner if each is not None for key in _all_keys(each))
 
 
 def _line_of(text: str, table: Table, name: str | None) -> int | None:
