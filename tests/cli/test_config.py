@@ -324,6 +324,23 @@ def test_a_value_of_the_file_counts_as_given(here: Path) -> None:
     assert "Leave --threshold out. n.toml gives threshold." in done.output
 
 
+def test_every_command_that_works_alone_works_with_a_file(here: Path) -> None:
+    Path("n.toml").write_text(
+        'inputs = "docs.jsonl"\nquiet = true\nshingle = "word:2"\n[explain]\ntexts = ["ab", "abc"]\n'
+    )
+    for words in (
+        ["plan"],
+        ["audit"],
+        ["explain"],
+        ["compare", "a", "b", "--in", "docs.jsonl"],
+        ["demo", "-o", "demo"],
+    ):
+        name, *more = words
+        done = run(name, "--config", "n.toml", *more, "--save-config", f"{name}-run.toml")
+        assert done.exit_code == 0, (words, done.output)
+        assert Path(f"{name}-run.toml").exists()
+
+
 def test_an_option_that_may_stand_alone_is_true_false_or_its_word(here: Path) -> None:
     for value, meant in (("true", True), ("false", False), ('"auto"', "auto")):
         Path("n.toml").write_text(f"exact = {value}\n")

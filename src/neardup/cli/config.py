@@ -116,7 +116,7 @@ def _is_given(given: Mapping[str, Any], param: click.Parameter) -> bool:
 
 def _names(exc: click.UsageError, key: str, param: click.Parameter) -> bool:
     word = f"--{key}" if isinstance(param, click.Option) else (param.metavar or key).strip("[]….").upper()
-    return re.search(rf"{re.escape(word)}\b", exc.message) is not None
+    return re.search(rf"{re.escape(word)}(?![\w-])", exc.message) is not None
 
 
 def keys_of(command: click.Command) -> dict[str, click.Parameter]:

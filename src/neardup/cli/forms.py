@@ -113,7 +113,7 @@ def _check_search(search: SearchOptions, given: Mapping[str, Any]) -> None:
 def typed(ctx: click.Context, names: Iterable[str]) -> Iterator[str]:
     """Those of the parameters that were given, on the command line or in a file; ``false`` in a file gives nothing."""
     typed = (name for name in names if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE)
-    return (name for name in typed if ctx.params[name] is not False)
+    return (name for name in typed if ctx.params.get(name, False) is not False)
 
 
 def check_banding(slots: int | None, bands: str | Bands | None) -> None:
