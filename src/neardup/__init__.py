@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         SpecMismatch,
         SpoolError,
     )
+    from neardup.index.batch import IndexBatch
     from neardup.index.outcomes import Added, Admission, ContainedHit, Hit, IndexInfo, Stored, Streamed, Verified
     from neardup.index.store import Index
     from neardup.inputs.passed import PassedOver
@@ -64,6 +65,7 @@ __all__ = [
     "FormatError",
     "Hit",
     "Index",
+    "IndexBatch",
     "IndexInfo",
     "IndexLocked",
     "IndexNotFound",
@@ -132,6 +134,7 @@ _HOME = {
     ),
     "tasks.explain.explanation": ("Explanation",),
     "index.outcomes": ("Added", "Admission", "ContainedHit", "Hit", "IndexInfo", "Stored", "Streamed", "Verified"),
+    "index.batch": ("IndexBatch",),
     "index.store": ("Index",),
     "params": ("Bands", "Keep", "Normalize", "Shingle", "Spec"),
     "tuning": ("choose_bands", "s_curve"),

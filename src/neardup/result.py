@@ -122,7 +122,7 @@ class CleanSummary(Summary):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cleaned:
-    """A clean collection and why each document went. Unpacks into data and removals: ``clean, removed = dedup(…)``."""
+    """A clean collection and why each document went. A sequence of two: ``clean, removed = dedup(…)``."""
 
     data: Any
     """What was given, without the documents that went: of the same kind; for paths the names of the files written."""
@@ -135,6 +135,15 @@ class Cleaned:
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.data, self.removed))
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, part: Any) -> Any:
+        """Data and removals as of a tuple of the two."""
+        if isinstance(part, (int, slice)):
+            return (self.data, self.removed)[part]
+        raise TypeError(f"{part!r} is no part of a Cleaned, which has two: [0] is its data, [1] what was removed.")
 
     def __repr__(self) -> str:
         s = self.summary

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from neardup.calls import hinted
 from neardup.errors import InputError, did_you_mean
 from neardup.params import (
     CONTAINMENT,
@@ -45,6 +46,7 @@ MOST_NODES = 257
 """Points of a quadrature, at most."""
 
 
+@hinted
 def s_curve(similarity: float, bands: int, rows: int) -> float:
     """Probability that a pair of this similarity becomes a candidate: 1 - (1 - s**rows)**bands.
 
@@ -89,6 +91,7 @@ def promised_recall(threshold: float, bands: Bands, *, slots: int, min_matches: 
     return max(0.0, found - filter_loss(threshold, slots, min_matches))
 
 
+@hinted
 def choose_bands(
     threshold: float,
     *,

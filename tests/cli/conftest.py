@@ -146,4 +146,4 @@ def command(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 @pytest.fixture(autouse=True)
 def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long a command takes on a busy machine, no line of progress comes between what it says."""
-    monkeypatch.setattr("neardup.cli.progress.EVERY_SECONDS", math.inf)
+    monkeypatch.setattr("neardup.progress.EVERY_SECONDS", math.inf)

@@ -58,15 +58,15 @@ def of_command(name: str) -> dict[str, click.Parameter]:
 @pytest.mark.parametrize("name", OWN)
 def test_each_parameter_is_a_field_with_the_same_default_or_of_its_task(name: str) -> None:
     parameters = of_python(name)
-    assert set(parameters) - OWN[name] - {"observer"} <= set(DEFAULTS)
+    assert set(parameters) - OWN[name] - {"observer", "progress"} <= set(DEFAULTS)
     for field in set(parameters) & set(DEFAULTS) - OWN[name]:
         assert parameters[field].default == DEFAULTS[field], field
 
 
 @pytest.mark.parametrize("name", OWN)
 def test_each_parameter_has_its_option_and_each_option_its_parameter(name: str) -> None:
-    here = OF_THE_COMMAND.get(name, set()) | set(Voice.names())
-    only_python = {"observer", "block"} | OF_PYTHON.get(name, set())
+    here = OF_THE_COMMAND.get(name, set()) | {*Voice.names(), "config", "save_config"}
+    only_python = {"observer", "progress", "block"} | OF_PYTHON.get(name, set())
     assert set(of_command(name)) - here == set(of_python(name)) - only_python - here
 
 

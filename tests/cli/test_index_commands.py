@@ -526,7 +526,7 @@ def test_an_index_of_sets() -> None:
 # The commands, which stop to wait for Ctrl-C where they tell that a first batch is done.
 WAITING = """
 import sys, time
-from neardup.cli import progress
+from neardup import progress
 from neardup.cli.running import Stoppable
 progress.EVERY_SECONDS = float("inf")
 plain = Stoppable.advance

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 
 import neardup.cli
 from neardup.cli import main
-from neardup.cli.progress import Lines
 from neardup.cli.voice import print_json
+from neardup.progress import Lines
 
 HOSTILE = "é\x1b]0;pwned\x07\u202e文\x9b"
 NAME = f"{HOSTILE}.jsonl"

@@ -2,7 +2,8 @@
 
 ``console`` blocks hold shell commands after ``$``; the lines below a command are its stdout (with
 ``console all`` its stderr too), in which ``…`` stands for anything, and on a line of its own for any lines.
-``python`` blocks run as they are, or as doctests when they begin with ``>>>``. Other kinds are not run.
+``python`` blocks run as they are, or as doctests when they begin with ``>>>``. ``toml`` blocks are written to the file
+that their first line, a comment, names. Other kinds are not run.
 
 ``console checkout`` blocks hold the commands of a developer in a checkout. They are not run: they set up environments,
 publish, or would run this very test again. ``test_development`` looks whether what they call is there.
@@ -94,6 +95,9 @@ def run_block(block: Block, folder: Path, env: Mapping[str, str]) -> None:
     if block.info[:1] == ("console",):
         for command in commands_of(block):
             _run_command(block, command, folder, env)
+    elif block.info[:1] == ("toml",):
+        name, _, _ = block.body.partition("\n")
+        (folder / name.removeprefix("# ")).write_text(block.body, encoding="utf-8")
     elif block.info[:1] == ("python",):
         is_doctest = block.body.startswith(">>>")
         source = ["-c", _DOCTEST, str(block)] if is_doctest else ["-c", block.body]

@@ -13,7 +13,7 @@ from tests.docs.blocks import Block, blocks_of, commands_of, matches, run_block
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "examples" / "README.md"])
-KINDS = {"console", "python", "text", "json", "csv"}
+KINDS = {"console", "python", "text", "json", "csv", "toml"}
 
 
 @pytest.fixture

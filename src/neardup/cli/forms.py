@@ -13,7 +13,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from neardup.cli.options import Command
+from neardup.cli.config import GIVEN, ConfiguredCommand
 from neardup.cli.voice import print_json, say, stdout_errors
 from neardup.kernels.announce import told
 from neardup.params import AUTO, CONTAINMENT, DEFAULT_SKETCH, Bands, InputOptions, Options, RunOptions, SearchOptions
@@ -71,13 +71,17 @@ def command(name: str, *examples: str) -> Callable[[Callable[..., None]], click.
         forms = {name: form for name, form in FORMS.items() if name in asked}
         fields = {field for form in forms.values() for field in form.names()}
 
-        @click.command(name, cls=Command, epilog="\n  neardup ".join(("\b\nExamples:", *examples)))
+        @click.command(name, cls=ConfiguredCommand, epilog="\n  neardup ".join(("\b\nExamples:", *examples)))
         @click.pass_context
         @wraps(function)
         def call(ctx: click.Context, /, **given: Any) -> None:
             made: dict[str, Any] = {name: form.of(given) for name, form in forms.items()}
             if "search" in made:
                 _check_search(made["search"], given)
+            if "save_config" in ctx.meta.get(GIVEN, ()):
+                from neardup.cli.config_save import save
+
+                save(ctx, given)
             if "ctx" in asked:
                 made["ctx"] = ctx
             with told(_to_nobody) if given.get("quiet") else nullcontext():
@@ -113,8 +117,9 @@ def _check_search(search: SearchOptions, given: Mapping[str, Any]) -> None:
 
 
 def typed(ctx: click.Context, names: Iterable[str]) -> Iterator[str]:
-    """Those of the parameters that were given."""
-    return (name for name in names if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE)
+    """Those of the parameters that were given, on the command line or in a file; ``false`` in a file gives nothing."""
+    typed = (name for name in names if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE)
+    return (name for name in typed if ctx.params.get(name, False) is not False)
 
 
 def check_banding(slots: int | None, bands: str | Bands | None) -> None:

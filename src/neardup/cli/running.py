@@ -95,7 +95,7 @@ class Stoppable:
 @contextmanager
 def stoppable(ctx: click.Context, *, quiet: bool) -> Iterator[Stoppable]:
     """An observer that shows on stderr what is going on, unless ``quiet``; a bar is wiped away at the end."""
-    from neardup.cli.progress import observer
+    from neardup.progress import observer
 
     with observer(quiet=quiet) as shown, told(shown.note):
         yield Stoppable(ctx, shown)

@@ -20,7 +20,7 @@ from neardup.index.prepared import PreparedDocuments, Sketcher, id_keys, origina
 from neardup.index.statements import Reading
 from neardup.index.views import View, documents_of, names_of
 from neardup.stages.verify import check_pairs
-from neardup.types import F64, I32, I64, Documents
+from neardup.types import F64, I32, I64, U32, Documents
 
 CHUNK = 500
 """Texts that are fetched and checked at a time."""
@@ -205,14 +205,22 @@ def _as_hits(
     return found
 
 
-def find_ids(reading: Reading, view: View, row: int, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Number and kind of the documents of these ids that are there; ``row`` is the row of the ids."""
+def find_ids(
+    reading: Reading, view: View, row: int, ids: Sequence[str], keys: U32 | None = None
+) -> dict[str, tuple[int, int]]:
+    """Number and kind of the documents of these ids that are there; ``row`` is the row of the ids.
+
+    ``keys`` (uint32[1, n]) are those under which they are looked up, where they are at hand.
+    """
     if not ids:
         return {}
-    keys = id_keys(ids)
+    if keys is None:
+        keys = id_keys(ids)
     if len(ids) > 1:  # ids can be chosen so that all have one key: what that finds is listed once
         keys = np.unique(keys).reshape(1, -1)
     found = view.lookup(keys, np.ones(keys.size, dtype=np.bool_), first_row=row)
+    if found.numbers.size == 0:
+        return {}
     wanted = set(ids)
     numbers = np.unique(found.numbers).tolist()
     named_so = names_of(reading.names(numbers), reading.path)

@@ -52,7 +52,7 @@ def store(core: Core, prepared: PreparedDocuments, on_duplicate: str, *, strict:
     """Store documents; returns added, replaced, skipped or duplicate for each. ``strict``: a duplicate is an error."""
 
     def work(writing: Writing, view: View) -> tuple[list[str], View | None]:
-        there = find_ids(writing, view, core.id_row, prepared.ids)
+        there = find_ids(writing, view, core.id_row, prepared.ids, prepared.keys[-1:])
         if not there and len(set(prepared.ids)) == len(prepared):
             return ["added"] * len(prepared), _put(core, writing, view, prepared, None, {})
         plan = _BlockPlan(["skipped"] * len(prepared))
@@ -94,7 +94,8 @@ def _put(
 
 def _take_away(writing: Writing, gone: Stored, *, added: int = 0, empty: int = 0) -> State:
     """Remove documents and set the counters, also for those that are added next, ``empty`` of them empty."""
-    writing.delete([number for number, _ in gone.values()])
+    if gone:
+        writing.delete([number for number, _ in gone.values()])
     state = writing.state()
     lost = sum(1 for _, kind in gone.values() if kind & EMPTY)
     after = State(
@@ -141,7 +142,7 @@ def _admit(core: Core, prepared: PreparedDocuments, threshold: float, on_duplica
     groups = _Groups(core, prepared, threshold)
 
     def work(writing: Writing, view: View) -> tuple[list[Admission], View | None]:
-        there = find_ids(writing, view, core.id_row, prepared.ids)
+        there = find_ids(writing, view, core.id_row, prepared.ids, prepared.keys[-1:])
         same = _empty_again(writing, prepared, there)
         best = groups.in_index(writing, view)
         plan = _BlockPlan(["skipped"] * len(prepared))

@@ -91,10 +91,11 @@ class PreparedDocuments:
 
     def counted(self, status: list[str]) -> Added:
         """Counts of what became of them; ``status`` has a word for each."""
-        stored = np.array([word in ("added", "replaced") for word in status], dtype=np.bool_)
-        kinds = self.kinds[stored]
+        kinds, added = self.kinds, status.count("added")
+        if added < len(status):
+            kinds = kinds[np.array([word in ("added", "replaced") for word in status], dtype=np.bool_)]
         return Added(
-            added=status.count("added"),
+            added=added,
             replaced=status.count("replaced"),
             skipped=status.count("skipped"),
             empty=int(np.count_nonzero(kinds & EMPTY)),
@@ -176,11 +177,15 @@ class Sketcher:
         """Texts, or sets where the index holds sets, as one block; InputError tells where one is none."""
         blobs: list[bytes] = []
         for position, value in enumerate(as_iterable(texts, "texts")):
-            try:
-                blobs.append(self._blob(value))
-            except ItemError as exc:
-                raise InputError(f"text {position} (counted from 0): {exc}.") from exc
+            blobs.append(self.blob(value, f"text {position} (counted from 0)"))
         return Documents.from_bytes(blobs)
+
+    def blob(self, value: Any, what: str) -> bytes:
+        """The bytes of one text, or set; InputError, which calls it ``what``, where it is none."""
+        try:
+            return self._blob(value)
+        except ItemError as exc:
+            raise InputError(f"{what}: {exc}.") from exc
 
     def _blob(self, value: Any) -> bytes:
         if self.is_item and isinstance(value, COLLECTIONS):
@@ -220,11 +225,13 @@ def id_text(value: Any) -> str:
 
 def checked_ids(values: Any) -> list[int | str]:
     """Ids as the index gives them back: strings, and whole numbers of 64 bits."""
-    ids: list[int | str] = []
-    for value in as_iterable(values, "ids"):
-        name = id_text(value)
-        ids.append(name if isinstance(value, str) or int(value) not in INT64 else int(value))
-    return ids
+    return [checked_id(value) for value in as_iterable(values, "ids")]
+
+
+def checked_id(value: Any) -> int | str:
+    """An id as the index gives it back; InputError: it is none."""
+    name = id_text(value)
+    return name if isinstance(value, str) or int(value) not in INT64 else int(value)
 
 
 def original_id(id: str, kind: int) -> int | str:

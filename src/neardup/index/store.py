@@ -15,11 +15,13 @@ from typing import Any, BinaryIO, Literal, overload
 import numpy as np
 
 from neardup import params, tuning
+from neardup.calls import hinted_methods
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError, SpecMismatch
 from neardup.index import changes, folders
 from neardup.index.answers import answers, find_ids
 from neardup.index.backup import backed_up
+from neardup.index.batch import IndexBatch
 from neardup.index.bulk import build_folder
 from neardup.index.checking import verify
 from neardup.index.core import Core
@@ -36,10 +38,12 @@ from neardup.inputs.reader import open_inputs
 from neardup.inputs.source import ReadOptions
 from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle, Spec, check_threads
 from neardup.result import Result
+from neardup.watching import watched
 
 DEFAULT_TOP = 10
 
 
+@hinted_methods
 class Index:
     """A persistent collection of documents that can be asked which of them are like a text.
 
@@ -116,6 +120,7 @@ class Index:
         return cls(Core.open(Path(path), read_only=read_only, threads=check_threads(threads)))
 
     @classmethod
+    @watched
     def build(
         cls,
         path: str | os.PathLike[str],
@@ -138,6 +143,7 @@ class Index:
         on_duplicate: str = "error",
         threads: int | None = None,
         observer: Observer | None = None,
+        progress: bool = False,
     ) -> Index:
         """Make an index of a whole collection and open it for writing. It appears whole, or not at all.
 
@@ -151,6 +157,7 @@ class Index:
             on_duplicate: what an id that comes back does: ``error``, ``skip`` (the first stays) or ``replace``.
             threads: how many; all processors when None.
             observer: told about progress.
+            progress: show a bar, as ``find`` does.
 
         Raises:
             InputError: an option, a file or a record cannot be used, or an id comes back.
@@ -338,6 +345,7 @@ class Index:
 
         return self._core.ask(work)
 
+    @watched
     def find(
         self,
         *,
@@ -345,6 +353,7 @@ class Index:
         memory: int | str | None = None,
         threads: int | None = None,
         observer: Observer | None = None,
+        progress: bool = False,
     ) -> Result:
         """All near-duplicate pairs and clusters inside the index: what ``find`` gives for its documents.
 
@@ -353,6 +362,7 @@ class Index:
             memory: limit of the resident memory of the process; half of what is free when None.
             threads: how many; as the index was opened when None.
             observer: told about progress.
+            progress: show a bar, as ``find`` does.
         """
         params.check_choice(link, params.LINK_RULES, "link")
         options = RunOptions(threads=self._core.threads if threads is None else threads, memory=memory)
@@ -369,6 +379,7 @@ class Index:
 
     # changing it
 
+    @watched
     def add(
         self,
         documents: Any,
@@ -383,6 +394,7 @@ class Index:
         on_bad: str = "fail",
         input_format: str | None = None,
         observer: Observer | None = None,
+        progress: bool = False,
     ) -> Added:
         """Add documents; they are durable when this returns.
 
@@ -396,6 +408,7 @@ class Index:
             text, id, glob, encoding, boilerplate, on_bad, input_format: how inputs are read, as of ``find``.
             on_duplicate: what a document does whose id is there: ``error``, ``skip`` (the first stays) or ``replace``.
             observer: told about progress.
+            progress: show a bar, as ``find`` does.
 
         Raises:
             InputError: a document cannot be used, or its id is there; nothing of its transaction is added.
@@ -421,6 +434,24 @@ class Index:
             total += prepared.counted(status) + Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
             watching.advance(batch.consumed)
         return total
+
+    def batch(self, *, on_duplicate: str = "error") -> IndexBatch:
+        """Add documents that come one at a time, and store some thousand of them together.
+
+        ``add`` makes every call durable before it returns, which on a disk takes milliseconds. Here ``add`` of the
+        batch returns at once, and the documents are durable when the ``with`` block ends, or after ``flush``; an
+        exception in the block drops those that still wait.
+
+        Args:
+            on_duplicate: as for ``add``; an error names the id, and none of the documents that waited is added.
+        """
+        self._need_writing(on_duplicate)
+
+        def store(prepared: PreparedDocuments) -> list[str]:
+            self._need_writing()
+            return self._store(prepared, on_duplicate, strict=True)
+
+        return IndexBatch(self._core.sketcher, store)
 
     def add_each(self, ids: Iterable[int | str], texts: Iterable[Any], *, on_duplicate: str = "error") -> list[str]:
         """As ``add`` of ids and texts, with a status for each document in place of an error.
@@ -593,8 +624,14 @@ class Index:
         self._need_writing()
         self._upkeep.compact()
 
+    @watched
     def backup(
-        self, path: str | os.PathLike[str], *, replace: bool = False, observer: Observer | None = None
+        self,
+        path: str | os.PathLike[str],
+        *,
+        replace: bool = False,
+        observer: Observer | None = None,
+        progress: bool = False,
     ) -> IndexInfo:
         """Copy the index to a new folder, as of one moment; all others go on meanwhile, also one that writes.
 
@@ -606,6 +643,7 @@ class Index:
             path: a folder that is not there yet.
             replace: or an index, which is replaced when the copy is whole.
             observer: told about progress.
+            progress: show a bar, as ``find`` does.
 
         Returns:
             What the copy is and holds.

@@ -63,7 +63,7 @@ class View:
 
     def __post_init__(self) -> None:
         fields = [run.fields for run in self.runs]
-        table = np.stack(fields) if fields else np.empty((0, RUN_FIELDS), dtype=np.int64)
+        table = np.concatenate(fields).reshape(-1, RUN_FIELDS) if fields else np.empty((0, RUN_FIELDS), dtype=np.int64)
         object.__setattr__(self, "table", table)
 
     @property

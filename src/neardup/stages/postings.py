@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from neardup.cutting import starts_of
 from neardup.kernels import postings as kernels
@@ -46,10 +48,9 @@ class Run:
     """What the kernels need to know of it."""
 
     def __post_init__(self) -> None:
-        values = [self.postings.ctypes.data, self.starts.ctypes.data, self.directory.ctypes.data]
-        values += [self.prints.ctypes.data, self.bits, self.base]
+        values = [_address(self.postings), _address(self.starts), _address(self.directory), _address(self.prints)]
         sums, seen, pages = self.checks if self.checks is not None else (None, None, None)
-        values += [0 if array is None else array.ctypes.data for array in (pages, sums, seen)]
+        values += [self.bits, self.base, _address(pages), _address(sums), _address(seen)]
         assert len(values) == RUN_FIELDS
         object.__setattr__(self, "fields", np.array(values, dtype=np.int64))
 
@@ -66,6 +67,11 @@ class Run:
     def row(self, row: int) -> U64:
         """The postings of one row."""
         return self.postings[self.starts[row] : self.starts[row + 1]]
+
+
+def _address(array: NDArray[Any] | None) -> int:
+    """Where the values of an array lie; 0 for none. ``array.ctypes`` takes three times as long."""
+    return 0 if array is None else int(array.__array_interface__["data"][0])
 
 
 def directory_bits(documents: int) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from neardup.calls import hinted
 from neardup.errors import InputError
 from neardup.kernels import classical, hashing, sketching
 from neardup.params import Bands
@@ -105,6 +106,7 @@ def estimate(a: Sequence[Any] | U32, b: Sequence[Any] | U32) -> float:
     return matches / told if told else 0.0
 
 
+@hinted
 def minhash(
     sets: Iterable[Iterable[Hashable]], functions: Sequence[Callable[[Any], int] | Mapping[Any, int]]
 ) -> list[list[int | None]]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from neardup import params, tuning
+from neardup.calls import hinted
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.reader import Reader, open_inputs
@@ -14,8 +15,11 @@ from neardup.params import AUTO, Bands, InputOptions, Normalize, RunOptions, Sea
 from neardup.result import Result
 from neardup.session import Run
 from neardup.tasks.plan.decision import decide
+from neardup.watching import watched
 
 
+@hinted
+@watched
 def find(
     inputs: Any,
     *,
@@ -47,6 +51,7 @@ def find(
     workdir: str | os.PathLike[str] | None = None,
     resume: bool = False,
     observer: Observer | None = None,
+    progress: bool = False,
 ) -> Result:
     """Find the near-duplicates of a collection: verified pairs, clusters, a summary.
 
@@ -95,6 +100,7 @@ def find(
             end. When None, a temporary folder is used if memory gets short.
         resume: go on with the interrupted run whose work is in ``workdir``.
         observer: what is told about progress.
+        progress: show a bar: on a terminal, below the cell of a notebook, else a line on stderr every ten seconds.
 
     Returns:
         Result with Arrow tables ``pairs`` (id_a, id_b, similarity), ``clusters`` (id, cluster, keeper, similarity).

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neardup import params, tuning
+from neardup.calls import hinted
 from neardup.engine.observe import Silent
 from neardup.engine.reading.collection import collect
 from neardup.engine.space import Budget, Space
@@ -24,6 +25,7 @@ _NO_LIMIT = 1 << 62
 _SETTINGS = ("shingle", "normalize", "sketch", "seed")
 
 
+@hinted
 def shingle(
     text: str, shingle: str | Shingle = params.DEFAULT_SHINGLE, *, normalize: str | Normalize = params.DEFAULT_NORMALIZE
 ) -> list[str]:
@@ -36,6 +38,7 @@ def shingle(
     return shingle_stage.shingles(normal, Shingle.parse(shingle))
 
 
+@hinted
 def jaccard(
     a: str | Iterable[Hashable],
     b: str | Iterable[Hashable],
@@ -93,6 +96,7 @@ class SketchSet:
         return sketch_stage.estimate(self.signatures.values[i], other.signatures.values[j])
 
 
+@hinted
 def sketch(
     texts: Any,
     *,
@@ -140,6 +144,7 @@ def sketch_all(tasks: Iterator[Task], spec: Spec, total_bytes: int | None = None
     return collection.resident, provenance
 
 
+@hinted
 def estimate(a: Any, b: Any) -> float:
     """Estimated Jaccard similarity of two signatures: the share of positions in which they agree.
 

@@ -88,7 +88,7 @@ def watched(
 
     The new documents of the index ``adding_to`` are counted, for the message on Ctrl-C.
     """
-    from neardup.cli.progress import observer
+    from neardup.progress import observer
 
     with observer(quiet=quiet) as watching:
         if adding_to is None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from neardup import params, tuning
 from neardup.arrays import numbers
+from neardup.calls import hinted
 from neardup.engine.check import Checker, TooLargeError, pairs_at_once
 from neardup.engine.observe import Observer, Silent
 from neardup.engine.state import SearchState
@@ -23,11 +24,14 @@ from neardup.tasks.audit.outcome import Audit, judge
 from neardup.tasks.audit.statistics import Evidence
 from neardup.tasks.plan.decision import decide
 from neardup.types import I64, Mask, Pairs
+from neardup.watching import watched
 
 BOTH_SIDES = 3
 """Of two collections: what the sides of the two documents of a pair come to when it lies across."""
 
 
+@hinted
+@watched
 def audit(
     inputs: Any,
     *,
@@ -56,6 +60,7 @@ def audit(
     workdir: str | os.PathLike[str] | None = None,
     resume: bool = False,
     observer: Observer | None = None,
+    progress: bool = False,
 ) -> Audit:
     """Measure the recall and the precision of a search on the collection itself.
 
@@ -69,7 +74,7 @@ def audit(
         sample_seed: which ones. The interval holds the recall of the search for about 95 of 100 seeds, or more.
         threshold, recall, shingle, normalize, sketch, slots, bands, seed, exact, crowd: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
-        memory, workdir, resume, observer: as for ``find``.
+        memory, workdir, resume, observer, progress: as for ``find``.
 
     Returns:
         Audit with the recall and its interval, over all and by similarity, beside what the promise expects; the

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from neardup import params, tuning
+from neardup.calls import hinted
 from neardup.engine.results.passages import Marker
 from neardup.errors import InputError
 from neardup.inputs.items import ITEM_SEPARATOR, ItemError, join_items
@@ -25,6 +26,7 @@ _ODD = 0x9E3779B97F4A7C15
 """Times an odd number, different numbers stay different and their leading bits are spread (Fibonacci hashing)."""
 
 
+@hinted
 def compare(
     a: str | Iterable[str | int],
     b: str | Iterable[str | int],

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from neardup import params, tuning
+from neardup.calls import hinted
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.outputs.atomic import AtomicFiles
@@ -18,8 +19,11 @@ from neardup.tasks.dedup.policy import Policy, open_protected
 from neardup.tasks.dedup.rewrite.copy_names import plan_copies
 from neardup.tasks.dedup.run import clean
 from neardup.tasks.plan.decision import decide
+from neardup.watching import watched
 
 
+@hinted
+@watched
 def dedup(
     inputs: Any,
     *,
@@ -53,6 +57,7 @@ def dedup(
     workdir: str | os.PathLike[str] | None = None,
     resume: bool = False,
     observer: Observer | None = None,
+    progress: bool = False,
 ) -> Cleaned:
     """Give a collection back without its near-duplicates, and say why each document went.
 
@@ -75,7 +80,7 @@ def dedup(
         exact, threshold, recall, shingle, normalize, sketch, slots, bands, seed, verify, crowd: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``; bad records that
             are skipped, and documents that cannot be read, stay in the copies as they are.
-        memory, workdir, resume, observer: as for ``find``.
+        memory, workdir, resume, observer, progress: as for ``find``.
 
     Returns:
         Cleaned with ``data`` (the same kind of object as the inputs; for paths the names of the files written),

@@ -10,6 +10,7 @@ from itertools import combinations, count
 from typing import Any
 
 from neardup import params
+from neardup.calls import hinted
 from neardup.errors import InputError
 from neardup.params import SKETCH_FAMILIES, Bands, Normalize, Shingle, check_choice, check_seed
 from neardup.tasks.explain import material as materials
@@ -22,6 +23,7 @@ DEFAULT_SLOTS = 6
 CURVE = tuple(i / 10 for i in range(1, 10))
 
 
+@hinted
 def explain(
     texts: Sequence[str] | Sequence[Iterable[str | int]] | Mapping[str, Any] = (),
     *,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from neardup import params, tuning
+from neardup.calls import hinted
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
@@ -14,12 +15,15 @@ from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOpt
 from neardup.session import Run
 from neardup.tasks.figures.sheets import FIGURES, check_known, make_folder, write
 from neardup.tasks.figures.style import FORMATS, check_matplotlib
+from neardup.watching import watched
 
 
+@hinted
+@watched
 def figures(
     inputs: Any,
-    *,
     output: str | os.PathLike[str],
+    *,
     only: str | Sequence[str] = (),
     formats: str | Sequence[str] = "png",
     threshold: float = params.DEFAULT_THRESHOLD,
@@ -44,6 +48,7 @@ def figures(
     workdir: str | os.PathLike[str] | None = None,
     resume: bool = False,
     observer: Observer | None = None,
+    progress: bool = False,
 ) -> list[str]:
     """Draw what the method does on a collection, each figure to a file of its own.
 
@@ -58,7 +63,7 @@ def figures(
         formats: ``png``, ``svg`` or ``pdf``, or several.
         threshold, recall, shingle, normalize, sketch, slots, bands, seed, crowd: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
-        memory, workdir, resume, observer: as for ``find``.
+        memory, workdir, resume, observer, progress: as for ``find``.
 
     Returns:
         Names of the files written, one a figure and format.
@@ -69,7 +74,7 @@ def figures(
         OutputError: a file cannot be written; those before it are complete.
 
     >>> import neardup, tempfile
-    >>> written = neardup.figures(["a rose is a rose", "tulips"], output=tempfile.mkdtemp(), only="s-curves")
+    >>> written = neardup.figures(["a rose is a rose", "tulips"], tempfile.mkdtemp(), only="s-curves")
     >>> [name.rpartition("/")[2] for name in written]
     ['s-curves.png']
     """

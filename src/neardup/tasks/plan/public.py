@@ -6,14 +6,18 @@ from dataclasses import replace
 from typing import Any
 
 from neardup import params, tuning
+from neardup.calls import hinted
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
 from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
 from neardup.tasks.plan.make import SLOTS, make_plan, make_table
 from neardup.tasks.plan.outcome import Plan
+from neardup.watching import watched
 
 
+@hinted
+@watched
 def plan(
     inputs: Any = None,
     *,
@@ -40,6 +44,7 @@ def plan(
     block: int | None = None,
     memory: int | str | None = None,
     observer: Observer | None = None,
+    progress: bool = False,
 ) -> Plan:
     """Choose slots and bands, and predict candidates, memory, disk and time before a run.
 
@@ -57,7 +62,7 @@ def plan(
         shingle, normalize, sketch, seed, collapse_exact, crowd: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
         memory: limit of the run that is planned, and of the plan itself.
-        observer: told about progress.
+        observer, progress: as for ``find``.
 
     Returns:
         Plan with ``chosen``, ``options`` (other settings), ``rules``, ``collection`` (what was seen), ``exact`` (the

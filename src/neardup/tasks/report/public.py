@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from neardup import params, tuning
+from neardup.calls import hinted
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
@@ -22,8 +23,11 @@ from neardup.tasks.report.earlier_pairs import read_pairs
 from neardup.tasks.report.originals import check_inputs
 from neardup.tasks.report.origins import check_pattern
 from neardup.tasks.report.report_input import report_input
+from neardup.watching import watched
 
 
+@hinted
+@watched
 def report(
     inputs: Any,
     output: str | os.PathLike[str],
@@ -61,6 +65,7 @@ def report(
     workdir: str | os.PathLike[str] | None = None,
     resume: bool = False,
     observer: Observer | None = None,
+    progress: bool = False,
 ) -> Reported:
     """Find the near-duplicates of a collection and write pages that show them, to be opened from disk in a browser.
 
@@ -85,7 +90,7 @@ def report(
             crowd: as for ``find``; not with ``pairs``, which have their own.
         link: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
-        memory, workdir, resume, observer: as for ``find``.
+        memory, workdir, resume, observer, progress: as for ``find``.
 
     Returns:
         Reported with ``path`` (of the page to open), ``files``, ``bytes`` and the ``summary`` of the search.

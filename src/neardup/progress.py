@@ -1,6 +1,7 @@
 """What is seen on stderr while a search runs: a bar on a terminal, else a plain line now and then.
 
-Here: two observers, which only draw. What a stage is and when it advances is the engine's business.
+Here: two observers, which only draw. What a stage is and when it advances is the engine's business; the bar of a
+notebook is in ``watching``.
 """
 
 from __future__ import annotations

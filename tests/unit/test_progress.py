@@ -8,13 +8,8 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress, TextColumn
 
-from neardup.cli.progress import EVERY_SECONDS, Bar, Lines, observer
 from neardup.engine.observe import Silent
-
-
-@pytest.fixture(autouse=True)
-def no_progress() -> None:
-    """Here there is some: the clock is set by hand."""
+from neardup.progress import EVERY_SECONDS, Bar, Lines, observer
 
 
 class Clock:
