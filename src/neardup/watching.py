@@ -11,6 +11,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from neardup.engine.observe import Observer
+from neardup.kernels.announce import told
 from neardup.progress import Lines, observer
 from neardup.shown import shown
 
@@ -91,7 +92,7 @@ def watched(function: Callable[P, T]) -> Callable[P, T]:
     def call(*args: P.args, **given: P.kwargs) -> T:
         if not given.get("progress"):
             return function(*args, **given)
-        with _python_observer() as bar:
+        with _python_observer() as bar, told(bar.note):
             own: Any = given.get("observer")
             given.update(progress=False, observer=bar if own is None else Both(bar, own))
             return function(*args, **given)
