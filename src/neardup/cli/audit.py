@@ -14,6 +14,7 @@ from neardup.params import DEFAULT_AUDIT, DEFAULT_SEED, InputOptions, RunOptions
 
 @forms.command("audit", "audit corpus/ -t 0.8", "audit docs.jsonl -t 0.7 --documents 5000 --json --misses missed.csv")
 @options.inputs
+@options.preset
 @options.threshold
 @options.defaulted(
     "--documents",

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     help="Collection in which A and B are ids: what neardup find reads, or the folder of an index. May be given several"
     " times.  [default: A and B are files]",
 )
+@options.preset
 @options.shingle
 @options.normalize
 @options.threshold

@@ -44,6 +44,7 @@ FIGURE_FORMATS = ("png", "svg", "pdf")
     metavar="NAME",
     help=f"Draw this figure only; may be given more than once: {', '.join(FIGURE_NAMES)}.  [default: all]",
 )
+@options.preset
 @options.threshold
 @options.recall
 @options.shingle

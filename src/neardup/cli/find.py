@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 )
 @options.inputs
 @options.measure
+@options.preset
 @options.threshold
 @options.recall
 @options.exact
@@ -136,7 +137,7 @@ def find(
                     plot_finding(finding, work, plot, together)
         finally:
             ctx.meta[WRITTEN] = files if together.are_named else []
-        summary = with_writing(finding.summary().as_dict(), seconds)
+        summary = forms.with_commands(ctx, with_writing(finding.summary().as_dict(), seconds))
         crowds = finding.crowds().to_pylist()
     lines = summary_lines(summary, crowds=crowds, faults=finding.faults, files=files, verbose=voice.verbose)
     closing = closing_line(summary)

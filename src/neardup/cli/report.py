@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     help="How many bytes the report may have, about, such as 50MB. Past it the smaller clusters have no page."
     "  [default: 200MB; 20MB for a single file]",
 )
+@options.preset
 @options.threshold
 @options.recall
 @options.exact
@@ -142,7 +143,8 @@ def report(
     lines: list[str] = []
     if filed is None:
         faults = work.provenance.faults
-        lines = summary_lines(found.as_dict(), crowds=[], faults=faults, files=[], verbose=voice.verbose)
+        told = forms.with_commands(ctx, found.as_dict())
+        lines = summary_lines(told, crowds=[], faults=faults, files=[], verbose=voice.verbose)
     if audited is not None:
         from neardup.cli.audit_text import audit_lines
 

@@ -10,18 +10,20 @@ from neardup import params, tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.reader import Reader, open_inputs
-from neardup.params import AUTO, Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
+from neardup.params import AUTO, Bands, InputOptions, Normalize, Preset, RunOptions, SearchOptions, Shingle, with_preset
 from neardup.result import Result
 from neardup.session import Run
 from neardup.tasks.plan.decision import decide
 
 
+@with_preset
 def find(
     inputs: Any,
     *,
     measure: str = params.DEFAULT_MEASURE,
     exact: bool | str = False,
     against: Any = None,
+    preset: str | Preset | None = None,
     threshold: float = params.DEFAULT_THRESHOLD,
     recall: float = params.DEFAULT_RECALL,
     shingle: str | Shingle = params.DEFAULT_SHINGLE,
@@ -66,6 +68,9 @@ def find(
             plan predicts it to be no slower; the inputs are then read twice.
         against: a second collection, given as ``inputs`` may be: then only pairs of one of its documents (id_b) with
             one of the inputs (id_a) are found, by the exact join, and no clusters are made.
+        preset: settings for a kind of text: ``copies`` (the defaults), ``articles``, ``essays``, ``records``, ``code``,
+            ``scans``, ``unsegmented`` or ``web``. It gives the values of the options below that are left out, among
+            them ``link`` and ``boilerplate``; what is given wins. The summary says what it stood for.
         threshold: least similarity, 0 < t <= 1.
         recall: least probability of finding a pair at the threshold.
         shingle: ``char:K``, ``word:K``, ``byte:K`` or ``item``.
@@ -119,7 +124,7 @@ def find(
     reader = open_across(inputs, against, InputOptions.of(given), item=is_item, again=again)
     watching = observer or Silent()
     spec, choice = decide(reader, spec, search, run, watching)
-    with Run(reader, spec, run, choice=choice, observer=watching) as searched:
+    with Run(reader, spec, run, choice=choice, preset=search.preset, observer=watching) as searched:
         return searched.find(search.link).result()
 
 

@@ -11,7 +11,18 @@ from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.outputs.atomic import AtomicFiles
 from neardup.outputs.renames import finish_names
-from neardup.params import Bands, InputOptions, Keep, Normalize, RunOptions, SearchOptions, Shingle, check_share
+from neardup.params import (
+    Bands,
+    InputOptions,
+    Keep,
+    Normalize,
+    Preset,
+    RunOptions,
+    SearchOptions,
+    Shingle,
+    check_share,
+    with_preset,
+)
 from neardup.result import Cleaned
 from neardup.session import Run
 from neardup.tasks.dedup.policy import Policy, open_protected
@@ -20,6 +31,7 @@ from neardup.tasks.dedup.run import clean
 from neardup.tasks.plan.decision import decide
 
 
+@with_preset
 def dedup(
     inputs: Any,
     *,
@@ -30,6 +42,7 @@ def dedup(
     annotate: bool = False,
     alarm: float = params.DEFAULT_ALARM,
     exact: bool | str = False,
+    preset: str | Preset | None = None,
     threshold: float = params.DEFAULT_THRESHOLD,
     recall: float = params.DEFAULT_RECALL,
     shingle: str | Shingle = params.DEFAULT_SHINGLE,
@@ -72,7 +85,8 @@ def dedup(
             that is among the inputs too is written whole.
         annotate: leave nothing out, and add the columns cluster, keeper and similarity.
         alarm: the summary names sources that lose more than this share.
-        exact, threshold, recall, shingle, normalize, sketch, slots, bands, seed, verify, crowd: as for ``find``.
+        preset, exact, threshold, recall, shingle, normalize, sketch, slots, bands, seed, verify, crowd: as for
+            ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``; bad records that
             are skipped, and documents that cannot be read, stay in the copies as they are.
         memory, workdir, resume, observer: as for ``find``.
@@ -111,7 +125,7 @@ def dedup(
     policy = Policy(rule, (prefer,) if isinstance(prefer, str) else tuple(prefer), protected)
     spec, choice = decide(reader, spec, search, options, watching)
     task = {"dedup": {**policy.facts(), "output": target, "annotate": annotate}}
-    with Run(reader, spec, options, task=task, choice=choice, observer=watching) as run:
+    with Run(reader, spec, options, task=task, choice=choice, preset=search.preset, observer=watching) as run:
         cleaning = clean(run, policy)
         removed = cleaning.removals().read_all()
         data: Any = None

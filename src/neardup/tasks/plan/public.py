@@ -9,14 +9,16 @@ from neardup import params, tuning
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
-from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
+from neardup.params import Bands, InputOptions, Normalize, Preset, RunOptions, SearchOptions, Shingle, with_preset
 from neardup.tasks.plan.make import SLOTS, make_plan, make_table
 from neardup.tasks.plan.outcome import Plan
 
 
+@with_preset
 def plan(
     inputs: Any = None,
     *,
+    preset: str | Preset | None = None,
     threshold: float = params.DEFAULT_THRESHOLD,
     recall: float = params.DEFAULT_RECALL,
     slots: int | None = None,
@@ -49,7 +51,7 @@ def plan(
 
     Args:
         inputs: as for ``find``, or None.
-        threshold, recall: as for ``find``.
+        preset, threshold, recall: as for ``find``.
         slots: only settings of so many slots; 64, 128, 256 and 512 when None.
         bands: the plan is for these bands, whatever they promise.
         rule: the plan is for the bands that a rule takes: ``recall``, ``threshold``, ``divisor``, ``log`` or ``area``.

@@ -13,7 +13,17 @@ from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
 from neardup.outputs.renames import finish_names
 from neardup.pages.site.write import check_site
-from neardup.params import CONTAINMENT, Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
+from neardup.params import (
+    CONTAINMENT,
+    Bands,
+    InputOptions,
+    Normalize,
+    Preset,
+    RunOptions,
+    SearchOptions,
+    Shingle,
+    with_preset,
+)
 from neardup.session import Run
 from neardup.tasks.audit.public import check_sample
 from neardup.tasks.plan.decision import decide
@@ -24,6 +34,7 @@ from neardup.tasks.report.origins import check_pattern
 from neardup.tasks.report.report_input import report_input
 
 
+@with_preset
 def report(
     inputs: Any,
     output: str | os.PathLike[str],
@@ -36,6 +47,7 @@ def report(
     size: int | str | None = None,
     exact: bool | str = False,
     measure: str = params.DEFAULT_MEASURE,
+    preset: str | Preset | None = None,
     threshold: float = params.DEFAULT_THRESHOLD,
     recall: float = params.DEFAULT_RECALL,
     shingle: str | Shingle = params.DEFAULT_SHINGLE,
@@ -81,8 +93,8 @@ def report(
             document. None: the input file, and in a folder the sub-folder.
         audit: measure the recall too, on so many documents; see ``audit``.
         size: how many bytes the report may have, about, such as "50MB"; 200 MB when None, 20 MB for a single file.
-        exact, measure, threshold, recall, shingle, normalize, sketch, slots, bands, seed, verify, collapse_exact,
-            crowd: as for ``find``; not with ``pairs``, which have their own.
+        preset, exact, measure, threshold, recall, shingle, normalize, sketch, slots, bands, seed, verify,
+            collapse_exact, crowd: as for ``find``; not with ``pairs``, which have their own.
         link: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
         memory, workdir, resume, observer: as for ``find``.
@@ -120,7 +132,8 @@ def report(
     reader = open_inputs(inputs, InputOptions.of(given), item=spec.shingle.kind == "item", again=True)
     check_inputs(reader, output)
     spec, choice = decide(reader, spec, search, options, watching)
-    with Run(reader, spec, options, task={"report": link}, choice=choice, observer=watching) as run:
+    task = {"report": link}
+    with Run(reader, spec, options, task=task, choice=choice, preset=search.preset, observer=watching) as run:
         basis, audited = report_input(run, filed, link, audit)
         return build(basis, output, title=title, single_file=single_file, sources=sources, size=size, audit=audited)
 
