@@ -60,8 +60,8 @@ class Run:
     """What else must be equal for an interrupted run to go on."""
     choice: str | None = None
     """Why the pairs are found as they are, where the plan decided."""
-    preset: str | Preset | None = None
-    """What the summary says of where the setting is from; a name says nothing yet."""
+    preset: Preset | None = None
+    """Where the setting is from, for the summary."""
     observer: Observer = field(default_factory=Silent)
     hints: tuple[Hint, ...] = field(init=False, default=())
     """What does not fit the setting, known when the texts were read for a search."""
@@ -292,7 +292,7 @@ def make_summary(
         threads=tally.threads,
         spec=spec.as_dict(),
         spec_id=spec.id,
-        preset=run.preset if isinstance(run.preset, Preset) else None,
+        preset=run.preset,
         hints=run.hints,
         version=__version__,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import wraps
@@ -141,7 +141,7 @@ def typed(ctx: click.Context, names: Iterable[str]) -> Iterator[str]:
     return (name for name in names if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE)
 
 
-def retyped(ctx: click.Context, names: Iterable[str]) -> list[str]:
+def retyped(ctx: click.Context, names: Collection[str]) -> list[str]:
     """Some of the parameters that were given, as words of a command line."""
     words = []
     for param in ctx.command.params:

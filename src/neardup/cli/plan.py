@@ -89,8 +89,9 @@ def plan(*, ctx: click.Context, inputs: tuple[Path, ...], plot: str | None, voic
         from neardup.tasks.figures.sheets import plot_spec
 
         plot_spec(made.spec, plot)
-    lines = plan_lines(made, inputs=[str(path) for path in inputs], options=_typed(ctx))
-    voice.answer(made.as_dict(), lines)
+    told = forms.with_commands(ctx, made.as_dict())
+    lines = plan_lines(made, inputs=[str(path) for path in inputs], options=_typed(ctx), told=told)
+    voice.answer(told, lines)
 
 
 def _make(ctx: click.Context, inputs: tuple[Path, ...], asked: dict[str, Any], *, quiet: bool) -> Plan:
@@ -107,4 +108,4 @@ def _typed(ctx: click.Context) -> list[str]:
     """The options that were typed and that ``find`` takes too, other than those that the plan decides."""
     decided = {"threshold", "recall", "slots", "bands", "rule", "weights"}
     here = {"json", "plot", "quiet", "verbose", "inputs"}
-    return forms.retyped(ctx, forms.typed(ctx, set(ctx.params) - decided - here))
+    return forms.retyped(ctx, list(forms.typed(ctx, set(ctx.params) - decided - here)))

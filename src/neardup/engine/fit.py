@@ -26,6 +26,8 @@ from neardup.params import (
     Spec,
     preset_options,
 )
+from neardup.stages.shingle import Hasher
+from neardup.stages.sketch import count_and_sketch
 from neardup.types import I32, I64, U32, U64, Documents, Mask
 
 SAMPLE = 500
@@ -36,6 +38,8 @@ FEWEST = 20
 """Distinct texts below which nothing is said: so few are an example, or can be looked at."""
 BEGINNING = 1000
 """Characters of a text that are looked at."""
+LONGEST = 16_000
+"""Bytes of a text from which it is long by any measure: more are not counted where texts are not kept."""
 
 LETTERS_CHANGED = 5
 """Letters of a word, about, for the characters that a changed word takes part in."""
@@ -127,6 +131,33 @@ def fit(collection: Collection, weight: I32) -> tuple[Hint, ...]:
         met = meeting((collection.keys_at(band, rows) for band in range(spec.bands.bands)), rows.size)
         hints = hints + slow_hints(met, matches, spec, distinct)
     return tuple(hints)
+
+
+class PassingSample:
+    """A sample of texts that pass in batches and are not kept: those of the smallest hashes, whatever their order."""
+
+    def __init__(self) -> None:
+        self._prints = np.empty(0, dtype=np.uint64)
+        self._texts: list[bytes] = []
+
+    def add(self, documents: Documents, prints: U64, has_shingles: Mask) -> None:
+        """Take note of normalised texts with their hashes, uint64[n]. Memory: 500 times 16 kB at most, twice."""
+        bound = self._prints[-1] if self._prints.size == SAMPLE else ~np.uint64(0)
+        at = np.flatnonzero(has_shingles & (prints <= bound))
+        at = at[np.unique(prints[at], return_index=True)[1]][:SAMPLE]
+        starts, ends = documents.offsets[at], documents.offsets[at + 1]
+        spans = zip(starts.tolist(), np.minimum(ends, starts + LONGEST).tolist(), strict=True)
+        texts = [*self._texts, *(documents.data[start:end].tobytes() for start, end in spans)]
+        self._prints, kept = np.unique(np.concatenate((self._prints, prints[at])), return_index=True)
+        self._prints, self._texts = self._prints[:SAMPLE], [texts[i] for i in kept[:SAMPLE].tolist()]
+
+    def hints(self, spec: Spec) -> tuple[Hint, ...]:
+        """What they say by themselves."""
+        documents = Documents.from_bytes(self._texts)
+        values = np.empty((len(documents), spec.slots), dtype=np.uint32)
+        counts = np.empty(len(documents), dtype=np.int64)
+        count_and_sketch(documents, Hasher(spec.shingle, spec.seed), values=values, counts=counts)
+        return tuple(text_hints([beginning(documents, i) for i in range(len(documents))], np.abs(counts), spec))
 
 
 def _beginnings(collection: Collection, rows: I64) -> Iterator[str]:
@@ -235,8 +266,8 @@ def passage_hints(texts: Sequence[str], matches: I64, spec: Spec, distinct: int)
         return []
     of = f"the {distinct:,} texts" if len(texts) == distinct else f"{len(texts):,} texts of a sample"
     seen = (
-        f"{partnered:,} of {of} share passages with another: {pairs:,} pairs are from {LOWER:g} to {spec.threshold:g} alike,"
-        f" about, and {reached:,} more than that."
+        f"{partnered:,} of {of} share passages with another: in {pairs:,} pairs of a similarity from {LOWER:g} to"
+        f" {spec.threshold:g}, about, where {reached:,} pairs reach that."
     )
     if distinct <= FEW_DOCUMENTS:
         return [Hint(PASSAGES, f"{seen} The preset essays is for who took passages from whom.", "essays")]

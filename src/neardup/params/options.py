@@ -81,6 +81,11 @@ class SearchOptions(Options):
         if isinstance(self.preset, str):
             check_preset(self.preset)
 
+    @property
+    def used_preset(self) -> Preset | None:
+        """The preset, when ``resolve`` put it to use."""
+        return self.preset if isinstance(self.preset, Preset) else None
+
 
 @dataclass(frozen=True, slots=True)
 class InputOptions(Options):

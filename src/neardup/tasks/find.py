@@ -124,7 +124,7 @@ def find(
     reader = open_across(inputs, against, InputOptions.of(given), item=is_item, again=again)
     watching = observer or Silent()
     spec, choice = decide(reader, spec, search, run, watching)
-    with Run(reader, spec, run, choice=choice, preset=search.preset, observer=watching) as searched:
+    with Run(reader, spec, run, choice=choice, preset=search.used_preset, observer=watching) as searched:
         return searched.find(search.link).result()
 
 

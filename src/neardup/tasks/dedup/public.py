@@ -125,7 +125,7 @@ def dedup(
     policy = Policy(rule, (prefer,) if isinstance(prefer, str) else tuple(prefer), protected)
     spec, choice = decide(reader, spec, search, options, watching)
     task = {"dedup": {**policy.facts(), "output": target, "annotate": annotate}}
-    with Run(reader, spec, options, task=task, choice=choice, preset=search.preset, observer=watching) as run:
+    with Run(reader, spec, options, task=task, choice=choice, preset=search.used_preset, observer=watching) as run:
         cleaning = clean(run, policy)
         removed = cleaning.removals().read_all()
         data: Any = None

@@ -63,7 +63,7 @@ def plan(
 
     Returns:
         Plan with ``chosen``, ``options`` (other settings), ``rules``, ``collection`` (what was seen), ``exact`` (the
-        exact join) and ``arguments`` (for ``find`` and ``dedup``).
+        exact join), ``hints`` (what does not fit) and ``arguments`` (for ``find`` and ``dedup``).
 
     Raises:
         InputError: an option, a file or a record cannot be used; the message names it and the cure.
@@ -85,8 +85,16 @@ def plan(
         search = replace(search, slots=length, bands=bands)
     spec = tuning.make_spec(search)
     if inputs is None:
-        return make_table(spec, search.recall, weights=weights)
+        return replace(make_table(spec, search.recall, weights=weights), preset=search.used_preset)
     reader = open_inputs(inputs, InputOptions.of(given), item=spec.shingle.kind == "item")
     open_slots = () if not is_open else (spec.slots,) if slots is not None else sorted({*SLOTS, spec.slots})
-    watching = observer or Silent()
-    return make_plan(reader, spec, run, target=search.recall, observer=watching, open_slots=open_slots, weights=weights)
+    made = make_plan(
+        reader,
+        spec,
+        run,
+        target=search.recall,
+        observer=observer or Silent(),
+        open_slots=open_slots,
+        weights=weights,
+    )
+    return replace(made, preset=search.used_preset)

@@ -133,7 +133,7 @@ def report(
     check_inputs(reader, output)
     spec, choice = decide(reader, spec, search, options, watching)
     task = {"report": link}
-    with Run(reader, spec, options, task=task, choice=choice, preset=search.preset, observer=watching) as run:
+    with Run(reader, spec, options, task=task, choice=choice, preset=search.used_preset, observer=watching) as run:
         basis, audited = report_input(run, filed, link, audit)
         return build(basis, output, title=title, single_file=single_file, sources=sources, size=size, audit=audited)
 
