@@ -30,7 +30,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -113,12 +113,13 @@ def thresholds_of(kind: str, shingle: str) -> list[float]:
 def search(texts: Sequence[str], shingle: str, normalize: str, threshold: float, *, exact: bool) -> Found:
     """All pairs of rows of at least ``threshold``."""
     how = {"exact": True} if exact else {"recall": RECALL}
-    return found_by(texts, threshold=threshold, shingle=shingle, normalize=normalize, crowd=EVERY_PAIR, **how)
+    return pairs_of(
+        neardup.find(list(texts), threshold=threshold, shingle=shingle, normalize=normalize, crowd=EVERY_PAIR, **how)
+    )
 
 
-def found_by(texts: Sequence[str], **options: Any) -> Found:
-    """The pairs of rows that a search with these options finds."""
-    result = neardup.find(list(texts), **options)
+def pairs_of(result: neardup.Result) -> Found:
+    """The pairs of rows that a search of a list has found."""
     left, right = (result.pairs[name].to_numpy().astype(np.int64) for name in ("id_a", "id_b"))
     keys = np.minimum(left, right) << 32 | np.maximum(left, right)
     order = np.argsort(keys)
@@ -318,14 +319,17 @@ def print_presets(collections: Sequence[Collection], kinds: Sequence[str]) -> bo
             tried = [("essays", ""), ("articles", "recommended"), ("copies", "default")]
         for name, setting in tried:
             start = time.process_time()
-            found = found_by(own.texts, preset=name)
+            result = neardup.find(own.texts, preset=name)
             seconds = time.process_time() - start
-            (value,) = score(found, view, [0.0])
+            (value,) = score(pairs_of(result), view, [0.0])
+            hints = ", ".join(f"{hint.kind}: {hint.preset}" for hint in result.summary.hints) or "–"
             before = known.get((view.name, setting))
             is_kept &= before is None or value.f1 >= before - TOLERANCE
             figures = [f"{value.recall:.3f}", f"{value.precision:.3f}", f"**{value.f1:.3f}**"]
-            rows.append([name, view.name, *figures, "–" if before is None else f"{before:.3f}", f"{seconds:.1f}"])
-    table(("preset", "labels", "recall", "precision", "F1", "documented", "CPU seconds"), rows)
+            rows.append(
+                [name, view.name, *figures, "–" if before is None else f"{before:.3f}", f"{seconds:.1f}", hints]
+            )
+    table(("preset", "labels", "recall", "precision", "F1", "documented", "CPU seconds", "hint"), rows)
     return is_kept
 
 

@@ -174,11 +174,14 @@ def _from_index(
         raise click.UsageError(f"{path} is an index, which is not read by --{option}. Leave it out.")
     with Index.open(path, read_only=True) as held:
         spec = held.spec
-        for name in forms.typed(ctx, SearchOptions.names()):
+        used = search.used_preset
+        typed = [name for name in forms.typed(ctx, SearchOptions.names()) if name != "preset"]
+        for name in [*typed, *(used.options if used is not None else ())]:
             given, made = getattr(search, name), getattr(spec, name)
             if given != made:
+                by = "" if used is None or name in typed else f" by --for {used.name}"
                 raise click.UsageError(
-                    f"--{name} is {given}, and {path} was made with {made}. Leave it out: an index brings its"
+                    f"--{name} is {given}{by}, and {path} was made with {made}. Leave it out: an index brings its"
                     " own settings."
                 )
         stored = held.get_many(list(names))

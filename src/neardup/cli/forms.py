@@ -157,8 +157,9 @@ def retyped(ctx: click.Context, names: Collection[str]) -> list[str]:
 def try_instead(ctx: click.Context, hint: Mapping[str, Any]) -> str:
     """The command at hand with what a hint, as ``Hint.as_dict`` has it, names in place of what it replaces."""
     preset, options = hint["preset"], hint["options"]
-    replaced = {"preset", *preset_options(preset), "slots", "bands"} if preset else {*options, "slots", "bands"}
-    kept = [name for name in typed(ctx, list(ctx.params)) if name not in {*replaced, "resume"}]
+    replaced = {"preset", *preset_options(preset)} if preset else set(options)
+    # bands by hand are those of another threshold
+    kept = [name for name in typed(ctx, list(ctx.params)) if name not in {*replaced, "bands", "resume"}]
     named = [param for param in ctx.command.params if isinstance(param, click.Argument)]
     given = [ctx.params[str(param.name)] for param in named]
     inputs = [str(each) for value in given for each in (value if isinstance(value, tuple) else (value,))]

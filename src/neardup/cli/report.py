@@ -157,9 +157,9 @@ def report(
 def _check_no_search(ctx: click.Context) -> None:
     """Raise UsageError for an option that the pairs of an earlier run have decided."""
     decided = [name for name in SearchOptions.names() if name != "link"]
+    options = {param.name: param.opts[0] for param in ctx.command.params}
     for name in forms.typed(ctx, [*decided, "resume", "audit"]):
-        option = name.replace("_", "-")
-        raise click.UsageError(f"--pairs brings its own spec, and searches nothing. Leave --{option} out.")
+        raise click.UsageError(f"--pairs brings its own spec, and searches nothing. Leave {options[name]} out.")
 
 
 def _check_site(inputs: tuple[Path, ...], output: str, site: dict[str, Any]) -> None:

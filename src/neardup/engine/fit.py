@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from neardup import tuning
 from neardup.cutting import cut, starts_of
 from neardup.engine.reading.collection import Collection
 from neardup.engine.reading.draw import draw
+from neardup.errors import InputError
 from neardup.params import (
     DEFAULT_NORMALIZE,
+    DEFAULT_RECALL,
     DEFAULT_SHINGLE,
     DEFAULT_THRESHOLD,
     Normalize,
@@ -78,10 +82,12 @@ TIMES = 4
 FEW_DOCUMENTS = 1000
 """Up to which a collection in which most texts share passages is rather essays of a course than versions of texts."""
 
+MORE_SLOTS = 256
+"""Longer signatures keep the promise with bands of more rows: three for two at 0.4, a tenth of the candidates."""
 LOWER_RECALL = 0.9
 """A promise that leaves a small part of the candidates."""
-MANY_CANDIDATES = 2e9
-"""Candidate pairs from which a run is slow: at a tenth of a microsecond each, minutes of CPU time."""
+MANY_CANDIDATES = 5e8
+"""Candidate pairs from which a run is slow: minutes of CPU time on any machine."""
 
 SHORT, SCRIPT, CODE, PASSAGES, SLOW = "short", "script", "code", "passages", "slow"
 """Kinds of hints."""
@@ -288,14 +294,23 @@ def slow_hint(candidates: float, pairs: float, spec: Spec) -> list[Hint]:
     """The hint that so many candidates, of all pairs, take long, if they do."""
     if candidates < MANY_CANDIDATES:
         return []
-    tried: dict[str, Any] = {"recall": LOWER_RECALL}
-    if spec.recall <= LOWER_RECALL + 0.05:
-        tried = {"threshold": min(round(spec.threshold + 0.2, 2), DEFAULT_THRESHOLD)}
     seen = (
         f"At {spec.threshold:g} about {candidates / 1e6:,.0f} million candidate pairs are to be expected,"
         f" {100 * candidates / pairs:.2g} % of all: they grow with the square of the documents, and the run takes long."
     )
-    return [Hint(SLOW, seen, None, tried)]
+    return [Hint(SLOW, seen, None, _with_fewer(spec))]
+
+
+def _with_fewer(spec: Spec) -> dict[str, Any]:
+    """Options with which the bands have more rows, and so meet fewer pairs; else a higher threshold."""
+    tries: tuple[dict[str, Any], ...] = ({"slots": MORE_SLOTS}, {"recall": LOWER_RECALL})
+    for each in (*tries, {**tries[0], **tries[1]}):
+        recall = tuning.recall_for_bands(each.get("recall", DEFAULT_RECALL))
+        with suppress(InputError):  # no bands of so few slots reach it
+            bands = tuning.choose_bands(spec.threshold, slots=each.get("slots", spec.slots), recall=recall)
+            if bands.rows > spec.bands.rows:
+                return each
+    return {"threshold": min(round(spec.threshold + 0.2, 2), 1.0)}
 
 
 def _unless_used(spec: Spec, kind: str, preset: str, text: str) -> list[Hint]:

@@ -141,7 +141,7 @@ def report(
 def _check_no_search(given: Mapping[str, Any]) -> None:
     """Raise unless the options of a search are as they are when nothing is said of them."""
     usual = {each.name: each.default for each in fields(SearchOptions) if each.name != "link"}
-    for name, value in {**usual, "audit": None, "resume": False}.items():
+    for name, value in {"preset": None, **usual, "audit": None, "resume": False}.items():
         if given[name] != value:
             raise InputError(
                 f"{name} is about a search, and with pairs nothing is searched: their spec says it. Leave {name} out."
