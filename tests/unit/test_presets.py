@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 from inspect import signature
 from pathlib import Path
@@ -152,19 +151,6 @@ def test_functions_take_of_a_preset_what_they_have(tmp_path: Path) -> None:
         assert (str(made.spec.shingle), made.spec.threshold) == ("word:1", 0.7)
     made = neardup.report(TEXTS, tmp_path / "report", preset="essays")
     assert made.summary.link == "connected"
-
-
-def test_the_preset_web_leaves_the_menus_of_pages_out(tmp_path: Path) -> None:
-    draw = random.Random(1)
-    names = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=8)) for _ in range(80)]
-    menu = "".join(f"<li><a href='{name}.html'>{name}</a></li>" for name in names)
-    for name, words in (("a", "Apples grow on trees in autumn."), ("b", "Boats sail on the sea in winter storms.")):
-        body = f"<nav><ul>{menu}</ul></nav><article><h1>{name}</h1><p>{words * 3}</p></article>"
-        (tmp_path / f"{name}.html").write_text(f"<html><body>{body}</body></html>")
-    by_hand = {key: value for key, value in preset_options("web").items() if key != "boilerplate"}
-    assert len(neardup.find(tmp_path, **by_hand).pairs) == 1
-    assert len(neardup.find(tmp_path, preset="web").pairs) == 0
-    assert len(neardup.find(tmp_path, preset="web", boilerplate="keep").pairs) == 1
 
 
 def test_an_index_says_what_its_preset_stood_for(documents: str, tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ _TABLE: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "web": (
         "messages and web pages, with quotes and boilerplate",
-        {"shingle": "char:5", "normalize": _PUNCT, "threshold": 0.8, "boilerplate": "remove"},
+        {"shingle": "char:5", "normalize": _PUNCT, "threshold": 0.8},
     ),
 }
 

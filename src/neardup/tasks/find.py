@@ -69,8 +69,8 @@ def find(
         against: a second collection, given as ``inputs`` may be: then only pairs of one of its documents (id_b) with
             one of the inputs (id_a) are found, by the exact join, and no clusters are made.
         preset: settings for a kind of text: ``copies`` (the defaults), ``articles``, ``essays``, ``records``, ``code``,
-            ``scans``, ``unsegmented`` or ``web``. It gives the values of the options below that are left out, among
-            them ``link`` and ``boilerplate``; what is given wins. The summary says what it stood for.
+            ``scans``, ``unsegmented`` or ``web``. It gives the values of ``shingle``, ``normalize``, ``threshold``
+            and ``link`` that are left out; what is given wins. The summary says what it stood for.
         threshold: least similarity, 0 < t <= 1.
         recall: least probability of finding a pair at the threshold.
         shingle: ``char:K``, ``word:K``, ``byte:K`` or ``item``.
