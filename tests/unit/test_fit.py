@@ -336,6 +336,31 @@ def test_every_summary_of_a_search_has_the_hint(
     assert f"try: neardup {command} {' '.join(each for each in args if each != '-o').split()[0]}" in done.output
 
 
+def test_a_report_has_what_its_preset_stands_for_and_the_hint_on_its_first_page(tmp_path: Path) -> None:
+    for preset, words_of_it in (
+        (None, "Try --for records (preset=)."),
+        ("web", "--for web = --shingle char:5 --normalize casefold,punct,space -t 0.8"),
+    ):
+        made = neardup.report(prose(40, 12), tmp_path / f"{preset}.html", single_file=True, preset=preset)
+        assert words_of_it in made.path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [chr(i) for i in range(33, 90)],
+        ["\0" * i for i in range(1, 60)],
+        [" " * i for i in range(1, 60)],
+        ["\U0001f600" * i + "e\u0301" for i in range(60)],
+        [f"{i} " + "x" * 200_000 for i in range(30)],
+    ],
+    ids=["one character", "zeros", "white space", "emoji", "long"],
+)
+def test_odd_texts_are_looked_at_without_harm(texts: list[str]) -> None:
+    for options in ({}, {"preset": "records"}, {"preset": "scans"}, {"exact": True}, {"measure": "containment"}):
+        assert len(hints(texts, **options)) <= 1
+
+
 # On real texts
 
 HINTED = {

@@ -24,6 +24,7 @@ from neardup.params import (
     DEFAULT_NORMALIZE,
     DEFAULT_RECALL,
     DEFAULT_SHINGLE,
+    DEFAULT_SKETCH,
     DEFAULT_THRESHOLD,
     Normalize,
     Shingle,
@@ -259,8 +260,8 @@ def passage_hints(texts: Sequence[str], matches: I64, spec: Spec, distinct: int)
     Only of the defaults, which nobody chose. Messages that quote each other share passages too, and are no versions.
     ``matches`` is what ``matching_slots`` gives; ``distinct``: distinct texts of the collection.
     """
-    usual = Shingle.parse(DEFAULT_SHINGLE), Normalize.parse(DEFAULT_NORMALIZE), DEFAULT_THRESHOLD
-    if (spec.shingle, spec.normalize, spec.threshold) != usual:
+    usual = Shingle.parse(DEFAULT_SHINGLE), Normalize.parse(DEFAULT_NORMALIZE), DEFAULT_THRESHOLD, DEFAULT_SKETCH
+    if (spec.shingle, spec.normalize, spec.threshold, spec.sketch) != usual:
         return []
     near = matches >= spec.threshold * spec.slots
     shared = (matches >= LOWER * spec.slots) & ~near
@@ -276,7 +277,13 @@ def passage_hints(texts: Sequence[str], matches: I64, spec: Spec, distinct: int)
         f" {spec.threshold:g}, about, where {reached:,} pairs reach that."
     )
     if distinct <= FEW_DOCUMENTS:
-        return [Hint(PASSAGES, f"{seen} The preset essays is for who took passages from whom.", "essays")]
+        return [
+            Hint(
+                PASSAGES,
+                f"{seen} The preset essays is for who took passages from whom, articles for all versions of one text.",
+                "essays",
+            )
+        ]
     return [Hint(PASSAGES, f"{seen} The preset articles finds all versions of one text.", "articles")]
 
 
