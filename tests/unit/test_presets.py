@@ -107,6 +107,30 @@ def test_the_summary_says_what_a_preset_stands_for(documents: str) -> None:
     assert f"settings      {stood_for}" in [line.replace("       --", "      --") for line in lines]
 
 
+@pytest.mark.parametrize("command", ["audit", "compare", "plan"])
+def test_the_other_commands_say_what_a_preset_stands_for_too(command: str, documents: str) -> None:
+    args = ["0", "1", "--in", documents] if command == "compare" else [documents]
+    stood_for = "--for records = --shingle word:1 --normalize casefold,space; given beside it: -t 0.7"
+    assert stood_for in run(command, *args, "--for", "records", "-t", "0.7").output
+    told = json.loads(run(command, *args, "--for", "records", "-t", "0.7", "--json").stdout)
+    assert (told["spec"]["shingle"], told["spec"]["threshold"]) == ("word:1", 0.7)
+
+
+def test_what_is_nearer_wins_where_a_file_has_defaults_for_a_command(documents: str) -> None:
+    """A command line is nearer than a file; in one place single options win over the preset."""
+
+    def spec(default: dict[str, Any], *args: str) -> tuple[str, float]:
+        done = CliRunner().invoke(main, ["find", documents, "--json", *args], default_map={"find": default})
+        told = json.loads(done.stdout)["spec"]
+        return told["shingle"], told["threshold"]
+
+    assert spec({"preset": "records"}) == ("word:1", 0.5)
+    assert spec({"preset": "records", "threshold": 0.7}) == ("word:1", 0.7)
+    assert spec({"preset": "records"}, "-t", "0.8") == ("word:1", 0.8)
+    assert spec({"threshold": 0.7}, "--for", "records") == ("word:1", 0.5)
+    assert spec({"preset": "code", "threshold": 0.7}, "--for", "records", "--shingle", "char:5") == ("char:5", 0.5)
+
+
 def test_without_a_preset_nothing_is_said_of_one(documents: str) -> None:
     assert "settings" not in run("find", documents).stderr
 

@@ -113,7 +113,7 @@ def compare(
             say(*facts(found, names), err=False)
             print_texts(found, names, is_full=full)
     if not voice.quiet:
-        _tell(found, html, seconds=time.perf_counter() - begin, verbose=voice.verbose)
+        _tell(found, html, search, seconds=time.perf_counter() - begin, verbose=voice.verbose)
 
 
 def _fetch(
@@ -204,11 +204,12 @@ def _compare(documents: Sequence[Document], spec: Spec) -> Comparison:
     return compare_sets(sets[0], sets[1], spec)
 
 
-def _tell(found: Comparison, html: Path | None, *, seconds: float, verbose: bool) -> None:
+def _tell(found: Comparison, html: Path | None, search: SearchOptions, *, seconds: float, verbose: bool) -> None:
     """The closing lines, on stderr."""
-    from neardup.cli.summary import labelled, whole_spec
+    from neardup.cli.summary import labelled, preset_rows, whole_spec
 
     rows = [("written", str(html))] if html is not None else []
+    rows += preset_rows(forms.preset_facts(search)["preset"])
     say(*labelled([*rows, *whole_spec(found.spec.as_dict(), verbose=verbose)]))
     parts = [
         f"similarity {similarity_text(found.jaccard, found.spec.threshold)}",

@@ -172,6 +172,12 @@ def try_instead(ctx: click.Context, hint: Mapping[str, Any]) -> str:
     return f"{shlex.join(['neardup', *path, *inputs, *words])} {tried}"
 
 
+def preset_facts(search: SearchOptions) -> dict[str, Any]:
+    """The preset that was asked for, as a summary has it."""
+    used = search.used_preset
+    return {"preset": None if used is None else used.as_dict()}
+
+
 def with_commands(ctx: click.Context, summary: Mapping[str, Any]) -> dict[str, Any]:
     """A summary whose hints have the command to try."""
     return {**summary, "hints": [{**hint, "command": try_instead(ctx, hint)} for hint in summary["hints"]]}

@@ -32,7 +32,8 @@ T = TypeVar("T")
 _PUNCT = "casefold,punct,space"
 _STRIPPED = "nfkc,casefold,punct,strip"
 
-# Whatever is a parameter of ``find`` may stand in a row: the functions and commands take those that they have.
+# For which texts, and what it stands for. Whatever is a parameter of ``find`` may stand in a row, such as another way
+# to candidates: the functions and commands take those that they have.
 _TABLE: dict[str, tuple[str, dict[str, Any]]] = {
     "copies": (
         "articles and other texts of a paragraph or more: only copies with small changes",
@@ -80,6 +81,7 @@ class Preset:
     """A preset as it was put to use."""
 
     name: str
+    """As it is typed."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """What it set, by name of option."""
     given: Mapping[str, Any] = field(default_factory=dict)

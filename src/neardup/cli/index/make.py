@@ -32,7 +32,7 @@ def create(*, index: Path, voice: forms.Voice, **spec: Any) -> None:
     with neardup.Index.create(index, **spec) as made:
         info = made.info()
     shown = click.format_filename(index)
-    preset = shared.preset_facts(SearchOptions.of(spec).used_preset)
+    preset = forms.preset_facts(SearchOptions.of(spec))
     rows = [("made", shown), *preset_rows(preset["preset"]), *shared.spec_rows(info, verbose=voice.verbose)]
     shared.tell(voice, {**info.as_dict(), **preset}, rows, [f"{shown} made", "0 documents", f"spec {info.spec_id}"])
 
@@ -67,8 +67,8 @@ def build(*, ctx: click.Context, index: Path, inputs: tuple[Path, ...], voice: f
     with made:
         info, added, spec = made.info(), made.built, made.spec
     assert added is not None
-    preset = SearchOptions.of(build).used_preset
-    summary = forms.with_commands(ctx, {**added.as_dict(), **info.as_dict(), **shared.preset_facts(preset)})
+    told = {**added.as_dict(), **info.as_dict(), **forms.preset_facts(SearchOptions.of(build))}
+    summary = forms.with_commands(ctx, told)
     shared.Done(info.documents, spec, begin).tell(
         voice,
         summary,

@@ -175,11 +175,6 @@ def added_words(added: neardup.Added) -> list[str]:
     return [f"{added.added:,} added", f"{added.replaced:,} replaced", f"{added.skipped:,} skipped"]
 
 
-def preset_facts(preset: params.Preset | None) -> dict[str, Any]:
-    """The preset that an index was made with, as a summary has it."""
-    return {"preset": None if preset is None else preset.as_dict()}
-
-
 def spec_rows(info: neardup.IndexInfo, *, verbose: bool) -> list[tuple[str, str]]:
     """What an index was made for; with ``verbose`` the whole spec."""
     return [
