@@ -24,7 +24,7 @@ from neardup._version import __version__
 from neardup.arrays import numbers, strings
 from neardup.engine import run as engine
 from neardup.engine.check import TooLargeError
-from neardup.engine.fit import SLOW, Hint, fit
+from neardup.engine.fit import PASSAGES, SLOW, Hint, fit
 from neardup.engine.observe import Observer, Silent
 from neardup.engine.reading.families import check_room
 from neardup.engine.space import RECORD_SHARE, Budget, Space
@@ -138,7 +138,9 @@ class Run:
         """Verified pairs of representatives; InputError where two are too long for the memory limit."""
         try:
             gathered = self.gather(self.spec)
-            self.hints = fit(gathered.collection, gathered.copies.weight)
+            hints = fit(gathered.collection, gathered.copies.weight)
+            # whoever asks for copies by name has chosen what is the default
+            self.hints = tuple(hint for hint in hints if hint.kind != PASSAGES or self.preset is None)
             for hint in self.hints:
                 if hint.kind == SLOW:  # before the work, not after it
                     self.observer.note(hint.text)

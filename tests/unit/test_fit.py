@@ -82,6 +82,12 @@ def test_short_texts_under_long_shingles_are_for_records(texts: list[str]) -> No
     assert hints(texts, preset="records") == []
 
 
+@pytest.mark.parametrize("threshold", [0.9, 0.99, 1.0])
+def test_a_strict_threshold_does_not_make_texts_short(threshold: float) -> None:
+    assert hints(prose(40, 60), threshold=threshold) == []
+    assert hints(prose(40, 12), threshold=threshold) == ([("short", "records")] if threshold < 1 else [])
+
+
 def test_short_texts_of_a_script_without_spaces_are_for_unsegmented() -> None:
     assert hints(chinese(40, 30)) == [("short", "unsegmented")]
     assert hints(chinese(40, 30), preset="unsegmented") == []
@@ -104,6 +110,7 @@ def test_texts_that_share_passages_and_are_no_copies_are_for_essays_or_for_artic
     texts = sharing(60)
     assert hints(texts) == [("passages", "essays")]
     assert hints(texts, threshold=0.79) == []  # somebody chose it
+    assert hints(texts, preset="copies") == []
     assert len(neardup.find(texts, preset="essays").pairs) > 10 * len(neardup.find(texts).pairs)
     monkeypatch.setattr(fit, "FEW_DOCUMENTS", 59)
     assert hints(texts) == [("passages", "articles")]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -213,8 +213,10 @@ def text_hints(texts: Sequence[str], counts: I64, spec: Spec) -> list[Hint]:
         seen = f"The texts are in a script without spaces between words: with {spec.shingle} a word is a whole phrase."
         return _unless_used(spec, SCRIPT, "unsegmented", seen)
     half = int(np.median(counts))
-    changes = changes_allowed(half, spec, is_unsegmented=has_no_spaces)
-    if changes < LEAST_CHANGES:
+    # a threshold above the default is strict on purpose, and says nothing of the texts; 1 wants equal ones
+    judged = replace(spec, threshold=min(spec.threshold, DEFAULT_THRESHOLD))
+    changes = changes_allowed(half, judged, is_unsegmented=has_no_spaces)
+    if changes < LEAST_CHANGES and spec.threshold < 1:
         unit = {"char": "characters", "word": "words", "byte": "bytes"}[kind]
         few = "one changed word takes" if changes < 1 else "two changed words take"
         seen = (
