@@ -275,17 +275,12 @@ def passage_hints(texts: Sequence[str], matches: I64, spec: Spec, distinct: int)
         return []
     of = f"the {distinct:,} texts" if len(texts) == distinct else f"{len(texts):,} texts of a sample"
     seen = (
-        f"{partnered:,} of {of} share passages with another: in {pairs:,} pairs of a similarity from {LOWER:g} to"
-        f" {spec.threshold:g}, about, where {reached:,} pairs reach that."
+        f"{partnered:,} of {of} share passages with another: about {pairs:,} pairs have a similarity from {LOWER:g} to"
+        f" {spec.threshold:g}, and {reached:,} reach {spec.threshold:g}."
     )
     if distinct <= FEW_DOCUMENTS:
-        return [
-            Hint(
-                PASSAGES,
-                f"{seen} The preset essays is for who took passages from whom, articles for all versions of one text.",
-                "essays",
-            )
-        ]
+        seen += " The preset essays shows who took passages from whom; articles finds all versions of one text."
+        return [Hint(PASSAGES, seen, "essays")]
     return [Hint(PASSAGES, f"{seen} The preset articles finds all versions of one text.", "articles")]
 
 
