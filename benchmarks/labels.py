@@ -2,6 +2,7 @@
 
     python benchmarks/labels.py shared/data --work DATA/labels [--kinds records articles code …]
         [--code NAME OLD_RELEASE NEW_RELEASE]... [--json labels.json] [--exact]
+    python benchmarks/labels.py shared/data --work DATA/labels --presets [--kinds …] [--code …]...
 
 `find` runs once for each collection, shingle and normalisation, at the lowest threshold of the grid; what any higher
 threshold would have found follows from the exact similarities of its pairs. Its recall is set to 0.999 there (more
@@ -10,7 +11,12 @@ Pairs are kept under `--work`, and a second run only scores them.
 
 Printed for each kind of text: the F1 of several settings on each view of the labels with intervals of a bootstrap over
 groups; the best cell for every shingle and normalisation; what choosing on the other collections gives on one that
-was left out; recall, precision and F1 over thresholds and shingles. `--json` has every cell. The collections are in
+was left out; recall, precision and F1 over thresholds and shingles. `--json` has every cell.
+
+`--presets` searches as a user would, with `preset=` and nothing else, and holds the F1 against that of the recommended
+setting in LABELS.md: exit code 1 when one is more than 0.01 below.
+
+The collections are in
 `labels_data.py`, the rules of synthetic ones in `labels_noise.py`, the counting in `labels_score.py`.
 """
 
@@ -18,6 +24,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
+import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -30,6 +38,7 @@ import labels_data as data
 import neardup
 from labels_data import Collection, View
 from labels_score import Found, Score, interval, recall_at, score
+from neardup.params import Normalize, preset_options
 
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(6, 20))
 SHOWN = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -61,18 +70,28 @@ class Setting(NamedTuple):
         return f"{self.shingle}, {self.normalize.removeprefix('nfc,')}, {self.threshold:.2f}"
 
 
-DEFAULT = Setting("char:9", "nfc", 0.8)
-HABITS = (Setting("word:5", "nfc,casefold,punct,space", 0.8), Setting("char:5", "nfc,casefold,space", 0.8))
-RECOMMENDED = {
-    "records": Setting("word:1", "nfc,casefold,space", 0.5),
-    "articles": Setting("char:5", "nfc,casefold,punct,space", 0.4),
-    "messages": Setting("char:5", "nfc,casefold,punct,space", 0.8),
-    "revised": Setting("char:5", "nfc,casefold,punct,space", 0.4),
-    "ocr": Setting("char:5", STRIPPED, 0.4),
-    "unsegmented": Setting("char:3", STRIPPED, 0.5),
-    "code": Setting("word:5", "nfc", 0.6),
+PRESET_OF = {
+    "records": "records",
+    "articles": "articles",
+    "messages": "web",
+    "revised": "essays",
+    "ocr": "scans",
+    "unsegmented": "unsegmented",
+    "code": "code",
 }
-"""What docs/howto/settings.md recommends."""
+"""The preset for a kind of text."""
+
+
+def of_preset(name: str) -> Setting:
+    """The setting of a preset."""
+    own = preset_options(name)
+    return Setting(own["shingle"], str(Normalize.parse(own["normalize"])), own["threshold"])
+
+
+DEFAULT = of_preset("copies")
+HABITS = (Setting("word:5", "nfc,casefold,punct,space", 0.8), Setting("char:5", "nfc,casefold,space", 0.8))
+RECOMMENDED = {kind: of_preset(name) for kind, name in PRESET_OF.items()} | {"revised": of_preset("articles")}
+"""What docs/howto/settings.md recommends; for revised answers without looking at them."""
 
 
 def grid(kind: str) -> list[tuple[str, str]]:
@@ -94,9 +113,13 @@ def thresholds_of(kind: str, shingle: str) -> list[float]:
 def search(texts: Sequence[str], shingle: str, normalize: str, threshold: float, *, exact: bool) -> Found:
     """All pairs of rows of at least ``threshold``."""
     how = {"exact": True} if exact else {"recall": RECALL}
-    result = neardup.find(
-        list(texts), threshold=threshold, shingle=shingle, normalize=normalize, crowd=EVERY_PAIR, **how
+    return pairs_of(
+        neardup.find(list(texts), threshold=threshold, shingle=shingle, normalize=normalize, crowd=EVERY_PAIR, **how)
     )
+
+
+def pairs_of(result: neardup.Result) -> Found:
+    """The pairs of rows that a search of a list has found."""
     left, right = (result.pairs[name].to_numpy().astype(np.int64) for name in ("id_a", "id_b"))
     keys = np.minimum(left, right) << 32 | np.maximum(left, right)
     order = np.argsort(keys)
@@ -280,6 +303,36 @@ def report(made: Study) -> None:
     print_curves(made, recommended.normalize)
 
 
+def documented() -> dict[tuple[str, str], float]:
+    """F1 by name of labels and of setting, as the tables of LABELS.md have it."""
+    row = re.compile(r"^\| ([^|]+) \| ([^|]+) \| [^|]+ \| [^|]+ \| [^|]+ \| \*\*([0-9.]+)\*\*", re.MULTILINE)
+    text = (Path(__file__).parent / "LABELS.md").read_text(encoding="utf-8")
+    return {(labels, setting): float(f1) for labels, setting, f1 in row.findall(text)}
+
+
+def print_presets(collections: Sequence[Collection], kinds: Sequence[str]) -> bool:
+    """Search every collection with the preset for its kind and print how it does; whether all are as documented."""
+    known, rows, is_kept = documented(), [], True
+    for own in (each for each in collections if each.kind in kinds):
+        view, tried = own.views[0], [(PRESET_OF[own.kind], "recommended"), ("copies", "default")]
+        if own.kind == "revised":  # what LABELS.md has there is articles
+            tried = [("essays", ""), ("articles", "recommended"), ("copies", "default")]
+        for name, setting in tried:
+            start = time.process_time()
+            result = neardup.find(own.texts, preset=name)
+            seconds = time.process_time() - start
+            (value,) = score(pairs_of(result), view, [0.0])
+            hints = ", ".join(f"{hint.kind}: {hint.preset}" for hint in result.summary.hints) or "–"
+            before = known.get((view.name, setting))
+            is_kept &= before is None or value.f1 >= before - TOLERANCE
+            figures = [f"{value.recall:.3f}", f"{value.precision:.3f}", f"**{value.f1:.3f}**"]
+            rows.append(
+                [name, view.name, *figures, "–" if before is None else f"{before:.3f}", f"{seconds:.1f}", hints]
+            )
+    table(("preset", "labels", "recall", "precision", "F1", "documented", "CPU seconds", "hint"), rows)
+    return is_kept
+
+
 def as_json(studies: Sequence[Study]) -> list[dict[str, object]]:
     """Every cell."""
     return [
@@ -298,10 +351,13 @@ def main() -> None:
     parser.add_argument("--code", nargs=3, action="append", default=[], metavar=("NAME", "OLD", "NEW"))
     parser.add_argument("--json", type=Path)
     parser.add_argument("--exact", action="store_true", help="an exact join in place of recall 0.999")
+    parser.add_argument("--presets", action="store_true", help="only hold the presets against LABELS.md")
     args = parser.parse_args()
     args.work.mkdir(parents=True, exist_ok=True)
     collections = [*data.human(args.folder), *data.scanned(args.folder), *data.unsegmented(args.folder)]
     collections += [data.releases(name, Path(old), Path(new)) for name, old, new in args.code]
+    if args.presets:
+        sys.exit(0 if print_presets(collections, args.kinds) else 1)
     studies = []
     for kind in args.kinds:
         own = [each for each in collections if each.kind == kind]

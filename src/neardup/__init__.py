@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from neardup._version import __version__
 
 if TYPE_CHECKING:
+    from neardup.engine.fit import Hint
     from neardup.errors import (
         FormatError,
         IndexLocked,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from neardup.index.outcomes import Added, Admission, ContainedHit, Hit, IndexInfo, Stored, Streamed, Verified
     from neardup.index.store import Index
     from neardup.inputs.passed import PassedOver
-    from neardup.params import Bands, Keep, Normalize, Shingle, Spec
+    from neardup.params import Bands, Keep, Normalize, Preset, Shingle, Spec
     from neardup.result import Cleaned, CleanSummary, Result, SourceShare, Summary
     from neardup.stages.sketch import minhash
     from neardup.tasks.audit.outcome import Audit, AuditBin
@@ -63,6 +64,7 @@ __all__ = [
     "ContainedHit",
     "Explanation",
     "FormatError",
+    "Hint",
     "Hit",
     "Index",
     "IndexBatch",
@@ -78,6 +80,7 @@ __all__ = [
     "OutputError",
     "PassedOver",
     "Plan",
+    "Preset",
     "Reported",
     "Result",
     "Shingle",
@@ -132,11 +135,12 @@ _HOME = {
         "SpecMismatch",
         "SpoolError",
     ),
+    "engine.fit": ("Hint",),
     "tasks.explain.explanation": ("Explanation",),
     "index.outcomes": ("Added", "Admission", "ContainedHit", "Hit", "IndexInfo", "Stored", "Streamed", "Verified"),
     "index.batch": ("IndexBatch",),
     "index.store": ("Index",),
-    "params": ("Bands", "Keep", "Normalize", "Shingle", "Spec"),
+    "params": ("Bands", "Keep", "Normalize", "Preset", "Shingle", "Spec"),
     "tuning": ("choose_bands", "s_curve"),
     "inputs.passed": ("PassedOver",),
     "tasks.plan.outcome": ("Plan",),

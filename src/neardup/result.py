@@ -8,9 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from neardup.engine.fit import Hint
 from neardup.errors import MissingDependency
 from neardup.inputs.passed import PassedOver
-from neardup.params import Spec
+from neardup.params import Preset, Spec
 from neardup.types import Fault
 
 
@@ -70,11 +71,20 @@ class Summary:
     threads: int
     spec: dict[str, Any]
     spec_id: str
+    preset: Preset | None
+    """The preset that was asked for, and what it stood for."""
+    hints: tuple[Hint, ...]
+    """What of the texts does not fit the setting, and what to try instead."""
     version: str
 
     def as_dict(self) -> dict[str, Any]:
         """The summary as plain JSON values."""
-        return {**asdict(self), "passed_over": [asdict(each) for each in self.passed_over]}
+        plain = {
+            "passed_over": [asdict(each) for each in self.passed_over],
+            "preset": None if self.preset is None else self.preset.as_dict(),
+            "hints": [each.as_dict() for each in self.hints],
+        }
+        return {**asdict(self), **plain}
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from neardup._version import __version__
 from neardup.arrays import numbers, strings
 from neardup.engine import run as engine
 from neardup.engine.check import TooLargeError
+from neardup.engine.fit import PASSAGES, SLOW, Hint, fit
 from neardup.engine.observe import Observer, Silent
 from neardup.engine.reading.families import check_room
 from neardup.engine.space import RECORD_SHARE, Budget, Space
@@ -31,7 +32,7 @@ from neardup.engine.state import FoundRows, Gathered, RunTally, SearchState
 from neardup.errors import InputChanged, InputError
 from neardup.inputs.names import Provenance
 from neardup.inputs.reader import Reader, Stamps
-from neardup.params import CONTAINMENT, RunOptions, Spec
+from neardup.params import CONTAINMENT, Preset, RunOptions, Spec
 from neardup.result import Result, Summary
 from neardup.spool import peak_memory
 
@@ -59,7 +60,11 @@ class Run:
     """What else must be equal for an interrupted run to go on."""
     choice: str | None = None
     """Why the pairs are found as they are, where the plan decided."""
+    preset: Preset | None = None
+    """Where the setting is from, for the summary."""
     observer: Observer = field(default_factory=Silent)
+    hints: tuple[Hint, ...] = field(init=False, default=())
+    """What does not fit the setting, known when the texts were read for a search."""
     provenance: Provenance = field(init=False, default_factory=Provenance)
     stamps: dict[str, Stamps] = field(init=False, default_factory=dict)
     """Of the files of each source, from before the first was read."""
@@ -133,6 +138,12 @@ class Run:
         """Verified pairs of representatives; InputError where two are too long for the memory limit."""
         try:
             gathered = self.gather(self.spec)
+            hints = fit(gathered.collection, gathered.copies.weight)
+            # whoever asks for copies by name has chosen what is the default
+            self.hints = tuple(hint for hint in hints if hint.kind != PASSAGES or self.preset is None)
+            for hint in self.hints:
+                if hint.kind == SLOW:  # before the work, not after it
+                    self.observer.note(hint.text)
             return engine.search(gathered, split_row=self._split_row())
         except TooLargeError as exc:
             names = " and ".join(map(str, self.provenance.ids.take(exc.rows).to_pylist()))
@@ -283,5 +294,7 @@ def make_summary(
         threads=tally.threads,
         spec=spec.as_dict(),
         spec_id=spec.id,
+        preset=run.preset,
+        hints=run.hints,
         version=__version__,
     )

@@ -52,6 +52,8 @@ SUMMARY: dict[str, Any] = {
     "crowds": 0,
     "crowd_documents": 0,
     "overfull": 0,
+    "preset": None,
+    "hints": [],
     "recall": 0.99312,
     "threshold": 0.8,
     "slots": 256,

@@ -15,7 +15,7 @@ from neardup.engine.space import Budget, Space
 
 FACTS = (
     *("documents", "bytes", "empty", "short", "exact_copies", "candidates", "checked"),
-    *("pairs", "clusters", "crowds", "crowd_documents", "overfull"),
+    *("pairs", "clusters", "crowds", "crowd_documents", "overfull", "hints"),
 )
 
 

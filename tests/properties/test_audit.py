@@ -15,6 +15,7 @@ from tests.properties.strategies import SHINGLES, THRESHOLDS, collections
 
 from neardup import tuning
 from neardup.engine.observe import Silent
+from neardup.engine.reading.draw import draw
 from neardup.inputs.reader import open_inputs
 from neardup.params import RunOptions
 from neardup.session import Run
@@ -30,7 +31,7 @@ def truth_of(documents, spec, *, drawn: int, seed: int, threads: int = 1, block:
     """The true pairs of a sample as {(row, row): similarity}, and the rows of the sample."""
     with Run(open_inputs(documents, block=block), spec, RunOptions(threads=threads)) as run:
         search = run.search()
-        rows = exact_partners.draw(search.collection, search.weight, documents=drawn, seed=seed)
+        rows = draw(search.collection, search.weight, documents=drawn, seed=seed)
         found = exact_partners.find_exact_partners(
             search.collection, search.weight, search.crowd, rows, threads=threads, observer=Silent()
         ).pairs
@@ -79,7 +80,7 @@ def test_samples_of_one_seed_lie_inside_each_other(lengths, seed):
     with Run(open_inputs(documents), spec, RunOptions(threads=1)) as run:
         search = run.search()
         for drawn in range(1, len(documents) + 1):
-            rows = exact_partners.draw(search.collection, search.weight, documents=drawn, seed=seed)
+            rows = draw(search.collection, search.weight, documents=drawn, seed=seed)
             assert np.all(np.diff(rows) > 0)
             samples.append(set(rows.tolist()))
     assert all(small <= large for small, large in pairwise(samples))

@@ -15,10 +15,11 @@ from tests.oracles import shared
 
 from neardup import tuning
 from neardup.engine.observe import Silent
+from neardup.engine.reading.draw import draw
 from neardup.inputs.reader import open_inputs
 from neardup.params import RunOptions
 from neardup.session import Run
-from neardup.tasks.audit.exact_partners import draw, find_exact_partners
+from neardup.tasks.audit.exact_partners import find_exact_partners
 from neardup.tasks.audit.outcome import CHANCE
 from neardup.tasks.audit.public import audit_search
 from neardup.tasks.audit.statistics import Evidence

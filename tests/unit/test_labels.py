@@ -221,3 +221,21 @@ def distance(one: str, other: str) -> int:
         for j, b in enumerate(other, 1):
             last, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, last + (a != b))
     return row[-1]
+
+
+def test_the_presets_are_held_against_the_figures_of_the_page(monkeypatch, capsys):
+    known = labels.documented()
+    assert known["dblp_acm", "recommended"] == 0.933
+    assert known["bible_nt", "default"] == 0.119
+    tiny = Collection(
+        "tiny", "records", "human", TEXTS, (View("tiny", data.pairs_within(GROUPS), data.numbered(GROUPS)),)
+    )
+    for documented, is_kept in ((0.0, True), (1.009, True), (1.011, False)):
+        monkeypatch.setattr(labels, "documented", lambda f1=documented: {("tiny", "recommended"): f1})
+        assert labels.print_presets([tiny], ["records"]) is is_kept
+    assert "| records | tiny |" in capsys.readouterr().out
+
+
+def test_each_kind_is_measured_with_what_its_preset_stands_for():
+    assert labels.RECOMMENDED["records"] == Setting("word:1", "nfc,casefold,space", 0.5)
+    assert Setting("char:9", "nfc", 0.8) == labels.DEFAULT

@@ -14,6 +14,7 @@ from neardup.params import DEFAULT_AUDIT, DEFAULT_SEED, InputOptions, RunOptions
 
 @forms.command("audit", "audit corpus/ -t 0.8", "audit docs.jsonl -t 0.7 --documents 5000 --json --misses missed.csv")
 @options.inputs
+@options.preset
 @options.threshold
 @options.defaulted(
     "--documents",
@@ -70,6 +71,7 @@ def audit(
     """
     from neardup import tuning
     from neardup.cli.audit_text import audit_lines
+    from neardup.cli.summary import labelled, preset_rows
     from neardup.cli.targets import check_targets
     from neardup.outputs.atomic import AtomicFiles
     from neardup.outputs.write import Output, output_format, write_tables
@@ -101,6 +103,7 @@ def audit(
 
                 plot_audit(audit, work, plot, together)
         ctx.meta[WRITTEN] = files
-    voice.answer(audit.as_dict(), audit_lines(audit, files=files, is_alone=True))
+    told = {**audit.as_dict(), **forms.preset_facts(search)}
+    voice.answer(told, [*audit_lines(audit, files=files, is_alone=True), *labelled(preset_rows(told["preset"]))])
     if audit.is_broken:
         ctx.exit(1)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     help="Collection in which A and B are ids: what neardup find reads, or the folder of an index. May be given several"
     " times.  [default: A and B are files]",
 )
+@options.preset
 @options.shingle
 @options.normalize
 @options.threshold
@@ -112,7 +113,7 @@ def compare(
             say(*facts(found, names), err=False)
             print_texts(found, names, is_full=full)
     if not voice.quiet:
-        _tell(found, html, seconds=time.perf_counter() - begin, verbose=voice.verbose)
+        _tell(found, html, search, seconds=time.perf_counter() - begin, verbose=voice.verbose)
 
 
 def _fetch(
@@ -173,11 +174,14 @@ def _from_index(
         raise click.UsageError(f"{path} is an index, which is not read by --{option}. Leave it out.")
     with Index.open(path, read_only=True) as held:
         spec = held.spec
-        for name in forms.typed(ctx, SearchOptions.names()):
+        used = search.used_preset
+        typed = [name for name in forms.typed(ctx, SearchOptions.names()) if name != "preset"]
+        for name in [*typed, *(used.options if used is not None else ())]:
             given, made = getattr(search, name), getattr(spec, name)
             if given != made:
+                by = "" if used is None or name in typed else f" by --for {used.name}"
                 raise click.UsageError(
-                    f"--{name} is {given}, and {path} was made with {made}. Leave it out: an index brings its"
+                    f"--{name} is {given}{by}, and {path} was made with {made}. Leave it out: an index brings its"
                     " own settings."
                 )
         stored = held.get_many(list(names))
@@ -200,11 +204,12 @@ def _compare(documents: Sequence[Document], spec: Spec) -> Comparison:
     return compare_sets(sets[0], sets[1], spec)
 
 
-def _tell(found: Comparison, html: Path | None, *, seconds: float, verbose: bool) -> None:
+def _tell(found: Comparison, html: Path | None, search: SearchOptions, *, seconds: float, verbose: bool) -> None:
     """The closing lines, on stderr."""
-    from neardup.cli.summary import labelled, whole_spec
+    from neardup.cli.summary import labelled, preset_rows, whole_spec
 
     rows = [("written", str(html))] if html is not None else []
+    rows += preset_rows(forms.preset_facts(search)["preset"])
     say(*labelled([*rows, *whole_spec(found.spec.as_dict(), verbose=verbose)]))
     parts = [
         f"similarity {similarity_text(found.jaccard, found.spec.threshold)}",

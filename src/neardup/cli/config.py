@@ -21,6 +21,7 @@ from neardup.cli import LazyGroup
 from neardup.cli.options import EXACT_YES, Command
 from neardup.cli.toml import as_toml
 from neardup.errors import did_you_mean
+from neardup.params.presets import PRESETS, preset_options
 from neardup.shown import shown
 
 READ = "neardup.config"
@@ -82,7 +83,7 @@ class ConfiguredCommand(Command):
             file = given.get("config")
             typed = [param for param in order if _is_given(given, param)]
             if isinstance(file, str) and not any("--help" in param.opts for param in typed):
-                read = _read(ctx, file, {param.name for param in typed})
+                read = _read(ctx, file, {param.name for param in typed} | _of_preset(given.get("preset")))
                 for param in self.params:
                     if param.name in read:
                         given[param.name] = read[param.name]
@@ -112,6 +113,11 @@ def _is_given(given: Mapping[str, Any], param: click.Parameter) -> bool:
     if isinstance(param, click.Argument):
         return isinstance(value, (str, list, tuple)) and len(value) > 0
     return value is not None
+
+
+def _of_preset(name: Any) -> set[str | None]:
+    """The options that a preset stands for, which win over those of a file when it is typed."""
+    return set(preset_options(name)) if name in PRESETS else set()
 
 
 def _names(exc: click.UsageError, key: str, param: click.Parameter) -> bool:

@@ -49,6 +49,7 @@ def _alarm(value: Any) -> float:
     help="Where the clean copies go: a folder, which gets a copy of each input file; for a single input a file; or"
     " - for one stream on stdout.  [default: none, and required unless --dry-run is given]",
 )
+@options.preset
 @options.threshold
 @options.defaulted(
     "--keep",
@@ -179,7 +180,7 @@ def dedup(
                     ctx.meta[WRITTEN] = [*table.files, *([] if copies is None else [copies])]
         told = cleaning.summary(alarm=alarm, dry_run=dry_run, annotated=annotate)
     sources = [{**asdict(source), "share": source.share} for source in told.sources]
-    summary = with_writing({**told.as_dict(), "sources": sources}, seconds)
+    summary = forms.with_commands(ctx, with_writing({**told.as_dict(), "sources": sources}, seconds))
     if plan is not None:
         summary["plan"] = plan.as_dict()
     named = [*_copies(copies, len(told.written)), *table.files]

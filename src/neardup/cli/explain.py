@@ -52,6 +52,7 @@ def _whole(name: str, least: int) -> options.Checked:
     help="In place of documents their characteristic matrix: rows of 0 and 1 with commas between, a column for each"
     " document, such as 1010,1001,0101.  [default: made from the documents]",
 )
+@options.preset
 @click.option(
     "--shingle",
     type=options.Checked("unit:k", params.Shingle.parse),

@@ -44,6 +44,7 @@ FIGURE_FORMATS = ("png", "svg", "pdf")
     metavar="NAME",
     help=f"Draw this figure only; may be given more than once: {', '.join(FIGURE_NAMES)}.  [default: all]",
 )
+@options.preset
 @options.threshold
 @options.recall
 @options.shingle
@@ -74,7 +75,7 @@ def figures(
     Needs matplotlib: pip install 'neardup[plot]'.
     """
     from neardup import tuning
-    from neardup.cli.summary import labelled, left_out
+    from neardup.cli.summary import labelled, left_out, preset_rows
     from neardup.inputs.reader import open_inputs
     from neardup.tasks.figures import sheets
     from neardup.tasks.figures.style import check_matplotlib
@@ -92,7 +93,8 @@ def figures(
             drawn = sheets.write(work, folder, names=only, formats=formats or ("png",))
             observer.in_background(lambda: written.extend(drawn))
     if not voice.quiet:
-        say(*labelled(left_out(work.provenance.bad, work.provenance.blank, reader.passed_over)))
+        rows = left_out(work.provenance.bad, work.provenance.blank, reader.passed_over)
+        say(*labelled([*rows, *preset_rows(forms.preset_facts(search)["preset"])]))
     with stdout_errors():
         print_names(written)
     if not voice.quiet:

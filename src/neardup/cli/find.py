@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 )
 @options.inputs
 @options.measure
+@options.preset
 @options.threshold
 @options.recall
 @options.exact
@@ -102,7 +103,8 @@ def find(
         with running.stoppable(ctx, quiet=voice.quiet) as observer:
             reader = open_inputs(list(inputs), reading, item=spec.shingle.kind == "item")
             plan = observer.in_background(lambda: make_plan(reader, spec, run, target=search.recall, observer=observer))
-        voice.answer(plan.as_dict(), plan_lines(plan))
+        told = forms.with_commands(ctx, replace(plan, preset=search.used_preset).as_dict())
+        voice.answer(told, plan_lines(plan, told=told))
         return
     from neardup.cli.summary import closing_line, summary_lines, with_writing
     from neardup.cli.targets import check_targets, choose_tables, write_targets
@@ -136,7 +138,7 @@ def find(
                     plot_finding(finding, work, plot, together)
         finally:
             ctx.meta[WRITTEN] = files if together.are_named else []
-        summary = with_writing(finding.summary().as_dict(), seconds)
+        summary = forms.with_commands(ctx, with_writing(finding.summary().as_dict(), seconds))
         crowds = finding.crowds().to_pylist()
     lines = summary_lines(summary, crowds=crowds, faults=finding.faults, files=files, verbose=voice.verbose)
     closing = closing_line(summary)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import wraps
@@ -16,7 +17,19 @@ from click.core import ParameterSource
 from neardup.cli.config import GIVEN, ConfiguredCommand
 from neardup.cli.voice import print_json, say, stdout_errors
 from neardup.kernels.announce import told
-from neardup.params import AUTO, CONTAINMENT, DEFAULT_SKETCH, Bands, InputOptions, Options, RunOptions, SearchOptions
+from neardup.params import (
+    AUTO,
+    CONTAINMENT,
+    DEFAULT_SKETCH,
+    Bands,
+    InputOptions,
+    Options,
+    RunOptions,
+    SearchOptions,
+    as_options,
+    preset_options,
+    resolve,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +88,7 @@ def command(name: str, *examples: str) -> Callable[[Callable[..., None]], click.
         @click.pass_context
         @wraps(function)
         def call(ctx: click.Context, /, **given: Any) -> None:
+            given = resolve(given, _beside_preset(ctx, given))
             made: dict[str, Any] = {name: form.of(given) for name, form in forms.items()}
             if "search" in made:
                 _check_search(made["search"], given)
@@ -116,10 +130,62 @@ def _check_search(search: SearchOptions, given: Mapping[str, Any]) -> None:
         raise click.UsageError("--dry-run plans for Jaccard similarity only. Leave --measure containment out.")
 
 
+def _beside_preset(ctx: click.Context, names: Iterable[str]) -> set[str]:
+    """The options that win over the preset: those given where it was given, or nearer, the command line being nearest.
+
+    So a preset that is typed wins over single options that a file of settings has.
+    """
+    if ctx.get_parameter_source("preset") is ParameterSource.COMMANDLINE:
+        return set(typed(ctx, names))
+    return {name for name in names if ctx.get_parameter_source(name) not in (None, ParameterSource.DEFAULT)}
+
+
 def typed(ctx: click.Context, names: Iterable[str]) -> Iterator[str]:
     """Those of the parameters that were given, on the command line or in a file; ``false`` in a file gives nothing."""
     typed = (name for name in names if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE)
     return (name for name in typed if ctx.params.get(name, False) is not False)
+
+
+def retyped(ctx: click.Context, names: Collection[str]) -> list[str]:
+    """Some of the parameters that were given, as words of a command line."""
+    words = []
+    for param in ctx.command.params:
+        value: Any = ctx.params.get(str(param.name))
+        if param.name not in names or isinstance(param, click.Argument):
+            continue
+        option = param.opts[0]
+        for each in value if param.multiple else [value]:
+            words += [option] if each is True else [option, str(each)]
+    return words
+
+
+def try_instead(ctx: click.Context, hint: Mapping[str, Any]) -> str:
+    """The command at hand with what a hint, as ``Hint.as_dict`` has it, names in place of what it replaces."""
+    preset, options = hint["preset"], hint["options"]
+    replaced = {"preset", *preset_options(preset)} if preset else set(options)
+    # bands by hand are those of another threshold
+    kept = [name for name in typed(ctx, list(ctx.params)) if name not in {*replaced, "bands", "resume"}]
+    named = [param for param in ctx.command.params if isinstance(param, click.Argument)]
+    given = [ctx.params[str(param.name)] for param in named]
+    inputs = [str(each) for value in given for each in (value if isinstance(value, tuple) else (value,))]
+    words = retyped(ctx, kept)
+    tried = f"--for {preset}" if preset else as_options(options)
+    path: list[str] = []
+    while ctx.parent is not None:
+        path.insert(0, str(ctx.info_name))
+        ctx = ctx.parent
+    return f"{shlex.join(['neardup', *path, *inputs, *words])} {tried}"
+
+
+def preset_facts(search: SearchOptions) -> dict[str, Any]:
+    """The preset that was asked for, as a summary has it."""
+    used = search.used_preset
+    return {"preset": None if used is None else used.as_dict()}
+
+
+def with_commands(ctx: click.Context, summary: Mapping[str, Any]) -> dict[str, Any]:
+    """A summary whose hints have the command to try."""
+    return {**summary, "hints": [{**hint, "command": try_instead(ctx, hint)} for hint in summary["hints"]]}
 
 
 def check_banding(slots: int | None, bands: str | Bands | None) -> None:

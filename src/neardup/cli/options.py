@@ -78,6 +78,15 @@ inputs = click.argument(
     "inputs", nargs=-1, required=True, metavar="INPUT…", type=click.Path(path_type=Path, allow_dash=True)
 )
 
+preset = click.option(
+    "--for",
+    "preset",
+    type=Checked("kind", partial(params.check_preset, option="for")),
+    metavar="KIND",
+    help="Settings that were measured on a kind of text, in place of the defaults: shingle, normalisation, threshold."
+    f" Options given beside it win. {params.presets_help()}.  [default: none, which is as copies]",
+)
+
 threshold = defaulted(
     "--threshold",
     "-t",

@@ -32,6 +32,7 @@ def _weights(value: Any) -> tuple[float, float]:
 
 @forms.command("plan", "plan docs.jsonl -t 0.8", "plan -t 0.8 --slots 128")
 @click.argument("inputs", nargs=-1, metavar="[INPUT…]", type=click.Path(path_type=Path, allow_dash=True))
+@options.preset
 @options.threshold
 @options.recall
 @options.shingle
@@ -88,8 +89,9 @@ def plan(*, ctx: click.Context, inputs: tuple[Path, ...], plot: str | None, voic
         from neardup.tasks.figures.sheets import plot_spec
 
         plot_spec(made.spec, plot)
-    lines = plan_lines(made, inputs=[str(path) for path in inputs], options=_typed(ctx))
-    voice.answer(made.as_dict(), lines)
+    told = forms.with_commands(ctx, made.as_dict())
+    lines = plan_lines(made, inputs=[str(path) for path in inputs], options=_typed(ctx), told=told)
+    voice.answer(told, lines)
 
 
 def _make(ctx: click.Context, inputs: tuple[Path, ...], asked: dict[str, Any], *, quiet: bool) -> Plan:
@@ -104,11 +106,6 @@ def _make(ctx: click.Context, inputs: tuple[Path, ...], asked: dict[str, Any], *
 
 def _typed(ctx: click.Context) -> list[str]:
     """The options that were typed and that ``find`` takes too, other than those that the plan decides."""
-    words = []
     decided = {"threshold", "recall", "slots", "bands", "rule", "weights"}
     here = {"json", "plot", "quiet", "verbose", "inputs"}
-    names = {str(option.name): option.opts[0] for option in ctx.command.params}
-    for name in forms.typed(ctx, [name for name in names if name not in decided | here]):
-        value = ctx.params[name]
-        words += [names[name]] if value is True else [names[name], str(value)]
-    return words
+    return forms.retyped(ctx, list(forms.typed(ctx, set(ctx.params) - decided - here)))

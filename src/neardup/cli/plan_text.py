@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import shlex
 import textwrap
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from neardup.cli.summary import labelled, left_out
+from neardup.cli.summary import hint_rows, labelled, left_out, preset_rows
 from neardup.shown import counted, duration, megabytes, percent
 from neardup.tuning import s_curve
 
@@ -22,8 +22,13 @@ WIDTH = 28
 """Characters of the longest bar."""
 
 
-def plan_lines(plan: Plan, *, inputs: Sequence[str] = (), options: Sequence[str] = ()) -> list[str]:
-    """The plan, a line an item; with inputs and other options as they were typed, also the command line to copy."""
+def plan_lines(
+    plan: Plan, *, inputs: Sequence[str] = (), options: Sequence[str] = (), told: Mapping[str, Any] | None = None
+) -> list[str]:
+    """The plan, a line an item; with inputs and other options as they were typed, also the command line to copy.
+
+    ``told``: the plan as values, with commands to its hints; without it, nothing is said of preset and hints.
+    """
     lines = [] if plan.collection is None else [*_collection(plan.collection), ""]
     lines += [*_chosen(plan), "", *_options(plan), "", *_rules(plan)]
     if plan.exact is not None and plan.chosen.estimate is not None:
@@ -32,6 +37,9 @@ def plan_lines(plan: Plan, *, inputs: Sequence[str] = (), options: Sequence[str]
         words = ["neardup", "find", *inputs, "-t", f"{plan.threshold:g}", "--recall", f"{plan.target:g}"]
         words += ["--slots", str(plan.spec.slots), "--bands", str(plan.spec.bands), *options]
         lines += ["", "to run it:", f"  {shlex.join(words)}"]
+    beside = [] if told is None else [*preset_rows(told["preset"]), *hint_rows(told["hints"])]
+    if beside:
+        lines += ["", *labelled(beside)]
     return lines
 
 

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     help="How many bytes the report may have, about, such as 50MB. Past it the smaller clusters have no page."
     "  [default: 200MB; 20MB for a single file]",
 )
+@options.preset
 @options.threshold
 @options.recall
 @options.exact
@@ -142,7 +143,8 @@ def report(
     lines: list[str] = []
     if filed is None:
         faults = work.provenance.faults
-        lines = summary_lines(found.as_dict(), crowds=[], faults=faults, files=[], verbose=voice.verbose)
+        told = forms.with_commands(ctx, found.as_dict())
+        lines = summary_lines(told, crowds=[], faults=faults, files=[], verbose=voice.verbose)
     if audited is not None:
         from neardup.cli.audit_text import audit_lines
 
@@ -155,9 +157,9 @@ def report(
 def _check_no_search(ctx: click.Context) -> None:
     """Raise UsageError for an option that the pairs of an earlier run have decided."""
     decided = [name for name in SearchOptions.names() if name != "link"]
+    options = {param.name: param.opts[0] for param in ctx.command.params}
     for name in forms.typed(ctx, [*decided, "resume", "audit"]):
-        option = name.replace("_", "-")
-        raise click.UsageError(f"--pairs brings its own spec, and searches nothing. Leave --{option} out.")
+        raise click.UsageError(f"--pairs brings its own spec, and searches nothing. Leave {options[name]} out.")
 
 
 def _check_site(inputs: tuple[Path, ...], output: str, site: dict[str, Any]) -> None:

@@ -132,7 +132,8 @@ def open_run(
     if search.exact == AUTO and not run.resume and not reader.is_lasting:
         raise click.UsageError("--exact auto reads the inputs twice, and a pipe can be read once. Save it to a file.")
     spec, choice = observer.in_background(lambda: decide(reader, spec, search, run, observer))
-    with Run(reader, spec, run, spill_to=place, task=task, choice=choice, observer=observer) as work:
+    told: dict[str, Any] = {"task": task, "choice": choice, "preset": search.used_preset}
+    with Run(reader, spec, run, spill_to=place, **told, observer=observer) as work:
         for name in files if run.resume else ():
             remove_leftovers(name)
         if reader.is_lasting:

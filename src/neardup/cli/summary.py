@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from neardup.inputs.passed import PassedOver, passed_rows
+from neardup.params import Preset
 from neardup.shown import counted, duration, megabytes, percent, shown, similarity_text
 
 TABLE_ROWS = 50
@@ -53,6 +54,7 @@ def summary_lines(
         *_cost_rows(summary),
         *([("written", ", ".join(files))] if files else []),
         *_spec_rows(summary, verbose),
+        *hint_rows(summary["hints"]),
     ]
     return labelled(rows) + listed_faults(summary["bad"], faults)
 
@@ -79,6 +81,7 @@ def clean_lines(
         *_cost_rows(summary),
         *([("written", ", ".join(files))] if files else []),
         *_spec_rows(summary, verbose),
+        *hint_rows(summary["hints"]),
     ]
     return labelled(rows) + listed_faults(summary["bad"], faults, fate=f"not compared, {kept}")
 
@@ -136,7 +139,8 @@ def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _spec_rows(summary: Mapping[str, Any], verbose: bool) -> list[tuple[str, str]]:
-    return [("spec", summary["spec_id"]), *whole_spec(summary["spec"], verbose=verbose)]
+    own = [("spec", summary["spec_id"]), *whole_spec(summary["spec"], verbose=verbose)]
+    return [*preset_rows(summary["preset"]), *own]
 
 
 def _not_copied(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -272,6 +276,16 @@ def left_out(bad: int, blank: int, passed_over: Sequence[PassedOver], *, if_none
     """What was left out of inputs, for a person; ``if_none``: that no record was is said too."""
     records = [("left out", f"{counted(bad, 'bad record')}, {counted(blank, 'blank line')}")]
     return [*(records if if_none or bad or blank else []), *passed_rows(passed_over)]
+
+
+def preset_rows(preset: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """What a preset, as ``Preset.as_dict`` has it, stood for."""
+    return [] if preset is None else [("settings", str(Preset(**preset)))]
+
+
+def hint_rows(hints: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """What does not fit the setting, and the command to try."""
+    return [row for hint in hints for row in (("hint", hint["text"]), ("", f"try: {hint['command']}"))]
 
 
 def whole_spec(spec: Mapping[str, Any], *, verbose: bool) -> list[tuple[str, str]]:

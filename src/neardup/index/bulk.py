@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from neardup.engine.fit import PassingSample
 from neardup.engine.observe import Observer
 from neardup.errors import InputError
 from neardup.index.core import Core
@@ -47,7 +49,8 @@ def _store_all(core: Core, reader: Reader, on_duplicate: str, observer: Observer
         gone = _settle_ids(writing, load, on_duplicate)
     core.database.settle()
     replaced, skipped = (gone, 0) if on_duplicate == "replace" else (0, gone)
-    return read + Added(load.numbers - gone, replaced, skipped, load.empty, load.short)
+    stored = Added(load.numbers - gone, replaced, skipped, load.empty, load.short)
+    return replace(read + stored, hints=load.sample.hints(core.spec))
 
 
 class _Load:
@@ -55,6 +58,7 @@ class _Load:
 
     def __init__(self, core: Core) -> None:
         self.numbers = self.empty = self.short = 0
+        self.sample = PassingSample()
         self.id_prints: list[U64] = [np.empty(0, dtype=np.uint64)]
         self._core = core
         self._held: list[tuple[U32, U64, Mask]] = []
@@ -67,6 +71,7 @@ class _Load:
         self.empty += int(np.count_nonzero(prepared.kinds & EMPTY))
         self.short += int(np.count_nonzero(prepared.kinds & SHORT))
         self.id_prints.append(prepared.id_prints)
+        self.sample.add(prepared.normal, prepared.prints, prepared.has_shingles)
         self._held.append((prepared.keys, prepared.prints, prepared.has_shingles))
         if self.numbers - self._first >= SEGMENT_DOCUMENTS:
             self.write_segment(writing)

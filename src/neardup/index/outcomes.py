@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
+from neardup.engine.fit import Hint
 from neardup.inputs.passed import PassedOver
 from neardup.types import MOST_FAULTS, Fault
 
@@ -83,6 +84,8 @@ class Added(_Counts):
     """The first bad records, with reasons."""
     passed_over: tuple[PassedOver, ...] = ()
     """Files and folders that the inputs hold and that were not read."""
+    hints: tuple[Hint, ...] = ()
+    """Of ``Index.build``: what of the texts does not fit the setting, and what to try instead."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,18 @@ from neardup.index.views import View, documents_of, names_of
 from neardup.inputs.items import COLLECTIONS
 from neardup.inputs.reader import open_inputs
 from neardup.inputs.source import ReadOptions
-from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle, Spec, check_threads
+from neardup.params import (
+    Bands,
+    InputOptions,
+    Normalize,
+    Preset,
+    RunOptions,
+    SearchOptions,
+    Shingle,
+    Spec,
+    check_threads,
+    with_preset,
+)
 from neardup.result import Result
 from neardup.watching import watched
 
@@ -69,10 +80,12 @@ class Index:
     # making, opening, closing
 
     @classmethod
+    @with_preset
     def create(
         cls,
         path: str | os.PathLike[str] | None = None,
         *,
+        preset: str | Preset | None = None,
         threshold: float = params.DEFAULT_THRESHOLD,
         recall: float = params.DEFAULT_RECALL,
         shingle: str | Shingle = params.DEFAULT_SHINGLE,
@@ -86,6 +99,7 @@ class Index:
 
         Args:
             path: a folder that is not there yet; None: in memory.
+            preset: settings for a kind of text, as of ``find``.
             threshold: least Jaccard similarity that a query can ask for, 0 < t <= 1.
             recall: least probability of finding a document at the threshold.
             shingle, normalize, slots, bands, seed: as of ``find``; they can never be changed for this index.
@@ -121,11 +135,13 @@ class Index:
 
     @classmethod
     @watched
+    @with_preset
     def build(
         cls,
         path: str | os.PathLike[str],
         inputs: Any,
         *,
+        preset: str | Preset | None = None,
         threshold: float = params.DEFAULT_THRESHOLD,
         recall: float = params.DEFAULT_RECALL,
         shingle: str | Shingle = params.DEFAULT_SHINGLE,
@@ -153,7 +169,7 @@ class Index:
             path: a folder that is not there yet.
             inputs: as of ``find``; ``text``, ``id``, ``glob``, ``encoding``, ``boilerplate``, ``on_bad`` and
                 ``input_format`` too.
-            threshold, recall, shingle, normalize, slots, bands, seed: see ``create``.
+            preset, threshold, recall, shingle, normalize, slots, bands, seed: see ``create``.
             on_duplicate: what an id that comes back does: ``error``, ``skip`` (the first stays) or ``replace``.
             threads: how many; all processors when None.
             observer: told about progress.

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from neardup.errors import InputError
 from neardup.params import checks
+from neardup.params.presets import Preset, check_preset
 from neardup.params.spec import Bands, Normalize, Shingle
 
 __all__ = ["InputOptions", "Options", "RunOptions", "SearchOptions"]
@@ -52,6 +53,8 @@ class SearchOptions(Options):
     measure: str = checks.DEFAULT_MEASURE
     verify: str = checks.DEFAULT_VERIFY
     link: str = "star"
+    preset: str | Preset | None = None
+    """What the values come from that were not given by hand; it decides nothing here."""
 
     def __post_init__(self) -> None:
         checks.check_exact(self.exact)
@@ -75,6 +78,13 @@ class SearchOptions(Options):
             )
         checks.check_choice(self.verify, checks.VERIFY, "verify")
         checks.check_choice(self.link, checks.LINK_RULES, "link")
+        if isinstance(self.preset, str):
+            check_preset(self.preset)
+
+    @property
+    def used_preset(self) -> Preset | None:
+        """The preset, when ``resolve`` put it to use."""
+        return self.preset if isinstance(self.preset, Preset) else None
 
 
 @dataclass(frozen=True, slots=True)

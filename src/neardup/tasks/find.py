@@ -11,7 +11,7 @@ from neardup.calls import hinted
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.reader import Reader, open_inputs
-from neardup.params import AUTO, Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
+from neardup.params import AUTO, Bands, InputOptions, Normalize, Preset, RunOptions, SearchOptions, Shingle, with_preset
 from neardup.result import Result
 from neardup.session import Run
 from neardup.tasks.plan.decision import decide
@@ -20,12 +20,14 @@ from neardup.watching import watched
 
 @hinted
 @watched
+@with_preset
 def find(
     inputs: Any,
     *,
     measure: str = params.DEFAULT_MEASURE,
     exact: bool | str = False,
     against: Any = None,
+    preset: str | Preset | None = None,
     threshold: float = params.DEFAULT_THRESHOLD,
     recall: float = params.DEFAULT_RECALL,
     shingle: str | Shingle = params.DEFAULT_SHINGLE,
@@ -71,6 +73,9 @@ def find(
             plan predicts it to be no slower; the inputs are then read twice.
         against: a second collection, given as ``inputs`` may be: then only pairs of one of its documents (id_b) with
             one of the inputs (id_a) are found, by the exact join, and no clusters are made.
+        preset: settings for a kind of text: ``copies`` (the defaults), ``articles``, ``essays``, ``records``, ``code``,
+            ``scans``, ``unsegmented`` or ``web``. It gives the values of ``shingle``, ``normalize``, ``threshold``
+            and ``link`` that are left out; what is given wins. The summary says what it stood for.
         threshold: least similarity, 0 < t <= 1.
         recall: least probability of finding a pair at the threshold.
         shingle: ``char:K``, ``word:K``, ``byte:K`` or ``item``.
@@ -125,7 +130,7 @@ def find(
     reader = open_across(inputs, against, InputOptions.of(given), item=is_item, again=again)
     watching = observer or Silent()
     spec, choice = decide(reader, spec, search, run, watching)
-    with Run(reader, spec, run, choice=choice, observer=watching) as searched:
+    with Run(reader, spec, run, choice=choice, preset=search.used_preset, observer=watching) as searched:
         return searched.find(search.link).result()
 
 

@@ -11,6 +11,8 @@ import click
 import neardup
 from neardup.cli import forms, options
 from neardup.cli.index import shared
+from neardup.cli.summary import hint_rows, preset_rows
+from neardup.params import SearchOptions
 
 
 @forms.command("create", "index create papers.index", "index create tweets.index --shingle word:2 -t 0.6")
@@ -30,8 +32,9 @@ def create(*, index: Path, voice: forms.Voice, **spec: Any) -> None:
     with neardup.Index.create(index, **spec) as made:
         info = made.info()
     shown = click.format_filename(index)
-    rows = [("made", shown), *shared.spec_rows(info, verbose=voice.verbose)]
-    shared.tell(voice, info.as_dict(), rows, [f"{shown} made", "0 documents", f"spec {info.spec_id}"])
+    preset = forms.preset_facts(SearchOptions.of(spec))
+    rows = [("made", shown), *preset_rows(preset["preset"]), *shared.spec_rows(info, verbose=voice.verbose)]
+    shared.tell(voice, {**info.as_dict(), **preset}, rows, [f"{shown} made", "0 documents", f"spec {info.spec_id}"])
 
 
 @forms.command(
@@ -64,11 +67,17 @@ def build(*, ctx: click.Context, index: Path, inputs: tuple[Path, ...], voice: f
     with made:
         info, added, spec = made.info(), made.built, made.spec
     assert added is not None
+    told = {**added.as_dict(), **info.as_dict(), **forms.preset_facts(SearchOptions.of(build))}
+    summary = forms.with_commands(ctx, told)
     shared.Done(info.documents, spec, begin).tell(
         voice,
-        {**added.as_dict(), **info.as_dict()},
+        summary,
         shared.added_rows(added),
         shared.added_words(added),
-        details=shared.spec_rows(info, verbose=voice.verbose),
+        details=[
+            *preset_rows(summary["preset"]),
+            *shared.spec_rows(info, verbose=voice.verbose),
+            *hint_rows(summary["hints"]),
+        ],
         faults=added.faults,
     )

@@ -22,7 +22,14 @@ from neardup.shown import counted, duration, similarity_text
 index_path = click.argument("index", metavar="INDEX", type=click.Path(path_type=Path))
 
 making = options.together(
-    options.threshold, options.recall, options.shingle, options.normalize, options.slots, options.bands, options.seed
+    options.preset,
+    options.threshold,
+    options.recall,
+    options.shingle,
+    options.normalize,
+    options.slots,
+    options.bands,
+    options.seed,
 )
 """What an index is made for; fixed for its life."""
 

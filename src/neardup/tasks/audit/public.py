@@ -14,12 +14,13 @@ from neardup.arrays import numbers
 from neardup.calls import hinted
 from neardup.engine.check import Checker, TooLargeError, pairs_at_once
 from neardup.engine.observe import Observer, Silent
+from neardup.engine.reading.draw import draw
 from neardup.engine.state import SearchState
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
-from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
+from neardup.params import Bands, InputOptions, Normalize, Preset, RunOptions, SearchOptions, Shingle, with_preset
 from neardup.session import Run
-from neardup.tasks.audit.exact_partners import Array, ExactPartners, draw, find_exact_partners, gathered
+from neardup.tasks.audit.exact_partners import Array, ExactPartners, find_exact_partners, gathered
 from neardup.tasks.audit.outcome import Audit, judge
 from neardup.tasks.audit.statistics import Evidence
 from neardup.tasks.plan.decision import decide
@@ -32,11 +33,13 @@ BOTH_SIDES = 3
 
 @hinted
 @watched
+@with_preset
 def audit(
     inputs: Any,
     *,
     documents: int = params.DEFAULT_AUDIT,
     sample_seed: int = params.DEFAULT_SEED,
+    preset: str | Preset | None = None,
     threshold: float = params.DEFAULT_THRESHOLD,
     recall: float = params.DEFAULT_RECALL,
     shingle: str | Shingle = params.DEFAULT_SHINGLE,

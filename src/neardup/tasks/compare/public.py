@@ -13,7 +13,7 @@ from neardup.calls import hinted
 from neardup.engine.results.passages import Marker
 from neardup.errors import InputError
 from neardup.inputs.items import ITEM_SEPARATOR, ItemError, join_items
-from neardup.params import Bands, Normalize, SearchOptions, Shingle, Spec
+from neardup.params import Bands, Normalize, Preset, SearchOptions, Shingle, Spec, with_preset
 from neardup.stages import bands as band_stage
 from neardup.stages import sketch as sketch_stage
 from neardup.stages.passages import Occurrences, Passages, find_passages
@@ -27,10 +27,12 @@ _ODD = 0x9E3779B97F4A7C15
 
 
 @hinted
+@with_preset
 def compare(
     a: str | Iterable[str | int],
     b: str | Iterable[str | int],
     *,
+    preset: str | Preset | None = None,
     shingle: str | Shingle = params.DEFAULT_SHINGLE,
     normalize: str | Normalize = params.DEFAULT_NORMALIZE,
     threshold: float = params.DEFAULT_THRESHOLD,
@@ -50,6 +52,7 @@ def compare(
     Args:
         a, b: two texts; or with ``shingle="item"`` two sets, as iterables of strings and whole numbers. With ``item``
             a text is the set of its words.
+        preset: settings for a kind of text, as of ``find``.
         shingle, normalize: what documents are compared by, as of ``find``.
         threshold, recall: for which slots and bands are chosen, as of ``find``.
         sketch, slots, bands, seed: of the signatures, as of ``find``.

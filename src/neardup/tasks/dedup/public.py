@@ -12,7 +12,18 @@ from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.outputs.atomic import AtomicFiles
 from neardup.outputs.renames import finish_names
-from neardup.params import Bands, InputOptions, Keep, Normalize, RunOptions, SearchOptions, Shingle, check_share
+from neardup.params import (
+    Bands,
+    InputOptions,
+    Keep,
+    Normalize,
+    Preset,
+    RunOptions,
+    SearchOptions,
+    Shingle,
+    check_share,
+    with_preset,
+)
 from neardup.result import Cleaned
 from neardup.session import Run
 from neardup.tasks.dedup.policy import Policy, open_protected
@@ -24,6 +35,7 @@ from neardup.watching import watched
 
 @hinted
 @watched
+@with_preset
 def dedup(
     inputs: Any,
     *,
@@ -34,6 +46,7 @@ def dedup(
     annotate: bool = False,
     alarm: float = params.DEFAULT_ALARM,
     exact: bool | str = False,
+    preset: str | Preset | None = None,
     threshold: float = params.DEFAULT_THRESHOLD,
     recall: float = params.DEFAULT_RECALL,
     shingle: str | Shingle = params.DEFAULT_SHINGLE,
@@ -77,7 +90,8 @@ def dedup(
             that is among the inputs too is written whole.
         annotate: leave nothing out, and add the columns cluster, keeper and similarity.
         alarm: the summary names sources that lose more than this share.
-        exact, threshold, recall, shingle, normalize, sketch, slots, bands, seed, verify, crowd: as for ``find``.
+        preset, exact, threshold, recall, shingle, normalize, sketch, slots, bands, seed, verify, crowd: as for
+            ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``; bad records that
             are skipped, and documents that cannot be read, stay in the copies as they are.
         memory, workdir, resume, observer, progress: as for ``find``.
@@ -116,7 +130,7 @@ def dedup(
     policy = Policy(rule, (prefer,) if isinstance(prefer, str) else tuple(prefer), protected)
     spec, choice = decide(reader, spec, search, options, watching)
     task = {"dedup": {**policy.facts(), "output": target, "annotate": annotate}}
-    with Run(reader, spec, options, task=task, choice=choice, observer=watching) as run:
+    with Run(reader, spec, options, task=task, choice=choice, preset=search.used_preset, observer=watching) as run:
         cleaning = clean(run, policy)
         removed = cleaning.removals().read_all()
         data: Any = None

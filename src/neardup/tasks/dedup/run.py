@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.arrays import numbers, strings
+from neardup.engine.fit import PASSAGES
 from neardup.engine.state import SearchState
 from neardup.errors import InputChanged
 from neardup.inputs.datasets import DatasetSource
@@ -165,7 +166,9 @@ class Cleaning:
             link="star",
         )
         return CleanSummary(
-            **{each.name: getattr(plain, each.name) for each in fields(plain)},
+            **{each.name: getattr(plain, each.name) for each in fields(plain) if each.name != "hints"},
+            # who removes documents wants none that only share passages
+            hints=tuple(hint for hint in plain.hints if hint.kind != PASSAGES),
             keep=str(self.policy.keep),
             removed=chosen.rows.size,
             kept=tally.documents - chosen.rows.size,

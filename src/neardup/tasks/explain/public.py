@@ -12,7 +12,7 @@ from typing import Any
 from neardup import params
 from neardup.calls import hinted
 from neardup.errors import InputError
-from neardup.params import SKETCH_FAMILIES, Bands, Normalize, Shingle, check_choice, check_seed
+from neardup.params import SKETCH_FAMILIES, Bands, Normalize, Preset, Shingle, check_choice, check_seed, with_preset
 from neardup.tasks.explain import material as materials
 from neardup.tasks.explain.explanation import Explanation
 from neardup.tasks.explain.material import MAX_FUNCTIONS, Column, Material, first_place
@@ -24,10 +24,12 @@ CURVE = tuple(i / 10 for i in range(1, 10))
 
 
 @hinted
+@with_preset
 def explain(
     texts: Sequence[str] | Sequence[Iterable[str | int]] | Mapping[str, Any] = (),
     *,
     rows: Sequence[str] = (),
+    preset: str | Preset | None = None,
     shingle: str | Shingle | None = None,
     normalize: str | Normalize = params.DEFAULT_NORMALIZE,
     permutations: Sequence[str | Sequence[int]] = (),
@@ -48,6 +50,7 @@ def explain(
     Args:
         texts: texts, or sets of strings or whole numbers; a mapping gives them names. At most 20.
         rows: in place of texts, a characteristic matrix: a string of 0 and 1 for each row, a column for each document.
+        preset: shingle and normalisation for a kind of text, as of ``find``.
         shingle: ``char:K``, ``word:K``, ``byte:K`` or ``item``. None: ``char:2`` for texts, ``item`` for sets.
         normalize: as for ``find``.
         permutations: places of the rows, such as ``"2,3,1"``: the first row comes second, and so on.

@@ -11,7 +11,7 @@ from neardup.calls import hinted
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
-from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
+from neardup.params import Bands, InputOptions, Normalize, Preset, RunOptions, SearchOptions, Shingle, with_preset
 from neardup.session import Run
 from neardup.tasks.figures.sheets import FIGURES, check_known, make_folder, write
 from neardup.tasks.figures.style import FORMATS, check_matplotlib
@@ -20,12 +20,14 @@ from neardup.watching import watched
 
 @hinted
 @watched
+@with_preset
 def figures(
     inputs: Any,
     output: str | os.PathLike[str],
     *,
     only: str | Sequence[str] = (),
     formats: str | Sequence[str] = "png",
+    preset: str | Preset | None = None,
     threshold: float = params.DEFAULT_THRESHOLD,
     recall: float = params.DEFAULT_RECALL,
     shingle: str | Shingle = params.DEFAULT_SHINGLE,
@@ -61,7 +63,7 @@ def figures(
         only: names of figures: ``s-curves``, ``recall``, ``bands``, ``similarities``, ``clusters``; all when
             empty.
         formats: ``png``, ``svg`` or ``pdf``, or several.
-        threshold, recall, shingle, normalize, sketch, slots, bands, seed, crowd: as for ``find``.
+        preset, threshold, recall, shingle, normalize, sketch, slots, bands, seed, crowd: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
         memory, workdir, resume, observer, progress: as for ``find``.
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from neardup import tuning
+from neardup.engine.fit import Hint, slow_hint
 from neardup.engine.observe import Observer
 from neardup.errors import InputError
 from neardup.inputs.reader import Reader
@@ -65,6 +66,7 @@ def make_plan(
     chosen = _cheapest(costs[setting] for setting in wanted) if wanted else costs[_of_spec(spec)]
     spec = replace(spec, slots=chosen.slots, bands=chosen.bands, min_matches=chosen.min_matches, recall=chosen.recall)
     usual = [] if default is None else [costs[default]]
+    hints = [*measured.hints, *_slow(chosen, measured.collected.distinct, spec)]
     shown = [*_best_of_each(costs.values(), target), *usual, chosen]
     return Plan(
         threshold=spec.threshold,
@@ -78,7 +80,14 @@ def make_plan(
         threads=measured.threads,
         memory_limit=measured.budget.limit,
         seconds=time.perf_counter() - begin,
+        hints=tuple(hints),
     )
+
+
+def _slow(chosen: Option, distinct: int, spec: Spec) -> list[Hint]:
+    """The hint that the chosen setting takes long, if it does."""
+    assert chosen.estimate is not None
+    return slow_hint(chosen.estimate.candidates.expected, distinct * (distinct - 1) / 2, spec)
 
 
 def choose_method(

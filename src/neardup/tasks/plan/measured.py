@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from neardup.engine.fit import SAMPLE, Hint, beginning, text_hints
 from neardup.engine.observe import Observer
 from neardup.engine.space import Budget
 from neardup.inputs.reader import Reader
@@ -40,6 +41,8 @@ class MeasuredCollection:
     trials: list[JoinTrial]
     budget: Budget
     threads: int
+    hints: tuple[Hint, ...]
+    """What of the texts does not fit the setting."""
 
     @classmethod
     def of(
@@ -64,7 +67,10 @@ class MeasuredCollection:
         profile = _profile(found, sample, counts, take_census(values, threads=threads), spec)
         speeds = measure_speeds(found, sample, values, counts, hasher, spec, slots=sorted(lengths))
         trials = try_join(sample, counts, hasher, spec.threshold, most=min(JOIN_BYTES, budget.share(0.03)))
-        return cls(_collected(found, sample, profile, reader), profile, speeds, trials, budget, threads)
+        fitted = min(SAMPLE, len(sample))
+        hints = text_hints([beginning(sample.documents, i) for i in range(fitted)], counts[:fitted], spec)
+        collected = _collected(found, sample, profile, reader)
+        return cls(collected, profile, speeds, trials, budget, threads, tuple(hints))
 
     def predict(self, setting: Setting) -> Estimate:
         return predict(self.profile, self.speeds, setting, budget=self.budget, threads=self.threads)

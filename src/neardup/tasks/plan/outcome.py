@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from neardup.engine.fit import Hint
 from neardup.inputs.passed import PassedOver
-from neardup.params import Spec
+from neardup.params import Preset, Spec
 from neardup.tasks.plan.costs import Estimate, Range, Setting
 from neardup.tuning import areas, knee
 
@@ -110,6 +111,10 @@ class Plan:
     memory_limit: int
     seconds: float
     """That the plan took."""
+    hints: tuple[Hint, ...] = ()
+    """What of the texts does not fit the setting, and what to try instead."""
+    preset: Preset | None = None
+    """The preset that was asked for, and what it stood for."""
 
     @property
     def recommended(self) -> str:
@@ -139,6 +144,8 @@ class Plan:
             "memory_limit": self.memory_limit,
             "seconds": self.seconds,
             "spec": self.spec.as_dict(),
+            "preset": None if self.preset is None else self.preset.as_dict(),
+            "hints": [each.as_dict() for each in self.hints],
         }
 
     def __repr__(self) -> str:

@@ -10,7 +10,7 @@ from neardup.calls import hinted
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
-from neardup.params import Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
+from neardup.params import Bands, InputOptions, Normalize, Preset, RunOptions, SearchOptions, Shingle, with_preset
 from neardup.tasks.plan.make import SLOTS, make_plan, make_table
 from neardup.tasks.plan.outcome import Plan
 from neardup.watching import watched
@@ -18,9 +18,11 @@ from neardup.watching import watched
 
 @hinted
 @watched
+@with_preset
 def plan(
     inputs: Any = None,
     *,
+    preset: str | Preset | None = None,
     threshold: float = params.DEFAULT_THRESHOLD,
     recall: float = params.DEFAULT_RECALL,
     slots: int | None = None,
@@ -54,7 +56,7 @@ def plan(
 
     Args:
         inputs: as for ``find``, or None.
-        threshold, recall: as for ``find``.
+        preset, threshold, recall: as for ``find``.
         slots: only settings of so many slots; 64, 128, 256 and 512 when None.
         bands: the plan is for these bands, whatever they promise.
         rule: the plan is for the bands that a rule takes: ``recall``, ``threshold``, ``divisor``, ``log`` or ``area``.
@@ -66,7 +68,7 @@ def plan(
 
     Returns:
         Plan with ``chosen``, ``options`` (other settings), ``rules``, ``collection`` (what was seen), ``exact`` (the
-        exact join) and ``arguments`` (for ``find`` and ``dedup``).
+        exact join), ``hints`` (what does not fit) and ``arguments`` (for ``find`` and ``dedup``).
 
     Raises:
         InputError: an option, a file or a record cannot be used; the message names it and the cure.
@@ -88,8 +90,16 @@ def plan(
         search = replace(search, slots=length, bands=bands)
     spec = tuning.make_spec(search)
     if inputs is None:
-        return make_table(spec, search.recall, weights=weights)
+        return replace(make_table(spec, search.recall, weights=weights), preset=search.used_preset)
     reader = open_inputs(inputs, InputOptions.of(given), item=spec.shingle.kind == "item")
     open_slots = () if not is_open else (spec.slots,) if slots is not None else sorted({*SLOTS, spec.slots})
-    watching = observer or Silent()
-    return make_plan(reader, spec, run, target=search.recall, observer=watching, open_slots=open_slots, weights=weights)
+    made = make_plan(
+        reader,
+        spec,
+        run,
+        target=search.recall,
+        observer=observer or Silent(),
+        open_slots=open_slots,
+        weights=weights,
+    )
+    return replace(made, preset=search.used_preset)

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from neardup.engine.fit import Hint
 from neardup.inputs.passed import passed_words
-from neardup.params import CONTAINMENT
+from neardup.params import CONTAINMENT, as_options
 from neardup.result import Summary
 from neardup.shown import counted, megabytes, similarity_text
 from neardup.tasks.audit.outcome import Audit
@@ -47,11 +48,19 @@ def facts(basis: ReportInput, summary: Summary, linked: Linked, audit: Audit | N
             f"{summary.clusters:,} with {counted(clustered, 'document')}; {summary.link}: {RULES[summary.link]}",
         ),
         ("removed", f"{counted(int(linked.removed[0]), 'document')} if one of each cluster stayed"),
+        *([("settings", str(summary.preset))] if summary.preset is not None else []),
         ("recall", _recall(basis, summary)),
         *([("measured", f"{audit.verdict} ({counted(audit.sampled, 'document')} drawn)")] if audit is not None else []),
         *_skipped(basis, summary),
+        *(("hint", _hint(hint)) for hint in summary.hints),
     ]
     return [[label, text] for label, text in rows]
+
+
+def _hint(hint: Hint) -> str:
+    if hint.preset is not None:
+        return f"{hint.text} Try --for {hint.preset} (preset=)."
+    return f"{hint.text} Try {as_options(hint.options)} ({', '.join(f'{name}=' for name in hint.options)})."
 
 
 def audit_of(audit: Audit | None) -> dict[str, Any] | None:

@@ -14,7 +14,17 @@ from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
 from neardup.outputs.renames import finish_names
 from neardup.pages.site.write import check_site
-from neardup.params import CONTAINMENT, Bands, InputOptions, Normalize, RunOptions, SearchOptions, Shingle
+from neardup.params import (
+    CONTAINMENT,
+    Bands,
+    InputOptions,
+    Normalize,
+    Preset,
+    RunOptions,
+    SearchOptions,
+    Shingle,
+    with_preset,
+)
 from neardup.session import Run
 from neardup.tasks.audit.public import check_sample
 from neardup.tasks.plan.decision import decide
@@ -28,6 +38,7 @@ from neardup.watching import watched
 
 @hinted
 @watched
+@with_preset
 def report(
     inputs: Any,
     output: str | os.PathLike[str],
@@ -40,6 +51,7 @@ def report(
     size: int | str | None = None,
     exact: bool | str = False,
     measure: str = params.DEFAULT_MEASURE,
+    preset: str | Preset | None = None,
     threshold: float = params.DEFAULT_THRESHOLD,
     recall: float = params.DEFAULT_RECALL,
     shingle: str | Shingle = params.DEFAULT_SHINGLE,
@@ -86,8 +98,8 @@ def report(
             document. None: the input file, and in a folder the sub-folder.
         audit: measure the recall too, on so many documents; see ``audit``.
         size: how many bytes the report may have, about, such as "50MB"; 200 MB when None, 20 MB for a single file.
-        exact, measure, threshold, recall, shingle, normalize, sketch, slots, bands, seed, verify, collapse_exact,
-            crowd: as for ``find``; not with ``pairs``, which have their own.
+        preset, exact, measure, threshold, recall, shingle, normalize, sketch, slots, bands, seed, verify,
+            collapse_exact, crowd: as for ``find``; not with ``pairs``, which have their own.
         link: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
         memory, workdir, resume, observer, progress: as for ``find``.
@@ -125,7 +137,8 @@ def report(
     reader = open_inputs(inputs, InputOptions.of(given), item=spec.shingle.kind == "item", again=True)
     check_inputs(reader, output)
     spec, choice = decide(reader, spec, search, options, watching)
-    with Run(reader, spec, options, task={"report": link}, choice=choice, observer=watching) as run:
+    task = {"report": link}
+    with Run(reader, spec, options, task=task, choice=choice, preset=search.used_preset, observer=watching) as run:
         basis, audited = report_input(run, filed, link, audit)
         return build(basis, output, title=title, single_file=single_file, sources=sources, size=size, audit=audited)
 
@@ -133,7 +146,7 @@ def report(
 def _check_no_search(given: Mapping[str, Any]) -> None:
     """Raise unless the options of a search are as they are when nothing is said of them."""
     usual = {each.name: each.default for each in fields(SearchOptions) if each.name != "link"}
-    for name, value in {**usual, "audit": None, "resume": False}.items():
+    for name, value in {"preset": None, **usual, "audit": None, "resume": False}.items():
         if given[name] != value:
             raise InputError(
                 f"{name} is about a search, and with pairs nothing is searched: their spec says it. Leave {name} out."

@@ -1,0 +1,40 @@
+"""A sample of the documents of a collection, drawn by their content."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.cutting import ROWS_AT_A_TIME
+from neardup.engine.reading.collection import Collection
+from neardup.types import I32, I64, U64
+
+
+def draw(collection: Collection, weight: I32, *, documents: int, seed: int) -> I64:
+    """Rows of ``documents`` distinct texts, or of all if there are fewer, rising: those of smallest hash.
+
+    The hash is of the text and the seed, so the order of the input does not matter. Documents without a shingle are
+    left out.
+    """
+    held = np.empty((0, 3), dtype=np.uint64)
+    rows = np.empty(0, dtype=np.int64)
+    for first, prints in collection.prints.scan(ROWS_AT_A_TIME):
+        inside = np.flatnonzero(weight[first : first + len(prints)])
+        keys = np.column_stack((_hash(prints[inside], seed), prints[inside]))
+        held, rows = np.concatenate((held, keys)), np.concatenate((rows, inside + first))
+        if rows.size > documents:
+            order = np.lexsort((held[:, 2], held[:, 1], held[:, 0]))[:documents]
+            held, rows = held[order], rows[order]
+    return np.sort(rows)
+
+
+def _hash(prints: U64, seed: int) -> U64:
+    """A hash of the 128 bits of a text and the seed (the finaliser of SplitMix64, twice)."""
+    start = np.uint64((seed * 0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019) & 0xFFFFFFFFFFFFFFFF)
+    return _mix(_mix(prints[:, 0] ^ start) + prints[:, 1])
+
+
+def _mix(x: U64) -> U64:
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: U64 = x ^ (x >> np.uint64(31))
+    return mixed
