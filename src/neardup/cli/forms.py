@@ -14,7 +14,17 @@ from click.core import ParameterSource
 
 from neardup.cli.options import Command
 from neardup.cli.voice import print_json, say, stdout_errors
-from neardup.params import AUTO, CONTAINMENT, DEFAULT_SKETCH, Bands, InputOptions, Options, RunOptions, SearchOptions
+from neardup.params import (
+    AUTO,
+    CONTAINMENT,
+    DEFAULT_SKETCH,
+    Bands,
+    InputOptions,
+    ListOptions,
+    Options,
+    RunOptions,
+    SearchOptions,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +63,13 @@ class Voice(Options):
         say(closing)
 
 
-FORMS: dict[str, type[Options]] = {"voice": Voice, "search": SearchOptions, "reading": InputOptions, "run": RunOptions}
+FORMS: dict[str, type[Options]] = {
+    "voice": Voice,
+    "search": SearchOptions,
+    "reading": InputOptions,
+    "listing": ListOptions,
+    "run": RunOptions,
+}
 """The parameters of a command that stand for several options each."""
 
 

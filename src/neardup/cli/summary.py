@@ -12,8 +12,6 @@ from typing import Any
 from neardup.inputs.passed import PassedOver, passed_rows
 from neardup.shown import counted, duration, megabytes, percent, shown, similarity_text
 
-TABLE_ROWS = 50
-"""Pairs that a terminal table shows."""
 FAULTS_SHOWN = 20
 CROWDS_SHOWN = 5
 SOURCES_SHOWN = 10
@@ -234,38 +232,6 @@ def listed_faults(bad: int, faults: Sequence[object], *, fate: str = "left out")
     listed = [f"  {fault}" for fault in faults[:FAULTS_SHOWN]]
     more = [f"  and {bad - len(listed):,} more"] if bad > len(listed) else []
     return [f"bad records, {fate} ({bad:,}):", *listed, *more]
-
-
-def print_pairs(batches: Any, *, threshold: float) -> None:
-    """Print the first rows of a table, or of a stream of Arrow batches, to stdout for the eye; reads all of it."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    count = 0
-    for batch in batches.to_batches() if hasattr(batches, "to_batches") else batches:
-        if not table.columns:
-            is_contained = "contained" in batch.schema.names
-            for name in batch.schema.names:
-                shown = "containment" if is_contained and name == "similarity" else name
-                table.add_column(shown, **({"no_wrap": True} if name == "similarity" else {"overflow": "fold"}))
-        for row in batch.slice(0, max(0, TABLE_ROWS - count)).to_pylist():
-            table.add_row(*(Text(_cell(value, threshold)) for value in row.values()))
-        count += batch.num_rows
-    console = Console(highlight=False)
-    if count:
-        console.print(table)
-    if count > TABLE_ROWS:
-        console.print(f"… and {count - TABLE_ROWS:,} more; -o FILE writes all")
-
-
-def _cell(value: object, threshold: float) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return similarity_text(value, threshold)
-    return str(value).lower() if isinstance(value, bool) else shown(value)
 
 
 def left_out(bad: int, blank: int, passed_over: Sequence[PassedOver], *, if_none: bool = True) -> list[tuple[str, str]]:

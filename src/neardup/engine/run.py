@@ -41,11 +41,12 @@ def gather(
     names: RowNames,
     observer: Observer,
     space: Space,
+    keep_written: bool = False,
 ) -> Gathered:
     """Read a collection and find its exact copies. The answer does not depend on ``threads``, nor on ``space``.
 
     ``tasks`` are readers' work, in order, called in threads; ``total_bytes`` is the size of the input when known;
-    ``names`` takes note of each batch in order.
+    ``names`` takes note of each batch in order; ``keep_written`` is as for ``collect``.
     """
     stages = Stages(space, observer)
     threads = space.budget.threads(threads)
@@ -53,7 +54,14 @@ def gather(
         observer.note(compiling_note())
     with stages.stage("read", total_bytes, "bytes"):
         collection = collect(
-            tasks, spec, total_bytes=total_bytes, threads=threads, names=names, observer=observer, space=space
+            tasks,
+            spec,
+            total_bytes=total_bytes,
+            threads=threads,
+            names=names,
+            observer=observer,
+            space=space,
+            keep_written=keep_written,
         )
     space.need_memory(DOCUMENT_BYTES * len(collection), f"{len(collection)} documents")
     with stages.stage("copies"):
@@ -224,8 +232,8 @@ def find(found: SearchState, *, rule: str) -> FoundRows:
     if found.split_row is not None:
         with stages.stage("cluster"):
             pairs = expand_across(found.pairs, copies, found.split_row, spec, space)
-        nothing = np.empty(0, dtype=np.int64)
-        return FoundRows(pairs, Members.none(), nothing, nothing, found.tally, _sizes(found, pairs))
+        nothing, written = np.empty(0, dtype=np.int64), found.collection.written
+        return FoundRows(pairs, Members.none(), nothing, nothing, found.tally, _sizes(found, pairs), written)
     with stages.stage("cluster"):
         links = link_rows(found, rule)
     with stages.stage("cluster"):
@@ -236,7 +244,9 @@ def find(found: SearchState, *, rule: str) -> FoundRows:
     if leads.size:
         inside = np.flatnonzero(crowd >= 0)
         np.add.at(sizes, crowd[inside], found.weight[inside])
-    return FoundRows(pairs, members, listed.of(leads), sizes[leads], found.tally, _sizes(found, pairs))
+    return FoundRows(
+        pairs, members, listed.of(leads), sizes[leads], found.tally, _sizes(found, pairs), found.collection.written
+    )
 
 
 def _sizes(found: SearchState, pairs: PairStore) -> Sizes | None:
