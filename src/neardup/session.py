@@ -27,17 +27,22 @@ from neardup.engine.check import TooLargeError
 from neardup.engine.fit import PASSAGES, SLOW, Hint, fit
 from neardup.engine.observe import Observer, Silent
 from neardup.engine.reading.families import check_room
+from neardup.engine.reading.written import Named, table_stream
+from neardup.engine.results.ordered import ordered_pairs
 from neardup.engine.space import RECORD_SHARE, Budget, Space
 from neardup.engine.state import FoundRows, Gathered, RunTally, SearchState
 from neardup.errors import InputChanged, InputError
 from neardup.inputs.names import Provenance
 from neardup.inputs.reader import Reader, Stamps
-from neardup.params import CONTAINMENT, Preset, RunOptions, Spec
+from neardup.params import CONTAINMENT, ListOptions, Preset, RunOptions, Spec
 from neardup.result import Result, Summary
 from neardup.spool import peak_memory
+from neardup.types import Pairs
 
 CONTAINED = strings(["a", "both", "b"])
 """Which of a pair is part of the other: where the first set is smaller, as large, larger."""
+
+ALL = ListOptions()
 
 
 def limit_records(reader: Reader, budget: Budget, threads: int, limits: Sequence[int] | None = None) -> None:
@@ -65,6 +70,8 @@ class Run:
     observer: Observer = field(default_factory=Silent)
     hints: tuple[Hint, ...] = field(init=False, default=())
     """What does not fit the setting, known when the texts were read for a search."""
+    keep_written: bool = False
+    """Whether the texts are to be shown: as they were written, then, and not as they are compared."""
     provenance: Provenance = field(init=False, default_factory=Provenance)
     stamps: dict[str, Stamps] = field(init=False, default_factory=dict)
     """Of the files of each source, from before the first was read."""
@@ -92,6 +99,7 @@ class Run:
             "inputs": self.reader.identity(),
             "reading": self.reader.settings,
             **({"across": self.reader.across} if self.reader.across is not None else {}),
+            **({"texts (with_text, show)": True} if self.keep_written else {}),
             **self.task,
         }
         self.space = Space(budget, path, identity, at_once=workdir is not None, resume=resume)
@@ -132,6 +140,7 @@ class Run:
             names=self.provenance,
             observer=self.observer,
             space=self.space,
+            keep_written=self.keep_written,
         )
 
     def search(self) -> SearchState:
@@ -180,58 +189,66 @@ class Finding:
     _rule: str
     _pairs: int = 0
 
-    def pairs(self) -> pa.RecordBatchReader:
+    def pairs(self, listing: ListOptions = ALL, *, text_rows: int | None = None) -> pa.RecordBatchReader:
         """id_a, id_b, similarity: a stream, so that the pairs need not fit into memory; read it before ``summary``.
 
         Of containment also contained: which one is part of the other, "a", "b" or, of equally large sets, "both".
+        With texts also text_a and text_b; of the first ``text_rows`` pairs only, where that is given.
         """
         ids, sizes = self._run.provenance.ids, self._found.sizes
         schema = pa.schema([("id_a", ids.type), ("id_b", ids.type), ("similarity", pa.float64())])
         if sizes is not None:
             schema = schema.append(pa.field("contained", pa.string()))
 
-        def batches() -> Iterator[pa.RecordBatch]:
+        def pieces() -> Iterator[Pairs]:
             self._pairs = 0
             for piece in self._found.pairs.pieces():
                 self._pairs += len(piece)
-                self._run.space.release_memory()  # what the last piece took
+                yield piece
+
+        def batches() -> Iterator[Named]:
+            space, n = self._run.space, len(ids)
+            for piece in ordered_pairs(pieces(), n, space, by_similarity=listing.by_similarity, top=listing.top):
+                space.release_memory()  # what the last piece took
                 for part in ids.pieces(piece.left, piece.right):
                     left, right = piece.left[part], piece.right[part]
                     columns = [ids.take(left), ids.take(right), numbers(piece.similarity[part])]
                     if sizes is not None:
                         columns.append(CONTAINED.take(numbers(sizes.sides(left, right))))
-                    yield pa.RecordBatch.from_arrays(columns, schema=schema)
+                    yield pa.RecordBatch.from_arrays(columns, schema=schema), (left, right)
 
-        return pa.RecordBatchReader.from_batches(schema, batches())
+        texts, names = self._found.texts, ("text_a", "text_b")
+        return table_stream(schema, batches(), texts, names, with_text=listing.with_text, text_rows=text_rows)
 
-    def clusters(self) -> pa.RecordBatchReader:
-        """id, cluster, keeper, similarity of the documents in clusters of two and more: a stream."""
+    def clusters(self, with_text: bool | int = False) -> pa.RecordBatchReader:
+        """id, cluster, keeper, similarity of the documents in clusters of two and more: a stream.
+
+        With texts also text and keeper_text.
+        """
         members, ids = self._found.members, self._run.provenance.ids
         labels = np.unique(members.label)
         columns = [("id", ids.type), ("cluster", pa.int64()), ("keeper", ids.type), ("similarity", pa.float64())]
         schema = pa.schema(columns)
 
-        def batches() -> Iterator[pa.RecordBatch]:
+        def batches() -> Iterator[Named]:
             for part in ids.pieces(members.rows, members.keeper):
-                arrays = [
-                    ids.take(members.rows[part].astype(np.int64)),
-                    numbers(np.searchsorted(labels, members.label[part]).astype(np.int64)),
-                    ids.take(members.keeper[part].astype(np.int64)),
-                    numbers(members.similarity[part]),
-                ]
-                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+                rows, keeper = members.rows[part].astype(np.int64), members.keeper[part].astype(np.int64)
+                number = np.searchsorted(labels, members.label[part]).astype(np.int64)
+                arrays = [ids.take(rows), numbers(number), ids.take(keeper), numbers(members.similarity[part])]
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema), (rows, keeper)
 
-        return pa.RecordBatchReader.from_batches(schema, batches())
+        texts = self._found.texts
+        return table_stream(schema, batches(), texts, ("text", "keeper_text"), with_text=with_text)
 
     def crowds(self) -> pa.Table:
         """leader, documents of each crowd."""
         leaders = self._run.provenance.ids.take(self._found.crowd_leaders)
         return pa.table({"leader": leaders, "documents": numbers(self._found.crowd_documents)})
 
-    def result(self) -> Result:
+    def result(self, listing: ListOptions = ALL) -> Result:
         """All of it as tables in memory."""
-        pairs = self.pairs().read_all()
-        return Result(pairs, self.clusters().read_all(), self.crowds(), self.summary(), self._run.spec, self.faults)
+        pairs, clusters = self.pairs(listing).read_all(), self.clusters(listing.with_text).read_all()
+        return Result(pairs, clusters, self.crowds(), self.summary(), self._run.spec, self.faults)
 
     @property
     def faults(self) -> tuple[Any, ...]:

@@ -42,6 +42,12 @@ _SPELLED = {
     "…": "...", "×": "x", "≥": ">=", "≤": "<=", "±": "+-", "–": "-", "—": "-", "→": "->", "│": "|", "█": "#",
     "␣": "_", "␉": ">", "␍": "<", "◌": "o", "□": "?",
 }  # fmt: skip
+_MADE_OF = {ord(char): point for point, char in enumerate("\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f\x85\xa0\u1680", 0xE000)}
+_MADE_OF[ord(" ")] = 0x2423  # the sign for a space
+"""What stands for white space inside an item, where white space parts items."""
+CUT = "…"
+"""Where a text goes on that is not shown to its end."""
+_ZWJ = "\u200d"
 _LOWEST, _HIGHEST = 0xDC80, 0xDCFF
 """Stand in names of files for the bytes 0x80 to 0xff that are no UTF-8."""
 
@@ -87,6 +93,60 @@ def shown_path(path: str) -> str:
     This is data, such as an id, and keeps control characters; for people's eyes ``shown`` escapes them.
     """
     return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def as_text(blob: bytes, *, is_items: bool) -> str:
+    """The text that is shown for a document; ``is_items``: it is a set, of items with the byte 0xFF between them.
+
+    >>> as_text(b"milk\\xffrye bread", is_items=True)
+    'milk rye\\u2423bread'
+    """
+    if not is_items:
+        return blob.decode("utf-8", "replace")
+    items = (item.decode("utf-8", "replace") for item in blob.split(b"\xff"))
+    return " ".join(item.translate(_MADE_OF) for item in items)
+
+
+def cut_text(text: str, most: int) -> str:
+    """The first ``most`` code points of a text, and ``…`` where there are more.
+
+    A letter is not parted from its marks, nor a sign from what it is joined to: the cut comes before them.
+
+    >>> cut_text("a rose", 6), cut_text("a rose", 3), cut_text("ae\\u0301", 2)
+    ('a rose', 'a r…', 'a…')
+    """
+    return text if len(text) <= most else text[: whole_before(text, most)] + CUT
+
+
+def whole_before(text: str, at: int) -> int:
+    """The last place up to ``at`` where a text may be cut without parting what people see as one character."""
+    while 0 < at < len(text) and _is_joined(text, at):
+        at -= 1
+    return at
+
+
+def _is_joined(text: str, at: int) -> bool:
+    """Whether the characters before and behind a place are one to the eye: most rules of Unicode's UAX 29."""
+    before, behind = text[at - 1], text[at]
+    if behind.isascii() and before != _ZWJ:
+        return before == "\r" and behind == "\n"
+    if before == _ZWJ or behind == _ZWJ or unicodedata.category(behind)[0] == "M":
+        return True
+    point = ord(behind)
+    if 0x1F3FB <= point <= 0x1F3FF or 0xE0020 <= point <= 0xE007F:  # tones of skin; tags of flags
+        return True
+    if 0x1160 <= point <= 0x11FF:  # vowels and ends of Korean syllables that are written in parts
+        return 0x1100 <= ord(before) <= 0x11FF or 0xAC00 <= ord(before) <= 0xD7A3
+    if not _is_half_flag(behind):
+        return False
+    first = at
+    while first > 0 and _is_half_flag(text[first - 1]):
+        first -= 1
+    return (at - first) % 2 == 1
+
+
+def _is_half_flag(char: str) -> bool:
+    return 0x1F1E6 <= ord(char) <= 0x1F1FF
 
 
 def fitted(text: str, encoding: str | None) -> str:

@@ -64,9 +64,10 @@ class Documents:
         """Documents ``start`` to ``stop``, sharing the buffer."""
         return Documents(self.data, self.offsets[start : stop + 1])
 
-    def blob(self, i: int) -> bytes:
-        """The bytes of document i."""
-        return self.data[self.offsets[i] : self.offsets[i + 1]].tobytes()
+    def blob(self, i: int, most: int | None = None) -> bytes:
+        """The bytes of document i, or the first ``most`` of them."""
+        start, stop = self.offsets[i], self.offsets[i + 1]
+        return self.data[start : stop if most is None else min(stop, start + most)].tobytes()
 
     @classmethod
     def from_bytes(cls, texts: Iterable[bytes]) -> Documents:

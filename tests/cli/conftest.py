@@ -97,8 +97,8 @@ class FakeSearch:
         if self.error is not None:
             raise self.error
         return SimpleNamespace(
-            pairs=self.pairs.to_reader,
-            clusters=lambda: CLUSTERS,
+            pairs=lambda listing, text_rows=None: self.pairs.to_reader(),
+            clusters=lambda with_text: CLUSTERS,
             crowds=lambda: self.crowds,
             faults=self.faults,
             summary=lambda: SimpleNamespace(as_dict=lambda: {**SUMMARY, **self.summary}),

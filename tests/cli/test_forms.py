@@ -12,14 +12,14 @@ import pytest
 import neardup
 from neardup.cli import main
 from neardup.cli.forms import Voice, command
-from neardup.params import InputOptions, Options, RunOptions, SearchOptions
+from neardup.params import InputOptions, ListOptions, Options, RunOptions, SearchOptions
 
-FORMS = (SearchOptions, InputOptions, RunOptions)
+FORMS = (SearchOptions, InputOptions, ListOptions, RunOptions)
 DEFAULTS = {each.name: each.default for form in FORMS for each in fields(form)}
 
 OWN = {
     "find": {"inputs", "against"},
-    "dedup": {"inputs", "output", "keep", "prefer", "protect", "annotate", "alarm"},
+    "dedup": {"inputs", "output", "keep", "prefer", "protect", "annotate", "alarm", "show"},
     "audit": {"inputs", "documents", "sample_seed"},
     "plan": {"inputs", "rule", "weights"},
     "report": {"inputs", "output", "pairs", "title", "single_file", "sources", "audit", "size"},
@@ -114,6 +114,9 @@ def test_a_form_takes_its_fields_among_other_names(form: type[Options]) -> None:
         (SearchOptions, "measure", "cosine"),
         (SearchOptions, "verify", "no"),
         (SearchOptions, "link", "ring"),
+        (ListOptions, "with_text", 0),
+        (ListOptions, "sort", "id"),
+        (ListOptions, "top", 0),
         (InputOptions, "boilerplate", "drop"),
         (InputOptions, "on_bad", "stop"),
         (InputOptions, "input_format", "xlsx"),

@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from neardup.cli import LazyGroup
-from neardup.cli.options import EXACT_YES, Command
+from neardup.cli.options import YES, Command
 from neardup.cli.toml import as_toml
 from neardup.errors import did_you_mean
 from neardup.params.presets import PRESETS, preset_options
@@ -31,7 +31,7 @@ GIVEN = "neardup.given"
 _FILES = ("config", "save_config")
 _COMMAS = frozenset({"normalize", "weights", "rows", "set", "permutation", "order", "text"})
 """Options whose value is several with commas between: in a file it may be a list."""
-_ALONE = frozenset({"exact"})
+_ALONE = frozenset({"exact", "with-text"})
 """Options that take a value or none."""
 MOST_FAULTS = 50
 """Faults that are told of one file; the others are counted."""
@@ -83,7 +83,7 @@ class ConfiguredCommand(Command):
             file = given.get("config")
             typed = [param for param in order if _is_given(given, param)]
             if isinstance(file, str) and not any("--help" in param.opts for param in typed):
-                read = _read(ctx, file, {param.name for param in typed} | _of_preset(given.get("preset")))
+                read = _read(ctx, file, {*(param.name for param in typed), *_of_preset(given.get("preset"))})
                 for param in self.params:
                     if param.name in read:
                         given[param.name] = read[param.name]
@@ -199,7 +199,7 @@ def _as_typed(key: str, param: click.Parameter, value: Any) -> Any:
 def alone(key: str, param: click.Parameter) -> str | None:
     """What an option has for its value that stands alone, where it may."""
     if key in _ALONE:
-        return EXACT_YES
+        return YES
     word = getattr(param, "flag_value", None) if getattr(param, "_flag_needs_value", False) else None
     return word if word is None else str(word)
 

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 import click
 
 from neardup.cli import WRITTEN, forms, options, running
-from neardup.params import InputOptions, RunOptions, SearchOptions
+from neardup.params import InputOptions, ListOptions, RunOptions, SearchOptions
 
 if TYPE_CHECKING:
+    from pyarrow import RecordBatchReader
+
+    from neardup.cli.targets import Target
     from neardup.session import Finding, Run
     from neardup.tasks.audit.outcome import Audit
 
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 @options.output
 @options.clusters
 @options.output_format
+@options.listing
 @options.json_summary
 @click.option(
     "--audit",
@@ -71,6 +75,7 @@ def find(
     dry_run: bool,
     search: SearchOptions,
     reading: InputOptions,
+    listing: ListOptions,
     run: RunOptions,
     voice: forms.Voice,
 ) -> None:
@@ -80,8 +85,9 @@ def find(
     (one document each), each also compressed as .gz or .zst, glob patterns, and - for stdin.
 
     Pairs (id_a, id_b, similarity) go to stdout or to the file that -o names; everything else goes to stderr. With
-    --measure containment they say too which one is part of the other (contained: a, b or both). What does not fit
-    into --memory is worked on in files beside the output, and a run that was stopped goes on from there with --resume.
+    --measure containment they say too which one is part of the other (contained: a, b or both), with --with-text
+    what both say (text_a, text_b; of clusters text, keeper_text). What does not fit into --memory is worked on in
+    files beside the output, and a run that was stopped goes on from there with --resume.
 
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C; a run that fails or is stopped leaves
     no half-written output.
@@ -107,10 +113,11 @@ def find(
         voice.answer(told, plan_lines(plan, told=told))
         return
     from neardup.cli.summary import closing_line, summary_lines, with_writing
-    from neardup.cli.targets import check_targets, choose_tables, write_targets
+    from neardup.cli.targets import check_listing, check_targets, choose_tables, write_targets
     from neardup.outputs.atomic import AtomicFiles
 
     tables = choose_tables(output, clusters, format, json=voice.json, cure="Give files with -o and --clusters.")
+    check_listing(tables, listing)
     named = [name for target in tables for name in target.files]
     files = check_targets((*inputs, *against), named, glob=reading.glob, plot=plot)
     spec = tuning.make_spec(search)
@@ -120,15 +127,24 @@ def find(
         with running.stoppable(ctx, quiet=voice.quiet) as observer:
             reader = open_across(list(inputs), list(against) or None, reading, item=spec.shingle.kind == "item")
             output, task = tables[0].name, {"command": "find", "link": search.link}
-            opened = running.open_run(observer, reader, spec, search, run, output=output, task=task, files=files)
+            keep = listing.with_text is not False
+            opened = running.open_run(
+                observer, reader, spec, search, run, output=output, task=task, files=files, keep_written=keep
+            )
             work = stack.enter_context(opened)
             finding, audited = observer.in_background(lambda: _find(work, search.link, audit))
         together = AtomicFiles()
         try:
             with together:
-                start, pairs = time.perf_counter(), finding.pairs()
-                written = zip([pairs, None if clusters is None else finding.clusters()], tables, strict=True)
-                write_targets(list(written), together, spec=work.spec.as_dict(), threshold=work.spec.threshold)
+                start, pairs = time.perf_counter(), _pairs(finding, tables[0], listing)
+                clustered = None if clusters is None else finding.clusters(listing.with_text)
+                write_targets(
+                    list(zip([pairs, clustered], tables, strict=True)),
+                    together,
+                    spec=work.spec.as_dict(),
+                    threshold=work.spec.threshold,
+                    listing=listing,
+                )
                 for _ in pairs:
                     pass  # where they were not all asked for: the summary counts them as they pass
                 seconds = time.perf_counter() - start
@@ -138,10 +154,10 @@ def find(
                     plot_finding(finding, work, plot, together)
         finally:
             ctx.meta[WRITTEN] = files if together.are_named else []
-        summary = forms.with_commands(ctx, with_writing(finding.summary().as_dict(), seconds))
+        summary = forms.with_commands(ctx, with_writing(finding.summary().as_dict(), seconds, listing.top))
         crowds = finding.crowds().to_pylist()
-    lines = summary_lines(summary, crowds=crowds, faults=finding.faults, files=files, verbose=voice.verbose)
-    closing = closing_line(summary)
+    lines = summary_lines(summary, crowds=crowds, faults=finding.faults, verbose=voice.verbose)
+    closing = closing_line(summary, files)
     if audited is not None:
         from neardup.cli.audit_text import audit_lines
 
@@ -150,6 +166,15 @@ def find(
     voice.tell(summary, lines, closing)
     if audited is not None and audited.is_broken:
         ctx.exit(1)
+
+
+def _pairs(finding: Finding, target: Target, listing: ListOptions) -> RecordBatchReader:
+    """The pairs as they are listed; where only some are shown, only these have texts."""
+    from neardup.cli.pair_table import fit_listing, rows_shown
+
+    if target.is_for_the_eye:
+        return finding.pairs(fit_listing(listing), text_rows=rows_shown(listing))
+    return finding.pairs(listing if target.name is not None else ListOptions())
 
 
 def _find(run: Run, link: str, audit: int | None) -> tuple[Finding, Audit | None]:

@@ -23,6 +23,7 @@ from neardup.params import (
     DEFAULT_SKETCH,
     Bands,
     InputOptions,
+    ListOptions,
     Options,
     RunOptions,
     SearchOptions,
@@ -68,7 +69,13 @@ class Voice(Options):
         say(closing)
 
 
-FORMS: dict[str, type[Options]] = {"voice": Voice, "search": SearchOptions, "reading": InputOptions, "run": RunOptions}
+FORMS: dict[str, type[Options]] = {
+    "voice": Voice,
+    "search": SearchOptions,
+    "reading": InputOptions,
+    "listing": ListOptions,
+    "run": RunOptions,
+}
 """The parameters of a command that stand for several options each."""
 
 

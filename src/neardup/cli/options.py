@@ -195,30 +195,37 @@ crowd = defaulted(
     " leader, not with each other. The summary names such crowds.",
 )
 
-EXACT_YES = "yes"
+YES = "yes"
+"""Value of an option that stands alone."""
+_MAY_STAND_ALONE: dict[str, Callable[[str], bool]] = {
+    "--exact": lambda word: word == params.AUTO,
+    "--with-text": str.isdecimal,
+}
+"""Options that take a value or none, and which words behind them are one: any other is the next input."""
 
 
 class Command(click.Command):
-    """A command whose ``--exact`` may stand alone: only the word ``auto`` behind it is its value."""
+    """A command some of whose options may stand alone; see ``_MAY_STAND_ALONE``."""
 
     context_class = Context
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Give a bare ``--exact`` its value, so that it does not swallow the input behind it."""
+        """Give options that stand alone their value, so that they do not swallow the input behind them."""
         end = args.index("--") if "--" in args else len(args)
-        for at in range(end if any(param.name == "exact" for param in self.params) else 0):
-            if args[at] == "--exact" and args[at + 1 : at + 2] != [params.AUTO]:
-                args[at] = f"--exact={EXACT_YES}"
+        own = {name for param in self.params for name in param.opts} & _MAY_STAND_ALONE.keys()
+        for at in range(end):
+            if args[at] in own and not any(map(_MAY_STAND_ALONE[args[at]], args[at + 1 : at + 2])):
+                args[at] = f"{args[at]}={YES}"
         return super().parse_args(ctx, args)
 
 
 def _exact(ctx: click.Context, param: click.Parameter, value: str | None) -> bool | str:
-    return value == EXACT_YES if value != params.AUTO else value
+    return value == YES if value != params.AUTO else value
 
 
 exact = click.option(
     "--exact",
-    type=click.Choice([EXACT_YES, params.AUTO]),
+    type=click.Choice([YES, params.AUTO]),
     callback=_exact,
     metavar="[auto]",
     help="Find all pairs by the exact join, none missed. With the word auto: when that is predicted to be no"
@@ -232,6 +239,48 @@ against = click.option(
     type=click.Path(path_type=Path, allow_dash=True),
     help="Second collection: find the pairs of one document of it (id_b) and one of INPUT (id_a) only, all of"
     " them, by the exact join. May be given several times.  [default: none]",
+)
+
+
+def _text_length(value: Any) -> bool | int:
+    text = str(value)
+    if text in (YES, str(True), str(False)):
+        return text != str(False)
+    return params.check_text_length(int(text) if text.isdecimal() and len(text) < 19 else value)
+
+
+with_text = click.option(
+    "--with-text",
+    type=Checked("number", _text_length),
+    metavar="[N]",
+    default=False,
+    help="Put the texts, as they were written, beside the ids. With a number: so many characters of each, at most."
+    " Without: in files whole texts, on a terminal one line of each.  [default: ids only]",
+)
+
+sort = click.option(
+    "--sort",
+    type=click.Choice(params.ORDERS),
+    help="Order of the pairs: that of the input, or the most similar first, ties in the order of the input."
+    "  [default: similarity with --top, else input]",
+)
+
+
+def parse_top(value: Any) -> int | None:
+    """The number of a ``--top``; None for the word all."""
+    text = str(value).strip()
+    if text == "all":
+        return None
+    if not text.isdecimal() or len(text) > 18 or int(text) < 1:
+        raise InputError(f"top is {value}. Give a whole number of 1 or more, or all.")
+    return int(text)
+
+
+top = click.option(
+    "--top",
+    type=Checked("number", parse_top),
+    metavar="N",
+    help="List the N most similar pairs only; the summary counts all, and clusters are made of all.  [default: all]",
 )
 
 plot = click.option(
@@ -372,6 +421,8 @@ reading = together(text_column, id_column, glob, encoding, boilerplate, on_bad, 
 """How inputs are read."""
 signatures = together(slots, bands, sketch, seed)
 """How signatures are made and cut."""
+listing = together(with_text, sort, top)
+"""What a table of pairs lists."""
 working = together(threads, memory, workdir, resume)
 """What a run may use, and how it goes on."""
 voices = together(quiet, verbose)

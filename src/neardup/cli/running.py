@@ -112,12 +112,14 @@ def open_run(
     output: str | None,
     task: dict[str, Any],
     files: Sequence[str] = (),
+    keep_written: bool = False,
 ) -> Iterator[Run]:
     """The run of a search, entered; should it fail, the message at the end tells where its work is and how to go on.
 
     Nothing is read yet, unless ``--exact auto`` leaves it to the plan how pairs are found. When memory gets short and
     no workdir is named, work goes to disk beside ``output``; ``task`` is what else must be the same when the run is
-    resumed. Where it goes on with an interrupted one, what that had begun to write into ``files`` is taken away.
+    resumed, beside ``keep_written``, which is as for ``Run``. Where it goes on with an interrupted one, what that had
+    begun to write into ``files`` is taken away.
     Raises SpoolError when an interrupted run has left its work there, and it is not to be resumed.
     """
     from neardup.outputs.write import remove_leftovers
@@ -132,8 +134,8 @@ def open_run(
     if search.exact == AUTO and not run.resume and not reader.is_lasting:
         raise click.UsageError("--exact auto reads the inputs twice, and a pipe can be read once. Save it to a file.")
     spec, choice = observer.in_background(lambda: decide(reader, spec, search, run, observer))
-    told: dict[str, Any] = {"task": task, "choice": choice, "preset": search.used_preset}
-    with Run(reader, spec, run, spill_to=place, **told, observer=observer) as work:
+    how: dict[str, Any] = {"spill_to": place, "task": task, "choice": choice, "keep_written": keep_written}
+    with Run(reader, spec, run, **how, preset=search.used_preset, observer=observer) as work:
         for name in files if run.resume else ():
             remove_leftovers(name)
         if reader.is_lasting:

@@ -13,8 +13,6 @@ from neardup.inputs.passed import PassedOver, passed_rows
 from neardup.params import Preset
 from neardup.shown import counted, duration, megabytes, percent, shown, similarity_text
 
-TABLE_ROWS = 50
-"""Pairs that a terminal table shows."""
 FAULTS_SHOWN = 20
 CROWDS_SHOWN = 5
 SOURCES_SHOWN = 10
@@ -24,16 +22,19 @@ ALARM = "ALARM"
 LABEL_WIDTH = 14
 
 
-def with_writing(summary: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-    """Return the summary with the time of writing as a stage; its total has it already."""
+def with_writing(summary: Mapping[str, Any], seconds: float, top: int | None = None) -> dict[str, Any]:
+    """Return the summary with the time of writing as a stage; its total has it already.
+
+    Where only the ``top`` most similar pairs are listed, it has also how many that are.
+    """
     stages = {**summary["seconds"], "write": round(summary["seconds"].get("write", 0.0) + seconds, 4)}
-    return {**summary, "seconds": stages}
+    listed = {} if top is None else {"listed": min(top, summary["pairs"])}
+    return {**summary, **listed, "seconds": stages}
 
 
-def closing_line(summary: Mapping[str, Any]) -> str:
-    """Return the last line on stderr: counts, seconds, threads and spec id."""
-    candidates, pairs = counted(summary["candidates"], "candidate"), counted(summary["pairs"], "pair")
-    return _closing(summary, candidates, f"{summary['checked']:,} checked", pairs)
+def closing_line(summary: Mapping[str, Any], files: Sequence[str]) -> str:
+    """Return the last line on stderr: what was found, where it was written, how long it took."""
+    return _closing(counted(summary["pairs"], "pair"), files, summary)
 
 
 def summary_lines(
@@ -41,27 +42,23 @@ def summary_lines(
     *,
     crowds: Sequence[Mapping[str, Any]],
     faults: Sequence[object],
-    files: Sequence[str],
     verbose: bool,
 ) -> list[str]:
     """Return the summary for a person, a line an item; ``summary`` is ``Summary.as_dict()``."""
     measure = "containment" if "measure" in summary["spec"] else "similarity"
     rows = [
         *_read_rows(summary),
-        ("pairs", f"{summary['pairs']:,} of {measure} {summary['threshold']:g} or more"),
-        ("clusters", f"{summary['clusters']:,}, linked as {summary['link']}"),
+        ("pairs", f"{_number(summary['pairs'])} of {measure} {summary['threshold']:g} or more{_how_listed(summary)}"),
+        *([("clusters", f"{summary['clusters']:,}, linked as {summary['link']}")] if summary["clusters"] else []),
         *_crowd_rows(summary, crowds),
         *_cost_rows(summary),
-        *([("written", ", ".join(files))] if files else []),
         *_spec_rows(summary, verbose),
         *hint_rows(summary["hints"]),
     ]
     return labelled(rows) + listed_faults(summary["bad"], faults)
 
 
-def clean_lines(
-    summary: Mapping[str, Any], *, faults: Sequence[object], files: Sequence[str], verbose: bool
-) -> list[str]:
+def clean_lines(summary: Mapping[str, Any], *, faults: Sequence[object], verbose: bool) -> list[str]:
     """Return the summary of a clean-up for a person, a line an item; ``summary`` is ``CleanSummary.as_dict()``."""
     documents, removed = summary["documents"], summary["removed"]
     would = "would be " if _is_spared(summary) else ""
@@ -70,39 +67,34 @@ def clean_lines(
     protected = f"; {counted(summary['protected'], 'document')} protected" if summary["protected"] else ""
     rows = [
         *_read_rows(summary),
-        ("pairs", f"{summary['pairs']:,} of distinct texts of similarity {summary['threshold']:g} or more"),
+        ("pairs", f"{_number(summary['pairs'])} of distinct texts of similarity {summary['threshold']:g} or more"),
         ("removed", f"none; would be removed: {share}" if would else share),
         ("kept", f"{would}{summary['kept']:,}, by the rule {summary['keep']}{protected}"),
         *_not_copied(summary),
-        ("clusters", _clusters(summary)),
+        *([("clusters", _clusters(summary))] if summary["clusters"] else []),
         *_crowd_rows(summary, []),
         *_source_rows(summary["sources"]),
         *_alarm_rows(summary),
         *_cost_rows(summary),
-        *([("written", ", ".join(files))] if files else []),
         *_spec_rows(summary, verbose),
         *hint_rows(summary["hints"]),
     ]
     return labelled(rows) + listed_faults(summary["bad"], faults, fate=f"not compared, {kept}")
 
 
-def clean_closing_line(summary: Mapping[str, Any]) -> str:
-    """Return the last line of a clean-up on stderr: counts, seconds, threads and spec id."""
+def clean_closing_line(summary: Mapping[str, Any], files: Sequence[str]) -> str:
+    """Return the last line of a clean-up on stderr: what went and what stays, where it is, how long it took."""
     would = " would be" if _is_spared(summary) else ""
-    removed, kept = f"{summary['removed']:,}{would} removed", f"{summary['kept']:,}{would} kept"
-    return _closing(summary, f"{summary['checked']:,} checked", removed, kept)
+    return _closing(f"{summary['removed']:,}{would} removed, {summary['kept']:,}{would} kept", files, summary)
 
 
-def _closing(summary: Mapping[str, Any], *found: str) -> str:
-    parts = [
-        counted(summary["documents"], "document"),
-        *found,
-        counted(summary["clusters"], "cluster"),
-        duration(summary["total_seconds"]),
-        counted(summary["threads"], "thread"),
-        f"spec {summary['spec_id']}",
-    ]
-    return f"neardup: {', '.join(parts)}"
+def _closing(found: str, files: Sequence[str], summary: Mapping[str, Any]) -> str:
+    written = f"; {_listed(files)} written" if files else ""
+    return f"neardup: {found} in {duration(summary['total_seconds'])}{written}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _is_spared(summary: Mapping[str, Any]) -> bool:
@@ -120,19 +112,37 @@ def _read_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("documents", _documents(summary)),
         *left_out(summary["bad"], summary["blank"], [PassedOver(**each) for each in summary["passed_over"]]),
-        ("exact copies", f"{summary['exact_copies']:,}"),
-        ("candidates", f"{summary['candidates']:,}; {counted(summary['checked'], 'pair')} checked exactly"),
+        *([("exact copies", f"{summary['exact_copies']:,}")] if summary["exact_copies"] else []),
+        ("candidates", _candidates(summary)),
     ]
 
 
+def _candidates(summary: Mapping[str, Any]) -> str:
+    """The way from candidate pairs to checked ones, in the words of progress and of the JSON summary."""
+    met = "a band" if summary["method"] == "banding" else "a rare shingle"
+    if not summary["candidates"] and not summary["checked"]:
+        return f"none: no two distinct texts share {met}"
+    return f"{counted(summary['candidates'], 'pair')} sharing {met}; {_number(summary['checked'])} checked exactly"
+
+
+def _number(count: int) -> str:
+    return f"{count:,}" if count else "none"
+
+
+def _how_listed(summary: Mapping[str, Any]) -> str:
+    """What the table has of the pairs, where it has not all."""
+    listed = summary.get("listed", summary["pairs"])
+    return f"; listed are the {listed:,} most similar" if listed < summary["pairs"] else ""
+
+
 def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    stages = ", ".join(f"{name} {duration(spent)}" for name, spent in summary["seconds"].items())
+    stages = ", ".join(f"{name} {duration(spent)}" for name, spent in summary["seconds"].items() if spent >= 0.005)
     speed = summary["mb_per_second"]
     memory = f"{megabytes(summary['peak_memory'])} of {megabytes(summary['memory_limit'])}"
     return [
         ("recall", _recall(summary)),
         *([("method", f"{summary['method']}, {summary['choice']}")] if summary["choice"] else []),
-        ("time", f"{duration(summary['total_seconds'])}: {stages}"),
+        *([("time", stages)] if stages else []),
         ("speed", f"{speed:{'.1f' if speed >= 10 else '.2g'}} MB/s with {counted(summary['threads'], 'thread')}"),
         ("peak memory", f"{memory}; {megabytes(summary['spooled'])} on disk" if summary["spooled"] else memory),
     ]
@@ -156,8 +166,6 @@ def _not_copied(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _clusters(summary: Mapping[str, Any]) -> str:
-    if not summary["clusters"]:
-        return "0"
     largest = counted(summary["largest_cluster"], "document")
     return f"{summary['clusters']:,}; the largest has {largest}, kept is {summary['largest_keeper']}"
 
@@ -199,11 +207,13 @@ def _alarm_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _documents(summary: Mapping[str, Any]) -> str:
-    notes = [f"{summary['empty']:,} empty", f"{summary['short']:,} shorter than one shingle"]
+    notes = [f"{summary['empty']:,} empty"] if summary["empty"] else []
+    if summary["short"]:
+        notes.append(f"{summary['short']:,} shorter than one shingle")
     if summary["duplicate_ids"]:
         example = summary["duplicate_id_example"]
         notes.append(f"{summary['duplicate_ids']:,} with an id seen before, such as {example}")
-    return f"{summary['documents']:,} ({megabytes(summary['bytes'])}), {', '.join(notes)}"
+    return ", ".join([f"{summary['documents']:,} ({megabytes(summary['bytes'])})", *notes])
 
 
 def _recall(summary: Mapping[str, Any]) -> str:
@@ -240,42 +250,10 @@ def listed_faults(bad: int, faults: Sequence[object], *, fate: str = "left out")
     return [f"bad records, {fate} ({bad:,}):", *listed, *more]
 
 
-def print_pairs(batches: Any, *, threshold: float) -> None:
-    """Print the first rows of a table, or of a stream of Arrow batches, to stdout for the eye; reads all of it."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    count = 0
-    for batch in batches.to_batches() if hasattr(batches, "to_batches") else batches:
-        if not table.columns:
-            is_contained = "contained" in batch.schema.names
-            for name in batch.schema.names:
-                shown = "containment" if is_contained and name == "similarity" else name
-                table.add_column(shown, **({"no_wrap": True} if name == "similarity" else {"overflow": "fold"}))
-        for row in batch.slice(0, max(0, TABLE_ROWS - count)).to_pylist():
-            table.add_row(*(Text(_cell(value, threshold)) for value in row.values()))
-        count += batch.num_rows
-    console = Console(highlight=False)
-    if count:
-        console.print(table)
-    if count > TABLE_ROWS:
-        console.print(f"… and {count - TABLE_ROWS:,} more; -o FILE writes all")
-
-
-def _cell(value: object, threshold: float) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return similarity_text(value, threshold)
-    return str(value).lower() if isinstance(value, bool) else shown(value)
-
-
-def left_out(bad: int, blank: int, passed_over: Sequence[PassedOver], *, if_none: bool = True) -> list[tuple[str, str]]:
-    """What was left out of inputs, for a person; ``if_none``: that no record was is said too."""
-    records = [("left out", f"{counted(bad, 'bad record')}, {counted(blank, 'blank line')}")]
-    return [*(records if if_none or bad or blank else []), *passed_rows(passed_over)]
+def left_out(bad: int, blank: int, passed_over: Sequence[PassedOver]) -> list[tuple[str, str]]:
+    """What was left out of inputs, for a person."""
+    records = [counted(bad, "bad record")] * bool(bad) + [counted(blank, "blank line")] * bool(blank)
+    return [*([("left out", ", ".join(records))] if records else []), *passed_rows(passed_over)]
 
 
 def preset_rows(preset: Mapping[str, Any] | None) -> list[tuple[str, str]]:

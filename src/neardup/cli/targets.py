@@ -18,6 +18,7 @@ from neardup.inputs.walk import glob_files, walk_folder
 from neardup.outputs.atomic import check_target
 from neardup.outputs.renames import finish_names
 from neardup.outputs.write import SPEC_SUFFIX, Output, output_format, write_table, write_tables
+from neardup.params import ListOptions
 
 if TYPE_CHECKING:
     from neardup.outputs.atomic import AtomicFiles
@@ -34,6 +35,11 @@ class Target:
     @property
     def is_file(self) -> bool:
         return self.name not in (None, STDOUT)
+
+    @property
+    def is_for_the_eye(self) -> bool:
+        """Whether it is shown on a terminal, or as it would be."""
+        return self.name == STDOUT and self.format == "table"
 
     @property
     def files(self) -> list[str]:
@@ -56,6 +62,15 @@ def choose_tables(
             Target(first, _stdout_format(format) if first == STDOUT else first and output_format(first, format)),
             Target(clusters, clusters and output_format(clusters, file_format)),
         )
+
+
+def check_listing(tables: Sequence[Target], listing: ListOptions) -> None:
+    """Raise UsageError where the first of some tables, or any, is asked for in a way and not written at all."""
+    cure = "as --json takes stdout. Give a file with -o"
+    if tables[0].name is None and (listing.sort is not None or listing.top is not None):
+        raise click.UsageError(f"--sort and --top are for the table of pairs, which is not written {cure}.")
+    if listing.with_text is not False and all(target.name is None for target in tables):
+        raise click.UsageError(f"--with-text is for tables, and none is written {cure}.")
 
 
 def _stdout_format(format: str | None) -> str:
@@ -130,21 +145,26 @@ def mend_and_tell(outputs: Sequence[str]) -> None:
 
 
 def write_targets(
-    tables: Sequence[tuple[Any, Target]], files: AtomicFiles, *, spec: dict[str, Any], threshold: float
+    tables: Sequence[tuple[Any, Target]],
+    files: AtomicFiles,
+    *,
+    spec: dict[str, Any],
+    threshold: float,
+    listing: ListOptions = ListOptions(),  # noqa: B008 - frozen
 ) -> None:
     """Write Arrow tables, or streams of them: first what goes to files, then what goes to stdout.
 
     Where stdout is closed, its reader has seen enough: what is said afterwards, to a person, still follows.
     """
-    from neardup.cli.summary import print_pairs
+    from neardup.cli.pair_table import print_pairs
 
     named = [(table, target) for table, target in tables if target.is_file]
     write_tables([Output(table, str(target.name), target.format) for table, target in named], spec=spec, files=files)
     try:
         for table, target in tables:
-            if target.name == STDOUT and target.format == "table":
+            if target.is_for_the_eye:
                 with stdout_errors():
-                    print_pairs(table, threshold=threshold)
+                    print_pairs(table, threshold=threshold, listing=listing)
             elif target.name == STDOUT:
                 write_table(table, STDOUT, format=target.format, spec=spec)
     except BrokenPipeError:

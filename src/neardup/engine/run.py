@@ -19,7 +19,7 @@ from neardup.engine.banding.hot import Crowds
 from neardup.engine.check import Checker
 from neardup.engine.joins.containment import ContainmentJoin, Sizes, sizes_of
 from neardup.engine.joins.exact import ExactJoin
-from neardup.engine.observe import Observer, Stages
+from neardup.engine.observe import Observer, Scaled, Stages
 from neardup.engine.reading.collection import Collection, RowNames, collect, content_order
 from neardup.engine.reading.copies import find_copies
 from neardup.engine.results.expand import Members, expand_across, expand_clusters, expand_pairs
@@ -40,17 +40,25 @@ def gather(
     names: RowNames,
     observer: Observer,
     space: Space,
+    keep_written: bool = False,
 ) -> Gathered:
     """Read a collection and find its exact copies. The answer does not depend on ``threads``, nor on ``space``.
 
     ``tasks`` are readers' work, in order, called in threads; ``total_bytes`` is the size of the input when known;
-    ``names`` takes note of each batch in order.
+    ``names`` takes note of each batch in order; ``keep_written`` is as for ``collect``.
     """
     stages = Stages(space, observer)
     threads = space.budget.threads(threads)
     with stages.stage("read", total_bytes, "bytes"):
         collection = collect(
-            tasks, spec, total_bytes=total_bytes, threads=threads, names=names, observer=observer, space=space
+            tasks,
+            spec,
+            total_bytes=total_bytes,
+            threads=threads,
+            names=names,
+            observer=observer,
+            space=space,
+            keep_written=keep_written,
         )
     space.need_memory(DOCUMENT_BYTES * len(collection), f"{len(collection)} documents")
     with stages.stage("copies"):
@@ -125,7 +133,7 @@ def _banded(gathered: Gathered) -> tuple[PairStore, I32]:
     observer = stages.observer
     with stages.stage("candidates", collection.spec.bands.bands, "bands"):
         candidates = find_candidates(collection, gathered.weight, check, threads=tally.threads, observer=observer)
-    with stages.stage("check", len(candidates.pending), "pairs"):
+    with stages.stage("check", None, ""):
         pairs = _verified(candidates, collection, check, tally.threads, observer)
         check.drop_buffers()
     tally.candidates = candidates.met + candidates.pending.met
@@ -148,8 +156,19 @@ def _verified(
         pending.drop()
         return pairs
     leaders = PairStore("leaders-met", n, space, part=0.02)
-    for left, right, passed in pending.slabs(crowd, skip=space.state.get("passed", 0), threads=threads):
-        similarity = check(left, right, spec.threshold, observer=observer)
+    done = space.state.get("passed", 0)
+    is_begun = False
+    # of pairs whose signatures lie in files, or are in crowds, some are dropped here unchecked: the share that is done
+    # means something to a person then, and the number, which is in no summary, does not
+    unit = "pairs" if collection.resident is not None and not pending.hot else ""
+    for left, right, passed in pending.slabs(crowd, skip=done, threads=threads):
+        if not is_begun:
+            observer.stage("check", pending.records, unit)
+            if done:
+                observer.advance(done)
+            is_begun = True
+        similarity = check(left, right, spec.threshold, observer=Scaled(observer, left.size, passed - done))
+        done = passed
         near = similarity >= 0
         left, right, similarity = left[near], right[near], similarity[near]
         pairs.add(left, right, similarity)
@@ -165,7 +184,7 @@ def _verified(
         members = np.flatnonzero(crowd == second)
         members = members[members != second]
         left, right = np.minimum(members, first), np.maximum(members, first)
-        similarity = check(left, right, spec.threshold, observer=observer)
+        similarity = check(left, right, spec.threshold)
         near = similarity >= 0
         pairs.add(members[near], np.full(int(near.sum()), first), similarity[near])
     if space.is_lasting:
@@ -221,8 +240,8 @@ def find(found: SearchState, *, rule: str) -> FoundRows:
     if found.split_row is not None:
         with stages.stage("cluster"):
             pairs = expand_across(found.pairs, copies, found.split_row, spec, space)
-        nothing = np.empty(0, dtype=np.int64)
-        return FoundRows(pairs, Members.none(), nothing, nothing, found.tally, _sizes(found, pairs))
+        nothing, written = np.empty(0, dtype=np.int64), found.collection.written
+        return FoundRows(pairs, Members.none(), nothing, nothing, found.tally, _sizes(found, pairs), written)
     with stages.stage("cluster"):
         links = link_rows(found, rule)
     with stages.stage("cluster"):
@@ -233,7 +252,9 @@ def find(found: SearchState, *, rule: str) -> FoundRows:
     if leads.size:
         inside = np.flatnonzero(crowd >= 0)
         np.add.at(sizes, crowd[inside], found.weight[inside])
-    return FoundRows(pairs, members, listed.of(leads), sizes[leads], found.tally, _sizes(found, pairs))
+    return FoundRows(
+        pairs, members, listed.of(leads), sizes[leads], found.tally, _sizes(found, pairs), found.collection.written
+    )
 
 
 def _sizes(found: SearchState, pairs: PairStore) -> Sizes | None:

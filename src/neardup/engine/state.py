@@ -11,6 +11,7 @@ from neardup.engine.joins.containment import Sizes
 from neardup.engine.observe import Stages
 from neardup.engine.reading.collection import Collection, RowNames
 from neardup.engine.reading.copies import Copies
+from neardup.engine.reading.written import WrittenTexts
 from neardup.engine.results.expand import ListedLeaders, Members
 from neardup.engine.results.pairs import PairStore
 from neardup.engine.space import Space
@@ -109,3 +110,5 @@ class FoundRows:
     tally: RunTally
     sizes: Sizes | None = None
     """Of the rows that have pairs, where the measure is containment: they say which one is part of the other."""
+    texts: WrittenTexts | None = None
+    """Of all rows, where they are kept."""

@@ -24,7 +24,7 @@ from neardup.index.statements import Reading, Row
 from neardup.index.views import documents_of, names_of
 from neardup.inputs.reader import Reader
 from neardup.inputs.source import ReadOptions, Source, Task
-from neardup.params import CONTAINMENT, RunOptions
+from neardup.params import CONTAINMENT, ListOptions, RunOptions
 from neardup.result import Result
 from neardup.session import Run
 from neardup.tuning import as_exact
@@ -82,13 +82,21 @@ class _QuerySource(Source):
 
 
 def find_pairs(
-    core: Core, reading: Reading, index: object, *, link: str, options: RunOptions, observer: Observer
+    core: Core,
+    reading: Reading,
+    index: object,
+    listing: ListOptions,
+    *,
+    link: str,
+    options: RunOptions,
+    observer: Observer,
 ) -> Result:
     """What ``find`` gives for the documents of a transaction; ``index`` is what the result names as its input."""
     source = _IndexSource(reading, core.name)
     reader = Reader([source], [source.name], ReadOptions(item=core.sketcher.is_item), index)
-    with Run(reader, core.spec, options, observer=observer) as run:
-        return run.find(link).result()
+    keep_written = listing.with_text is not False
+    with Run(reader, core.spec, options, observer=observer, keep_written=keep_written) as run:
+        return run.find(link).result(listing)
 
 
 def find_contained(

@@ -39,6 +39,7 @@ from neardup.inputs.source import ReadOptions
 from neardup.params import (
     Bands,
     InputOptions,
+    ListOptions,
     Normalize,
     Preset,
     RunOptions,
@@ -46,6 +47,7 @@ from neardup.params import (
     Shingle,
     Spec,
     check_threads,
+    check_top,
     with_preset,
 )
 from neardup.result import Result
@@ -319,8 +321,7 @@ class Index:
         """
         is_containment = params.check_choice(measure, params.MEASURES, "measure") == params.CONTAINMENT
         least = self._threshold(threshold, is_containment=is_containment)
-        if top is not None and (not isinstance(top, int) or isinstance(top, bool) or top < 1):
-            raise InputError(f"top is {top!r}. Give a whole number of at least 1, or None for all.")
+        check_top(top)
         if not exact and threshold is not None:
             raise InputError("a threshold needs similarities, which exact=False leaves out. Give one of them.")
         if not exact and is_containment:
@@ -366,6 +367,9 @@ class Index:
         self,
         *,
         link: str = "star",
+        with_text: bool | int = False,
+        sort: str | None = None,
+        top: int | None = None,
         memory: int | str | None = None,
         threads: int | None = None,
         observer: Observer | None = None,
@@ -375,15 +379,18 @@ class Index:
 
         Args:
             link: how pairs become clusters: ``star`` or ``connected``.
+            with_text, sort, top: what the tables list, as for ``find``.
             memory: limit of the resident memory of the process; half of what is free when None.
             threads: how many; as the index was opened when None.
             observer: told about progress.
             progress: show a bar, as ``find`` does.
         """
         params.check_choice(link, params.LINK_RULES, "link")
+        listing = ListOptions(with_text, sort, top)
         options = RunOptions(threads=self._core.threads if threads is None else threads, memory=memory)
         with self._core.database.reading() as reading:
-            return find_pairs(self._core, reading, self, link=link, options=options, observer=observer or Silent())
+            watching = observer or Silent()
+            return find_pairs(self._core, reading, self, listing, link=link, options=options, observer=watching)
 
     def pairs(self, **options: Any) -> Any:
         """Arrow table id_a, id_b, similarity of all near-duplicate pairs; options as of ``find``."""

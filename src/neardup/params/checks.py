@@ -36,6 +36,8 @@ __all__ = [
     "ON_BAD",
     "ON_DUPLICATE",
     "ON_MISSING",
+    "ORDERS",
+    "SIMILARITY",
     "SKETCH_FAMILIES",
     "TEXT",
     "VERIFY",
@@ -45,8 +47,10 @@ __all__ = [
     "check_seed",
     "check_share",
     "check_slots",
+    "check_text_length",
     "check_threads",
     "check_threshold",
+    "check_top",
     "parse_memory",
 ]
 
@@ -90,6 +94,24 @@ ON_DUPLICATE = ("error", "skip", "replace")
 """What happens to a document whose id is in the index."""
 ON_MISSING = ("error", "skip")
 """What happens at an id to be removed that is not in the index."""
+
+SIMILARITY = "similarity"
+ORDERS = ("input", SIMILARITY)
+"""In which order a table lists pairs: of the input, or the most similar first."""
+
+
+def check_text_length(value: bool | int) -> bool | int:
+    """Return ``value`` when it says whether a table has texts, or how many characters of each; else InputError."""
+    if isinstance(value, bool) or (isinstance(value, int) and value >= 1):
+        return value
+    raise InputError(f"with_text is {value!r}. Give a number of characters of at least 1, or none for whole texts.")
+
+
+def check_top(value: int | None, name: str = "top", none: str = "all") -> int | None:
+    """Return ``value`` when it is a number of pairs or documents to list, or None, which means ``none``."""
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
+        return value
+    raise InputError(f"{name} is {value!r}. Give a whole number of at least 1, or None for {none}.")
 
 
 def check_share(value: float, name: str) -> float:

@@ -17,7 +17,7 @@ from neardup.params import checks
 from neardup.params.presets import Preset, check_preset
 from neardup.params.spec import Bands, Normalize, Shingle
 
-__all__ = ["InputOptions", "Options", "RunOptions", "SearchOptions"]
+__all__ = ["InputOptions", "ListOptions", "Options", "RunOptions", "SearchOptions"]
 
 
 class Options:
@@ -115,6 +115,29 @@ class InputOptions(Options):
         if self.block is not None and self.block < 1:
             raise InputError(f"block is {self.block}. Give a number of documents of at least 1.")
         checks.check_choice(self.boilerplate, checks.BOILERPLATE, "boilerplate")
+
+
+@dataclass(frozen=True, slots=True)
+class ListOptions(Options):
+    """What a table lists of what was found."""
+
+    with_text: bool | int = False
+    """Whether it has the texts of its documents; a number: so many characters of each, at most."""
+    sort: str | None = None
+    """One of ORDERS; None: as the input, or the most similar first where only those are listed."""
+    top: int | None = None
+    """So many of the most similar pairs; None: all."""
+
+    def __post_init__(self) -> None:
+        checks.check_text_length(self.with_text)
+        if self.sort is not None:
+            checks.check_choice(self.sort, checks.ORDERS, "sort")
+        checks.check_top(self.top)
+
+    @property
+    def by_similarity(self) -> bool:
+        """Whether the most similar pairs come first."""
+        return self.sort == checks.SIMILARITY or (self.sort is None and self.top is not None)
 
 
 @dataclass(frozen=True, slots=True)

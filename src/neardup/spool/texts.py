@@ -39,8 +39,8 @@ class Texts(Protocol):
     def lengths(self, rows: I64) -> I64:
         """int64[m]: bytes of some documents, in any order, repeats allowed."""
 
-    def parts(self, rows: I64) -> Iterator[tuple[Documents, I64, slice]]:
-        """Some documents, strictly rising, block by block.
+    def parts(self, rows: I64, most: int | None = None) -> Iterator[tuple[Documents, I64, slice]]:
+        """Some documents, strictly rising, block by block; of each its first ``most`` bytes at least.
 
         Yields a block; int64: the place in that block of each row found there; the slice of ``rows`` that these are.
         """
@@ -96,8 +96,8 @@ class MemoryTexts(Texts):
     def lengths(self, rows: I64) -> I64:
         return self._lengths.take(rows)
 
-    def parts(self, rows: I64) -> Iterator[tuple[Documents, I64, slice]]:
-        """As ``Texts.parts``: the blocks that hold them."""
+    def parts(self, rows: I64, most: int | None = None) -> Iterator[tuple[Documents, I64, slice]]:
+        """As ``Texts.parts``: the blocks that hold them, whole."""
         if rows.size == 0:
             return
         firsts = self._firsts.array
@@ -151,11 +151,13 @@ class FileTexts(Texts):
         starts, stops = self._bounds(rows)
         return stops - starts
 
-    def parts(self, rows: I64) -> Iterator[tuple[Documents, I64, slice]]:
-        """As ``Texts.parts``: one new block of just these."""
+    def parts(self, rows: I64, most: int | None = None) -> Iterator[tuple[Documents, I64, slice]]:
+        """As ``Texts.parts``: one new block of just these, and of no more than their first ``most`` bytes."""
         if rows.size == 0:
             return
         starts, stops = self._bounds(rows)
+        if most is not None:
+            stops = np.minimum(stops, starts + most)
         offsets = np.zeros(rows.size + 1, dtype=np.int64)
         np.cumsum(stops - starts, out=offsets[1:])
         data = np.empty(int(offsets[-1]) + SLACK, dtype=np.uint8)

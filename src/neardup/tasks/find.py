@@ -11,7 +11,18 @@ from neardup.calls import hinted
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.reader import Reader, open_inputs
-from neardup.params import AUTO, Bands, InputOptions, Normalize, Preset, RunOptions, SearchOptions, Shingle, with_preset
+from neardup.params import (
+    AUTO,
+    Bands,
+    InputOptions,
+    ListOptions,
+    Normalize,
+    Preset,
+    RunOptions,
+    SearchOptions,
+    Shingle,
+    with_preset,
+)
 from neardup.result import Result
 from neardup.session import Run
 from neardup.tasks.plan.decision import decide
@@ -38,6 +49,9 @@ def find(
     seed: int = params.DEFAULT_SEED,
     verify: str = params.DEFAULT_VERIFY,
     link: str = "star",
+    with_text: bool | int = False,
+    sort: str | None = None,
+    top: int | None = None,
     collapse_exact: bool = False,
     crowd: int = params.DEFAULT_CROWD,
     text: str | None = None,
@@ -88,6 +102,11 @@ def find(
         verify: what the shingles of a pair are compared by before it is reported. ``hash``: by 64-bit hashes with a key
             that each run draws at random. ``text``: by themselves too, so that no reported similarity rests on a hash.
         link: how pairs become clusters: ``star`` or ``connected``.
+        with_text: True: the tables have the texts of their documents, as they were written, at the end: pairs the
+            columns text_a and text_b, clusters text and keeper_text. A number: so many characters of each, at most.
+        sort: order of the pairs: ``input``, or ``similarity``, the most similar first, ties in the order of the input.
+            None: ``similarity`` with ``top``, else ``input``.
+        top: list so many pairs only, the most similar ones; the summary counts all. Clusters are those of all pairs.
         collapse_exact: list no pairs among exact copies; the first stands for them.
         crowd: a group of more documents than this that all look alike is listed as a star: each paired with its leader.
         text, id: names of the columns, or fields, of the text and of the id; guessed by the usual names when None.
@@ -120,7 +139,7 @@ def find(
     [{'id_a': 0, 'id_b': 1, 'similarity': 1.0}]
     """
     given = locals()
-    search, run = SearchOptions.of(given), RunOptions.of(given)
+    search, run, listing = SearchOptions.of(given), RunOptions.of(given), ListOptions.of(given)
     if against is not None:
         if collapse_exact:
             raise InputError("collapse_exact is for one collection; against compares two. Give one of them.")
@@ -130,8 +149,13 @@ def find(
     reader = open_across(inputs, against, InputOptions.of(given), item=is_item, again=again)
     watching = observer or Silent()
     spec, choice = decide(reader, spec, search, run, watching)
-    with Run(reader, spec, run, choice=choice, preset=search.used_preset, observer=watching) as searched:
-        return searched.find(search.link).result()
+    how: dict[str, Any] = {
+        "choice": choice,
+        "preset": search.used_preset,
+        "keep_written": listing.with_text is not False,
+    }
+    with Run(reader, spec, run, **how, observer=watching) as searched:
+        return searched.find(search.link).result(listing)
 
 
 def open_across(inputs: Any, against: Any, options: InputOptions, *, item: bool, again: bool = False) -> Reader:

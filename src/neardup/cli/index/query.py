@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,15 @@ import neardup
 from neardup.cli import forms, options
 from neardup.cli.index import shared
 from neardup.cli.summary import left_out
-from neardup.params import CONTAINMENT, InputOptions
-from neardup.shown import counted
+from neardup.params import CONTAINMENT, InputOptions, ListOptions
+from neardup.shown import counted, cut_text
 
 if TYPE_CHECKING:
     from neardup.cli.index.tables import Asked, Counts
     from neardup.cli.running import Stoppable
+
+TEXTS_AT_A_TIME = 128
+"""Documents whose texts are read out of the index together."""
 
 
 @forms.command(
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
 @options.measure
 @shared.near
 @shared.top
+@options.with_text
 @click.option("--output", "-o", metavar="FILE", help="File for the documents found; - is stdout.  [default: stdout]")
 @options.output_format
 @options.json_summary
@@ -52,13 +57,14 @@ def query(
     threads: int | None,
     voice: forms.Voice,
     reading: InputOptions,
+    with_text: bool | int,
 ) -> None:
     """Find the documents of an index that are near to given ones.
 
     INPUT is what `neardup find` reads; - is stdin. The answer (query, id, similarity) goes to stdout or to the file
     that -o names: for each document of the input, in order, the documents of the index that are at least as similar
     as the threshold, the most similar first. Similarities are exact. A document that is in the index finds itself.
-    Works beside a command that is changing the index.
+    With --with-text come the texts of both (query_text, text). Works beside a command that is changing the index.
 
     With --measure containment: the documents that contain the one asked about, or are part of it; the answer has
     the column contained, which is the part: query, document or both. The threshold may be below that of the index.
@@ -69,8 +75,13 @@ def query(
     if (string is None) == (not inputs):
         raise click.UsageError("give either INPUT or --string.")
     from neardup.cli.index import tables
+    from neardup.cli.pair_table import fit_listing
+    from neardup.cli.targets import check_listing
 
     (target, _) = tables.choose_targets(index, inputs, output, format, json=voice.json, glob=reading.glob)
+    listing = ListOptions(with_text=with_text)
+    check_listing([target], listing)
+    most = (fit_listing(listing) if target.is_for_the_eye else listing).with_text
     from neardup.inputs.reader import open_inputs  # not before the checks: loads numba
 
     begin = time.perf_counter()
@@ -90,17 +101,23 @@ def query(
 
         def work(watching: Stoppable) -> Any:
             watching.stage("query", total, "bytes")
-            return _hits(held, batches, how, watching)
+            return _hits(held, batches, how, watching, most)
 
-        table = shared.watched(ctx, work, quiet=voice.quiet)
+        table, texts = shared.watched(ctx, work, quiet=voice.quiet)
         done = shared.Done(len(held), held.spec, begin)
-    least = threshold if threshold is not None else done.spec.threshold
-    files = tables.write(ctx, [(table, target)], spec=done.spec.as_dict(), threshold=least)
+        least = threshold if threshold is not None else done.spec.threshold
+        listed = table if most is False else _with_texts(held, table, texts, most)
+        files = tables.write(ctx, [(listed, target)], spec=done.spec.as_dict(), threshold=least, listing=listing)
     _tell(voice, done, table, counts, files, threshold=least, measure=measure)
 
 
-def _hits(held: neardup.Index, batches: Iterable[Asked], how: dict[str, Any], watching: Stoppable) -> Any:
-    """query, id, similarity (and contained) of all hits, in the order of the queries."""
+def _hits(
+    held: neardup.Index, batches: Iterable[Asked], how: dict[str, Any], watching: Stoppable, most: bool | int
+) -> tuple[Any, list[str]]:
+    """query, id, similarity (and contained) of all hits, in the order of the queries.
+
+    With texts also the column asked, the place of the query in the second value: texts of queries that have hits.
+    """
     import pyarrow as pa
 
     from neardup.cli.index import tables
@@ -108,16 +125,57 @@ def _hits(held: neardup.Index, batches: Iterable[Asked], how: dict[str, Any], wa
     kinds = {"query": tables.IDS, "id": tables.IDS, "similarity": pa.float64()}
     if "measure" in how:
         kinds["contained"] = pa.string()
+    columns = [name for name in kinds if name != "query"]
+    if most is not False:
+        kinds["asked"] = pa.int64()
+    texts: list[str] = []
 
     def rows() -> Iterator[dict[str, list[Any]]]:
         for batch in batches:
             found = held.query(batch.texts, **how)
             queries = [name for name, hits in zip(batch.ids, found, strict=True) for _ in hits]
-            fields = {name: [getattr(hit, name) for hits in found for hit in hits] for name in kinds if name != "query"}
+            fields: dict[str, list[Any]] = {
+                name: [getattr(hit, name) for hits in found for hit in hits] for name in columns
+            }
+            if most is not False:
+                fields["asked"] = []
+                for text, hits in zip(batch.texts, found, strict=True):
+                    fields["asked"] += [len(texts)] * len(hits)
+                    texts.extend([_cut(text if isinstance(text, str) else " ".join(map(str, text)), most)] * bool(hits))
             yield {"query": queries, **fields}
             watching.advance(batch.consumed)
 
-    return tables.gathered(kinds, rows())
+    return tables.gathered(kinds, rows()), texts
+
+
+def _with_texts(held: neardup.Index, table: Any, texts: Sequence[str], most: bool | int) -> Any:
+    """The hits with query_text and text in place of asked, as a stream; a document that is gone by now has none."""
+    import numpy as np
+    import pyarrow as pa
+
+    from neardup.arrays import nullable, strings
+
+    own = table.drop_columns(["asked"])
+    schema = own.schema
+    for name in ("query_text", "text"):
+        schema = schema.append(pa.field(name, pa.large_string()))
+
+    def filled() -> Iterator[Any]:
+        for start in range(0, table.num_rows, TEXTS_AT_A_TIME):
+            asked, ids = (table[name].slice(start, TEXTS_AT_A_TIME).to_pylist() for name in ("asked", "id"))
+            stored = held.get_many(ids)
+            known = np.array([each is not None for each in stored])
+            found = nullable(strings("" if each is None else _cut(each.text, most) for each in stored), known)
+            part = [column.combine_chunks() for column in own.slice(start, TEXTS_AT_A_TIME).columns]
+            yield from pa.Table.from_arrays(
+                [*part, strings(texts[place] for place in asked), found], schema=schema
+            ).to_batches()
+
+    return pa.RecordBatchReader.from_batches(schema, filled())
+
+
+def _cut(text: str, most: bool | int) -> str:
+    return text if most is True else cut_text(text, most)
 
 
 def _tell(
@@ -159,6 +217,7 @@ def _tell(
 @options.output
 @options.clusters
 @options.output_format
+@options.listing
 @options.json_summary
 @options.link
 @options.threads
@@ -172,6 +231,7 @@ def pairs(
     clusters: str | None,
     format: str | None,
     voice: forms.Voice,
+    listing: ListOptions,
     **search: Any,
 ) -> None:
     """Find the near-duplicate pairs inside an index, and their clusters.
@@ -183,15 +243,19 @@ def pairs(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
     from neardup.cli.index import tables
+    from neardup.cli.pair_table import fit_listing
     from neardup.cli.summary import closing_line, summary_lines, with_writing
+    from neardup.cli.targets import check_listing
 
     targets = tables.choose_targets(index, (), output, format, json=voice.json, clusters=clusters)
+    check_listing(targets, listing)
+    search |= asdict(fit_listing(listing) if targets[0].is_for_the_eye and clusters is None else listing)
     with neardup.Index.open(index, read_only=True, threads=search["threads"]) as held:
         found = shared.watched(ctx, lambda watching: held.find(observer=watching, **search), quiet=voice.quiet)
     begin = time.perf_counter()
     written = list(zip([found.pairs, found.clusters], targets, strict=True))
-    files = tables.write(ctx, written, spec=found.spec.as_dict(), threshold=found.spec.threshold)
-    summary = with_writing(found.summary.as_dict(), time.perf_counter() - begin)
+    files = tables.write(ctx, written, spec=found.spec.as_dict(), threshold=found.spec.threshold, listing=listing)
+    summary = with_writing(found.summary.as_dict(), time.perf_counter() - begin, listing.top)
     crowds = found.crowds.to_pylist()
-    lines = summary_lines(summary, crowds=crowds, faults=found.faults, files=files, verbose=voice.verbose)
-    voice.tell(summary, lines, closing_line(summary))
+    lines = summary_lines(summary, crowds=crowds, faults=found.faults, verbose=voice.verbose)
+    voice.tell(summary, lines, closing_line(summary, files))

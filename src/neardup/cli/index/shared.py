@@ -16,7 +16,6 @@ from neardup.cli import WRITTEN, options
 from neardup.cli.forms import Voice
 from neardup.cli.running import Outcome, Stoppable
 from neardup.cli.summary import labelled, left_out, listed_faults, whole_spec
-from neardup.errors import InputError
 from neardup.shown import counted, duration, similarity_text
 
 index_path = click.argument("index", metavar="INDEX", type=click.Path(path_type=Path))
@@ -61,18 +60,9 @@ near = click.option(
 json_answer = click.option("--json", is_flag=True, help="Print the answer on stdout as one JSON object.")
 
 
-def _top(value: Any) -> int | None:
-    text = str(value).strip()
-    if text == "all":
-        return None
-    if not text.isdecimal() or len(text) > 18 or int(text) < 1:
-        raise InputError(f"top is {value}. Give a whole number of 1 or more, or all.")
-    return int(text)
-
-
 top = options.defaulted(
     "--top",
-    type=options.Checked("number", _top),
+    type=options.Checked("number", options.parse_top),
     metavar="N",
     default="10",
     help="Documents that are listed for each query, the most similar first; all lists every one from the threshold on.",

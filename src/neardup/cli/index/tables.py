@@ -16,6 +16,7 @@ from neardup.cli import WRITTEN
 from neardup.cli.targets import Target, check_targets, choose_tables, write_targets
 from neardup.inputs.passed import PassedOver
 from neardup.outputs.atomic import AtomicFiles
+from neardup.params import ListOptions
 from neardup.types import MOST_FAULTS, Fault
 
 if TYPE_CHECKING:
@@ -101,12 +102,17 @@ def check_files(
 
 
 def write(
-    ctx: click.Context, tables: Sequence[tuple[Any, Target]], *, spec: dict[str, Any], threshold: float
+    ctx: click.Context,
+    tables: Sequence[tuple[Any, Target]],
+    *,
+    spec: dict[str, Any],
+    threshold: float,
+    listing: ListOptions = ListOptions(),  # noqa: B008 - frozen
 ) -> list[str]:
     """Write tables: files that appear together or not at all, and stdout; returns the names of the files."""
     names = [name for _, target in tables for name in target.files]
     with AtomicFiles() as files:
-        write_targets(tables, files, spec=spec, threshold=threshold)
+        write_targets(tables, files, spec=spec, threshold=threshold, listing=listing)
     ctx.meta[WRITTEN] = [*ctx.meta.get(WRITTEN, []), *names]
     return names
 

@@ -12,6 +12,7 @@ import numpy as np
 from neardup.cutting import ROWS_AT_A_TIME
 from neardup.engine.observe import Observer
 from neardup.engine.reading.families import check_room, finished_values, read_slots, sketch_batch
+from neardup.engine.reading.written import WrittenTexts, changed_texts
 from neardup.engine.space import Space
 from neardup.engine.threads import in_order
 from neardup.params import Spec
@@ -46,6 +47,8 @@ class Rows:
     """uint64[bands, n], the key of each band; None when nobody wanted them yet."""
     short: int = 0
     """Of them, documents of fewer tokens than a shingle has."""
+    changed: Documents | None = None
+    """Those that normalisation changed, as they were written, where that is kept."""
 
 
 @dataclass(slots=True)
@@ -64,11 +67,14 @@ class Collection:
     """Bytes of text as read."""
     short: int = 0
     """Documents of fewer than k tokens."""
+    changed: Texts | None = None
+    """Texts that normalisation changed, as they were written, where that is kept."""
 
     @classmethod
-    def new(cls, spec: Spec, space: Space) -> Collection:
+    def new(cls, spec: Spec, space: Space, *, keep_written: bool = False) -> Collection:
         """An empty one, or the one that an interrupted run left in the workdir."""
-        return cls(spec, space, *_columns(spec, space, read_slots(spec)))
+        changed = _texts("written", space) if keep_written else None
+        return cls(spec, space, *_columns(spec, space, read_slots(spec)), changed=changed)
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -77,7 +83,15 @@ class Collection:
     def nbytes(self) -> int:
         """Bytes held, in memory or on disk."""
         columns = (self.values, self.counts, self.prints, *self.keys)
-        return self.texts.nbytes + sum(column.nbytes for column in columns)
+        texts = self.texts.nbytes + (self.changed.nbytes if self.changed is not None else 0)
+        return texts + sum(column.nbytes for column in columns)
+
+    @property
+    def written(self) -> WrittenTexts | None:
+        """The texts as they were written, where that is kept."""
+        if self.changed is None:
+            return None
+        return WrittenTexts(self.texts, self.changed, is_items=self.spec.shingle.kind == "item")
 
     def append(self, rows: Rows, more: float) -> None:
         """Add a batch; ``more`` says how many times what there is so far is still to come."""
@@ -85,6 +99,8 @@ class Collection:
         self.texts.append(rows.documents)
         self.counts.append(rows.counts)
         self.prints.append(rows.prints)
+        if self.changed is not None and rows.changed is not None:
+            self.changed.append(rows.changed)
         if isinstance(self.values, MemoryColumn):
             self.values.append(rows.values, more)
             return
@@ -104,9 +120,9 @@ class Collection:
                 column.append(band)
             counts.append(self.counts.slice(first, last))
             prints.append(self.prints.slice(first, last))
-        if isinstance(self.texts, MemoryTexts):
-            while self.texts.blocks:
-                texts.append(self.texts.blocks.pop(0))
+        if self.changed is not None:
+            self.changed = _moved(self.changed, _texts("written", self.space))
+        texts = _moved(self.texts, texts)
         self.texts, self.values, self.counts, self.prints, self.keys = texts, values, counts, prints, keys
 
     @property
@@ -135,10 +151,22 @@ class Collection:
         return keys, rows
 
 
+def _texts(name: str, space: Space) -> Texts:
+    return MemoryTexts() if space.workdir is None else space.workdir.texts(name)
+
+
+def _moved(texts: Texts, to: Texts) -> Texts:
+    """Texts in another place; their memory is given up block by block."""
+    if isinstance(texts, MemoryTexts):
+        while texts.blocks:
+            to.append(texts.blocks.pop(0))
+    return to
+
+
 def _columns(spec: Spec, space: Space, slots: int) -> tuple[Texts, Column, Column, Column, list[Column]]:
     keyed = range(spec.bands.bands) if space.workdir is not None else ()
     return (
-        MemoryTexts() if space.workdir is None else space.workdir.texts("texts"),
+        _texts("texts", space),
         space.column("signatures", np.uint32, slots),
         space.column("counts", np.int64),
         space.column("prints", np.uint64, 2),
@@ -197,7 +225,9 @@ class RowNames(Protocol):
         """Become what an interrupted run's was."""
 
 
-def _sketch(task: Callable[[], Batch], spec: Spec, hasher: Hasher, space: Space) -> tuple[Batch, Rows]:
+def _sketch(
+    task: Callable[[], Batch], spec: Spec, hasher: Hasher, space: Space, *, keep_written: bool
+) -> tuple[Batch, Rows]:
     """One block's work, in a worker thread."""
     batch = task()
     documents = text_stage.normalize_documents(batch.documents, spec.normalize, items=spec.shingle.kind == "item")
@@ -206,7 +236,8 @@ def _sketch(task: Callable[[], Batch], spec: Spec, hasher: Hasher, space: Space)
     np.abs(counts, out=counts)
     prints = sketch_stage.fingerprints(documents)
     keys = band_stage.keys_of(values, spec.bands) if space.workdir is not None else None
-    return batch, Rows(documents, values, counts, prints, keys, short)
+    changed = changed_texts(batch.documents, documents) if keep_written else None
+    return batch, Rows(documents, values, counts, prints, keys, short, changed)
 
 
 def collect(
@@ -218,21 +249,28 @@ def collect(
     names: RowNames,
     observer: Observer,
     space: Space,
+    keep_written: bool = False,
 ) -> Collection:
     """Read all batches and sketch them; ``names`` sees each batch in order, in the calling thread.
+
+    ``keep_written``: texts that normalisation changes are kept as they were written, too.
 
     Memory: the normalised texts, 4 bytes a slot and 40 bytes beside for each document, until that is more than the
     budget's store; from then on everything goes to files, and what was read lasts from checkpoint to checkpoint.
     """
     hasher = Hasher(spec.shingle, spec.seed)
-    collection = Collection.new(spec, space)
+    collection = Collection.new(spec, space, keep_written=keep_written)
     done = _restored(collection, names, space)
     if done is None:
         return collection
     consumed, predicted = 0, done > 0
     rest = islice(tasks, done, None)
     kept = collection.nbytes
-    sketched = in_order(lambda task: _sketch(task, spec, hasher, space), rest, threads=threads, ahead=threads + 2)
+
+    def sketch(task: Callable[[], Batch]) -> tuple[Batch, Rows]:
+        return _sketch(task, spec, hasher, space, keep_written=keep_written)
+
+    sketched = in_order(sketch, rest, threads=threads, ahead=threads + 2)
     for batch, rows in sketched:
         names.enter(batch)
         done += 1

@@ -22,6 +22,8 @@ from neardup.params import (
     SearchOptions,
     Shingle,
     check_share,
+    check_text_length,
+    check_top,
     with_preset,
 )
 from neardup.result import Cleaned
@@ -44,6 +46,8 @@ def dedup(
     prefer: str | Sequence[str] = (),
     protect: Any = None,
     annotate: bool = False,
+    with_text: bool | int = False,
+    show: int | None = None,
     alarm: float = params.DEFAULT_ALARM,
     exact: bool | str = False,
     preset: str | Preset | None = None,
@@ -89,6 +93,10 @@ def dedup(
         protect: further inputs whose documents never go and are not written; others that are near to them go. A file
             that is among the inputs too is written whole.
         annotate: leave nothing out, and add the columns cluster, keeper and similarity.
+        with_text: True: ``removed`` has the columns text and keeper_text at its end, as they were written. A number: so
+            many characters of each, at most.
+        show: so many ``examples`` of what goes beside what stays, spread over their similarities, each text cut round
+            the place where the two differ; None: none.
         alarm: the summary names sources that lose more than this share.
         preset, exact, threshold, recall, shingle, normalize, sketch, slots, bands, seed, verify, crowd: as for
             ``find``.
@@ -98,7 +106,7 @@ def dedup(
 
     Returns:
         Cleaned with ``data`` (the same kind of object as the inputs; for paths the names of the files written),
-        ``removed`` (an Arrow table with one record for each document that went) and ``summary``.
+        ``removed`` (an Arrow table with one record for each document that went), ``summary`` and ``examples``.
 
     Raises:
         InputError: an option, a file or a record cannot be used; the message names it and the cure.
@@ -118,6 +126,8 @@ def dedup(
     spec = tuning.make_spec(search)
     rule, watching = Keep.parse(keep), observer or Silent()
     check_share(alarm, "alarm")
+    check_text_length(with_text)
+    check_top(show, "show", "none")
     reader, protected = open_protected(inputs, protect, InputOptions.of(given), item=spec.shingle.kind == "item")
     in_memory = reader.value is not None
     if in_memory and output is not None:
@@ -130,9 +140,12 @@ def dedup(
     policy = Policy(rule, (prefer,) if isinstance(prefer, str) else tuple(prefer), protected)
     spec, choice = decide(reader, spec, search, options, watching)
     task = {"dedup": {**policy.facts(), "output": target, "annotate": annotate}}
-    with Run(reader, spec, options, task=task, choice=choice, preset=search.used_preset, observer=watching) as run:
+    keep_written = with_text is not False or show is not None
+    how: dict[str, Any] = {"task": task, "choice": choice, "preset": search.used_preset, "keep_written": keep_written}
+    with Run(reader, spec, options, **how, observer=watching) as run:
         cleaning = clean(run, policy)
-        removed = cleaning.removals().read_all()
+        removed = cleaning.removals(with_text).read_all()
+        examples = None if show is None else cleaning.examples(show)
         data: Any = None
         if in_memory:
             data = cleaning.data(annotate=annotate)
@@ -142,4 +155,4 @@ def dedup(
             data = list(cleaning.written)
         dry = not in_memory and target is None
         summary = cleaning.summary(alarm=alarm, dry_run=dry, annotated=annotate)
-        return Cleaned(data, removed, summary, spec, tuple(run.provenance.faults))
+        return Cleaned(data, removed, summary, spec, tuple(run.provenance.faults), examples)

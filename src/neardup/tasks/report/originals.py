@@ -16,9 +16,9 @@ from neardup.engine.reading.collection import Collection
 from neardup.engine.space import Space
 from neardup.engine.threads import in_order
 from neardup.errors import InputChanged, InputError
-from neardup.inputs.items import ITEM_SEPARATOR
 from neardup.inputs.reader import Reader
 from neardup.session import Run
+from neardup.shown import as_text
 from neardup.spool import FileTexts, MemoryTexts
 from neardup.stages.sketch import fingerprints
 from neardup.stages.text import normalize_documents
@@ -27,9 +27,6 @@ from neardup.types import I64, Documents
 OPENING = 80
 """Characters of a keeper's text that the list of clusters shows."""
 _OPENING_BYTES = 2000
-_MADE_OF = {ord(char): point for point, char in enumerate("\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f\x85\xa0\u1680", 0xE000)}
-_MADE_OF[ord(" ")] = 0x2423  # the sign for a space
-"""What stands for white space inside an item, where white space parts items."""
 
 
 class BlobStore:
@@ -99,18 +96,6 @@ class Originals:
         """Texts that were kept, as they were written; sets as their items with spaces between."""
         found = self.blobs.get(np.searchsorted(self.rows, rows))
         return [as_text(blob, is_items=self.is_items) for blob in found]
-
-
-def as_text(blob: bytes, *, is_items: bool) -> str:
-    """The text that is shown for a document.
-
-    >>> as_text(b"milk\\xffrye bread", is_items=True)
-    'milk rye\\u2423bread'
-    """
-    if not is_items:
-        return blob.decode("utf-8", "replace")
-    items = (item.decode("utf-8", "replace") for item in blob.split(ITEM_SEPARATOR))
-    return " ".join(item.translate(_MADE_OF) for item in items)
 
 
 def check_inputs(reader: Reader, output: str | os.PathLike[str]) -> None:

@@ -1,0 +1,135 @@
+"""Texts as people wrote them, by row: pairs are found among normalised texts, and judged by these.
+
+They are kept in the one reading of a run that is to show them, so that what can be read once only, such as stdin, can
+be shown too. Of a text that normalisation did not change nothing is kept beside the normalised one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.arrays import numbers, strings
+from neardup.cutting import cut
+from neardup.kernels.equal import equal_bytes
+from neardup.shown import as_text, cut_text
+from neardup.spool import Texts
+from neardup.types import I64, SLACK, Documents
+
+PIECE_BYTES = 4 << 20
+"""Bytes of texts that are brought at a time: decoded, cut and put in order they take some five times as much."""
+_ROW = 64
+"""Bytes of memory that a text takes beside its characters."""
+
+
+def changed_texts(before: Documents, after: Documents) -> Documents:
+    """Of a block, each document that normalisation changed, as it was; of the others nothing.
+
+    So an empty one was not changed: normalisation makes nothing of nothing.
+    """
+    n = len(before)
+    if before is after:
+        return Documents(np.zeros(SLACK, dtype=np.uint8), np.zeros(n + 1, dtype=np.int64))
+    lengths = np.diff(before.offsets)
+    same = lengths == np.diff(after.offsets)
+    at = np.flatnonzero(same)
+    equal = np.empty(at.size, dtype=np.bool_)
+    starts = (block.data.ctypes.data + block.offsets[:-1][at] for block in (before, after))
+    equal_bytes(*starts, lengths[at], equal)
+    same[at] = equal
+    if not same.any():
+        return before
+    return Documents.from_bytes(b"" if same[i] else before.blob(i) for i in range(n))
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTexts:
+    """The texts of all rows."""
+
+    normalized: Texts
+    changed: Texts
+    """Those that normalisation changed, as they were; of others nothing."""
+    is_items: bool
+
+    def pieces(self, *columns: I64, most: int | None) -> Iterator[slice]:
+        """Cut columns of rows into pieces whose texts, cut as by ``take``, are about PIECE_BYTES or one row."""
+        size = int(columns[0].size)
+        for first in range(0, size, 1 << 16):
+            end = min(first + (1 << 16), size)
+            cost = np.sum([self._sizes(rows[first:end], most) for rows in columns], axis=0)
+            for run in cut(cost, PIECE_BYTES):
+                yield slice(first + run.start, first + run.stop)
+
+    def _sizes(self, rows: I64, most: int | None) -> I64:
+        """Bytes that the texts of some rows take, about."""
+        sizes = np.maximum(self.normalized.lengths(rows), self.changed.lengths(rows))
+        return _ROW + (sizes if most is None else np.minimum(sizes, _enough(most)))
+
+    def take(self, rows: I64, most: int | None) -> Any:
+        """Arrow large_string array[m]: the texts of some rows, in any order, cut by ``shown.cut_text`` where ``most``.
+
+        Sets are their items with spaces between. Reads each text once, and of it no more than it takes.
+        """
+        distinct, place = np.unique(rows, return_inverse=True)
+        is_changed = self.changed.lengths(distinct) > 0
+        found = [""] * distinct.size
+        limit = None if most is None else _enough(most)
+        for texts, at in ((self.normalized, np.flatnonzero(~is_changed)), (self.changed, np.flatnonzero(is_changed))):
+            for documents, local, part in texts.parts(distinct[at], limit):
+                for inside, to in zip(local.tolist(), at[part].tolist(), strict=True):
+                    text = as_text(documents.blob(inside, limit), is_items=self.is_items)
+                    found[to] = text if most is None else cut_text(text, most)
+        return strings(found).take(numbers(place.astype(np.int64)))
+
+
+def _enough(most: int) -> int:
+    """Bytes that hold the first ``most`` characters of any text, and the one behind them whole."""
+    return 4 * (most + 2)
+
+
+Named = tuple[pa.RecordBatch, tuple[I64, ...]]
+"""Rows of a table, and the documents that each of them names: one or more columns of rows of the run."""
+
+
+def table_stream(
+    schema: pa.Schema,
+    batches: Iterable[Named],
+    texts: WrittenTexts | None,
+    names: Sequence[str],
+    *,
+    with_text: bool | int,
+    text_rows: int | None = None,
+) -> pa.RecordBatchReader:
+    """A table as a stream; ``with_text``: with columns ``names`` at its end, the texts of the documents it names.
+
+    A number cuts each text to so many characters. Only the first ``text_rows`` rows get theirs, where that is given.
+    Rows are cut into smaller batches where their texts are long.
+    """
+    if with_text is False:
+        return pa.RecordBatchReader.from_batches(schema, (batch for batch, _ in batches))
+    assert texts is not None, "the run was not told to keep its texts"
+    most = None if with_text is True else with_text
+    for name in names:
+        schema = schema.append(pa.field(name, pa.large_string()))
+
+    def filled() -> Iterator[pa.RecordBatch]:
+        done = 0
+        for batch, columns in batches:
+            known = batch.num_rows if text_rows is None else min(max(0, text_rows - done), batch.num_rows)
+            done += batch.num_rows
+            for part in texts.pieces(*(rows[:known] for rows in columns), most=most):
+                beside = [texts.take(rows[part], most) for rows in columns]
+                yield _joined(batch.slice(part.start, part.stop - part.start), beside, schema)
+            if known < batch.num_rows:
+                nothing = pa.nulls(batch.num_rows - known, pa.large_string())
+                yield _joined(batch.slice(known), [nothing] * len(columns), schema)
+
+    return pa.RecordBatchReader.from_batches(schema, filled())
+
+
+def _joined(batch: pa.RecordBatch, more: Sequence[Any], schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([*batch.columns, *more], schema=schema)
