@@ -55,7 +55,8 @@ _WORDS = [
     (re.compile(r"^(  (?:LOCK|index\.sqlite|segments/)\S*) *[\d.]+ \w?B", re.MULTILINE), r"\1 # MB"),
     (re.compile(r"^(Try '.*) -h' for help", re.MULTILINE), r"\1 --help' for help"),  # click before 8.4
     (re.compile(r"(?<=\d{12}-\d{12}-)[0-9a-f]{8}(?=\.)"), "########"),  # drawn at random
-    (re.compile(r"^neardup: first run on this machine: .*\n", re.MULTILINE), ""),  # the kernels are being compiled
+    (re.compile(r"^neardup: compiling for this processor, .*\n", re.MULTILINE), ""),
+    (re.compile(r"^time  .*(\n {14}.*)*\n", re.MULTILINE), ""),  # stages that took no time are left out of it
     (re.compile(r"^neardup: [a-z ]+: .*( so far|\d%.*)\n", re.MULTILINE), ""),  # after ten seconds of a stage
 ]
 _PLAIN_LIST = re.compile(r"\[(?:[^\[\]{}]|\[[^\[\]{}]*\])*\]")

@@ -55,10 +55,10 @@ def test_the_bar_of_a_notebook_is_drawn_five_times_a_second_at_most_and_wiped_aw
     bar.note("a <b> note")
     bar.close()
     assert [each["text/plain"] for each in seen.told] == [
-        "checking candidates: 0%, 0 of 40 pairs",
-        "checking candidates: 50%, 20 of 40 pairs, 0.24 s left",
-        "checking candidates: 100%, 40 of 40 pairs, 0.00 s left",
-        "neardup: a <b> note\nchecking candidates: 100%, 40 of 40 pairs, 0.00 s left",
+        "checking candidate pairs: 0%, 0 of 40 pairs",
+        "checking candidate pairs: 50%, 20 of 40 pairs, 0.24 s left",
+        "checking candidate pairs: 100%, 40 of 40 pairs, 0.00 s left",
+        "neardup: a <b> note\nchecking candidate pairs: 100%, 40 of 40 pairs, 0.00 s left",
         "neardup: a <b> note",
     ]
     assert seen.told[1]["text/html"].startswith('<progress value="20" max="40"></progress> checking')
