@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from neardup.cli.options import Command
-from neardup.cli.voice import print_json, say, stdout_errors
+from neardup.cli.voice import print_json, say, stdout_errors, usage_errors
 from neardup.params import AUTO, CONTAINMENT, DEFAULT_SKETCH, Bands, InputOptions, Options, RunOptions, SearchOptions
 
 
@@ -90,6 +90,8 @@ def _check_search(search: SearchOptions, given: Mapping[str, Any]) -> None:
     against: Sequence[Path] = given.get("against", ())
     check_banding(search.slots, search.bands)
     is_containment = search.measure == CONTAINMENT
+    if search.candidates_by is not None:
+        _check_candidates(search, against=bool(against))
     if is_containment:
         _check_no_signatures(search, "--measure containment", "a join of its own")
     elif search.exact is True or against:
@@ -104,6 +106,20 @@ def _check_search(search: SearchOptions, given: Mapping[str, Any]) -> None:
         raise click.UsageError("--measure containment misses no pair: there is nothing to measure. Leave --audit out.")
     if given.get("dry_run"):
         raise click.UsageError("--dry-run plans for Jaccard similarity only. Leave --measure containment out.")
+
+
+def _check_candidates(search: SearchOptions, *, against: bool) -> None:
+    """Raise UsageError when candidates are to be found where a join finds pairs, or cannot be found so."""
+    joins = {"--measure containment": search.measure == CONTAINMENT, "--against": against, "--exact": search.exact}
+    for asked, is_asked in joins.items():
+        if is_asked:
+            raise click.UsageError(
+                f"{asked} finds pairs by a join, which has no candidates. Leave --candidates-by out."
+            )
+    from neardup.tuning import make_spec
+
+    with usage_errors():
+        make_spec(search)
 
 
 def typed(ctx: click.Context, names: Iterable[str]) -> Iterator[str]:

@@ -38,6 +38,7 @@ def _weights(value: Any) -> tuple[float, float]:
 @options.normalize
 @options.slots
 @options.bands
+@options.candidates_by
 @click.option(
     "--rule",
     type=options.Checked("name", _rule),
@@ -105,7 +106,7 @@ def _make(ctx: click.Context, inputs: tuple[Path, ...], asked: dict[str, Any], *
 def _typed(ctx: click.Context) -> list[str]:
     """The options that were typed and that ``find`` takes too, other than those that the plan decides."""
     words = []
-    decided = {"threshold", "recall", "slots", "bands", "rule", "weights"}
+    decided = {"threshold", "recall", "slots", "bands", "candidates_by", "rule", "weights"}
     here = {"json", "plot", "quiet", "verbose", "inputs"}
     names = {str(option.name): option.opts[0] for option in ctx.command.params}
     for name in forms.typed(ctx, [name for name in names if name not in decided | here]):

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from neardup.errors import InputError
 from neardup.params import checks
-from neardup.params.spec import Bands, Normalize, Shingle
+from neardup.params.spec import Bands, CandidateShingle, Normalize, Shingle
 
 __all__ = ["InputOptions", "Options", "RunOptions", "SearchOptions"]
 
@@ -45,6 +45,7 @@ class SearchOptions(Options):
     sketch: str = checks.DEFAULT_SKETCH
     slots: int | None = None
     bands: str | Bands | None = None
+    candidates_by: str | CandidateShingle | None = None
     seed: int = checks.DEFAULT_SEED
     crowd: int = checks.DEFAULT_CROWD
     collapse_exact: bool = False
@@ -62,6 +63,7 @@ class SearchOptions(Options):
             "shingle": Shingle.parse(self.shingle),
             "normalize": Normalize.parse(self.normalize),
             "bands": None if self.bands is None else Bands.parse(self.bands),
+            "candidates_by": None if self.candidates_by is None else CandidateShingle.parse(self.candidates_by),
         }
         for name, value in parsed.items():
             object.__setattr__(self, name, value)

@@ -11,7 +11,7 @@ import numpy as np
 
 from neardup.cutting import ROWS_AT_A_TIME
 from neardup.engine.observe import Observer
-from neardup.engine.reading.families import check_room, finished_values, read_slots, sketch_batch
+from neardup.engine.reading.families import Hashers, check_room, finished_values, read_slots, sketch_batch
 from neardup.engine.space import Space
 from neardup.engine.threads import in_order
 from neardup.params import Spec
@@ -19,7 +19,6 @@ from neardup.spool import Column, MemoryColumn, MemoryTexts, Texts, Workdir
 from neardup.stages import bands as band_stage
 from neardup.stages import sketch as sketch_stage
 from neardup.stages import text as text_stage
-from neardup.stages.shingle import Hasher
 from neardup.types import I32, I64, U32, U64, Batch, Documents
 
 CHECKPOINT_BYTES = 512 << 20
@@ -45,7 +44,7 @@ class Rows:
     keys: U64 | None
     """uint64[bands, n], the key of each band; None when nobody wanted them yet."""
     short: int = 0
-    """Of them, documents of fewer tokens than a shingle has."""
+    """Of them, documents of fewer tokens than a shingle that is sketched has."""
 
 
 @dataclass(slots=True)
@@ -63,7 +62,7 @@ class Collection:
     read_bytes: int = 0
     """Bytes of text as read."""
     short: int = 0
-    """Documents of fewer than k tokens."""
+    """Documents of fewer tokens than a shingle that is sketched has."""
 
     @classmethod
     def new(cls, spec: Spec, space: Space) -> Collection:
@@ -197,13 +196,11 @@ class RowNames(Protocol):
         """Become what an interrupted run's was."""
 
 
-def _sketch(task: Callable[[], Batch], spec: Spec, hasher: Hasher, space: Space) -> tuple[Batch, Rows]:
+def _sketch(task: Callable[[], Batch], spec: Spec, hashers: Hashers, space: Space) -> tuple[Batch, Rows]:
     """One block's work, in a worker thread."""
     batch = task()
     documents = text_stage.normalize_documents(batch.documents, spec.normalize, items=spec.shingle.kind == "item")
-    values, counts = sketch_batch(documents, spec, hasher)
-    short = int(np.count_nonzero(counts < 0))
-    np.abs(counts, out=counts)
+    values, counts, short = sketch_batch(documents, spec, hashers)
     prints = sketch_stage.fingerprints(documents)
     keys = band_stage.keys_of(values, spec.bands) if space.workdir is not None else None
     return batch, Rows(documents, values, counts, prints, keys, short)
@@ -224,7 +221,7 @@ def collect(
     Memory: the normalised texts, 4 bytes a slot and 40 bytes beside for each document, until that is more than the
     budget's store; from then on everything goes to files, and what was read lasts from checkpoint to checkpoint.
     """
-    hasher = Hasher(spec.shingle, spec.seed)
+    hashers = Hashers.of(spec)
     collection = Collection.new(spec, space)
     done = _restored(collection, names, space)
     if done is None:
@@ -232,7 +229,7 @@ def collect(
     consumed, predicted = 0, done > 0
     rest = islice(tasks, done, None)
     kept = collection.nbytes
-    sketched = in_order(lambda task: _sketch(task, spec, hasher, space), rest, threads=threads, ahead=threads + 2)
+    sketched = in_order(lambda task: _sketch(task, spec, hashers, space), rest, threads=threads, ahead=threads + 2)
     for batch, rows in sketched:
         names.enter(batch)
         done += 1
@@ -252,7 +249,9 @@ def collect(
         elif collection.nbytes - kept > CHECKPOINT_BYTES:
             kept = collection.nbytes
             _keep(collection, names, space, read=done)
-    collection.values = finished_values(spec, collection.values, collection.texts, collection.counts, hasher, observer)
+    collection.values = finished_values(
+        spec, collection.values, collection.texts, collection.counts, hashers.checked, observer
+    )
     if space.workdir is not None:
         _keep(collection, names, space, read=done, stage="read")
     return collection

@@ -11,7 +11,17 @@ from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.outputs.atomic import AtomicFiles
 from neardup.outputs.renames import finish_names
-from neardup.params import Bands, InputOptions, Keep, Normalize, RunOptions, SearchOptions, Shingle, check_share
+from neardup.params import (
+    Bands,
+    CandidateShingle,
+    InputOptions,
+    Keep,
+    Normalize,
+    RunOptions,
+    SearchOptions,
+    Shingle,
+    check_share,
+)
 from neardup.result import Cleaned
 from neardup.session import Run
 from neardup.tasks.dedup.policy import Policy, open_protected
@@ -37,6 +47,7 @@ def dedup(
     sketch: str = params.DEFAULT_SKETCH,
     slots: int | None = None,
     bands: str | Bands | None = None,
+    candidates_by: str | CandidateShingle | None = None,
     seed: int = params.DEFAULT_SEED,
     verify: str = params.DEFAULT_VERIFY,
     crowd: int = params.DEFAULT_CROWD,
@@ -72,7 +83,8 @@ def dedup(
             that is among the inputs too is written whole.
         annotate: leave nothing out, and add the columns cluster, keeper and similarity.
         alarm: the summary names sources that lose more than this share.
-        exact, threshold, recall, shingle, normalize, sketch, slots, bands, seed, verify, crowd: as for ``find``.
+        exact, threshold, recall, shingle, normalize, sketch, slots, bands, candidates_by, seed, verify, crowd: as for
+            ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``; bad records that
             are skipped, and documents that cannot be read, stay in the copies as they are.
         memory, workdir, resume, observer: as for ``find``.
