@@ -94,9 +94,6 @@ class Profile:
     """float64[slots + 1]: pairs that agree in so many slots."""
     squares: F64
     """float64[slots + 1]: the squares of the weights of the sampled pairs, summed, from which errors follow."""
-    alike: tuple[F64, F64]
-    """Pairs and squares by the slots in which signatures of the shingles of the check agree; the same two, unless
-    candidates are found by other shingles."""
     pair_shingles: F64
     """float64[slots + 1]: the shingles of both documents, summed over these pairs."""
     partnered: F64
@@ -108,6 +105,14 @@ class Profile:
     crowds: int
     crowd_texts: float
     crowd_documents: float
+    alike: tuple[F64, F64] | None = None
+    """Pairs and squares by the slots in which signatures of the shingles of the check agree, where candidates are found
+    by others; None: they are the same."""
+
+    @property
+    def similar(self) -> tuple[F64, F64]:
+        """Pairs and squares by the slots in which signatures of the shingles of the check agree."""
+        return (self.pairs, self.squares) if self.alike is None else self.alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +267,7 @@ def _range(profile: Profile, counted: tuple[F64, F64], chance: F64, stars: float
 def _found(profile: Profile) -> Range:
     """Pairs of documents that will be reported."""
     chance = (np.arange(profile.slots + 1) >= profile.threshold * profile.slots).astype(np.float64)
-    texts = _range(profile, profile.alike, chance, 0.0)
+    texts = _range(profile, profile.similar, chance, 0.0)
     copies = profile.document_pairs / texts.expected if texts.expected else 1.0
     fixed = profile.copy_pairs + profile.crowd_documents
     return Range(profile.document_pairs + fixed, texts.low * copies + fixed, texts.high * copies + fixed)

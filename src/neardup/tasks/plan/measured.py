@@ -105,7 +105,7 @@ def _collected(found: Survey, sample: Sample, profile: Profile, reader: Reader) 
 
 def _histogram(profile: Profile) -> tuple[Range, ...]:
     place = np.minimum(np.arange(profile.slots + 1) * BINS // profile.slots, BINS - 1)
-    pairs, squares = (np.bincount(place, counted, minlength=BINS) for counted in profile.alike)
+    pairs, squares = (np.bincount(place, counted, minlength=BINS) for counted in profile.similar)
     error = 2 * np.sqrt(squares)
     return tuple(
         Range(float(count), max(0.0, float(count - off)), float(count + off))
@@ -150,7 +150,6 @@ def _profile(found: Survey, sample: Sample, counts: I64, census: Census, spec: S
         slots=census.slots,
         pairs=sums(weight, met),
         squares=sums(weight * weight, met) * spread,
-        alike=(sums(weight, matches), sums(weight * weight, matches) * spread),
         pair_shingles=sums(weight * (counts[left] + counts[right]), met),
         partnered=_partnered(left, right, met, census.slots, 1 / near, least_near),
         scale=scale if larger > 1 else 1.0,
@@ -158,6 +157,7 @@ def _profile(found: Survey, sample: Sample, counts: I64, census: Census, spec: S
         crowds=crowded.crowds,
         crowd_texts=crowded.texts * near,
         crowd_documents=crowded.documents * near,
+        alike=None if met_slots is None else (sums(weight, matches), sums(weight * weight, matches) * spread),
     )
 
 
