@@ -5,10 +5,10 @@
         [--audit 500]
 
 For each FILE the plain banding, the plain banding with other numbers of slots, and each `--candidates-by`, one after
-the other, each in a process of its own: candidates, pairs checked and found, CPU seconds, peak memory. With `--exact` the
-exact join runs first and says what there is to be found; with `--audit N` each run measures its recall on N documents
-instead, which is the way for collections too large for the join. The exponent is that of the candidates over files of
-one kind, from the smallest to the largest: give parts made by `corpora.py part --by id`.
+the other, each in a process of its own: candidates, pairs checked and found, CPU seconds, peak memory. With `--exact`
+the exact join runs first and says what there is to be found; with `--audit N` each run measures its recall on N
+documents instead, which is the way for collections too large for the join. The exponent is that of the candidates over
+files of one kind, from the smallest to the largest: give parts made by `corpora.py part --by id`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -32,13 +31,13 @@ def find(file: Path, args: argparse.Namespace, extra: list[str]) -> tuple[Run, d
     memory = ["--memory", args.memory] if args.memory else []
     audit = ["--audit", str(args.audit)] if args.audit and "--exact" not in extra else []
     command = [sys.executable, "-m", "neardup", "find", str(file), *options, *memory, *audit, *extra]
-    run = measure([*command, "-o", os.devnull], args.cores, limit=args.limit)
+    run = measure(command, args.cores, limit=args.limit)
     return run, json.loads(run.stdout)
 
 
 def ways(args: argparse.Namespace) -> list[tuple[str, list[str]]]:
     """Name and options of each run."""
-    plain = [] if args.no_plain else [("plain", [])]
+    plain: list[tuple[str, list[str]]] = [] if args.no_plain else [("plain", [])]
     slots = [(f"plain, {slots} slots", ["--slots", str(slots)]) for slots in args.slots]
     by = [
         (f"by {by}, recall {recall:g}", ["--candidates-by", by, "--recall", str(recall)])
