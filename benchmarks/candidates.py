@@ -2,12 +2,12 @@
 
     python benchmarks/candidates.py FILE… [--threshold 0.4] [--shingle char:5] [--normalize casefold,punct,space]
         [--by char:9 --by char:12 --by word:3] [--slots 256 --slots 768] [--recall 0.95] [--exact] [--memory 4GB]
-        [--audit 500]
+        [--audit 500] [--exponent]
 
 For each FILE the plain banding, the plain banding with other numbers of slots, and each `--candidates-by`, one after
 the other, each in a process of its own: candidates, pairs checked and found, CPU seconds, peak memory. With `--exact`
 the exact join runs first and says what there is to be found; with `--audit N` each run measures its recall on N
-documents instead, which is the way for collections too large for the join. The exponent is that of the candidates over
+documents instead, which is the way for collections too large for the join. `--exponent` says how candidates grow over
 files of one kind, from the smallest to the largest: give parts made by `corpora.py part --by id`.
 """
 
@@ -67,6 +67,7 @@ def main() -> None:
     parser.add_argument("--exact", action="store_true", help="run the exact join first")
     parser.add_argument("--no-plain", action="store_true", help="leave the plain banding out")
     parser.add_argument("--audit", type=int, help="documents of an audit")
+    parser.add_argument("--exponent", action="store_true", help="how candidates grow over the files")
     parser.add_argument("--memory")
     parser.add_argument("--cores", default="0,1")
     parser.add_argument("--limit", type=float, default=3600.0, help="seconds of a run, at most")
@@ -90,7 +91,7 @@ def main() -> None:
             cost = [f"{run.cpu_seconds:.1f}", f"{run.seconds:.1f}", f"{run.peak_mib / 1024:.2f}"]
             print(ROW.format(name, *cells, *cost, told(summary.get("audit"))), flush=True)
             met[name].append((documents, candidates))
-    for name, sizes in met.items():
+    for name, sizes in met.items() if args.exponent else ():
         (first, few), (last, many) = min(sizes), max(sizes)
         if last > first and few:
             exponent = math.log(many / few) / math.log(last / first)
