@@ -429,4 +429,5 @@ def make_spec(options: SearchOptions | None = None, /, **fields: Any) -> Spec:
 
 def as_exact(spec: Spec) -> Spec:
     """The same run by the exact join."""
-    return replace(spec, recall=1.0, sketch="none", slots=0, bands=Bands(0, 0), min_matches=0, exact=True)
+    joined = replace(spec, recall=1.0, sketch="none", slots=0, bands=Bands(0, 0), min_matches=0, exact=True)
+    return replace(joined, candidates_by=None)

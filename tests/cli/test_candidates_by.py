@@ -66,6 +66,15 @@ def test_each_search_takes_it(run: Run, command: str) -> None:
     assert "recall        not promised" in result.stderr
 
 
+def test_a_report_of_its_pairs_promises_nothing_either(run: Run) -> None:
+    assert run("find", "docs.jsonl", *OPTIONS, "-o", "pairs.csv", "-q").exit_code == 0
+    result = run("report", "docs.jsonl", "--pairs", "pairs.csv", "-o", "pages", "-q")
+    assert result.exit_code == 0, result.output
+    page = Path("pages/index.html").read_text(encoding="utf-8")
+    assert "not promised: candidates were found by char:12@0.15" in page
+    assert "0 documents of less than one shingle, compared as a whole" in page
+
+
 def test_the_audit_says_what_was_measured_and_that_nothing_is_promised(run: Run) -> None:
     result = run("audit", "docs.jsonl", *OPTIONS)
     assert result.exit_code == 0, result.output
