@@ -25,7 +25,7 @@ class Summary:
     empty: int
     """Documents without a shingle after normalisation: in no pair, never a duplicate of anything but each other."""
     short: int
-    """Documents of fewer tokens than a shingle has; their whole text is their one shingle."""
+    """Documents of fewer tokens than a shingle that signatures are made of; their whole text is their one shingle."""
     bad: int
     """Records that could not be used."""
     blank: int
@@ -48,8 +48,8 @@ class Summary:
     crowd_documents: int
     overfull: int
     """Documents in buckets too large to pair up even after splitting; compared with leaders only, without promise."""
-    recall: float
-    """Promised probability that a pair at the threshold is found."""
+    recall: float | None
+    """Promised probability that a pair at the threshold is found; None: nothing is promised, an audit measures it."""
     threshold: float
     slots: int
     bands: str

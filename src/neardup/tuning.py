@@ -20,7 +20,9 @@ from neardup.params import (
     CONTAINMENT,
     DEFAULT_SKETCH,
     DEFAULT_WEIGHTS,
+    MAX_SLOTS,
     Bands,
+    CandidateShingle,
     Normalize,
     SearchOptions,
     Shingle,
@@ -44,6 +46,10 @@ FILTER_SHARE = 0.02
 """Share of the misses allowed by the recall target that the estimate filter may use up."""
 MOST_NODES = 257
 """Points of a quadrature, at most."""
+CANDIDATE_SLOTS = 512
+"""Slots up to which candidates by other shingles get bands of more rows than they need."""
+LEAST_ROWS = 2
+"""Rows that their bands need: with one, all documents that share a common shingle meet."""
 
 
 @hinted
@@ -285,18 +291,98 @@ def choose_min_matches(threshold: float, *, slots: int, recall: float) -> int:
     return sum(1 for _ in within) - 1
 
 
+def candidate_threshold(threshold: float, shingle: Shingle, other: Shingle) -> float:
+    """Similarity in the longer shingles ``other`` that a pair at the threshold has if its edits are independent.
+
+    Of two texts at Jaccard similarity t each has the share c = 2 t / (1 + t) of its k-shingles in the other. Were each
+    character kept with one probability, whatever became of its neighbours, that share of runs of n characters would be
+    c**(n / k). Real edits come in clumps, which spoil fewer shingles for the same similarity, so real pairs are above
+    it: of pairs near 0.4 of ``char:5`` all but a few in a hundred (benchmarks/RESULTS.md). Three places, rounded down.
+
+    >>> candidate_threshold(0.4, Shingle.parse("char:5"), Shingle.parse("char:12"))
+    0.15
+    """
+    shared: float = (2 * threshold / (1 + threshold)) ** (other.letters / shingle.letters)
+    return math.floor(1000 * shared / (2 - shared) + 1e-9) / 1000
+
+
+def candidate_bands(threshold: float, recall: float) -> Bands:
+    """Bands by which candidates of other shingles are found: no more than reach the recall at the threshold.
+
+    Of as many rows as CANDIDATE_SLOTS allow, and of LEAST_ROWS at least.
+
+    Raises:
+        InputError: these would take more slots than there may be.
+    """
+    chosen = Bands(_bands_needed(threshold, recall, LEAST_ROWS), LEAST_ROWS)
+    if chosen.slots > MAX_SLOTS:
+        raise InputError(
+            f"candidates_by: a similarity of {threshold:g} in these shingles takes more than {MAX_SLOTS} slots for a "
+            f"recall of {recall:g}. Give shorter shingles, or a lower recall."
+        )
+    rows = LEAST_ROWS + 1
+    while rows <= CANDIDATE_SLOTS and (more := Bands(_bands_needed(threshold, recall, rows), rows)).slots <= (
+        CANDIDATE_SLOTS
+    ):
+        chosen, rows = more, rows + 1
+    return chosen
+
+
+def _bands_needed(threshold: float, recall: float, rows: int) -> int:
+    """The fewest bands of so many rows that find a pair at the threshold with a recall."""
+    miss = 1.0 - threshold**rows
+    if miss >= 1.0:
+        return MAX_SLOTS + 1
+    count = 1 if miss <= 0.0 else max(1, math.ceil(math.log1p(-recall) / math.log(miss)))
+    while count <= MAX_SLOTS and s_curve(threshold, count, rows) < recall:
+        count += 1  # the logarithms were off by a rounding
+    return count
+
+
+def _candidates_by(options: SearchOptions, shingle: Shingle) -> CandidateShingle | None:
+    """What candidates are found by, with its threshold; None: by the shingle of the check."""
+    if options.candidates_by is None:
+        return None
+    asked = CandidateShingle.parse(options.candidates_by)
+    given = f"candidates_by is {str(asked)!r}"
+    if options.measure == CONTAINMENT or options.exact:
+        who = "containment" if options.measure == CONTAINMENT else "exact"
+        raise InputError(f"{given}, and {who} is found by a join, which has no such candidates. Give one of them.")
+    if options.sketch != DEFAULT_SKETCH:
+        raise InputError(f"{given}, for which there is the sketch {DEFAULT_SKETCH} only. Leave sketch out.")
+    if "item" in (asked.shingle.kind, shingle.kind):
+        raise InputError(f"{given} and shingle is '{shingle}': sets of items have no other shingles. Give one of them.")
+    if asked.shingle == shingle:
+        raise InputError(f"{given}, which is the shingle of the check itself. Give a longer one, or leave it out.")
+    if asked.threshold is not None:
+        return asked
+    if asked.shingle.letters <= shingle.letters:
+        raise InputError(
+            f"{given}, which is no longer than the shingle {shingle}: unrelated texts would share more of them, not "
+            f"less. Give a longer one, or say with @T from which similarity pairs are candidates."
+        )
+    threshold = candidate_threshold(options.threshold, shingle, asked.shingle)
+    if threshold <= 0:
+        raise InputError(f"{given}, which is too long to find pairs at {options.threshold:g} of {shingle}.")
+    return CandidateShingle(asked.shingle, threshold)
+
+
 def make_spec(options: SearchOptions | None = None, /, **fields: Any) -> Spec:
     """Choose what the options of a search leave open.
 
     ``recall`` of the result is the one that the chosen slots, bands and filter give at the threshold, and 1 for the
-    exact join, by which containment is always found. Where the plan is to decide (``exact="auto"``), it is banding.
-    Instead of ``options`` their fields may be given by name.
+    exact join, by which containment is always found. With ``candidates_by`` it is None: slots, bands and filter are
+    chosen for its own threshold, and what they find of the pairs of the check is not known before. Where the plan is
+    to decide (``exact="auto"``), it is banding. Instead of ``options`` their fields may be given by name.
 
     Raises:
         InputError: an option is out of range, or two contradict each other.
     """
     options = options or SearchOptions(**fields)
-    threshold, target, slots, bands = options.threshold, options.recall, options.slots, options.bands
+    target, slots, bands, shingle = options.recall, options.slots, options.bands, Shingle.parse(options.shingle)
+    candidates_by = _candidates_by(options, shingle)
+    threshold = options.threshold if candidates_by is None else candidates_by.threshold
+    assert threshold is not None
     is_contained = options.measure == CONTAINMENT
     is_exact = check_exact(options.exact, options.measure) or is_contained
     if is_exact:
@@ -305,6 +391,8 @@ def make_spec(options: SearchOptions | None = None, /, **fields: Any) -> Spec:
             raise InputError(f"{who} has no signatures. Give no slots, bands or sketch with it, or {other}.")
         slots, bands = DEFAULT_SLOTS, Bands(1, 1)  # placeholders: as_exact takes them away
     for_bands = recall_for_bands(target)
+    if candidates_by is not None and slots is None and bands is None:
+        bands = candidate_bands(threshold, for_bands)
     if bands is not None:
         shape = Bands.parse(bands)
         slots = check_slots(shape.slots) if slots is None else slots
@@ -322,10 +410,11 @@ def make_spec(options: SearchOptions | None = None, /, **fields: Any) -> Spec:
             )
         shape = choose_bands(threshold, slots=slots, recall=for_bands)
     matches = choose_min_matches(threshold, slots=slots, recall=target)
+    promised = promised_recall(threshold, shape, slots=slots, min_matches=matches) if candidates_by is None else None
     spec = Spec(
-        threshold=threshold,
-        recall=promised_recall(threshold, shape, slots=slots, min_matches=matches),
-        shingle=Shingle.parse(options.shingle),
+        threshold=options.threshold,
+        recall=promised,
+        shingle=shingle,
         normalize=Normalize.parse(options.normalize),
         sketch=options.sketch,
         slots=slots,
@@ -336,10 +425,12 @@ def make_spec(options: SearchOptions | None = None, /, **fields: Any) -> Spec:
         collapse_exact=options.collapse_exact,
         measure=options.measure,
         verify=options.verify,
+        candidates_by=candidates_by,
     )
     return as_exact(spec) if is_exact else spec
 
 
 def as_exact(spec: Spec) -> Spec:
     """The same run by the exact join."""
-    return replace(spec, recall=1.0, sketch="none", slots=0, bands=Bands(0, 0), min_matches=0, exact=True)
+    joined = replace(spec, recall=1.0, sketch="none", slots=0, bands=Bands(0, 0), min_matches=0, exact=True)
+    return replace(joined, candidates_by=None)

@@ -108,6 +108,7 @@ def test_a_form_takes_its_fields_among_other_names(form: type[Options]) -> None:
         (SearchOptions, "sketch", "minhash"),
         (SearchOptions, "slots", 1),
         (SearchOptions, "bands", "32"),
+        (SearchOptions, "candidates_by", "letter:3"),
         (SearchOptions, "seed", -1),
         (SearchOptions, "crowd", 1),
         (SearchOptions, "exact", "often"),

@@ -51,6 +51,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"threshold": 0.8, "crowd": 8, "link": "connected"},
     {"threshold": 0.6, "crowd": 20, "collapse_exact": True, "bands": "12x2"},
     {"threshold": 0.9, "crowd": 5, "shingle": "word:2", "sketch": "universal"},
+    {"threshold": 0.5, "crowd": 30, "shingle": "char:4", "candidates_by": "char:8"},
 ]
 
 

@@ -14,6 +14,7 @@ from neardup.params import (
     MEASURES,
     SKETCH_FAMILIES,
     Bands,
+    CandidateShingle,
     Normalize,
     Shingle,
     Spec,
@@ -158,6 +159,7 @@ def test_each_field_of_a_spec_changes_its_id_and_equal_specs_share_it():
         "exact": True,
         "measure": "containment",
         "verify": "text",
+        "candidates_by": CandidateShingle(Shingle("char", 12), 0.5),
     }
     assert set(others) == {field.name for field in fields(Spec)}
     ids = {replace(SPEC, **{name: value}).id for name, value in others.items()}

@@ -39,6 +39,7 @@ from neardup.params import DEFAULT_AUDIT, DEFAULT_SEED, InputOptions, RunOptions
 @options.plot
 @options.recall
 @options.exact
+@options.candidates_by
 @options.shingle
 @options.normalize
 @options.signatures

@@ -39,6 +39,8 @@ def _recall(audit: Audit) -> str:
 
 
 def _promise(audit: Audit) -> str:
+    if audit.promised is None:
+        return "none: candidates are found by other shingles than pairs are checked by"
     at = f"{shown(audit.promised)} of pairs at {audit.threshold:g}"
     return at if audit.theory is None else f"{at}, {shown(audit.theory)} of these"
 
@@ -73,17 +75,17 @@ def _time(audit: Audit) -> str:
 def _table(bins: Sequence[AuditBin], threshold: float) -> list[str]:
     """The bins that have pairs, under a header."""
     head = ("similarity", "pairs", "found", "recall", "95 % interval", "promised")
-    cells = [head, *(_cells(each, threshold) for each in bins)]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
+    columns = len(head) - all(each.theory is None for each in bins)
+    cells = [row[:columns] for row in (head, *(_cells(each, threshold) for each in bins))]
+    widths = [max(len(row[i]) for row in cells) for i in range(columns)]
     return [
-        "  ".join([row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in range(1, len(head)))]).rstrip()
+        "  ".join([row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in range(1, columns))]).rstrip()
         for row in cells
     ]
 
 
 def _cells(each: AuditBin, threshold: float) -> tuple[str, ...]:
     assert each.recall is not None
-    assert each.theory is not None
     low, high = (similarity_text(value, threshold) for value in (each.low, each.high))
     return (
         low if each.low == each.high else f"{low} to {high}",
@@ -91,5 +93,5 @@ def _cells(each: AuditBin, threshold: float) -> tuple[str, ...]:
         f"{each.found:,}",
         shown(each.recall),
         f"{shown(each.recall_low)} to {shown(each.recall_high)}",
-        shown(each.theory),
+        "" if each.theory is None else shown(each.theory),
     )

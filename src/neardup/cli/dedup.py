@@ -110,6 +110,7 @@ def _alarm(value: Any) -> float:
 @options.json_summary
 @options.recall
 @options.exact
+@options.candidates_by
 @options.verify
 @options.shingle
 @options.normalize

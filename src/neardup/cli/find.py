@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 @options.threshold
 @options.recall
 @options.exact
+@options.candidates_by
 @options.verify
 @options.against
 @options.shingle

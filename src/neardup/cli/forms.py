@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from neardup.cli.config import GIVEN, ConfiguredCommand
-from neardup.cli.voice import print_json, say, stdout_errors
+from neardup.cli.voice import print_json, say, stdout_errors, usage_errors
 from neardup.kernels.announce import told
 from neardup.params import (
     AUTO,
@@ -121,6 +121,8 @@ def _check_search(search: SearchOptions, given: Mapping[str, Any]) -> None:
     against: Sequence[Path] = given.get("against", ())
     check_banding(search.slots, search.bands)
     is_containment = search.measure == CONTAINMENT
+    if search.candidates_by is not None:
+        _check_candidates(search, against=bool(against))
     if is_containment:
         _check_no_signatures(search, "--measure containment", "a join of its own")
     elif search.exact is True or against:
@@ -145,6 +147,20 @@ def _beside_preset(ctx: click.Context, names: Iterable[str]) -> set[str]:
     if ctx.get_parameter_source("preset") is ParameterSource.COMMANDLINE:
         return set(typed(ctx, names))
     return {name for name in names if ctx.get_parameter_source(name) not in (None, ParameterSource.DEFAULT)}
+
+
+def _check_candidates(search: SearchOptions, *, against: bool) -> None:
+    """Raise UsageError when candidates are to be found where a join finds pairs, or cannot be found so."""
+    joins = {"--measure containment": search.measure == CONTAINMENT, "--against": against, "--exact": search.exact}
+    for asked, is_asked in joins.items():
+        if is_asked:
+            raise click.UsageError(
+                f"{asked} finds pairs by a join, which has no candidates. Leave --candidates-by out."
+            )
+    from neardup.tuning import make_spec
+
+    with usage_errors():
+        make_spec(search)
 
 
 def typed(ctx: click.Context, names: Iterable[str]) -> Iterator[str]:

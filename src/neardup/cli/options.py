@@ -157,6 +157,16 @@ bands = click.option(
     " summary says which recall they give.  [default: chosen for the threshold and recall]",
 )
 
+candidates_by = click.option(
+    "--candidates-by",
+    type=Checked("unit:k", params.CandidateShingle.parse),
+    metavar="UNIT:K[@T]",
+    help="Find the pairs to be checked by these, longer shingles, such as char:12 where --shingle is char:5: for low"
+    " thresholds in large collections, where unrelated texts share too many short ones. Pairs are still checked by"
+    " --shingle and -t, but recall is not promised: --recall is that of pairs at T of these shingles, and neardup"
+    " audit measures the rest.  [default: by --shingle; T is chosen]",
+)
+
 seed = defaulted(
     "--seed",
     type=whole("seed", 0, 2**63 - 1),

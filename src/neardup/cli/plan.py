@@ -39,6 +39,7 @@ def _weights(value: Any) -> tuple[float, float]:
 @options.normalize
 @options.slots
 @options.bands
+@options.candidates_by
 @click.option(
     "--rule",
     type=options.Checked("name", _rule),
@@ -106,6 +107,6 @@ def _make(ctx: click.Context, inputs: tuple[Path, ...], asked: dict[str, Any], *
 
 def _typed(ctx: click.Context) -> list[str]:
     """The options that were typed and that ``find`` takes too, other than those that the plan decides."""
-    decided = {"threshold", "recall", "slots", "bands", "rule", "weights"}
+    decided = {"threshold", "recall", "slots", "bands", "candidates_by", "rule", "weights"}
     here = {"json", "plot", "quiet", "verbose", "inputs"}
     return forms.retyped(ctx, list(forms.typed(ctx, set(ctx.params) - decided - here)))

@@ -35,6 +35,8 @@ def plan_lines(
         lines += ["", *_exact(plan, plan.exact, plan.chosen.estimate)]
     if inputs:
         words = ["neardup", "find", *inputs, "-t", f"{plan.threshold:g}", "--recall", f"{plan.target:g}"]
+        if plan.spec.candidates_by is not None:
+            words += ["--candidates-by", str(plan.spec.candidates_by)]
         words += ["--slots", str(plan.spec.slots), "--bands", str(plan.spec.bands), *options]
         lines += ["", "to run it:", f"  {shlex.join(words)}"]
     beside = [] if told is None else [*preset_rows(told["preset"]), *hint_rows(told["hints"])]
@@ -80,11 +82,16 @@ def _log(number: float) -> float:
 
 
 def _chosen(plan: Plan) -> list[str]:
-    option = plan.chosen
+    option, by = plan.chosen, plan.spec.candidates_by
+    at = f"{plan.spec.banded_at:g}" if by is None else f"{plan.spec.banded_at:g} of {by.shingle}"
     lines = [
         f"chosen        {option.slots} slots, {option.bands} bands: recall {_recall(option.recall)} at"
-        f" {plan.threshold:g} (asked for {plan.target:g})"
+        f" {at} (asked for {plan.target:g})"
     ]
+    if by is not None:
+        lines.append(
+            f"              of pairs at {plan.threshold:g} of {plan.spec.shingle} nothing is promised: audit it"
+        )
     if option.recall < plan.target:
         lines.append("              below the recall that was asked for: leave --bands and --rule out to keep it")
     lines.append(f"chances       {_around(plan)}")
@@ -114,7 +121,7 @@ def _wrapped(parts: Iterable[str], label: str = "") -> list[str]:
 def _around(plan: Plan) -> str:
     """Probability of becoming a candidate at and around the threshold, rounded down."""
     bands = plan.chosen.bands
-    places = [round(plan.threshold + step, 6) for step in (-0.2, -0.1, -0.05, 0.0, 0.05, 0.1)]
+    places = [round(plan.spec.banded_at + step, 6) for step in (-0.2, -0.1, -0.05, 0.0, 0.05, 0.1)]
     chances = [(s_curve(at, bands.bands, bands.rows), at) for at in places if 0 < at <= 1]
     return ", ".join(f"{int(chance * 1000) / 1000:.3f} at {at:g}" for chance, at in chances)
 

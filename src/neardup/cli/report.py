@@ -68,6 +68,7 @@ if TYPE_CHECKING:
 @options.threshold
 @options.recall
 @options.exact
+@options.candidates_by
 @options.verify
 @options.measure
 @options.shingle

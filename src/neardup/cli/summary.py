@@ -207,9 +207,10 @@ def _alarm_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _documents(summary: Mapping[str, Any]) -> str:
+    which = "one shingle" if "candidates_by" not in summary["spec"] else "a shingle of the candidates"
     notes = [f"{summary['empty']:,} empty"] if summary["empty"] else []
     if summary["short"]:
-        notes.append(f"{summary['short']:,} shorter than one shingle")
+        notes.append(f"{summary['short']:,} shorter than {which}")
     if summary["duplicate_ids"]:
         example = summary["duplicate_id_example"]
         notes.append(f"{summary['duplicate_ids']:,} with an id seen before, such as {example}")
@@ -217,6 +218,11 @@ def _documents(summary: Mapping[str, Any]) -> str:
 
 
 def _recall(summary: Mapping[str, Any]) -> str:
+    if summary["recall"] is None:
+        return (
+            f"not promised; measure it with neardup audit or --audit (candidates by"
+            f" {summary['spec']['candidates_by']}, {summary['bands']} bands, {summary['slots']} slots)"
+        )
     if summary["method"] != "banding":
         return f"1: the {summary['method']} misses no pair"
     return (

@@ -85,6 +85,8 @@ FEW_DOCUMENTS = 1000
 
 MORE_SLOTS = 256
 """Longer signatures keep the promise with bands of more rows: three for two at 0.4, a tenth of the candidates."""
+LONGER, LONGER_RECALL = 12, 0.95
+"""Characters of a shingle that unrelated texts hardly share, and the recall at its threshold (benchmarks/RESULTS.md)."""
 LOWER_RECALL = 0.9
 """A promise that leaves a small part of the candidates."""
 MANY_CANDIDATES = 5e8
@@ -289,7 +291,7 @@ def slow_hints(met: Mask, matches: I64, spec: Spec, distinct: int) -> list[Hint]
 
     Pairs above it are left out: where there are many, they make crowds, which are listed as stars.
     """
-    pairs, all_met = distinct * (distinct - 1) / 2, int(np.count_nonzero(met & (matches < spec.threshold * spec.slots)))
+    pairs, all_met = distinct * (distinct - 1) / 2, int(np.count_nonzero(met & (matches < spec.banded_at * spec.slots)))
     share = all_met / max(met.shape[0] * (met.shape[0] - 1) / 2, 1)
     return slow_hint(share * pairs, pairs, spec)
 
@@ -306,7 +308,11 @@ def slow_hint(candidates: float, pairs: float, spec: Spec) -> list[Hint]:
 
 
 def _with_fewer(spec: Spec) -> dict[str, Any]:
-    """Options with which the bands have more rows, and so meet fewer pairs; else a higher threshold."""
+    """Options with which fewer pairs meet: bands of more rows, else candidates by longer shingles, else more alike."""
+    if spec.candidates_by is not None:
+        return {"threshold": min(round(spec.threshold + 0.2, 2), 1.0)}
+    if spec.slots >= MORE_SLOTS and spec.shingle.kind == "char" and spec.shingle.k < LONGER:
+        return {"candidates_by": f"char:{LONGER}", "recall": LONGER_RECALL}
     tries: tuple[dict[str, Any], ...] = ({"slots": MORE_SLOTS}, {"recall": LOWER_RECALL})
     for each in (*tries, {**tries[0], **tries[1]}):
         recall = tuning.recall_for_bands(each.get("recall", DEFAULT_RECALL))

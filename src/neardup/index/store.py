@@ -248,7 +248,8 @@ class Index:
 
     def info(self) -> IndexInfo:
         """What the index is and holds."""
-        spec = self.spec
+        spec, recall = self.spec, self.spec.recall
+        assert recall is not None  # an index finds candidates by the shingles that it checks by
 
         def tell(reading: Reading, view: View) -> IndexInfo:
             state = reading.state()
@@ -258,7 +259,7 @@ class Index:
                 documents=state.documents,
                 empty=state.empty,
                 threshold=spec.threshold,
-                recall=spec.recall,
+                recall=recall,
                 bands=str(spec.bands),
                 shingle=str(spec.shingle),
                 normalize=str(spec.normalize),

@@ -15,7 +15,7 @@ from typing import Any, Self
 from neardup.errors import InputError
 from neardup.params import checks
 from neardup.params.presets import Preset, check_preset
-from neardup.params.spec import Bands, Normalize, Shingle
+from neardup.params.spec import Bands, CandidateShingle, Normalize, Shingle
 
 __all__ = ["InputOptions", "ListOptions", "Options", "RunOptions", "SearchOptions"]
 
@@ -46,6 +46,7 @@ class SearchOptions(Options):
     sketch: str = checks.DEFAULT_SKETCH
     slots: int | None = None
     bands: str | Bands | None = None
+    candidates_by: str | CandidateShingle | None = None
     seed: int = checks.DEFAULT_SEED
     crowd: int = checks.DEFAULT_CROWD
     collapse_exact: bool = False
@@ -65,6 +66,7 @@ class SearchOptions(Options):
             "shingle": Shingle.parse(self.shingle),
             "normalize": Normalize.parse(self.normalize),
             "bands": None if self.bands is None else Bands.parse(self.bands),
+            "candidates_by": None if self.candidates_by is None else CandidateShingle.parse(self.candidates_by),
         }
         for name, value in parsed.items():
             object.__setattr__(self, name, value)

@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from neardup.errors import InputError, did_you_mean
-from neardup.params.checks import DEFAULT_MEASURE, DEFAULT_VERIFY
+from neardup.params.checks import DEFAULT_MEASURE, DEFAULT_VERIFY, check_threshold
 
-__all__ = ["SPEC_VERSION", "Bands", "Keep", "Normalize", "Shingle", "Spec"]
+__all__ = ["SPEC_VERSION", "Bands", "CandidateShingle", "Keep", "Normalize", "Shingle", "Spec"]
 
 SPEC_VERSION = 1
 """Raised whenever the same spec would give other hashes, signatures or bands."""
@@ -56,8 +56,48 @@ class Shingle:
             raise InputError(f"shingle is {text!r}: K must be a whole number from 1 to 1000, such as {kind}:5.")
         return cls(kind, int(size))
 
+    @property
+    def letters(self) -> int:
+        """Characters of a run that touches as many words as a shingle does: five letters and a space to a word.
+
+        >>> Shingle.parse("char:12").letters, Shingle.parse("word:3").letters
+        (12, 13)
+        """
+        return 6 * self.k - 5 if self.kind == "word" else self.k
+
     def __str__(self) -> str:
         return "item" if self.kind == "item" else f"{self.kind}:{self.k}"
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateShingle:
+    """Shingles that candidates are found by, where they are not those that pairs are checked by."""
+
+    shingle: Shingle
+    threshold: float | None = None
+    """Similarity in these shingles for which the bands are chosen; None: to be chosen."""
+
+    @classmethod
+    def parse(cls, text: str | CandidateShingle) -> CandidateShingle:
+        """Parse ``char:12``, or ``word:3@0.15`` with a threshold.
+
+        Raises:
+            InputError: no such shingle, or the threshold is none.
+        """
+        if isinstance(text, CandidateShingle):
+            return text
+        name, at, threshold = str(text).partition("@")
+        try:
+            shingle = Shingle.parse(name)
+            return cls(shingle, check_threshold(float(threshold)) if at else None)
+        except ValueError as exc:  # InputError too
+            raise InputError(
+                f"candidates_by is {text!r}. Give char:K, word:K or byte:K, with @T behind it for another threshold of "
+                f"these shingles than is chosen: char:12, word:3@0.15."
+            ) from exc
+
+    def __str__(self) -> str:
+        return str(self.shingle) if self.threshold is None else f"{self.shingle}@{self.threshold!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +217,9 @@ class Spec:
     """All that decides which pairs are found. Two artefacts with the same ``id`` may be compared."""
 
     threshold: float
-    recall: float
-    """The promised probability that a pair *at* the threshold is found (bands and estimate filter together)."""
+    recall: float | None
+    """The promised probability that a pair *at* the threshold is found (bands and estimate filter together). None:
+    candidates are found by other shingles, and nothing is promised."""
     shingle: Shingle
     normalize: Normalize
     sketch: str
@@ -195,10 +236,26 @@ class Spec:
     """Of similarity. Pairs of a containment of the threshold are all found, by a join of their own."""
     verify: str = DEFAULT_VERIFY
     """``text``: the shingles of each pair that is given were compared themselves, not only their hashes."""
+    candidates_by: CandidateShingle | None = None
+    """What signatures are made of, and what bands and filter are chosen for, where that is not ``shingle``."""
+
+    @property
+    def sketched(self) -> Shingle:
+        """The shingles that signatures are made of."""
+        return self.shingle if self.candidates_by is None else self.candidates_by.shingle
+
+    @property
+    def banded_at(self) -> float:
+        """The similarity, in the shingles that signatures are made of, for which bands and filter are chosen."""
+        if self.candidates_by is None or self.candidates_by.threshold is None:
+            return self.threshold
+        return self.candidates_by.threshold
 
     def as_dict(self) -> dict[str, Any]:
         """Return the spec as plain JSON values, with its version and id."""
         parts = {"shingle": str(self.shingle), "normalize": str(self.normalize), "bands": str(self.bands)}
+        if self.candidates_by is not None:
+            parts["candidates_by"] = str(self.candidates_by)
         return {"version": SPEC_VERSION, "id": self.id, **self._fields(), **parts}
 
     @classmethod
@@ -214,6 +271,8 @@ class Spec:
             normalize=Normalize.parse(plain["normalize"]),
             bands=Bands(0, 0) if plain["bands"] == str(Bands(0, 0)) else Bands.parse(plain["bands"]),
         )
+        if "candidates_by" in plain:
+            plain["candidates_by"] = CandidateShingle.parse(plain["candidates_by"])
         spec = cls(**plain)
         if spec.id != stored["id"]:
             raise ValueError("its id is another spec's")
@@ -228,5 +287,5 @@ class Spec:
 
     def _fields(self) -> dict[str, Any]:
         """All fields; those that came later only where set, so that specs made before keep their id."""
-        later = {"exact": False, "measure": DEFAULT_MEASURE, "verify": DEFAULT_VERIFY}
+        later = {"exact": False, "measure": DEFAULT_MEASURE, "verify": DEFAULT_VERIFY, "candidates_by": None}
         return {name: value for name, value in asdict(self).items() if name not in later or value != later[name]}

@@ -14,6 +14,7 @@ from neardup.inputs.reader import Reader, open_inputs
 from neardup.params import (
     AUTO,
     Bands,
+    CandidateShingle,
     InputOptions,
     ListOptions,
     Normalize,
@@ -46,6 +47,7 @@ def find(
     sketch: str = params.DEFAULT_SKETCH,
     slots: int | None = None,
     bands: str | Bands | None = None,
+    candidates_by: str | CandidateShingle | None = None,
     seed: int = params.DEFAULT_SEED,
     verify: str = params.DEFAULT_VERIFY,
     link: str = "star",
@@ -98,6 +100,10 @@ def find(
             ``one-permutation``.
         slots: length of a signature; chosen when None.
         bands: ``BxR`` by hand; chosen from threshold and recall when None.
+        candidates_by: find the pairs to be checked by these, longer shingles, such as ``char:12`` where ``shingle`` is
+            ``char:5``: for low thresholds in large collections. Pairs are checked by ``shingle`` all the same, but
+            ``recall`` is then that of pairs at a similarity T of these shingles, and of those at ``threshold`` nothing
+            is promised: ``audit`` measures it. T is chosen, or given: ``word:3@0.15``.
         seed: seed of the hash functions of signatures, bands and joins.
         verify: what the shingles of a pair are compared by before it is reported. ``hash``: by 64-bit hashes with a key
             that each run draws at random. ``text``: by themselves too, so that no reported similarity rests on a hash.

@@ -11,7 +11,7 @@ import numpy as np
 
 from neardup.cutting import ROWS_AT_A_TIME
 from neardup.engine.observe import Observer
-from neardup.engine.reading.families import check_room, finished_values, read_slots, sketch_batch
+from neardup.engine.reading.families import Hashers, check_room, finished_values, read_slots, sketch_batch
 from neardup.engine.reading.written import WrittenTexts, changed_texts
 from neardup.engine.space import Space
 from neardup.engine.threads import in_order
@@ -20,7 +20,6 @@ from neardup.spool import Column, MemoryColumn, MemoryTexts, Texts, Workdir
 from neardup.stages import bands as band_stage
 from neardup.stages import sketch as sketch_stage
 from neardup.stages import text as text_stage
-from neardup.stages.shingle import Hasher
 from neardup.types import I32, I64, U32, U64, Batch, Documents
 
 CHECKPOINT_BYTES = 512 << 20
@@ -46,7 +45,7 @@ class Rows:
     keys: U64 | None
     """uint64[bands, n], the key of each band; None when nobody wanted them yet."""
     short: int = 0
-    """Of them, documents of fewer tokens than a shingle has."""
+    """Of them, documents of fewer tokens than a shingle that is sketched has."""
     changed: Documents | None = None
     """Those that normalisation changed, as they were written, where that is kept."""
 
@@ -66,7 +65,7 @@ class Collection:
     read_bytes: int = 0
     """Bytes of text as read."""
     short: int = 0
-    """Documents of fewer than k tokens."""
+    """Documents of fewer tokens than a shingle that is sketched has."""
     changed: Texts | None = None
     """Texts that normalisation changed, as they were written, where that is kept."""
 
@@ -226,14 +225,12 @@ class RowNames(Protocol):
 
 
 def _sketch(
-    task: Callable[[], Batch], spec: Spec, hasher: Hasher, space: Space, *, keep_written: bool
+    task: Callable[[], Batch], spec: Spec, hashers: Hashers, space: Space, *, keep_written: bool
 ) -> tuple[Batch, Rows]:
     """One block's work, in a worker thread."""
     batch = task()
     documents = text_stage.normalize_documents(batch.documents, spec.normalize, items=spec.shingle.kind == "item")
-    values, counts = sketch_batch(documents, spec, hasher)
-    short = int(np.count_nonzero(counts < 0))
-    np.abs(counts, out=counts)
+    values, counts, short = sketch_batch(documents, spec, hashers)
     prints = sketch_stage.fingerprints(documents)
     keys = band_stage.keys_of(values, spec.bands) if space.workdir is not None else None
     changed = changed_texts(batch.documents, documents) if keep_written else None
@@ -258,7 +255,7 @@ def collect(
     Memory: the normalised texts, 4 bytes a slot and 40 bytes beside for each document, until that is more than the
     budget's store; from then on everything goes to files, and what was read lasts from checkpoint to checkpoint.
     """
-    hasher = Hasher(spec.shingle, spec.seed)
+    hashers = Hashers.of(spec)
     collection = Collection.new(spec, space, keep_written=keep_written)
     done = _restored(collection, names, space)
     if done is None:
@@ -268,7 +265,7 @@ def collect(
     kept = collection.nbytes
 
     def sketch(task: Callable[[], Batch]) -> tuple[Batch, Rows]:
-        return _sketch(task, spec, hasher, space, keep_written=keep_written)
+        return _sketch(task, spec, hashers, space, keep_written=keep_written)
 
     sketched = in_order(sketch, rest, threads=threads, ahead=threads + 2)
     for batch, rows in sketched:
@@ -290,7 +287,9 @@ def collect(
         elif collection.nbytes - kept > CHECKPOINT_BYTES:
             kept = collection.nbytes
             _keep(collection, names, space, read=done)
-    collection.values = finished_values(spec, collection.values, collection.texts, collection.counts, hasher, observer)
+    collection.values = finished_values(
+        spec, collection.values, collection.texts, collection.counts, hashers.checked, observer
+    )
     if space.workdir is not None:
         _keep(collection, names, space, read=done, stage="read")
     return collection

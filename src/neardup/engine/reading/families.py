@@ -11,6 +11,8 @@ What the families are, and their papers, is in ``stages.sketch``.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from neardup.cutting import ROWS_AT_A_TIME, starts_of
@@ -47,20 +49,43 @@ def check_room(spec: Spec, limit: int | None = None) -> None:
     )
 
 
-def sketch_batch(documents: Documents, spec: Spec, hasher: Hasher) -> tuple[U32, I64]:
-    """Signatures of normalised documents, uint32[n, slots], and their shingles with repeats, int64[n].
+@dataclass(frozen=True, slots=True)
+class Hashers:
+    """How the shingles of a spec are hashed."""
 
-    A count is 0 for an empty document and negative for one of fewer tokens than a shingle has. The signatures of a
-    family that ``needs_memory`` follow with ``finished_values``; until then they have one slot without a meaning.
+    checked: Hasher
+    """Those that pairs are checked by, which are counted."""
+    sketched: Hasher
+    """Those that signatures are made of: the same, unless candidates are found by others."""
+
+    @classmethod
+    def of(cls, spec: Spec) -> Hashers:
+        """The public hashes of a spec."""
+        checked = Hasher(spec.shingle, spec.seed)
+        return cls(checked, checked if spec.candidates_by is None else Hasher(spec.sketched, spec.seed))
+
+
+def sketch_batch(documents: Documents, spec: Spec, hashers: Hashers) -> tuple[U32, I64, int]:
+    """Signatures of normalised documents, uint32[n, slots]; their shingles with repeats, int64[n]; the short ones.
+
+    A count is 0 for an empty document. Short are those of fewer tokens than a shingle that signatures are made of.
+    The signatures of a family that ``needs_memory`` follow with ``finished_values``; until then they have one slot
+    without a meaning.
     """
     # the other families need the counts only: one slot is the least that counting costs
     values = np.empty((len(documents), spec.slots if spec.sketch == "hybrid" else 1), dtype=np.uint32)
     counts = np.zeros(len(documents), dtype=np.int64)
+    hasher = hashers.sketched
     sketch_stage.count_and_sketch(documents, hasher, values=values, counts=counts)
+    short = int(np.count_nonzero(counts < 0))
+    if hashers.checked is not hasher:
+        least = np.empty((len(documents), 1), dtype=np.uint32)
+        sketch_stage.count_and_sketch(documents, hashers.checked, values=least, counts=counts)
+    np.abs(counts, out=counts)
     if spec.sketch in ("independent", "one-permutation", "universal"):
-        sets = shingle_stage.build_sets(documents, hasher, np.abs(counts))
+        sets = shingle_stage.build_sets(documents, hasher, counts)
         values = sketch_stage.sketch_sets(sets, family=spec.sketch, slots=spec.slots, seed=spec.seed).values
-    return values, counts
+    return values, counts, short
 
 
 def finished_values(

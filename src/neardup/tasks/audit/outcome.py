@@ -31,7 +31,7 @@ class AuditBin:
     recall_high: float
     """The interval of 95 % around it."""
     theory: float | None
-    """Mean probability with which the promise says that these pairs are found; None where there is none."""
+    """Mean probability with which the promise says that these pairs are found; None where there is none of either."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,8 +44,8 @@ class Audit:
     """Documents drawn."""
     sample_seed: int
     threshold: float
-    promised: float
-    """Promised probability that a pair at the threshold is found."""
+    promised: float | None
+    """Promised probability that a pair at the threshold is found; None where nothing is promised."""
     pairs: int
     """True pairs with a document of the sample: those of two documents in crowds are left out."""
     found: int
@@ -58,9 +58,9 @@ class Audit:
     design_effect: float
     """How many times the variance of single pairs the true one is, since near copies are missed together."""
     theory: float | None
-    """Mean probability with which the promise says that these pairs are found."""
-    chance: float
-    """Probability that a search which keeps the promise finds so few of them, or fewer."""
+    """Mean probability with which the promise says that these pairs are found; None where there is none of either."""
+    chance: float | None
+    """Probability that a search which keeps the promise finds so few of them, or fewer; None without a promise."""
     listed: int
     """Pairs that the search found with a document of the sample."""
     false_pairs: int
@@ -105,17 +105,20 @@ class Audit:
 
 
 def judge(
-    found: int, pairs: int, interval: tuple[float, float], theory: float | None, chance: float, false_pairs: int
+    found: int, pairs: int, interval: tuple[float, float], theory: float | None, chance: float | None, false_pairs: int
 ) -> tuple[str, bool]:
-    """The outcome in words, and whether the promise is broken."""
+    """The outcome in words, and whether the promise is broken; a ``chance`` of None: of recall nothing is promised."""
     if false_pairs:
         return f"broken: {false_pairs} of the pairs found are below the threshold or have another similarity", True
-    if not pairs or theory is None:
+    if not pairs:
         return "nothing to say: the sample has no true pair; draw more documents", False
+    recall = " to ".join(dict.fromkeys(map(shown, interval)))
+    if theory is None or chance is None:
+        return f"measured, nothing promised: {found} of {pairs} true pairs found; recall is {recall}", False
     share = f"{found} of {pairs} true pairs found, {shown(theory)} of them or more promised"
     if chance < CHANCE:
         return f"broken: {share}, and chance alone would hardly ever lose so many (p = {chance:.2g})", True
-    return f"kept: {share}; recall is {' to '.join(dict.fromkeys(map(shown, interval)))}", False
+    return f"kept: {share}; recall is {recall}", False
 
 
 def shown(share: float) -> str:

@@ -18,7 +18,17 @@ from neardup.engine.reading.draw import draw
 from neardup.engine.state import SearchState
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
-from neardup.params import Bands, InputOptions, Normalize, Preset, RunOptions, SearchOptions, Shingle, with_preset
+from neardup.params import (
+    Bands,
+    CandidateShingle,
+    InputOptions,
+    Normalize,
+    Preset,
+    RunOptions,
+    SearchOptions,
+    Shingle,
+    with_preset,
+)
 from neardup.session import Run
 from neardup.tasks.audit.exact_partners import Array, ExactPartners, find_exact_partners, gathered
 from neardup.tasks.audit.outcome import Audit, judge
@@ -47,6 +57,7 @@ def audit(
     sketch: str = params.DEFAULT_SKETCH,
     slots: int | None = None,
     bands: str | Bands | None = None,
+    candidates_by: str | CandidateShingle | None = None,
     seed: int = params.DEFAULT_SEED,
     exact: bool = False,
     crowd: int = params.DEFAULT_CROWD,
@@ -75,7 +86,7 @@ def audit(
         inputs: as for ``find``.
         documents: how many distinct texts to draw; all when there are fewer.
         sample_seed: which ones. The interval holds the recall of the search for about 95 of 100 seeds, or more.
-        threshold, recall, shingle, normalize, sketch, slots, bands, seed, exact, crowd: as for ``find``.
+        threshold, recall, shingle, normalize, sketch, slots, bands, candidates_by, seed, exact, crowd: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
         memory, workdir, resume, observer, progress: as for ``find``.
 
@@ -122,7 +133,7 @@ def audit_search(
         recall_low, recall_high, effect = measured.interval()
         chance = measured.chance()
     pairs, caught = hit.size, int(hit.sum())
-    theory = float(measured.theory.mean()) if pairs else None
+    theory = float(measured.theory.mean()) if pairs and measured.theory is not None else None
     ids, true = run.provenance.ids, truth.pairs
     left, right, similarity = true.left[~hit], true.right[~hit], true.similarity[~hit]
     verdict, is_broken = judge(caught, pairs, (recall_low, recall_high), theory, chance, false_pairs)

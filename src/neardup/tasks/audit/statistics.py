@@ -34,11 +34,13 @@ PRIOR_MISSES = 4.0
 """Misses that this guess weighs as much as."""
 
 
-def expected_recall(similarity: F64, spec: Spec) -> F64:
+def expected_recall(similarity: F64, spec: Spec) -> F64 | None:
     """Probability with which a spec promises to find pairs of each similarity, its threshold or more.
 
-    What the bands find, less what the estimate filter may lose of it.
+    What the bands find, less what the estimate filter may lose of it. None where the spec promises nothing.
     """
+    if spec.recall is None:
+        return None
     if spec.exact:
         return np.ones(similarity.size)
     grid = np.linspace(spec.threshold, 1.0, GRID)
@@ -55,8 +57,8 @@ class Evidence:
     true: Pairs
     hit: Mask
     """bool[m]: whether each was found."""
-    theory: F64
-    """float64[m]: probability with which each is promised to be found."""
+    theory: F64 | None
+    """float64[m]: probability with which each is promised to be found; None where nothing is promised."""
     groups: I32
     """int32[m]: the connected group of each."""
     drawn: I64
@@ -91,12 +93,14 @@ class Evidence:
         spread = effect * (1.0 - self.drawn.size / self.population)
         return wilson(found / spread, pairs / spread) if spread > 0 else (found / pairs, found / pairs)
 
-    def chance(self) -> float:
-        """Probability of so many misses or more, were each pair found with the probability promised.
+    def chance(self) -> float | None:
+        """Probability of so many misses or more, were each pair found with the probability promised, where it is.
 
         A binomial tail, over as many trials as give the number of misses its true variance: pairs are promised
         different probabilities, those of near copies miss together, and one search has one set of hash functions.
         """
+        if self.theory is None:
+            return None
         misses = int(np.count_nonzero(~self.hit))
         losses = 1.0 - self.theory
         if not misses:
@@ -117,7 +121,7 @@ class Evidence:
         for low, high, part in zip(self._edges[:-1], self._edges[1:], self._parts(), strict=True):
             pairs, found = int(part.sum()), int(self.hit[part].sum())
             recall = found / pairs if pairs else None
-            theory = float(self.theory[part].mean()) if pairs else None
+            theory = float(self.theory[part].mean()) if pairs and self.theory is not None else None
             bins.append(AuditBin(low, high, pairs, found, recall, *self._interval(found, pairs, effect), theory))
         return tuple(bins)
 

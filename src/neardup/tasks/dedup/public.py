@@ -14,6 +14,7 @@ from neardup.outputs.atomic import AtomicFiles
 from neardup.outputs.renames import finish_names
 from neardup.params import (
     Bands,
+    CandidateShingle,
     InputOptions,
     Keep,
     Normalize,
@@ -58,6 +59,7 @@ def dedup(
     sketch: str = params.DEFAULT_SKETCH,
     slots: int | None = None,
     bands: str | Bands | None = None,
+    candidates_by: str | CandidateShingle | None = None,
     seed: int = params.DEFAULT_SEED,
     verify: str = params.DEFAULT_VERIFY,
     crowd: int = params.DEFAULT_CROWD,
@@ -98,8 +100,8 @@ def dedup(
         show: so many ``examples`` of what goes beside what stays, spread over their similarities, each text cut round
             the place where the two differ; None: none.
         alarm: the summary names sources that lose more than this share.
-        preset, exact, threshold, recall, shingle, normalize, sketch, slots, bands, seed, verify, crowd: as for
-            ``find``.
+        preset, exact, threshold, recall, shingle, normalize, sketch, slots, bands, candidates_by, seed, verify, crowd:
+            as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``; bad records that
             are skipped, and documents that cannot be read, stay in the copies as they are.
         memory, workdir, resume, observer, progress: as for ``find``.

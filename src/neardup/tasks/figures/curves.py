@@ -45,11 +45,11 @@ def draw_s_curves(about: style.About, others: Mapping[str, Bands] | None = None)
     Of the others, which have a name for the legend, four different ones at most are drawn.
     """
     spec = about.spec
-    own, t = spec.bands, spec.threshold
+    own, t = spec.bands, spec.banded_at
     at_t = style.percent(s_curve(t, own.bands, own.rows))
-    title = (
-        f"{counted(own.bands, 'band')} of {counted(own.rows, 'row')}: {at_t} of the pairs at {t:g} become candidates"
-    )
+    by = "" if spec.candidates_by is None else f" of {spec.sketched}"
+    shape = f"{counted(own.bands, 'band')} of {counted(own.rows, 'row')}"
+    title = f"{shape}: {at_t} of the pairs at {t:g}{by} become candidates"
     figure, (axes,) = style.sheet(title, about, height=6.6)
     grid = np.linspace(0.0, 1.0, STEPS + 1)
     _shade(axes, grid, curve(grid, own), t)
@@ -58,7 +58,7 @@ def draw_s_curves(about: style.About, others: Mapping[str, Bands] | None = None)
         axes.plot(grid, curve(grid, bands), color=color, linestyle=dashes, label=_with_areas(bands, t, name))
     style.mark_threshold(axes, t)
     axes.set(xlim=(0, 1), ylim=(0, 1.005))
-    axes.set_xlabel("Jaccard similarity of a pair")
+    axes.set_xlabel(f"Jaccard similarity of a pair{by and f', by {spec.sketched}'}")
     axes.set_ylabel("probability that the pair is a candidate")
     axes.legend(
         loc="upper left",
@@ -140,10 +140,9 @@ def _draw_rates(axes: Axes, bins: Bins, places: F64, about: style.About) -> None
     spec, some = about.spec, bins["pairs"] > 0
     grid = np.linspace(spec.threshold, 1.0, 101)
     theory = expected_recall(grid, spec)
-    name = (
-        "exact join: all" if spec.exact else f"promised, {style.percent(spec.recall)} at t: bands less estimate filter"
-    )
-    axes.plot(grid, theory, color=style.BLUE, label=name)
+    if theory is not None and spec.recall is not None:
+        at_t = f"promised, {style.percent(spec.recall)} at t: bands less estimate filter"
+        axes.plot(grid, theory, color=style.BLUE, label="exact join: all" if spec.exact else at_t)
     share, least, most = (bins[end][some] for end in ("found", "recall_low", "recall_high"))
     share = share / bins["pairs"][some]
     axes.errorbar(
@@ -158,7 +157,8 @@ def _draw_rates(axes: Axes, bins: Bins, places: F64, about: style.About) -> None
         label="measured, with 95 % intervals",
         zorder=3,
     )
-    room = max(1.0 - min(float(theory.min()), float(least.min(initial=1.0))), 0.004)
+    promised = 1.0 if theory is None else float(theory.min())
+    room = max(1.0 - min(promised, float(least.min(initial=1.0))), 0.004)
     axes.set_ylim(1.0 - 1.08 * room, 1.0 + 0.05 * room)
     axes.yaxis.set_major_formatter(lambda rate, _: f"{100 * rate:.6g} %")
     axes.set_ylabel("true pairs found")

@@ -125,7 +125,8 @@ def plot_audit(audit: Audit, run: Run, target: str | os.PathLike[str], files: At
 def _recall_of(audit: Audit, about: About) -> Figure:
     note = (
         f"All true pairs of {counted(audit.sampled, 'document')}, drawn by the hash of the text from "
-        f"{audit.documents:,} distinct ones; pairs are of distinct texts. Promise {audit.verdict}."
+        f"{audit.documents:,} distinct ones; pairs are of distinct texts. "
+        f"{'Promise ' if audit.promised is not None else 'Recall '}{audit.verdict}."
     )
     return curves.draw_recall(audit.bins, (audit.recall_low, audit.recall_high), replace(about, note=note))
 
@@ -133,7 +134,7 @@ def _recall_of(audit: Audit, about: About) -> Figure:
 def _others(spec: Spec) -> dict[str, Bands]:
     """Bands to compare with: by rules of the literature for the same slots, and with fewer rows."""
     found = {
-        f"rule {rule}": tuning.choose_bands(spec.threshold, slots=spec.slots, rule=rule) for rule in ("log", "divisor")
+        f"rule {rule}": tuning.choose_bands(spec.banded_at, slots=spec.slots, rule=rule) for rule in ("log", "divisor")
     }
     for rows in (spec.bands.rows - 2, spec.bands.rows + 2):
         if 1 <= rows <= spec.slots:

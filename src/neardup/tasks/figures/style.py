@@ -99,6 +99,8 @@ class About:
             what.append(_drawable(self.source if len(self.source) <= 60 else "…" + self.source[-59:]))
         exact = "containment join" if spec.measure == CONTAINMENT else "exact join"
         search = exact if spec.exact else f"sketch {spec.sketch} of {spec.slots} slots, bands {spec.bands}"
+        if spec.candidates_by is not None:
+            search += f", candidates by {spec.candidates_by}"
         how = (
             f"neardup {__version__}, spec {spec.id}: t = {spec.threshold:g}, shingle {spec.shingle}, normalize "
             f"{spec.normalize}, {search}, seed {spec.seed}"

@@ -120,6 +120,10 @@ class Census:
     near_texts: int
     """Texts among which similar pairs were looked for: all of the sample, or fewer where too many are alike."""
 
+    def agreeing(self, values: U32, *, threads: int) -> I64:
+        """Slots in which the signatures ``values`` of each pair agree, whatever these are made of."""
+        return _agreeing(values, self.left, self.right, threads)
+
 
 def take_census(values: U32, *, threads: int) -> Census:
     """The census of a sample by its signatures, uint32[m, slots].

@@ -105,6 +105,14 @@ class Profile:
     crowds: int
     crowd_texts: float
     crowd_documents: float
+    alike: tuple[F64, F64] | None = None
+    """Pairs and squares by the slots in which signatures of the shingles of the check agree, where candidates are found
+    by others; None: they are the same."""
+
+    @property
+    def similar(self) -> tuple[F64, F64]:
+        """Pairs and squares by the slots in which signatures of the shingles of the check agree."""
+        return (self.pairs, self.squares) if self.alike is None else self.alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +163,7 @@ class Setting:
     bands: Bands
     min_matches: int
     recall: float
-    """For a pair at the threshold, the estimate filter included."""
+    """For a pair at the threshold, in the shingles that are sketched, the estimate filter included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +191,9 @@ def predict(profile: Profile, speeds: Speeds, setting: Setting, *, budget: Budge
     """What a run with bands will cost."""
     met, passed = pass_chances(profile.slots, setting.slots, setting.bands, setting.min_matches)
     stars = profile.crowd_texts
-    candidates = _range(profile, met, stars)
-    checked = _range(profile, passed, stars)
+    met_pairs = profile.pairs, profile.squares
+    candidates = _range(profile, met_pairs, met, stars)
+    checked = _range(profile, met_pairs, passed, stars)
     # texts whose sets are built: those with a partner that the filter passes, as a rule
     cut = int(np.argmax(passed >= 0.5)) if passed.max() >= 0.5 else profile.slots
     involved = min(float(profile.distinct), float(profile.partnered[cut]) + stars)
@@ -245,10 +254,11 @@ def _merged(slots: int, threshold: float) -> F64:
     return share
 
 
-def _range(profile: Profile, chance: F64, stars: float) -> Range:
+def _range(profile: Profile, counted: tuple[F64, F64], chance: F64, stars: float) -> Range:
     """Pairs that a chance by matching slots leaves, and two standard errors of the sampling."""
-    expected = float(profile.pairs @ chance)
-    error = 2 * math.sqrt(float(profile.squares @ (chance * chance)) + expected)
+    pairs, squares = counted
+    expected = float(pairs @ chance)
+    error = 2 * math.sqrt(float(squares @ (chance * chance)) + expected)
     # none seen in the sample: up to three could be there (the rule of three)
     high = max(expected + error, 3 * profile.scale if profile.scale > 1 else 0.0)
     return Range(expected + stars, max(0.0, expected - error) / MODEL_ERROR + stars, high * MODEL_ERROR + stars)
@@ -257,7 +267,7 @@ def _range(profile: Profile, chance: F64, stars: float) -> Range:
 def _found(profile: Profile) -> Range:
     """Pairs of documents that will be reported."""
     chance = (np.arange(profile.slots + 1) >= profile.threshold * profile.slots).astype(np.float64)
-    texts = _range(profile, chance, 0.0)
+    texts = _range(profile, profile.similar, chance, 0.0)
     copies = profile.document_pairs / texts.expected if texts.expected else 1.0
     fixed = profile.copy_pairs + profile.crowd_documents
     return Range(profile.document_pairs + fixed, texts.low * copies + fixed, texts.high * copies + fixed)

@@ -16,6 +16,7 @@ from neardup.params import DEFAULT_WEIGHTS, Bands, RunOptions, Spec
 from neardup.tasks.plan.costs import Setting
 from neardup.tasks.plan.measured import MeasuredCollection
 from neardup.tasks.plan.outcome import Option, Plan, RuleOption, is_as_fast
+from neardup.tuning import LEAST_ROWS
 
 SLOTS = (64, 128, 256, 512)
 """Lengths of signatures that a plan compares, beside the one that was asked for."""
@@ -25,7 +26,7 @@ TIE = 1.03
 
 def make_table(spec: Spec, target: float, *, weights: tuple[float, float]) -> Plan:
     """A plan without data: the setting of ``spec``, the usual numbers of slots, and the rules of the literature."""
-    usual = (_by_rule("recall", spec.threshold, target, slots) for slots in sorted({*SLOTS, spec.slots}))
+    usual = (_by_rule("recall", spec.banded_at, target, slots) for slots in sorted({*SLOTS, spec.slots}))
     return Plan(
         threshold=spec.threshold,
         target=target,
@@ -58,13 +59,18 @@ def make_plan(
     the plan is for ``spec`` as it is, and shows others beside it.
     """
     begin = time.perf_counter()
-    default = _by_rule("recall", spec.threshold, target, tuning.choose_slots(spec.threshold, target))
-    wanted = settings(spec.threshold, target, open_slots)
-    compared = [*wanted, *settings(spec.threshold, target, SLOTS), _of_spec(spec), *filter(None, [default])]
+    at = spec.banded_at
+    # with candidates by other shingles that is the setting of ``spec``, where it was left open
+    is_usual = spec.candidates_by is None
+    default = _by_rule("recall", at, target, tuning.choose_slots(at, target)) if is_usual else None
+    least = 1 if is_usual else LEAST_ROWS
+    wanted = settings(at, target, open_slots, least_rows=least)
+    compared = [*wanted, *settings(at, target, SLOTS, least_rows=least), _of_spec(spec), *filter(None, [default])]
     measured = MeasuredCollection.of(reader, spec, {setting.slots for setting in compared}, run, observer)
     costs = {setting: measured.option(setting) for setting in dict.fromkeys(compared)}
     chosen = _cheapest(costs[setting] for setting in wanted) if wanted else costs[_of_spec(spec)]
-    spec = replace(spec, slots=chosen.slots, bands=chosen.bands, min_matches=chosen.min_matches, recall=chosen.recall)
+    spec = replace(spec, slots=chosen.slots, bands=chosen.bands, min_matches=chosen.min_matches)
+    spec = replace(spec, recall=chosen.recall) if is_usual else spec
     usual = [] if default is None else [costs[default]]
     hints = [*measured.hints, *_slow(chosen, measured.collected.distinct, spec)]
     shown = [*_best_of_each(costs.values(), target), *usual, chosen]
@@ -100,7 +106,7 @@ def choose_method(
         return True, "there is nothing to compare"
     return is_as_fast(exact, bands), (
         f"{exact.total_seconds:.1f} s predicted for the exact join and {bands.total_seconds:.1f} s for {spec.bands} "
-        f"bands, which promise {math.floor(1e4 * spec.recall) / 1e4:.4f} where {target:g} was asked for"
+        f"bands, which promise {math.floor(1e4 * _of_spec(spec).recall) / 1e4:.4f} where {target:g} was asked for"
     )
 
 
@@ -126,12 +132,12 @@ def _best_of_each(options: Iterable[Option], target: float) -> list[Option]:
     return [_cheapest(option for option in keeping if option.slots == length) for length in lengths]
 
 
-def settings(threshold: float, target: float, slots: Iterable[int]) -> list[Setting]:
+def settings(threshold: float, target: float, slots: Iterable[int], *, least_rows: int = 1) -> list[Setting]:
     """Every banding of some numbers of slots that keeps the promise, each row count with its fewest and most bands."""
     found, for_bands = [], tuning.recall_for_bands(target)
     for length in slots:
         matches = tuning.choose_min_matches(threshold, slots=length, recall=target)
-        for rows in range(1, length + 1):
+        for rows in range(least_rows, length + 1):
             most = length // rows
             if tuning.s_curve(threshold, most, rows) < for_bands:
                 continue
@@ -155,7 +161,8 @@ def _fewest_bands(threshold: float, recall: float, rows: int, most: int) -> int:
 
 def _of_spec(spec: Spec) -> Setting:
     """The setting that a spec has."""
-    return Setting(spec.slots, spec.bands, spec.min_matches, spec.recall)
+    recall = tuning.promised_recall(spec.banded_at, spec.bands, slots=spec.slots, min_matches=spec.min_matches)
+    return Setting(spec.slots, spec.bands, spec.min_matches, recall)
 
 
 def _by_rule(
@@ -175,5 +182,6 @@ def _rules(
     spec: Spec, target: float, weights: tuple[float, float], option: Callable[[Setting], Option]
 ) -> tuple[RuleOption, ...]:
     """What the rules of the literature choose for the slots of a spec."""
-    found = ((rule, _by_rule(rule, spec.threshold, target, spec.slots, weights)) for rule in tuning.BAND_RULES)
-    return tuple(RuleOption.of(rule, option(setting), spec.threshold) for rule, setting in found if setting is not None)
+    at = spec.banded_at
+    found = ((rule, _by_rule(rule, at, target, spec.slots, weights)) for rule in tuning.BAND_RULES)
+    return tuple(RuleOption.of(rule, option(setting), at) for rule, setting in found if setting is not None)

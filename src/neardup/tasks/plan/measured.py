@@ -8,11 +8,11 @@ import numpy as np
 
 from neardup.engine.fit import SAMPLE, Hint, beginning, text_hints
 from neardup.engine.observe import Observer
+from neardup.engine.reading.families import Hashers
 from neardup.engine.space import Budget
 from neardup.inputs.reader import Reader
 from neardup.params import RunOptions, Spec
 from neardup.session import limit_records
-from neardup.stages.shingle import Hasher
 from neardup.tasks.plan.census import Census, documents_with_partner, find_crowds, take_census
 from neardup.tasks.plan.costs import Estimate, JoinTrial, Profile, Range, Setting, Speeds, predict, predict_exact
 from neardup.tasks.plan.outcome import Collected, Option
@@ -62,11 +62,16 @@ class MeasuredCollection:
             most_texts=min(SAMPLE_TEXTS, budget.share(0.2) // (4 * CENSUS_SLOTS)),
         )
         observer.stage("sample", None, "texts")
-        hasher = Hasher(spec.shingle, spec.seed)
-        values, counts = sketch_sample(sample.documents, hasher, slots=max(CENSUS_SLOTS, *lengths))
-        profile = _profile(found, sample, counts, take_census(values, threads=threads), spec)
-        speeds = measure_speeds(found, sample, values, counts, hasher, spec, slots=sorted(lengths))
-        trials = try_join(sample, counts, hasher, spec.threshold, most=min(JOIN_BYTES, budget.share(0.03)))
+        hashers, slots = Hashers.of(spec), max(CENSUS_SLOTS, *lengths)
+        values, counts = sketch_sample(sample.documents, hashers.checked, slots=slots)
+        census = take_census(values, threads=threads)
+        met = None
+        if spec.candidates_by is not None:
+            values, _ = sketch_sample(sample.documents, hashers.sketched, slots=slots)
+            met = census.agreeing(values, threads=threads)
+        profile = _profile(found, sample, counts, census, spec, met)
+        speeds = measure_speeds(found, sample, values, counts, hashers, spec, slots=sorted(lengths))
+        trials = try_join(sample, counts, hashers.checked, spec.threshold, most=min(JOIN_BYTES, budget.share(0.03)))
         fitted = min(SAMPLE, len(sample))
         hints = text_hints([beginning(sample.documents, i) for i in range(fitted)], counts[:fitted], spec)
         collected = _collected(found, sample, profile, reader)
@@ -106,16 +111,20 @@ def _collected(found: Survey, sample: Sample, profile: Profile, reader: Reader) 
 
 def _histogram(profile: Profile) -> tuple[Range, ...]:
     place = np.minimum(np.arange(profile.slots + 1) * BINS // profile.slots, BINS - 1)
-    pairs = np.bincount(place, profile.pairs, minlength=BINS)
-    error = 2 * np.sqrt(np.bincount(place, profile.squares, minlength=BINS))
+    pairs, squares = (np.bincount(place, counted, minlength=BINS) for counted in profile.similar)
+    error = 2 * np.sqrt(squares)
     return tuple(
         Range(float(count), max(0.0, float(count - off)), float(count + off))
         for count, off in zip(pairs, error, strict=True)
     )
 
 
-def _profile(found: Survey, sample: Sample, counts: I64, census: Census, spec: Spec) -> Profile:
-    """The collection in numbers, from those of its sample."""
+def _profile(found: Survey, sample: Sample, counts: I64, census: Census, spec: Spec, met_slots: I64 | None) -> Profile:
+    """The collection in numbers, from those of its sample.
+
+    ``met_slots`` are the slots in which the signatures of each pair agree where candidates are found by others than
+    those that the census is of.
+    """
     m, n = len(sample), found.distinct
     larger = n / m if m else 1.0
     scale = n * (n - 1) / (m * (m - 1)) if m > 1 else 1.0
@@ -126,9 +135,12 @@ def _profile(found: Survey, sample: Sample, counts: I64, census: Census, spec: S
     left, right, matches = census.left[free], census.right[free], census.matches[free]
     weight = census.weight[free] * scale
 
-    def sums(of: F64) -> F64:
-        return np.bincount(matches, of, minlength=census.slots + 1).astype(np.float64)
+    def sums(of: F64, at: I64) -> F64:
+        return np.bincount(at, of, minlength=census.slots + 1).astype(np.float64)
 
+    met = matches if met_slots is None else met_slots[free]
+    spread = _clustering(left, right, matches, weight, census.slots) * (1 - 1 / larger)
+    least_near = min(LEAST_NEAR, spec.banded_at)
     similar = matches >= least
     copies = sample.weight[left[similar]] * sample.weight[right[similar]]
     document_pairs = float((weight[similar] * (1 if spec.collapse_exact else copies)).sum())
@@ -142,15 +154,16 @@ def _profile(found: Survey, sample: Sample, counts: I64, census: Census, spec: S
         copy_pairs=0 if spec.collapse_exact else found.copy_pairs,
         shingles=int(counts.sum() * found.bytes / max(int(sample.weight @ np.diff(sample.documents.offsets)), 1)),
         slots=census.slots,
-        pairs=sums(weight),
-        squares=sums(weight * weight) * _clustering(left, right, matches, weight, census.slots) * (1 - 1 / larger),
-        pair_shingles=sums(weight * (counts[left] + counts[right])),
-        partnered=_partnered(left, right, matches, census.slots, 1 / near),
+        pairs=sums(weight, met),
+        squares=sums(weight * weight, met) * spread,
+        pair_shingles=sums(weight * (counts[left] + counts[right]), met),
+        partnered=_partnered(left, right, met, census.slots, 1 / near, least_near),
         scale=scale if larger > 1 else 1.0,
         document_pairs=document_pairs,
         crowds=crowded.crowds,
         crowd_texts=crowded.texts * near,
         crowd_documents=crowded.documents * near,
+        alike=None if met_slots is None else (sums(weight, matches), sums(weight * weight, matches) * spread),
     )
 
 
@@ -165,10 +178,10 @@ def _clustering(left: I64, right: I64, matches: I64, weight: F64, slots: int) ->
     return max(1.0, float(of_text @ of_text / (2 * (own @ own))))
 
 
-def _partnered(left: I64, right: I64, matches: I64, slots: int, share: float) -> F64:
-    """float64[slots + 1]: texts with a partner in at least so many slots; below LEAST_NEAR of them as there."""
-    near = matches >= LEAST_NEAR * slots
+def _partnered(left: I64, right: I64, matches: I64, slots: int, share: float, least: float) -> F64:
+    """float64[slots + 1]: texts with a partner in at least so many slots; below a share ``least`` as there."""
+    near = matches >= least * slots
     left, right, matches = left[near], right[near], matches[near]
-    grid = np.unique(np.linspace(int(LEAST_NEAR * slots), slots, 15).astype(np.int64))
-    seen = [documents_with_partner(left[at], right[at], share=share) for at in (matches >= least for least in grid)]
+    grid = np.unique(np.linspace(int(least * slots), slots, 15).astype(np.int64))
+    seen = [documents_with_partner(left[at], right[at], share=share) for at in (matches >= count for count in grid)]
     return np.interp(np.arange(slots + 1), grid, seen)

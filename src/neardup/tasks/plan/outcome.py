@@ -126,7 +126,9 @@ class Plan:
     @property
     def arguments(self) -> dict[str, Any]:
         """Options of ``find`` and ``dedup`` that make the chosen run."""
-        return {"threshold": self.threshold, "recall": self.target, "slots": self.spec.slots, "bands": self.spec.bands}
+        made = {"threshold": self.threshold, "recall": self.target, "slots": self.spec.slots, "bands": self.spec.bands}
+        by = self.spec.candidates_by
+        return made if by is None else {**made, "candidates_by": str(by)}
 
     def as_dict(self) -> dict[str, Any]:
         """The plan as plain JSON values."""

@@ -10,7 +10,17 @@ from neardup.calls import hinted
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
-from neardup.params import Bands, InputOptions, Normalize, Preset, RunOptions, SearchOptions, Shingle, with_preset
+from neardup.params import (
+    Bands,
+    CandidateShingle,
+    InputOptions,
+    Normalize,
+    Preset,
+    RunOptions,
+    SearchOptions,
+    Shingle,
+    with_preset,
+)
 from neardup.tasks.plan.make import SLOTS, make_plan, make_table
 from neardup.tasks.plan.outcome import Plan
 from neardup.watching import watched
@@ -27,6 +37,7 @@ def plan(
     recall: float = params.DEFAULT_RECALL,
     slots: int | None = None,
     bands: str | Bands | None = None,
+    candidates_by: str | CandidateShingle | None = None,
     rule: str | None = None,
     weights: tuple[float, float] = params.DEFAULT_WEIGHTS,
     shingle: str | Shingle = params.DEFAULT_SHINGLE,
@@ -59,6 +70,7 @@ def plan(
         preset, threshold, recall: as for ``find``.
         slots: only settings of so many slots; 64, 128, 256 and 512 when None.
         bands: the plan is for these bands, whatever they promise.
+        candidates_by: as for ``find``; the recall of a setting is then that of pairs at the threshold of these.
         rule: the plan is for the bands that a rule takes: ``recall``, ``threshold``, ``divisor``, ``log`` or ``area``.
         weights: weights of the areas of false positives and false negatives, for the rule ``area``.
         shingle, normalize, sketch, seed, collapse_exact, crowd: as for ``find``.
@@ -85,8 +97,9 @@ def plan(
     is_open = rule is None and bands is None
     if rule is not None:
         for_bands = tuning.recall_for_bands(search.recall)
-        length = slots if slots is not None else tuning.choose_slots(search.threshold, for_bands)
-        bands = tuning.choose_bands(search.threshold, slots=length, recall=for_bands, rule=rule, weights=weights)
+        at = tuning.make_spec(search).banded_at
+        length = slots if slots is not None else tuning.choose_slots(at, for_bands)
+        bands = tuning.choose_bands(at, slots=length, recall=for_bands, rule=rule, weights=weights)
         search = replace(search, slots=length, bands=bands)
     spec = tuning.make_spec(search)
     if inputs is None:

@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 
 from neardup.cutting import starts_of
+from neardup.engine.reading.families import Hashers
 from neardup.params import Bands, Spec
 from neardup.stages import bands as band_stage
 from neardup.stages import join as join_stage
@@ -47,7 +48,7 @@ def sketch_sample(documents: Documents, hasher: Hasher, *, slots: int) -> tuple[
 
 
 def measure_speeds(
-    found: Survey, sample: Sample, values: U32, counts: I64, hasher: Hasher, spec: Spec, *, slots: Sequence[int]
+    found: Survey, sample: Sample, values: U32, counts: I64, hashers: Hashers, spec: Spec, *, slots: Sequence[int]
 ) -> Speeds:
     """Time the kernels on a sample, whose signatures (uint32[m, any]) and shingle counts (int64[m]) are given.
 
@@ -62,11 +63,11 @@ def measure_speeds(
 
     short, long = _timed(partial(group, 2)), _timed(partial(group, 18))
     key = max(0.0, long - short) / 16 / max(len(sample), 1)
-    build = _timed(lambda: shingle_stage.build_sets(piece, hasher, counts[:n]))
+    build = _timed(lambda: shingle_stage.build_sets(piece, hashers.checked, counts[:n]))
     return Speeds(
         read=found.read_seconds / max(found.bytes, 1),
         enter=found.enter_seconds / max(found.documents, 1),
-        sketch={each: _sketch_speed(piece, counts[:n], hasher, spec, each) for each in slots},
+        sketch={each: _sketch_speed(piece, counts[:n], hashers, spec, each) for each in slots},
         key=key,
         group=max(0.0, short / max(len(sample), 1) - 2 * key),
         build=build / max(int(counts[:n].sum()), 1),
@@ -91,19 +92,25 @@ def _timed(work: Callable[[], object]) -> float:
     return min(timeit.repeat(work, timer=time.thread_time, repeat=2, number=1))
 
 
-def _sketch_speed(piece: Documents, counts: I64, hasher: Hasher, spec: Spec, slots: int) -> tuple[float, float]:
+def _sketch_speed(piece: Documents, counts: I64, hashers: Hashers, spec: Spec, slots: int) -> tuple[float, float]:
     """CPU seconds for each byte and for each text, from a run on the shorter half of the texts and one on the rest."""
     if len(piece) < 2 * WARM:
         return 0.0, 0.0
     if spec.sketch != "hybrid":
-        return _classical_speed(piece, counts, hasher, spec, slots), 0.0
+        return _classical_speed(piece, counts, hashers.checked, spec, slots), 0.0
+
+    def sketch(documents: Documents) -> None:
+        sketch_sample(documents, hashers.sketched, slots=slots)
+        if hashers.checked is not hashers.sketched:
+            sketch_sample(documents, hashers.checked, slots=1)
+
     sizes = np.diff(piece.offsets)
     order = np.argsort(sizes, kind="stable")
-    sketch_sample(piece.slice(0, WARM), hasher, slots=slots)
+    sketch(piece.slice(0, WARM))
     halves = []
     for rows in (np.sort(order[: order.size // 2]), np.sort(order[order.size // 2 :])):
         part = Documents.from_bytes(piece.blob(i) for i in rows.tolist())
-        halves.append((part.nbytes, len(part), _timed(partial(sketch_sample, part, hasher, slots=slots))))
+        halves.append((part.nbytes, len(part), _timed(partial(sketch, part))))
     (bytes_a, texts_a, a), (bytes_b, texts_b, b) = halves
     if determinant := bytes_a * texts_b - bytes_b * texts_a:
         a_byte = (a * texts_b - b * texts_a) / determinant

@@ -38,7 +38,7 @@ def facts(basis: ReportInput, summary: Summary, linked: Linked, audit: Audit | N
         ("left out", f"{counted(summary.bad, 'bad record')}, {counted(summary.blank, 'blank line')}"),
         *([("passed over", passed_words(summary.passed_over))] if summary.passed_over else []),
         ("empty", f"{counted(summary.empty, 'document')} without a shingle, in no pair"),
-        ("short", f"{counted(summary.short, 'document')} of less than one shingle, compared as a whole"),
+        ("short", f"{counted(summary.short, 'document')} of less than one shingle, {_short(basis)}"),
         ("repeated ids", f"{counted(summary.duplicate_ids, 'document')} with an id seen before{example}"),
         ("exact copies", f"{counted(summary.exact_copies, 'document')} with the text of an earlier one"),
         ("measure", MEASURES[basis.run.spec.measure]),
@@ -77,7 +77,19 @@ def audit_of(audit: Audit | None) -> dict[str, Any] | None:
     }
 
 
+def _short(basis: ReportInput) -> str:
+    """What becomes of a document of less than one shingle."""
+    if basis.run.spec.candidates_by is None or basis.pairs_from is not None:
+        return "compared as a whole"
+    return f"{basis.run.spec.sketched}, by which candidates are found: compared with those of the same words only"
+
+
 def _recall(basis: ReportInput, summary: Summary) -> str:
+    if summary.recall is None:
+        return (
+            f"not promised: candidates were found by {basis.run.spec.candidates_by} ({summary.bands} bands, "
+            f"{summary.slots} slots, {summary.sketch})"
+        )
     if basis.run.spec.exact:
         return "1: all pairs were looked for exactly, and none is missed"
     return (

@@ -17,6 +17,7 @@ from neardup.pages.site.write import check_site
 from neardup.params import (
     CONTAINMENT,
     Bands,
+    CandidateShingle,
     InputOptions,
     Normalize,
     Preset,
@@ -59,6 +60,7 @@ def report(
     sketch: str = params.DEFAULT_SKETCH,
     slots: int | None = None,
     bands: str | Bands | None = None,
+    candidates_by: str | CandidateShingle | None = None,
     seed: int = params.DEFAULT_SEED,
     verify: str = params.DEFAULT_VERIFY,
     link: str = "star",
@@ -98,8 +100,8 @@ def report(
             document. None: the input file, and in a folder the sub-folder.
         audit: measure the recall too, on so many documents; see ``audit``.
         size: how many bytes the report may have, about, such as "50MB"; 200 MB when None, 20 MB for a single file.
-        preset, exact, measure, threshold, recall, shingle, normalize, sketch, slots, bands, seed, verify,
-            collapse_exact, crowd: as for ``find``; not with ``pairs``, which have their own.
+        preset, exact, measure, threshold, recall, shingle, normalize, sketch, slots, bands, candidates_by, seed,
+            verify, collapse_exact, crowd: as for ``find``; not with ``pairs``, which have their own.
         link: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.
         memory, workdir, resume, observer, progress: as for ``find``.
