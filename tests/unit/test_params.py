@@ -158,6 +158,7 @@ def test_each_field_of_a_spec_changes_its_id_and_equal_specs_share_it():
         "exact": True,
         "measure": "containment",
         "verify": "text",
+        "overlap": "gpt3",
     }
     assert set(others) == {field.name for field in fields(Spec)}
     ids = {replace(SPEC, **{name: value}).id for name, value in others.items()}

@@ -42,10 +42,9 @@ def summary_lines(
     verbose: bool,
 ) -> list[str]:
     """Return the summary for a person, a line an item; ``summary`` is ``Summary.as_dict()``."""
-    measure = "containment" if "measure" in summary["spec"] else "similarity"
     rows = [
         *_read_rows(summary),
-        ("pairs", f"{summary['pairs']:,} of {measure} {summary['threshold']:g} or more"),
+        ("pairs", f"{summary['pairs']:,} of {_measure(summary)} {summary['threshold']:g} or more"),
         ("clusters", f"{summary['clusters']:,}, linked as {summary['link']}"),
         *_crowd_rows(summary, crowds),
         *_cost_rows(summary),
@@ -66,9 +65,9 @@ def clean_lines(
     protected = f"; {counted(summary['protected'], 'document')} protected" if summary["protected"] else ""
     rows = [
         *_read_rows(summary),
-        ("pairs", f"{summary['pairs']:,} of distinct texts of similarity {summary['threshold']:g} or more"),
+        *_found_rows(summary),
         ("removed", f"none; would be removed: {share}" if would else share),
-        ("kept", f"{would}{summary['kept']:,}, by the rule {summary['keep']}{protected}"),
+        ("kept", f"{would}{summary['kept']:,}{_policy(summary)}{protected}"),
         *_not_copied(summary),
         ("clusters", _clusters(summary)),
         *_crowd_rows(summary, []),
@@ -149,11 +148,35 @@ def _not_copied(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [("not copied", f"{', '.join(parts)}: a clean copy has only what was read")] if parts else []
 
 
+def _policy(summary: Mapping[str, Any]) -> str:
+    return "" if "overlap" in summary["spec"] else f", by the rule {summary['keep']}"
+
+
+def _measure(summary: Mapping[str, Any]) -> str:
+    return "similarity" if summary["spec"].get("measure") is None else str(summary["spec"]["measure"])
+
+
+def _found_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a clean-up has found."""
+    rule = summary["spec"].get("overlap")
+    if rule is None:
+        pairs = f"{summary['pairs']:,} of distinct texts of {_measure(summary)} {summary['threshold']:g} or more"
+        return [("pairs", pairs)]
+    rows = [("overlap", f"{counted(summary['removed'], 'document')} with a protected one, by the rule {rule}")]
+    if summary["short_protected"]:
+        short = counted(summary["short_protected"], "protected document")
+        rows.append(
+            ("too short", f"{short} of less than one n-gram ({summary['spec']['shingle']}): only equals are found")
+        )
+    return rows
+
+
 def _clusters(summary: Mapping[str, Any]) -> str:
     if not summary["clusters"]:
         return "0"
     largest = counted(summary["largest_cluster"], "document")
-    return f"{summary['clusters']:,}; the largest has {largest}, kept is {summary['largest_keeper']}"
+    kept = "none is kept" if summary["largest_keeper"] is None else f"kept is {summary['largest_keeper']}"
+    return f"{summary['clusters']:,}; the largest has {largest}, {kept}"
 
 
 def _source_rows(sources: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:

@@ -113,7 +113,7 @@ class Normalize:
 @dataclass(frozen=True, slots=True)
 class Keep:
     """Which document of a cluster is kept: ``first``, ``last``, ``longest``, ``shortest``, ``max:COLUMN``,
-    ``min:COLUMN``."""
+    ``min:COLUMN``, or ``none``."""
 
     rule: str
     column: str | None = None
@@ -133,9 +133,9 @@ class Keep:
         rule, colon, column = str(text).partition(":")
         if rule in ("max", "min") and column:
             return cls(rule, column)
-        if rule in ("first", "last", "longest", "shortest") and not colon:
+        if rule in ("first", "last", "longest", "shortest", "none") and not colon:
             return cls(rule)
-        known = ("first", "last", "longest", "shortest", "max:COLUMN", "min:COLUMN")
+        known = ("first", "last", "longest", "shortest", "max:COLUMN", "min:COLUMN", "none")
         raise InputError(f"keep is {text!r}; known are {', '.join(known)}.{did_you_mean(str(text), known)}")
 
     def __str__(self) -> str:
@@ -195,6 +195,8 @@ class Spec:
     """Of similarity. Pairs of a containment of the threshold are all found, by a join of their own."""
     verify: str = DEFAULT_VERIFY
     """``text``: the shingles of each pair that is given were compared themselves, not only their hashes."""
+    overlap: str = ""
+    """The rule of n-gram overlap, where the measure is one: see ``Overlap``."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the spec as plain JSON values, with its version and id."""
@@ -228,5 +230,5 @@ class Spec:
 
     def _fields(self) -> dict[str, Any]:
         """All fields; those that came later only where set, so that specs made before keep their id."""
-        later = {"exact": False, "measure": DEFAULT_MEASURE, "verify": DEFAULT_VERIFY}
+        later = {"exact": False, "measure": DEFAULT_MEASURE, "verify": DEFAULT_VERIFY, "overlap": ""}
         return {name: value for name, value in asdict(self).items() if name not in later or value != later[name]}

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from neardup import params, tuning
+from neardup import params
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.outputs.atomic import AtomicFiles
 from neardup.outputs.renames import finish_names
-from neardup.params import Bands, InputOptions, Keep, Normalize, RunOptions, SearchOptions, Shingle, check_share
+from neardup.params import (
+    Bands,
+    InputOptions,
+    Keep,
+    Normalize,
+    Overlap,
+    RunOptions,
+    SearchOptions,
+    Shingle,
+    check_share,
+)
 from neardup.result import Cleaned
 from neardup.session import Run
-from neardup.tasks.dedup.policy import Policy, open_protected
+from neardup.tasks.dedup.policy import Policy, make_spec, open_protected
 from neardup.tasks.dedup.rewrite.copy_names import plan_copies
 from neardup.tasks.dedup.run import clean
 from neardup.tasks.plan.decision import decide
@@ -29,6 +40,8 @@ def dedup(
     protect: Any = None,
     annotate: bool = False,
     alarm: float = params.DEFAULT_ALARM,
+    overlap: str | int | Overlap | None = None,
+    measure: str = params.DEFAULT_MEASURE,
     exact: bool | str = False,
     threshold: float = params.DEFAULT_THRESHOLD,
     recall: float = params.DEFAULT_RECALL,
@@ -66,12 +79,20 @@ def dedup(
         output: for paths, where the clean copies go: a folder, or for a single file a file. One copy for each input
             file, of the same name, format and compression. None: nothing is written.
         keep: ``first``, ``last``, ``longest``, ``shortest`` (bytes of the normalised text), ``max:COLUMN`` or
-            ``min:COLUMN`` (documents without a value last).
+            ``min:COLUMN`` (documents without a value last); or ``none``: all members of a cluster go, each for the one
+            that it is most similar to, or for a protected one.
         prefer: input files, folders or patterns whose documents are kept rather than others, the first first.
         protect: further inputs whose documents never go and are not written; others that are near to them go. A file
             that is among the inputs too is written whole.
+        overlap: hold the documents against the protected ones only, by a rule of n-gram overlap: ``gpt3``, ``llama3``,
+            ``dolma``, N or ``word:N`` (one shared N-gram of words is enough), ``char:N``, ``byte:N``; with ``:SHARE``
+            behind it, such as ``13:0.5``, that share of the words of a protected document must stand in n-grams that
+            the other has. The rule says what is compared: options of the search cannot be given with it, nor ``keep``
+            and ``prefer``, for all that overlap go.
         annotate: leave nothing out, and add the columns cluster, keeper and similarity.
         alarm: the summary names sources that lose more than this share.
+        measure: as for ``find``. With ``containment`` what is part of a document that stays goes, and what has a
+            protected document in it; ``longest`` is then the document of most shingles, so that the part goes.
         exact, threshold, recall, shingle, normalize, sketch, slots, bands, seed, verify, crowd: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``; bad records that
             are skipped, and documents that cannot be read, stay in the copies as they are.
@@ -79,7 +100,9 @@ def dedup(
 
     Returns:
         Cleaned with ``data`` (the same kind of object as the inputs; for paths the names of the files written),
-        ``removed`` (an Arrow table with one record for each document that went) and ``summary``.
+        ``removed`` (an Arrow table with one record for each document that went) and ``summary``. By containment or
+        overlap ``removed`` has the longest passage that the two have in common: ``start`` and ``end`` in characters of
+        the document that went, ``keeper_start`` and ``keeper_end``, and ``passage``, its first 200 characters.
 
     Raises:
         InputError: an option, a file or a record cannot be used; the message names it and the cure.
@@ -96,8 +119,9 @@ def dedup(
     """
     given = locals()
     search, options = SearchOptions.of(given), RunOptions.of(given)
-    spec = tuning.make_spec(search)
     rule, watching = Keep.parse(keep), observer or Silent()
+    policy = Policy(rule, (prefer,) if isinstance(prefer, str) else tuple(prefer))
+    spec = make_spec(search, overlap, policy, is_protected=protect is not None)
     check_share(alarm, "alarm")
     reader, protected = open_protected(inputs, protect, InputOptions.of(given), item=spec.shingle.kind == "item")
     in_memory = reader.value is not None
@@ -108,10 +132,11 @@ def dedup(
         for line in finish_names([target]):
             watching.note(line)
         plan_copies(reader, target)  # what stands in the way is said before a long run
-    policy = Policy(rule, (prefer,) if isinstance(prefer, str) else tuple(prefer), protected)
+    policy = replace(policy, protected=protected)
     spec, choice = decide(reader, spec, search, options, watching)
     task = {"dedup": {**policy.facts(), "output": target, "annotate": annotate}}
-    with Run(reader, spec, options, task=task, choice=choice, observer=watching) as run:
+    shows = spec.measure != params.DEFAULT_MEASURE
+    with Run(reader, spec, options, task=task, choice=choice, observer=watching, keep_written=shows) as run:
         cleaning = clean(run, policy)
         removed = cleaning.removals().read_all()
         data: Any = None
