@@ -55,6 +55,8 @@ class Overlaps:
     """Rising."""
     protected: I64
     """For each the protected representative that has the largest share in common with it; itself where a copy is."""
+    keeper: I64
+    """The first row of its text that is protected."""
     share: F64
     """Share of that one's words, characters or bytes that stand in shared n-grams or paragraphs."""
     candidates: int
@@ -78,21 +80,26 @@ def find_overlaps(
 
     The answer does not depend on threads or memory. Raises TooLargeError where a document does not fit into memory.
     """
-    protected = is_protected.astype(np.int32)
-    if copies.several.size:
-        protected[copies.several] = np.add.reduceat(protected[copies.members], copies.starts[:-1])
+    n = len(collection)
+    representative = np.arange(n)
+    representative[copies.members] = np.repeat(copies.several, np.diff(copies.starts))
+    rows = np.flatnonzero(is_protected)
+    first = np.full(n, n)
+    np.minimum.at(first, representative[rows], rows)
+    protected = np.bincount(representative[rows], minlength=n)
     others = copies.weight - protected
     reps = copies.weight > 0
     held, searched = np.flatnonzero(reps & (protected > 0)), np.flatnonzero(reps & (others > 0))
+    del representative, rows
     counts = collection.counts.take(np.concatenate((held, searched)))
     largest = np.sort(np.argsort(counts, kind="stable")[-2:])
     need = int(DOCUMENT_BYTES * counts[largest].sum())
     if need > collection.space.budget.work:
         raise TooLargeError(np.concatenate((held, searched))[largest], need)
-    join = _OverlapJoin(collection, rule, held, searched, others[searched], threads=threads, observer=observer)
-    rows, owners, share = join.run()
+    join = _OverlapJoin(collection, rule, held, first, searched, others[searched], threads=threads, observer=observer)
+    found, owners, share = join.run()
     short = int(protected[held[join.is_short()]].sum())
-    return Overlaps(rows, owners, share, join.candidates, join.checked, short)
+    return Overlaps(found, owners, first[owners], share, join.candidates, join.checked, short)
 
 
 class _Grams:
@@ -138,14 +145,16 @@ class _OverlapJoin:
         collection: Collection,
         rule: Overlap,
         held: I64,
+        first: I64,
         searched: I64,
-        weight: I32,
+        weight: I64,
         *,
         threads: int,
         observer: Observer,
     ) -> None:
         self._collection, self._rule, self._k = collection, rule, rule.shingle.k
         self._held, self._searched, self._weight = held, searched, weight
+        self._first = first  # of each representative, its first row that is protected: decides between equal shares
         self._counts = collection.counts.take(searched)
         self._threads, self._observer = threads, observer
         self._hasher = Hasher.private(rule.shingle)
@@ -164,7 +173,9 @@ class _OverlapJoin:
             if self._rule.most_documents is not None:
                 grams.ignored = self._documents_with(grams) > self._rule.most_documents
             for places, owners, shares in self._pass(partial(self._overlapping, grams=grams)):
-                more = (shares > share[places]) | ((shares == share[places]) & (owners == self._searched[places]))
+                earlier = (owners == self._searched[places]) | (self._first[owners] < self._first[best[places]])
+                earlier &= best[places] != self._searched[places]
+                more = (shares > share[places]) | ((shares == share[places]) & earlier)
                 best[places[more]], share[places[more]] = owners[more], shares[more]
         at = np.flatnonzero(best >= 0)
         return self._searched[at], best[at], share[at]
@@ -209,7 +220,7 @@ class _OverlapJoin:
         """How many of the documents that are searched have each n-gram."""
         total = np.zeros(grams.distinct.size, dtype=np.int64)
 
-        def count(slab: slice) -> tuple[I64, I32]:
+        def count(slab: slice) -> tuple[I64, I64]:
             document, gram = self._hits(slab, grams)
             return gram, self._weight[slab][document]
 
@@ -255,8 +266,9 @@ class _OverlapJoin:
         with self._lock:
             self.candidates += begins.size
         enough = np.flatnonzero(share >= (self._rule.share or 0.0))
-        is_other = self._searched[slab][document[enough]] != grams.rows[owners[enough]]
-        order = enough[np.lexsort((owners[enough], is_other, -share[enough], document[enough]))]
+        rows = grams.rows[owners[enough]]
+        is_other = self._searched[slab][document[enough]] != rows
+        order = enough[np.lexsort((self._first[rows], is_other, -share[enough], document[enough]))]
         return document[order], owners[order], share[order]
 
     def _confirmed(
@@ -267,18 +279,20 @@ class _OverlapJoin:
         firsts, ends = np.searchsorted(document, members), np.searchsorted(document, members, side="right")
         for place, first, end in zip(members.tolist(), firsts.tolist(), ends.tolist(), strict=True):
             own = self._text(int(rows[place])) if end > first else ""
-            best, checked = (0.0, True, 0), 0
+            best, chosen, met, checked = (0.0, True, 0), -1, 1.0, 0
             for each, limit in zip(owner[first:end].tolist(), most[first:end].tolist(), strict=True):
-                if limit < -best[0] or (limit == -best[0] and not self._rule.by_paragraph):
-                    break  # those behind have no more in common than this, or as much and come later
+                if limit < -best[0] or limit == -best[0] == met:
+                    break  # those behind have less in common than this at most, or as much and come later
                 share = self._share_of(own, each, grams)
                 checked += 1
                 if share > 0.0 and share >= (self._rule.share or 0.0):
-                    best = min(best, (-share, bool(rows[place] != grams.rows[each]), each))
+                    row = grams.rows[each]
+                    key = -share, bool(rows[place] != row), int(self._first[row])
+                    best, chosen, met = min((best, chosen, met), (key, each, limit))
             with self._lock:
                 self.checked += checked
-            if best[0] < 0.0:
-                yield np.array([slab.start + place]), grams.rows[[best[2]]], np.array([-best[0]])
+            if chosen >= 0:
+                yield np.array([slab.start + place]), grams.rows[[chosen]], np.array([-best[0]])
 
     def _share_of(self, own: str, owner: int, grams: _Grams) -> float:
         """The share of a protected document that stands in n-grams, or paragraphs, of a text."""

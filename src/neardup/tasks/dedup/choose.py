@@ -126,13 +126,11 @@ def choose_overlapping(found: SearchState, origins: Origins, overlaps: Overlaps)
         parts, protected = [np.empty(0, dtype=_GONE)], 0
         for part in cut(found.copies.weight[overlaps.rows], ROWS_AT_A_TIME):
             groups = np.arange(part.start, part.stop)
-            owners, at = np.unique(overlaps.protected[groups], return_inverse=True)
-            kept = _best_rows(owners, found, origins)[0][at]
             starts, rows = found.copies.spread(overlaps.rows[groups])
             back = np.repeat(np.arange(groups.size), np.diff(starts))
             tier = origins.tier(rows)
             protected += int(np.count_nonzero(tier == 0))
-            parts.append(_gone(rows, kept[back], overlaps.share[groups][back], tier, origins))
+            parts.append(_gone(rows, overlaps.keeper[groups][back], overlaps.share[groups][back], tier, origins))
         return _in_input_order(np.concatenate(parts), protected)
 
 
