@@ -129,12 +129,17 @@ class Cleaned:
     data: Any
     """What was given, without the documents that went: of the same kind; for paths the names of the files written."""
     removed: pa.Table
-    """id, source, row, keeper, keeper_source, similarity, cluster, rule: one record for each document that went. By
-    containment or overlap also start, end, keeper_start, keeper_end, passage: the longest passage that both share."""
+    """id, source, row, keeper, keeper_source, similarity, cluster, rule, and with texts text and keeper_text.
+
+    One record for each document that went. By containment or overlap also start, end, keeper_start, keeper_end and
+    passage: the longest passage that both share.
+    """
     summary: CleanSummary
     spec: Spec
     faults: tuple[Fault, ...]
     """The first bad records, with reasons."""
+    examples: pa.Table | None = None
+    """id, keeper, similarity, rule, text, keeper_text of removals that were to be shown, the least similar first."""
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.data, self.removed))
@@ -149,9 +154,15 @@ class Result:
     """Pairs and clusters of a collection. Itself an Arrow stream of its pairs (PyCapsule interface)."""
 
     pairs: pa.Table
-    """id_a, id_b, similarity: ordered by input row; ids as they came, similarity exact float64."""
+    """id_a, id_b, similarity: ordered by input row, or as was asked for; ids as they came, similarity exact float64.
+
+    Of containment also contained, with texts also text_a and text_b.
+    """
     clusters: pa.Table
-    """id, cluster, keeper, similarity (to the keeper): documents in clusters of two and more, by input row."""
+    """id, cluster, keeper, similarity (to the keeper): documents in clusters of two and more, by input row.
+
+    With texts also text and keeper_text.
+    """
     crowds: pa.Table
     """leader, documents: groups above the crowd limit, whose members are listed with their leader only."""
     summary: Summary

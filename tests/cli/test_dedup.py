@@ -85,7 +85,7 @@ def test_each_input_gets_a_copy_in_a_folder(dedup: Cli, tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "clean").iterdir()) == ["a.jsonl", "b.jsonl"]
     assert ids(tmp_path / "clean" / "a.jsonl") == ["a1", "a2", "a4"]
     assert ids(tmp_path / "clean" / "b.jsonl") == ["b2"]
-    assert "written       clean (2 files)\n" in result.stderr
+    assert ", written to clean (2 files), in " in result.stderr
 
 
 def test_a_stream_goes_to_stdout_alone(dedup: Cli) -> None:
@@ -355,7 +355,7 @@ def test_work_goes_beside_the_output(dedup: Cli, monkeypatch: pytest.MonkeyPatch
 def test_sources_that_lost_most_are_told_and_the_others_counted() -> None:
     sources = [{"source": f"s{i:02}", "documents": 100, "removed": i} for i in range(14)]
     summary = _summary(sources=sources, alarms=[source["source"] for source in sources[2:]], alarm=0.01)
-    lines = clean_lines(summary, faults=[], files=[], verbose=False)
+    lines = clean_lines(summary, faults=[], verbose=False)
     start = next(i for i, line in enumerate(lines) if line.startswith("sources"))
     assert lines[start].split() == ["sources", "s13", "13", "of", "100", "(13.0", "%)"]
     assert lines[start + 9].split()[0] == "s04"
@@ -383,7 +383,7 @@ def test_shares_say_nothing_and_all_only_where_it_is_true(part: int, whole: int,
 def test_names_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     sources = [{"source": "\x1b[31m", "documents": 2, "removed": 2}, {"source": "b", "documents": 2, "removed": 0}]
     summary = _summary(sources=sources, alarms=["\x1b[31m"], alarm=0.5, largest_keeper="\x07")
-    say(*clean_lines(summary, faults=[], files=[], verbose=False))
+    say(*clean_lines(summary, faults=[], verbose=False))
     text = capsys.readouterr().err
     assert "\\x1b[31m loses 100 %" in text
     assert "\x1b" not in text

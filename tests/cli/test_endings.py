@@ -47,7 +47,8 @@ from tests.cli.conftest import SUMMARY, CLUSTERS, CROWDS
 n = 300_000
 pairs = pa.table({"id_a": list(range(n)), "id_b": list(range(1, n + 1)), "similarity": [0.9] * n})
 def find(run, link):
-    return types.SimpleNamespace(pairs=pairs.to_reader, clusters=lambda: CLUSTERS, crowds=lambda: CROWDS, faults=[],
+    return types.SimpleNamespace(pairs=lambda *_, **__: pairs.to_reader(), clusters=lambda _: CLUSTERS,
+                                 crowds=lambda: CROWDS, faults=[],
                                  summary=lambda: types.SimpleNamespace(as_dict=lambda: SUMMARY))
 Run.find = find
 from neardup.cli import main

@@ -45,7 +45,7 @@ def test_without_a_total_the_line_says_what_is_done() -> None:
     lines.stage("check", None, "pairs")
     clock.now += 65
     lines.advance(1234)
-    assert stream.getvalue() == "neardup: checking candidates: 1,234 pairs, 1 min 05 s so far\n"
+    assert stream.getvalue() == "neardup: checking candidate pairs: 1,234 pairs, 1 min 05 s so far\n"
 
 
 def test_a_short_stage_leaves_no_line() -> None:

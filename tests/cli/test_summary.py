@@ -56,16 +56,16 @@ def test_sizes(count: float, text: str) -> None:
 
 
 def test_the_summary_says_all_that_the_contract_promises(summary: dict[str, Any]) -> None:
-    text = "\n".join(summary_lines(summary, crowds=[], faults=[], files=[], verbose=False))
+    text = "\n".join(summary_lines(summary, crowds=[], faults=[], verbose=False))
     for part in (
         "1,234 (5.6 MB), 1 empty, 2 shorter than one shingle",
-        "0 bad records, 3 blank lines",
+        "left out      3 blank lines",
         "exact copies  4",
-        "56; 50 pairs checked exactly",
+        "56 pairs sharing a band; 50 checked exactly",
         "2 of similarity 0.8 or more",
         "clusters      1, linked as star",
         "0.9931 promised for a pair at 0.8 (32x8 bands, 256 slots, hybrid)",
-        "0.80 s: read 0.50 s, candidates 0.10 s, check 0.20 s, cluster 0.00 s",
+        "time          read 0.50 s, candidates 0.10 s, check 0.20 s",
         "7 MB/s with 2 threads",
         "210.0 MB",
         summary["spec_id"],
@@ -75,7 +75,7 @@ def test_the_summary_says_all_that_the_contract_promises(summary: dict[str, Any]
 
 def test_ids_that_repeat_are_mentioned_only_when_there_are_any(summary: dict[str, Any]) -> None:
     def first() -> str:
-        return summary_lines(summary, crowds=[], faults=[], files=[], verbose=False)[0]
+        return summary_lines(summary, crowds=[], faults=[], verbose=False)[0]
 
     assert "seen before" not in first()
     summary.update(duplicate_ids=3, duplicate_id_example="a7")
@@ -83,7 +83,20 @@ def test_ids_that_repeat_are_mentioned_only_when_there_are_any(summary: dict[str
 
 
 def test_the_closing_line_is_one_line(summary: dict[str, Any]) -> None:
-    assert "\n" not in closing_line(summary)
+    assert closing_line(summary, ["a", "b", "c"]) == "neardup: 2 pairs, written to a, b and c, in 0.80 s"
+
+
+def test_what_is_zero_is_not_shown(summary: dict[str, Any]) -> None:
+    summary.update(empty=0, short=0, blank=0, exact_copies=0, candidates=0, checked=0, pairs=0, clusters=0)
+    lines = summary_lines(summary, crowds=[], faults=[], verbose=False)
+    assert [line[:14].strip() for line in lines] == [
+        "documents", "candidates", "pairs", "recall", "time", "speed", "peak memory", "spec",
+    ]  # fmt: skip
+    assert lines[:3] == [
+        "documents     1,234 (5.6 MB)",
+        "candidates    none: no two distinct texts share a band",
+        "pairs         none of similarity 0.8 or more",
+    ]
 
 
 def test_the_summary_stands_for_the_one_of_the_library(summary: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ What goes is decided in ``neardup.tasks.dedup``.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -18,7 +19,7 @@ import click
 from neardup import params
 from neardup.cli import WRITTEN, forms, options, running, silence_stdout
 from neardup.cli.options import STDOUT
-from neardup.cli.voice import usage_errors
+from neardup.cli.voice import columns, usage_errors
 from neardup.errors import InputError
 from neardup.params import InputOptions, RunOptions, SearchOptions
 
@@ -91,6 +92,14 @@ def _alarm(value: Any) -> float:
     " similarity, their cluster, and what decided; by containment or overlap also the longest passage that both share;"
     " .jsonl, .csv or .parquet.  [default: none is written]",
 )
+@options.with_text
+@click.option(
+    "--show",
+    type=options.whole("show", 1),
+    metavar="N",
+    help="Show N examples of what goes beside what stays, on stderr before the summary: spread over the similarities"
+    " there are, the least similar first, the two texts from where they differ.  [default: none]",
+)
 @click.option(
     "--annotate",
     is_flag=True,
@@ -130,6 +139,8 @@ def dedup(
     protect: tuple[Path, ...],
     overlap: params.Overlap | None,
     removed: str | None,
+    with_text: bool | int,
+    show: int | None,
     annotate: bool,
     dry_run: bool,
     alarm: float,
@@ -156,12 +167,17 @@ def dedup(
     no half-written output.
     """
     from neardup import tuning
+    from neardup.cli.example_text import example_lines
     from neardup.cli.plan_text import plan_lines
     from neardup.cli.summary import ALARM, clean_closing_line, clean_lines, with_writing
     from neardup.outputs.atomic import AtomicFiles
 
     if output is None and not dry_run:
         raise click.UsageError("there is no place for the clean copies. Give -o, or --dry-run to write none.")
+    if with_text is not False and removed is None:
+        raise click.UsageError("--with-text is for the table of removals. Give --removed FILE too, or leave it out.")
+    if show is not None and voice.quiet:
+        raise click.UsageError("--show says on stderr what goes, and --quiet keeps that silent. Give one of them.")
     copies = None if dry_run else output
     table = _targets((*inputs, *protect), copies, removed, json=voice.json, glob=reading.glob)
     if overlap is not None:
@@ -193,31 +209,31 @@ def dedup(
                     lambda: make_plan(reader, spec, run, target=search.recall, observer=observer)
                 )
             output, task = copies or removed, {"dedup": {**policy.facts(), "output": copies, "annotate": annotate}}
-            shows = removed is not None and spec.measure != params.DEFAULT_MEASURE
-            opened = running.open_run(
-                *(observer, reader, spec, search, run),
-                output=output,
-                task=task,
-                files=table.files,
-                keep_written=shows,
-            )
+            how: dict[str, Any] = {"output": output, "task": task, "files": table.files}
+            has_passages = removed is not None and spec.measure != params.DEFAULT_MEASURE
+            how["keep_written"] = has_passages or with_text is not False or show is not None
+            opened = running.open_run(observer, reader, spec, search, run, **how)
             work = stack.enter_context(opened)
             cleaning = observer.in_background(lambda: clean(work, policy))
+            shown = [] if show is None else cleaning.examples(show).to_pylist()
             files = AtomicFiles()
             try:
-                seconds = _write(cleaning, copies, table, files, annotate=annotate)
+                seconds = _write(cleaning, copies, table, files, annotate=annotate, with_text=with_text)
             finally:
                 if files.are_named:
                     ctx.meta[WRITTEN] = [*table.files, *([] if copies is None else [copies])]
         told = cleaning.summary(alarm=alarm, dry_run=dry_run, annotated=annotate)
     sources = [{**asdict(source), "share": source.share} for source in told.sources]
     summary = with_writing({**told.as_dict(), "sources": sources}, seconds)
+    planned = [] if plan is None else [*plan_lines(plan), ""]
     if plan is not None:
         summary["plan"] = plan.as_dict()
+    if show is not None:
+        summary["examples"] = shown
+        planned += example_lines(shown, summary, width=columns(sys.stderr))
     named = [*_copies(copies, len(told.written)), *table.files]
-    lines = clean_lines(summary, faults=work.provenance.faults, files=named, verbose=voice.verbose)
-    planned = [] if plan is None else [*plan_lines(plan), ""]
-    voice.tell(summary, [*planned, *lines], clean_closing_line(summary), alarm=ALARM)
+    lines = clean_lines(summary, faults=work.provenance.faults, verbose=voice.verbose)
+    voice.tell(summary, [*planned, *lines], clean_closing_line(summary, named), alarm=ALARM)
 
 
 def _targets(
@@ -269,7 +285,9 @@ def _check_copies(reader: Reader, copies: str, removed: str | None) -> None:
             raise click.UsageError(f"{removed} could be the copy of the input {part.name}. Give another name.")
 
 
-def _write(cleaning: Cleaning, copies: str | None, table: Target, files: AtomicFiles, *, annotate: bool) -> float:
+def _write(
+    cleaning: Cleaning, copies: str | None, table: Target, files: AtomicFiles, *, annotate: bool, with_text: bool | int
+) -> float:
     """Write the removals and the copies; the seconds for the removals.
 
     They get their names together, the removals first, so that whoever sees the copies has the reasons.
@@ -278,7 +296,7 @@ def _write(cleaning: Cleaning, copies: str | None, table: Target, files: AtomicF
 
     start, spec = time.perf_counter(), cleaning.run.spec
     with files:
-        removals = [(cleaning.removals(), table)] if table.name is not None else []
+        removals = [(cleaning.removals(with_text), table)] if table.name is not None else []
         write_targets(removals, files, spec=spec.as_dict(), threshold=spec.threshold)
         seconds = time.perf_counter() - start
         try:

@@ -154,10 +154,10 @@ def find(
                     plot_finding(finding, work, plot, together)
         finally:
             ctx.meta[WRITTEN] = files if together.are_named else []
-        summary = with_writing(finding.summary().as_dict(), seconds)
+        summary = with_writing(finding.summary().as_dict(), seconds, listing.top)
         crowds = finding.crowds().to_pylist()
-    lines = summary_lines(summary, crowds=crowds, faults=finding.faults, files=files, verbose=voice.verbose)
-    closing = closing_line(summary)
+    lines = summary_lines(summary, crowds=crowds, faults=finding.faults, verbose=voice.verbose)
+    closing = closing_line(summary, files)
     if audited is not None:
         from neardup.cli.audit_text import audit_lines
 

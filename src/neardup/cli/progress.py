@@ -26,7 +26,7 @@ _LABELS = {
     "candidates": "grouping into bands",
     "rarity": "looking for rare shingles",
     "join": "joining",
-    "check": "checking candidates",
+    "check": "checking candidate pairs",
     "cluster": "making clusters",
     "choose": "choosing what stays",
     "write": "writing clean copies",
@@ -74,12 +74,12 @@ class Lines:
         self._stream.flush()
 
     def _state(self, elapsed: float) -> str:
-        amount = _amount(self._done, self._total, self._unit)
+        amount = [_amount(self._done, self._total, self._unit)] if self._unit else []
         if not self._total or self._done > self._total:
-            return f"{self._label}: {amount}, {duration(elapsed)} so far"
+            return f"{self._label}: {', '.join([*amount, duration(elapsed)])} so far"
         share = self._done / self._total
-        left = f", {duration(elapsed * (1 - share) / share)} left" if share > 0 else ""
-        return f"{self._label}: {share:.0%}, {amount}{left}"
+        left = [f"{duration(elapsed * (1 - share) / share)} left"] if share > 0 else []
+        return f"{self._label}: {', '.join([f'{share:.0%}', *amount, *left])}"
 
 
 class Bar:
@@ -105,6 +105,9 @@ class Bar:
 
 
 def _amount(done: int, total: int | None, unit: str) -> str:
+    """How much is done; nothing where there is no unit of work that means something to a person."""
+    if not unit:
+        return ""
     if unit == "bytes":
         return megabytes(done) + (f" of {megabytes(total)}" if total else "")
     return f"{done:,} of {total:,} {unit}" if total else f"{done:,} {unit}".strip()

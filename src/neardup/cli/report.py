@@ -131,23 +131,22 @@ def report(
             ctx.meta[WRITTEN] = [output]
     page = output if site["single_file"] else str(Path(output) / reported.path.name)
     found = reported.summary
-    parts = [
-        counted(found.documents, "document"),
-        counted(found.pairs, "pair"),
-        counted(found.clusters, "cluster"),
-        duration(time.perf_counter() - begin),
-        f"spec {found.spec_id}",
+    counts = [counted(found.documents, "document"), counted(found.pairs, "pair"), counted(found.clusters, "cluster")]
+    closing = [
         f"report in {page} ({megabytes(reported.bytes)}, {counted(reported.files, 'file')})",
+        f"in {duration(time.perf_counter() - begin)}",
     ]
     lines: list[str] = []
-    if filed is None:
+    if filed is not None:
+        closing[:0] = counts
+    else:
         faults = work.provenance.faults
-        lines = summary_lines(found.as_dict(), crowds=[], faults=faults, files=[], verbose=voice.verbose)
+        lines = summary_lines(found.as_dict(), crowds=[], faults=faults, verbose=voice.verbose)
     if audited is not None:
         from neardup.cli.audit_text import audit_lines
 
         lines += ["", *audit_lines(audited, files=[]), ""]
-    voice.tell({}, lines, f"neardup: {', '.join(parts)}")
+    voice.tell({}, lines, f"neardup: {', '.join(closing)}")
     if audited is not None and audited.is_broken:
         ctx.exit(1)
 

@@ -21,16 +21,19 @@ ALARM = "ALARM"
 LABEL_WIDTH = 14
 
 
-def with_writing(summary: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-    """Return the summary with the time of writing as a stage; its total has it already."""
+def with_writing(summary: Mapping[str, Any], seconds: float, top: int | None = None) -> dict[str, Any]:
+    """Return the summary with the time of writing as a stage; its total has it already.
+
+    Where only the ``top`` most similar pairs are listed, it has also how many that are.
+    """
     stages = {**summary["seconds"], "write": round(summary["seconds"].get("write", 0.0) + seconds, 4)}
-    return {**summary, "seconds": stages}
+    listed = {} if top is None else {"listed": min(top, summary["pairs"])}
+    return {**summary, **listed, "seconds": stages}
 
 
-def closing_line(summary: Mapping[str, Any]) -> str:
-    """Return the last line on stderr: counts, seconds, threads and spec id."""
-    candidates, pairs = counted(summary["candidates"], "candidate"), counted(summary["pairs"], "pair")
-    return _closing(summary, candidates, f"{summary['checked']:,} checked", pairs)
+def closing_line(summary: Mapping[str, Any], files: Sequence[str]) -> str:
+    """Return the last line on stderr: what was found, where it was written, how long it took."""
+    return _closing(counted(summary["pairs"], "pair"), files, summary)
 
 
 def summary_lines(
@@ -38,25 +41,21 @@ def summary_lines(
     *,
     crowds: Sequence[Mapping[str, Any]],
     faults: Sequence[object],
-    files: Sequence[str],
     verbose: bool,
 ) -> list[str]:
     """Return the summary for a person, a line an item; ``summary`` is ``Summary.as_dict()``."""
     rows = [
         *_read_rows(summary),
-        ("pairs", f"{summary['pairs']:,} of {_measure(summary)} {summary['threshold']:g} or more"),
-        ("clusters", f"{summary['clusters']:,}, linked as {summary['link']}"),
+        ("pairs", f"{_number(summary['pairs'])} of {_measured(summary)}{_how_listed(summary)}"),
+        *([("clusters", f"{summary['clusters']:,}, linked as {summary['link']}")] if summary["clusters"] else []),
         *_crowd_rows(summary, crowds),
         *_cost_rows(summary),
-        *([("written", ", ".join(files))] if files else []),
         *_spec_rows(summary, verbose),
     ]
     return labelled(rows) + listed_faults(summary["bad"], faults)
 
 
-def clean_lines(
-    summary: Mapping[str, Any], *, faults: Sequence[object], files: Sequence[str], verbose: bool
-) -> list[str]:
+def clean_lines(summary: Mapping[str, Any], *, faults: Sequence[object], verbose: bool) -> list[str]:
     """Return the summary of a clean-up for a person, a line an item; ``summary`` is ``CleanSummary.as_dict()``."""
     documents, removed = summary["documents"], summary["removed"]
     would = "would be " if _is_spared(summary) else ""
@@ -69,34 +68,29 @@ def clean_lines(
         ("removed", f"none; would be removed: {share}" if would else share),
         ("kept", f"{would}{summary['kept']:,}{_policy(summary)}{protected}"),
         *_not_copied(summary),
-        ("clusters", _clusters(summary)),
+        *([("clusters", _clusters(summary))] if summary["clusters"] else []),
         *_crowd_rows(summary, []),
         *_source_rows(summary["sources"]),
         *_alarm_rows(summary),
         *_cost_rows(summary),
-        *([("written", ", ".join(files))] if files else []),
         *_spec_rows(summary, verbose),
     ]
     return labelled(rows) + listed_faults(summary["bad"], faults, fate=f"not compared, {kept}")
 
 
-def clean_closing_line(summary: Mapping[str, Any]) -> str:
-    """Return the last line of a clean-up on stderr: counts, seconds, threads and spec id."""
+def clean_closing_line(summary: Mapping[str, Any], files: Sequence[str]) -> str:
+    """Return the last line of a clean-up on stderr: what went and what stays, where it is, how long it took."""
     would = " would be" if _is_spared(summary) else ""
-    removed, kept = f"{summary['removed']:,}{would} removed", f"{summary['kept']:,}{would} kept"
-    return _closing(summary, f"{summary['checked']:,} checked", removed, kept)
+    return _closing(f"{summary['removed']:,}{would} removed, {summary['kept']:,}{would} kept", files, summary)
 
 
-def _closing(summary: Mapping[str, Any], *found: str) -> str:
-    parts = [
-        counted(summary["documents"], "document"),
-        *found,
-        counted(summary["clusters"], "cluster"),
-        duration(summary["total_seconds"]),
-        counted(summary["threads"], "thread"),
-        f"spec {summary['spec_id']}",
-    ]
-    return f"neardup: {', '.join(parts)}"
+def _closing(found: str, files: Sequence[str], summary: Mapping[str, Any]) -> str:
+    written = f", written to {_listed(files)}" if files else ""
+    return f"neardup: {found}{written}, in {duration(summary['total_seconds'])}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _is_spared(summary: Mapping[str, Any]) -> bool:
@@ -114,19 +108,37 @@ def _read_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("documents", _documents(summary)),
         *left_out(summary["bad"], summary["blank"], [PassedOver(**each) for each in summary["passed_over"]]),
-        ("exact copies", f"{summary['exact_copies']:,}"),
-        ("candidates", f"{summary['candidates']:,}; {counted(summary['checked'], 'pair')} checked exactly"),
+        *([("exact copies", f"{summary['exact_copies']:,}")] if summary["exact_copies"] else []),
+        ("candidates", _candidates(summary)),
     ]
 
 
+def _candidates(summary: Mapping[str, Any]) -> str:
+    """The way from candidate pairs to checked ones, in the words of progress and of the JSON summary."""
+    met = "a band" if summary["method"] == "banding" else "a rare shingle"
+    if not summary["candidates"] and not summary["checked"]:
+        return f"none: no two distinct texts share {met}"
+    return f"{counted(summary['candidates'], 'pair')} sharing {met}; {_number(summary['checked'])} checked exactly"
+
+
+def _number(count: int) -> str:
+    return f"{count:,}" if count else "none"
+
+
+def _how_listed(summary: Mapping[str, Any]) -> str:
+    """What the table has of the pairs, where it has not all."""
+    listed = summary.get("listed", summary["pairs"])
+    return f"; listed are the {listed:,} most similar" if listed < summary["pairs"] else ""
+
+
 def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
-    stages = ", ".join(f"{name} {duration(spent)}" for name, spent in summary["seconds"].items())
+    stages = ", ".join(f"{name} {duration(spent)}" for name, spent in summary["seconds"].items() if spent >= 0.005)
     speed = summary["mb_per_second"]
     memory = f"{megabytes(summary['peak_memory'])} of {megabytes(summary['memory_limit'])}"
     return [
         ("recall", _recall(summary)),
         *([("method", f"{summary['method']}, {summary['choice']}")] if summary["choice"] else []),
-        ("time", f"{duration(summary['total_seconds'])}: {stages}"),
+        *([("time", stages)] if stages else []),
         ("speed", f"{speed:{'.1f' if speed >= 10 else '.2g'}} MB/s with {counted(summary['threads'], 'thread')}"),
         ("peak memory", f"{memory}; {megabytes(summary['spooled'])} on disk" if summary["spooled"] else memory),
     ]
@@ -152,15 +164,15 @@ def _policy(summary: Mapping[str, Any]) -> str:
     return "" if "overlap" in summary["spec"] else f", by the rule {summary['keep']}"
 
 
-def _measure(summary: Mapping[str, Any]) -> str:
-    return "similarity" if summary["spec"].get("measure") is None else str(summary["spec"]["measure"])
+def _measured(summary: Mapping[str, Any]) -> str:
+    return f"{summary['spec'].get('measure', 'similarity')} {summary['threshold']:g} or more"
 
 
 def _found_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What a clean-up has found."""
     rule = summary["spec"].get("overlap")
     if rule is None:
-        pairs = f"{summary['pairs']:,} of distinct texts of {_measure(summary)} {summary['threshold']:g} or more"
+        pairs = f"{_number(summary['pairs'])} of distinct texts of {_measured(summary)}"
         return [("pairs", pairs)]
     rows = [("overlap", f"{counted(summary['removed'], 'document')} with a protected one, by the rule {rule}")]
     if summary["short_protected"]:
@@ -172,8 +184,6 @@ def _found_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _clusters(summary: Mapping[str, Any]) -> str:
-    if not summary["clusters"]:
-        return "0"
     largest = counted(summary["largest_cluster"], "document")
     kept = "none is kept" if summary["largest_keeper"] is None else f"kept is {summary['largest_keeper']}"
     return f"{summary['clusters']:,}; the largest has {largest}, {kept}"
@@ -216,11 +226,13 @@ def _alarm_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _documents(summary: Mapping[str, Any]) -> str:
-    notes = [f"{summary['empty']:,} empty", f"{summary['short']:,} shorter than one shingle"]
+    notes = [f"{summary['empty']:,} empty"] if summary["empty"] else []
+    if summary["short"]:
+        notes.append(f"{summary['short']:,} shorter than one shingle")
     if summary["duplicate_ids"]:
         example = summary["duplicate_id_example"]
         notes.append(f"{summary['duplicate_ids']:,} with an id seen before, such as {example}")
-    return f"{summary['documents']:,} ({megabytes(summary['bytes'])}), {', '.join(notes)}"
+    return ", ".join([f"{summary['documents']:,} ({megabytes(summary['bytes'])})", *notes])
 
 
 def _recall(summary: Mapping[str, Any]) -> str:
@@ -257,10 +269,10 @@ def listed_faults(bad: int, faults: Sequence[object], *, fate: str = "left out")
     return [f"bad records, {fate} ({bad:,}):", *listed, *more]
 
 
-def left_out(bad: int, blank: int, passed_over: Sequence[PassedOver], *, if_none: bool = True) -> list[tuple[str, str]]:
-    """What was left out of inputs, for a person; ``if_none``: that no record was is said too."""
-    records = [("left out", f"{counted(bad, 'bad record')}, {counted(blank, 'blank line')}")]
-    return [*(records if if_none or bad or blank else []), *passed_rows(passed_over)]
+def left_out(bad: int, blank: int, passed_over: Sequence[PassedOver]) -> list[tuple[str, str]]:
+    """What was left out of inputs, for a person."""
+    records = [counted(bad, "bad record")] * bool(bad) + [counted(blank, "blank line")] * bool(blank)
+    return [*([("left out", ", ".join(records))] if records else []), *passed_rows(passed_over)]
 
 
 def whole_spec(spec: Mapping[str, Any], *, verbose: bool) -> list[tuple[str, str]]:

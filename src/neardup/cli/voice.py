@@ -9,9 +9,10 @@ import codecs
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import click
@@ -19,13 +20,63 @@ import click
 from neardup.errors import InputError
 from neardup.shown import FITTED, fitted, is_hidden, shown
 
+_LABEL = re.compile(r" *\S+(?: \S+)* {2,}(?=\S)")
+_WORD = re.compile(r"( *)([^ ]*\d (?:s|min|h|[kMGT]?B|%)(?!\w)[^ ]*|[^ ]+)")
+"""A word, or a number with its unit, and the spaces before it."""
+
 
 def say(*lines: str, err: bool = True, fg: str | None = None) -> None:
     """Print lines on stderr, or on stdout; a line break inside one is text from outside, and is escaped too."""
     if lines:
         # the stream by name: click would take another one, of UTF-8, in the place of one of ASCII
-        text = "\n".join(map(shown, lines))
-        click.echo(click.style(text, fg=fg) if fg else text, file=sys.stderr if err else sys.stdout, err=err)
+        stream = sys.stderr if err else sys.stdout
+        width = columns(stream)
+        safe = map(shown, lines)
+        text = "\n".join(safe if width is None else (part for line in safe for part in wrapped(line, width)))
+        click.echo(click.style(text, fg=fg) if fg else text, file=stream, err=err)
+
+
+def columns(stream: Any) -> int | None:
+    """How many characters a line of a terminal has; None where a stream is none."""
+    if stream is None or not stream.isatty():
+        return None
+    with suppress(OSError, ValueError, AttributeError):
+        known = int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size(stream.fileno()).columns
+        if known > 0:
+            return known
+    return 80
+
+
+def wrapped(line: str, width: int) -> list[str]:
+    """A line as lines of a terminal of this width, broken between words; a longer word has a line of its own.
+
+    What follows begins below the text of the line: behind a label, which has two spaces or more behind it.
+
+    >>> wrapped("recall        0.99 promised for a pair", 30)
+    ['recall        0.99 promised', '              for a pair']
+    """
+    if _cells(line) <= width:
+        return [line]
+    label = _LABEL.match(line)
+    indent = label.end() if label is not None and label.end() <= width // 2 else len(line) - len(line.lstrip())
+    lines, used = [line[:indent]], indent
+    is_begun = False
+    for gap, word in _WORD.findall(line[indent:]):
+        if is_begun and used + len(gap) + _cells(word) > width:
+            lines.append(" " * indent)
+            used, is_begun, gap = indent, False, ""
+        lines[-1] += gap + word
+        used += len(gap) + _cells(word)
+        is_begun = True
+    return lines
+
+
+def _cells(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def print_json(value: Any) -> None:

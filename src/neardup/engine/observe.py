@@ -14,7 +14,7 @@ class Observer(Protocol):
     """Told about stages as they pass. Called from one thread."""
 
     def stage(self, name: str, total: int | None, unit: str) -> None:
-        """A stage begins; ``total`` units of work when known."""
+        """A stage begins; ``total`` units of work when known. Without a ``unit`` only their share is to be shown."""
 
     def advance(self, amount: int) -> None:
         """So many more units of the stage are done."""
@@ -31,6 +31,21 @@ class Silent:
     def advance(self, amount: int) -> None: ...
 
     def note(self, message: str) -> None: ...
+
+
+class Scaled(Silent):
+    """Passes on what is done of ``steps`` as so much of an ``amount`` that it stands for."""
+
+    def __init__(self, observer: Observer, steps: int, amount: int) -> None:
+        """Without steps all is done at once."""
+        self._observer, self._steps, self._amount, self._done = observer, steps, amount, 0
+        if not steps:
+            observer.advance(amount)
+
+    def advance(self, amount: int) -> None:
+        before = self._done * self._amount // self._steps
+        self._done += amount
+        self._observer.advance(self._done * self._amount // self._steps - before)
 
 
 class Stages:

@@ -22,7 +22,7 @@ from neardup.engine.joins.common import JoinWork
 from neardup.engine.joins.containment import ContainmentJoin, Sizes, sizes_of
 from neardup.engine.joins.exact import ExactJoin
 from neardup.engine.joins.overlap import Overlaps, find_overlaps
-from neardup.engine.observe import Observer, Stages
+from neardup.engine.observe import Observer, Scaled, Stages
 from neardup.engine.reading.collection import Collection, RowNames, collect, content_order
 from neardup.engine.reading.copies import find_copies
 from neardup.engine.results.expand import Members, expand_across, expand_clusters, expand_pairs
@@ -158,7 +158,7 @@ def _banded(gathered: Gathered) -> tuple[PairStore, I32]:
     observer = stages.observer
     with stages.stage("candidates", collection.spec.bands.bands, "bands"):
         candidates = find_candidates(collection, gathered.weight, check, threads=tally.threads, observer=observer)
-    with stages.stage("check", len(candidates.pending), "pairs"):
+    with stages.stage("check", None, ""):
         pairs = _verified(candidates, collection, check, tally.threads, observer)
         check.drop_buffers()
     tally.candidates = candidates.met + candidates.pending.met
@@ -181,8 +181,18 @@ def _verified(
         pending.drop()
         return pairs
     leaders = PairStore("leaders-met", n, space, part=0.02)
-    for left, right, passed in pending.slabs(crowd, skip=space.state.get("passed", 0), threads=threads):
-        similarity = check(left, right, spec.threshold, observer=observer)
+    done = space.state.get("passed", 0)
+    is_begun = False
+    # of pairs whose signatures lie in files, or are in crowds, some are dropped here unchecked: the share that is done
+    # means something to a person then, and the number, which is in no summary, does not
+    unit = "pairs" if collection.resident is not None and not pending.hot else ""
+    for left, right, passed in pending.slabs(crowd, skip=done, threads=threads):
+        if not is_begun:
+            observer.stage("check", pending.records, unit)
+            observer.advance(done)
+            is_begun = True
+        similarity = check(left, right, spec.threshold, observer=Scaled(observer, left.size, passed - done))
+        done = passed
         near = similarity >= 0
         left, right, similarity = left[near], right[near], similarity[near]
         pairs.add(left, right, similarity)
@@ -198,7 +208,7 @@ def _verified(
         members = np.flatnonzero(crowd == second)
         members = members[members != second]
         left, right = np.minimum(members, first), np.maximum(members, first)
-        similarity = check(left, right, spec.threshold, observer=observer)
+        similarity = check(left, right, spec.threshold)
         near = similarity >= 0
         pairs.add(members[near], np.full(int(near.sum()), first), similarity[near])
     if space.is_lasting:

@@ -107,14 +107,14 @@ def check_text_length(value: bool | int) -> bool | int:
     """Return ``value`` when it says whether a table has texts, or how many characters of each; else InputError."""
     if isinstance(value, bool) or (isinstance(value, int) and value >= 1):
         return value
-    raise InputError(f"with_text is {value!r}. Give a number of characters of at least 1; without one, texts are whole.")
+    raise InputError(f"with_text is {value!r}. Give a number of characters of at least 1, or none for whole texts.")
 
 
-def check_top(value: int | None) -> int | None:
-    """Return ``value`` when it is a number of pairs or documents to list, or None for all; else InputError."""
+def check_top(value: int | None, name: str = "top", none: str = "all") -> int | None:
+    """Return ``value`` when it is a number of pairs or documents to list, or None, which means ``none``."""
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
         return value
-    raise InputError(f"top is {value!r}. Give a whole number of at least 1, or None for all.")
+    raise InputError(f"{name} is {value!r}. Give a whole number of at least 1, or None for {none}.")
 
 
 def check_share(value: float, name: str) -> float:

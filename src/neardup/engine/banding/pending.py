@@ -151,6 +151,8 @@ class Pending:
         """Bands with a hot bucket: there, pairs inside a crowd are not counted."""
         self.met = 0
         """Candidates among the tagged pairs, as far as ``slabs`` has come."""
+        self.records = 0
+        """Records that ``slabs`` passes in all, as soon as it gives the first."""
 
     def __len__(self) -> int:
         """Pairs at most: one that was met in several bands counts several times."""
@@ -185,7 +187,9 @@ class Pending:
         rows = pairs_at_once(self._space)
         # once they are laid out, that is the order in which records are counted
         if len(self._sorter) <= rows and not self._space.state.get("laid_out"):
-            stream = iter([self._unpacked(np.concatenate([np.empty(0, np.uint64), *self._packed_unique(rows)]))])
+            packed = np.concatenate([np.empty(0, np.uint64), *self._packed_unique(rows)])
+            self.records = packed.size
+            stream = iter([self._unpacked(packed)])
         else:
             stream = self._by_blocks(rows, threads)
         last = (-1, -1)
@@ -240,6 +244,7 @@ class Pending:
             if space.is_lasting:
                 layout.flush()
                 space.checkpoint(laid_out=True)
+        self.records = len(layout)
         for _, payload in layout.merged(rows, unique=False):
             assert payload is not None
             yield self._unpacked(payload)

@@ -85,10 +85,12 @@ def _sorted(name: str, keyed: Iterable[tuple[U64, U64]], space: Space) -> Iterat
     sorter.drop()  # of an interrupted run
     for keys, data in keyed:
         sorter.add(keys, data)
-    for keys, payload in sorter.merged(ROWS_AT_A_TIME, unique=False):
-        assert payload is not None
-        yield keys, payload
-    sorter.drop()
+    try:
+        for keys, payload in sorter.merged(ROWS_AT_A_TIME, unique=False):
+            assert payload is not None
+            yield keys, payload
+    finally:  # where only the first are taken too
+        sorter.drop()
 
 
 def _first(blocks: Iterable[tuple[U64, U64]], top: int | None) -> Iterator[tuple[U64, U64]]:

@@ -22,6 +22,8 @@ from neardup.params import (
     SearchOptions,
     Shingle,
     check_share,
+    check_text_length,
+    check_top,
 )
 from neardup.result import Cleaned
 from neardup.session import Run
@@ -39,6 +41,8 @@ def dedup(
     prefer: str | Sequence[str] = (),
     protect: Any = None,
     annotate: bool = False,
+    with_text: bool | int = False,
+    show: int | None = None,
     alarm: float = params.DEFAULT_ALARM,
     overlap: str | int | Overlap | None = None,
     measure: str = params.DEFAULT_MEASURE,
@@ -90,6 +94,10 @@ def dedup(
             the other has. The rule says what is compared: options of the search cannot be given with it, nor ``keep``
             and ``prefer``, for all that overlap go.
         annotate: leave nothing out, and add the columns cluster, keeper and similarity.
+        with_text: True: ``removed`` has the columns text and keeper_text at its end, as they were written. A number: so
+            many characters of each, at most.
+        show: so many ``examples`` of what goes beside what stays, spread over their similarities, each text cut round
+            the place where the two differ; None: none.
         alarm: the summary names sources that lose more than this share.
         measure: as for ``find``. With ``containment`` what is part of a document that stays goes, and what has a
             protected document in it; ``longest`` is then the document of most shingles, so that the part goes.
@@ -100,9 +108,10 @@ def dedup(
 
     Returns:
         Cleaned with ``data`` (the same kind of object as the inputs; for paths the names of the files written),
-        ``removed`` (an Arrow table with one record for each document that went) and ``summary``. By containment or
-        overlap ``removed`` has the longest passage that the two have in common: ``start`` and ``end`` in characters of
-        the document that went, ``keeper_start`` and ``keeper_end``, and ``passage``, its first 200 characters.
+        ``removed`` (an Arrow table with one record for each document that went), ``summary`` and ``examples``. By
+        containment or overlap ``removed`` has the longest passage that the two have in common: ``start`` and ``end`` in
+        characters of the document that went, ``keeper_start`` and ``keeper_end``, and ``passage``, its first 200
+        characters.
 
     Raises:
         InputError: an option, a file or a record cannot be used; the message names it and the cure.
@@ -123,6 +132,8 @@ def dedup(
     policy = Policy(rule, (prefer,) if isinstance(prefer, str) else tuple(prefer))
     spec = make_spec(search, overlap, policy, is_protected=protect is not None)
     check_share(alarm, "alarm")
+    check_text_length(with_text)
+    check_top(show, "show", "none")
     reader, protected = open_protected(inputs, protect, InputOptions.of(given), item=spec.shingle.kind == "item")
     in_memory = reader.value is not None
     if in_memory and output is not None:
@@ -135,10 +146,11 @@ def dedup(
     policy = replace(policy, protected=protected)
     spec, choice = decide(reader, spec, search, options, watching)
     task = {"dedup": {**policy.facts(), "output": target, "annotate": annotate}}
-    shows = spec.measure != params.DEFAULT_MEASURE
-    with Run(reader, spec, options, task=task, choice=choice, observer=watching, keep_written=shows) as run:
+    keep_written = with_text is not False or show is not None or spec.measure != params.DEFAULT_MEASURE
+    with Run(reader, spec, options, task=task, choice=choice, observer=watching, keep_written=keep_written) as run:
         cleaning = clean(run, policy)
-        removed = cleaning.removals().read_all()
+        removed = cleaning.removals(with_text).read_all()
+        examples = None if show is None else cleaning.examples(show)
         data: Any = None
         if in_memory:
             data = cleaning.data(annotate=annotate)
@@ -148,4 +160,4 @@ def dedup(
             data = list(cleaning.written)
         dry = not in_memory and target is None
         summary = cleaning.summary(alarm=alarm, dry_run=dry, annotated=annotate)
-        return Cleaned(data, removed, summary, spec, tuple(run.provenance.faults))
+        return Cleaned(data, removed, summary, spec, tuple(run.provenance.faults), examples)

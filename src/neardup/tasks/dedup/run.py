@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.arrays import numbers, strings
+from neardup.engine.reading.written import Named, table_stream
 from neardup.engine.state import SearchState
 from neardup.errors import InputChanged
 from neardup.inputs.datasets import DatasetSource
@@ -28,6 +29,7 @@ from neardup.params import DEFAULT_MEASURE, OVERLAP
 from neardup.result import CleanSummary, SourceShare
 from neardup.session import Run, make_summary
 from neardup.tasks.dedup.choose import RULES, Removals, choose, choose_overlapping
+from neardup.tasks.dedup.examples import example_table, pick_examples
 from neardup.tasks.dedup.passages import SharedPassages
 from neardup.tasks.dedup.policy import Origins, Policy, check_policy
 from neardup.tasks.dedup.rewrite.copy_names import plan_copies
@@ -83,12 +85,26 @@ class Cleaning:
         more = [] if self.passages is None else self.passages.fields
         return pa.schema([("id", id), ("source", text), ("row", whole), *kept, ("rule", text), *more])
 
-    def removals(self) -> pa.RecordBatchReader:
-        """One record for each document that goes, in input order, as a stream."""
-        ids, chosen, schema = self.run.provenance.ids, self.chosen, self.schema
-        rules = strings(str(self.policy.keep) if rule == "keep" else rule for rule in RULES)
+    def _rules(self, part: slice | I64) -> pa.Array:
+        """What decided, of some of the documents that go."""
+        names = strings(str(self.policy.keep) if rule == "keep" else rule for rule in RULES)
+        return names.take(numbers(self.chosen.rule[part].astype(np.int64)))
 
-        def batches() -> Iterator[pa.RecordBatch]:
+    def examples(self, count: int) -> pa.Table:
+        """id, keeper, similarity, rule, text, keeper_text of a few documents that go; see ``examples``."""
+        texts = self.search.collection.written
+        assert texts is not None, "the run was not told to keep its texts"
+        picked = pick_examples(self.chosen, count)
+        return example_table(self.chosen, picked, self.run.provenance.ids, texts, self._rules(picked))
+
+    def removals(self, with_text: bool | int = False) -> pa.RecordBatchReader:
+        """One record for each document that goes, in input order, as a stream.
+
+        With texts also text and keeper_text: what it says, and what the document says that is kept for it.
+        """
+        ids, chosen, schema = self.run.provenance.ids, self.chosen, self.schema
+
+        def batches() -> Iterator[Named]:
             for i, part in enumerate(ids.pieces(chosen.rows, chosen.keeper)):
                 if i % 8 == 0:
                     self.run.space.release_memory()
@@ -101,12 +117,14 @@ class Cleaning:
                     self.origins.names(chosen.keeper[part])[0],
                     numbers(chosen.similarity[part]),
                     numbers(chosen.cluster[part]),
-                    rules.take(numbers(chosen.rule[part].astype(np.int64))),
+                    self._rules(part),
                     *([] if self.passages is None else self.passages.columns(part)),
                 ]
-                yield pa.RecordBatch.from_arrays(columns, schema=schema)
+                rows = chosen.rows[part], chosen.keeper[part]
+                yield pa.RecordBatch.from_arrays(columns, schema=schema), rows
 
-        return pa.RecordBatchReader.from_batches(schema, batches())
+        texts = self.search.collection.written
+        return table_stream(schema, batches(), texts, ("text", "keeper_text"), with_text=with_text)
 
     def _removed_from(self, source: str) -> I64:
         """int64: local rows of a source that go, rising."""

@@ -14,7 +14,7 @@ from typing import Any
 from neardup.params import Bands, Normalize, Shingle
 from neardup.tasks.explain.tables import Bucket, Document, Function, Pair, Row, Slot, Step, Value
 
-WIDTH = 100
+WIDTH = 80
 MOST_FUNCTIONS = 12
 """Functions whose steps are shown; ``as_dict`` and --json have all."""
 MOST_BUCKETS = 40
@@ -223,16 +223,16 @@ def _curve(seen: Explanation) -> list[str]:
     b, r = seen.bands.bands, seen.bands.rows
     lead = [_Column(("J",), ["P"], left=True)]
     groups = [[_Column((f"{s:.1f}",), [f"{p:.5f}"])] for s, p in seen.curve]
-    return [f"S-curve: P(candidate) = 1 − (1 − J^{r})^{b}", *_table(lead, groups)]
+    return [f"S-curve: P(candidate) = 1 − (1 − J^{r})^{b}", *_table(lead, groups, gap=" ")]
 
 
-def _table(lead: Sequence[_Column], groups: Sequence[Sequence[_Column]]) -> list[str]:
+def _table(lead: Sequence[_Column], groups: Sequence[Sequence[_Column]], *, gap: str = "  ") -> list[str]:
     """Lines of a table; groups of columns that do not fit go into further blocks, each with the leading columns."""
-    taken = 2 + sum(column.width + 2 for column in lead)
+    taken = 2 + sum(column.width + len(gap) for column in lead)
     blocks: list[list[_Column]] = [[]]
     room = WIDTH - taken
     for group in groups:
-        need = sum(column.width + 2 for column in group)
+        need = sum(column.width + len(gap) for column in group)
         if blocks[-1] and need > room:
             blocks.append([])
             room = WIDTH - taken
@@ -243,7 +243,7 @@ def _table(lead: Sequence[_Column], groups: Sequence[Sequence[_Column]]) -> list
         if lines:
             lines.append("")
         by_line = zip(*(column.lines() for column in (*lead, *block)), strict=True)
-        lines += [f"  {'  '.join(cells)}".rstrip() for cells in by_line]
+        lines += [f"  {gap.join(cells)}".rstrip() for cells in by_line]
     return lines
 
 
