@@ -115,7 +115,7 @@ def _read_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _candidates(summary: Mapping[str, Any]) -> str:
     """The way from candidate pairs to checked ones, in the words of progress and of the JSON summary."""
-    met = "a band" if summary["method"] == "banding" else "a rare shingle"
+    met = {"banding": "a band", "overlap join": "an n-gram"}.get(summary["method"], "a rare shingle")
     if not summary["candidates"] and not summary["checked"]:
         return f"none: no two distinct texts share {met}"
     return f"{counted(summary['candidates'], 'pair')} sharing {met}; {_number(summary['checked'])} checked exactly"

@@ -1,7 +1,7 @@
 """Rules of n-gram overlap: when a document of the training data has too much in common with a protected one.
 
 The named rules are those that makers of language models have published, as far as they decide on whole documents. What
-differs from the original is written down beside each; docs/howto/decontaminate.md tells users the same.
+differs from the original is written down beside each; docs/howto/dedup.md tells users the same.
 """
 
 from __future__ import annotations

@@ -18,11 +18,14 @@ from neardup.engine.threads import in_order
 from neardup.params import CONTAINMENT
 from neardup.stages.passages import Occurrences, Span, find_stretch
 from neardup.tasks.dedup.choose import Removals
+from neardup.types import I64
 
 PASSAGE = 200
 """Characters of a passage that the table shows, at most."""
 TEXT_BYTES = 120
 """Memory for each byte of two texts while their passages are looked for."""
+MOST_KNOWN = 1 << 18
+"""Shingles of documents that are kept for others, of 24 bytes, that each thread remembers."""
 CONTAINED = ("removed", "both", "keeper")
 """Which of the two is part of the other: where the one that goes has the smaller set, one as large, the larger."""
 
@@ -47,8 +50,24 @@ class SharedPassages:
         places = [(name, pa.int64()) for name in ("start", "end", "keeper_start", "keeper_end")]
         return [*contained, *places, ("passage", pa.large_string())]
 
+    def starts(self, part: I64) -> list[tuple[int, int] | None]:
+        """Where the passages of some of the removals begin in both texts; None where there is none."""
+        places = self._found(part)[0]
+        return [(own, other) if own >= 0 else None for own, _, other, _ in places.tolist()]
+
     def columns(self, part: slice) -> list[Any]:
         """Of some of the removals."""
+        places, passages = self._found(part)
+        known = places[:, 0] >= 0
+        found = [nullable(numbers(places[:, i]), known) for i in range(4)]
+        found.append(nullable(strings(passages), known))
+        if self._sizes is not None:
+            sides = self._sizes.sides(self._chosen.rows[part], self._chosen.keeper[part])
+            found.insert(0, strings(CONTAINED).take(numbers(sides)))
+        return found
+
+    def _found(self, part: slice | I64) -> tuple[I64, list[str]]:
+        """int64[m, 4], start and end in the document that goes and in the other, -1 for none; and the passages."""
         rows, keeper, texts = self._chosen.rows[part], self._chosen.keeper[part], self._search.collection.written
         assert texts is not None, "the run was not told to keep its texts"
         places, passages = np.full((rows.size, 4), -1, dtype=np.int64), [""] * rows.size
@@ -61,6 +80,8 @@ class SharedPassages:
                 if TEXT_BYTES * (len(mine) + len(theirs)) > self._search.space.budget.work:
                     continue
                 if row not in known:
+                    if sum(each.hashes.size for each in known.values()) > MOST_KNOWN:
+                        known.clear()
                     known[row] = self._marker.occurrences(theirs)
                 found = self._stretch(mine, known[row])
                 if found is not None:
@@ -70,12 +91,7 @@ class SharedPassages:
         if self._search.collection.spec.shingle.kind != "item":  # of sets there are no passages
             for _ in in_order(find, texts.pieces(rows, keeper, most=None), threads=self._search.tally.threads):
                 pass
-        known = places[:, 0] >= 0
-        found = [nullable(numbers(places[:, i]), known) for i in range(4)]
-        found.append(nullable(strings(passages), known))
-        if self._sizes is not None:
-            found.insert(0, strings(CONTAINED).take(numbers(self._sizes.sides(rows, keeper))))
-        return found
+        return places, passages
 
     def _stretch(self, mine: str, theirs: Occurrences) -> tuple[Span, Span] | None:
         return find_stretch(self._marker.occurrences(mine), theirs)

@@ -95,7 +95,8 @@ class Cleaning:
         texts = self.search.collection.written
         assert texts is not None, "the run was not told to keep its texts"
         picked = pick_examples(self.chosen, count)
-        return example_table(self.chosen, picked, self.run.provenance.ids, texts, self._rules(picked))
+        starts = [None] * picked.size if self.passages is None else self.passages.starts(picked)
+        return example_table(self.chosen, picked, self.run.provenance.ids, texts, self._rules(picked), starts)
 
     def removals(self, with_text: bool | int = False) -> pa.RecordBatchReader:
         """One record for each document that goes, in input order, as a stream.
