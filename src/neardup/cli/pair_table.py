@@ -44,7 +44,11 @@ def print_pairs(batches: Any, *, threshold: float, listing: ListOptions) -> None
     if rows:
         has_texts = not TEXTS.keys().isdisjoint(rows[0])
         is_cut = listing.with_text is True
-        console.print(_with_texts(rows, console, threshold, is_cut=is_cut) if has_texts else _plain(rows, threshold))
+        table = _with_texts(rows, console, threshold, is_cut=is_cut) if has_texts else _plain(rows, threshold)
+        with console.capture() as drawn:
+            console.print(table)
+        # rich fills every line up to the width
+        console.file.write("\n".join(line.rstrip() for line in drawn.get().split("\n")))
     if count > most:
         console.print(f"{CUT} and {count - most:,} more; -o FILE writes all")
 

@@ -189,7 +189,8 @@ def _verified(
     for left, right, passed in pending.slabs(crowd, skip=done, threads=threads):
         if not is_begun:
             observer.stage("check", pending.records, unit)
-            observer.advance(done)
+            if done:
+                observer.advance(done)
             is_begun = True
         similarity = check(left, right, spec.threshold, observer=Scaled(observer, left.size, passed - done))
         done = passed
