@@ -146,7 +146,8 @@ class Cleaned:
 
     def __repr__(self) -> str:
         s = self.summary
-        return f"<neardup.Cleaned: {s.kept} of {s.documents} documents kept at {s.threshold}, {s.removed} removed>"
+        rule = s.spec.get("overlap", s.threshold)
+        return f"<neardup.Cleaned: {s.kept} of {s.documents} documents kept at {rule}, {s.removed} removed>"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
