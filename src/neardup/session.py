@@ -98,7 +98,7 @@ class Run:
             "inputs": self.reader.identity(),
             "reading": self.reader.settings,
             **({"across": self.reader.across} if self.reader.across is not None else {}),
-            **({"keep_written": True} if self.keep_written else {}),
+            **({"texts (with_text, show)": True} if self.keep_written else {}),
             **self.task,
         }
         self.space = Space(budget, path, identity, at_once=workdir is not None, resume=resume)

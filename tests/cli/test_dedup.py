@@ -85,7 +85,7 @@ def test_each_input_gets_a_copy_in_a_folder(dedup: Cli, tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "clean").iterdir()) == ["a.jsonl", "b.jsonl"]
     assert ids(tmp_path / "clean" / "a.jsonl") == ["a1", "a2", "a4"]
     assert ids(tmp_path / "clean" / "b.jsonl") == ["b2"]
-    assert ", written to clean (2 files), in " in result.stderr
+    assert "; clean (2 files) written\n" in result.stderr
 
 
 def test_a_stream_goes_to_stdout_alone(dedup: Cli) -> None:

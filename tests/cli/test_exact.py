@@ -163,5 +163,5 @@ def test_a_figure_of_what_was_found(run: Run) -> None:
     pytest.importorskip("matplotlib")
     result = run("find", "docs.jsonl", "-t", "0.5", "-o", "p.csv", "--plot", "found.svg")
     assert result.exit_code == 0, result.output
-    assert "written       p.csv, found.svg" in result.stderr
+    assert "; p.csv and found.svg written\n" in result.stderr
     assert Path("found.svg").read_text(encoding="utf-8").startswith("<?xml")

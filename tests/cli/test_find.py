@@ -33,9 +33,9 @@ def test_pairs_go_to_stdout_as_jsonl_and_the_summary_to_stderr(neardup_find: Cli
 
 
 def test_the_last_line_of_stderr_says_what_was_written_where_and_how_long_it_took(neardup_find: Cli) -> None:
-    assert neardup_find().stderr.splitlines()[-1] == "neardup: 2 pairs, in 0.80 s"
+    assert neardup_find().stderr.splitlines()[-1] == "neardup: 2 pairs in 0.80 s"
     last = neardup_find("-o", "pairs.csv", "--clusters", "clusters.csv").stderr.splitlines()[-1]
-    assert last == "neardup: 2 pairs, written to pairs.csv and clusters.csv, in 0.80 s"
+    assert last == "neardup: 2 pairs in 0.80 s; pairs.csv and clusters.csv written"
 
 
 def test_nothing_of_the_summary_is_told_twice(neardup_find: Cli) -> None:

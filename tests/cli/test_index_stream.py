@@ -102,7 +102,7 @@ def test_lines_of_text_from_stdin_need_no_ids() -> None:
     text = f"{FOX}\r\n\n{FOXED}\n{ELSE}\n{ELSE}"
     result = good("dedup-stream", "i", "-", "--input-format", "lines", input=text)
     assert result.stdout_bytes == f"{FOX}\r\n{ELSE}\n".encode()
-    assert "left out      0 bad records, 1 blank line" in result.stderr
+    assert "left out      1 blank line" in result.stderr
     # another day: other texts at the same lines
     assert good("dedup-stream", "i", "-", "--input-format", "lines", input=f"{MORE}\n{FOX}\n").stdout == f"{MORE}\n"
     assert len(set(ids())) == 3

@@ -60,7 +60,7 @@ def _table(passed: list[dict[str, Any]]) -> dict[tuple[str, str], int]:
 def test_find_says_what_it_passed_over_and_what_to_do(run: Run) -> None:
     lines = run("find", "c", "-o", "pairs.csv").stderr.splitlines()
     at = lines.index(f"passed over   {LINE}")
-    assert lines[at - 1].startswith("left out")
+    assert lines[at - 1].startswith("documents")
     assert lines[at + 1 : at + 3] == [
         f"{'':14}{CURE}",
         f"{'':14}1 .eml: save the messages as .txt or .html with the program for mail",

@@ -83,7 +83,7 @@ def test_ids_that_repeat_are_mentioned_only_when_there_are_any(summary: dict[str
 
 
 def test_the_closing_line_is_one_line(summary: dict[str, Any]) -> None:
-    assert closing_line(summary, ["a", "b", "c"]) == "neardup: 2 pairs, written to a, b and c, in 0.80 s"
+    assert closing_line(summary, ["a", "b", "c"]) == "neardup: 2 pairs in 0.80 s; a, b and c written"
 
 
 def test_what_is_zero_is_not_shown(summary: dict[str, Any]) -> None:

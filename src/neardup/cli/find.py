@@ -174,7 +174,7 @@ def _pairs(finding: Finding, target: Target, listing: ListOptions) -> RecordBatc
 
     if target.is_for_the_eye:
         return finding.pairs(fit_listing(listing), text_rows=rows_shown(listing))
-    return finding.pairs(listing)
+    return finding.pairs(listing if target.name is not None else ListOptions())
 
 
 def _find(run: Run, link: str, audit: int | None) -> tuple[Finding, Audit | None]:

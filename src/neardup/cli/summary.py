@@ -85,8 +85,8 @@ def clean_closing_line(summary: Mapping[str, Any], files: Sequence[str]) -> str:
 
 
 def _closing(found: str, files: Sequence[str], summary: Mapping[str, Any]) -> str:
-    written = f", written to {_listed(files)}" if files else ""
-    return f"neardup: {found}{written}, in {duration(summary['total_seconds'])}"
+    written = f"; {_listed(files)} written" if files else ""
+    return f"neardup: {found} in {duration(summary['total_seconds'])}{written}"
 
 
 def _listed(names: Sequence[str]) -> str:
