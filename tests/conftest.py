@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.warm import client as client  # here, so that it notes the environment before a test changes it
-from tests.warm.compiling import compile_once
+from tests.warm.compiling import watch_compiling
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -26,8 +26,7 @@ settings.register_profile("long", deadline=None, max_examples=2000, suppress_hea
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
-if "PYTEST_XDIST_WORKER" in os.environ:
-    compile_once()
+watch_compiling()
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # by a shell, for a job in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup._version import __version__
-from neardup.arrays import numbers
+from neardup.arrays import numbers, strings
 from neardup.engine import run as engine
 from neardup.engine.check import TooLargeError
 from neardup.engine.joins.overlap import Overlaps
@@ -40,7 +40,7 @@ from neardup.result import Result, Summary
 from neardup.spool import peak_memory
 from neardup.types import Mask, Pairs
 
-CONTAINED = pa.array(["a", "both", "b"])
+CONTAINED = strings(["a", "both", "b"])
 """Which of a pair is part of the other: where the first set is smaller, as large, larger."""
 METHODS = {CONTAINMENT: "containment join", OVERLAP: "overlap join"}
 """How pairs are found, where the measure says it."""

@@ -29,7 +29,7 @@ def _need(condition: bool, message: str) -> None:
         raise ValueError(message)
 
 
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
     """A read-only contiguous view: one kind of array, so that every kernel is compiled once."""
     view = (array if array.flags.c_contiguous else np.ascontiguousarray(array)).view()
     view.flags.writeable = False
@@ -49,8 +49,8 @@ class Documents:
         _need(self.data.dtype == np.uint8 and self.data.ndim == 1, "data must be uint8[m]")
         _need(self.offsets.dtype == np.int64 and self.offsets.size >= 1, "offsets must be int64[n + 1]")
         _need(int(self.offsets[-1]) + SLACK <= self.data.size, "data must have SLACK bytes after the last document")
-        object.__setattr__(self, "data", _frozen(self.data))
-        object.__setattr__(self, "offsets", _frozen(self.offsets))
+        object.__setattr__(self, "data", frozen(self.data))
+        object.__setattr__(self, "offsets", frozen(self.offsets))
 
     def __len__(self) -> int:
         return self.offsets.size - 1

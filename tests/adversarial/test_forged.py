@@ -17,7 +17,7 @@ from tests.twins import hashing
 import neardup
 from neardup.engine.reading import copies
 from neardup.kernels._jit import kernel
-from neardup.kernels.hashing import CHUNK, new_cursor
+from neardup.kernels.hashing import CHUNK, HASH_PARAMS, new_cursor
 from neardup.kernels.verify import _fill_table
 from neardup.params import Shingle
 from neardup.stages import sketch as sketch_stage
@@ -152,7 +152,7 @@ def test_known_bad_check_by_the_public_hash_is_fooled_and_comparing_shingles_is_
         assert neardup.find(texts, shingle="word:1", threshold=0.9, verify="text", **how).pairs.to_pylist() == []
 
 
-@kernel
+@kernel(HASH_PARAMS, "read(uint8[::1]), int64, int64, int64")
 def _filled(params, data, begin, stop, bits):
     table = np.full((1 << bits) + (1 << (bits - 1)) + 64, np.uint64(0xFFFFFFFFFFFFFFFF))
     return _fill_table(params, data, begin, stop, new_cursor(params, CHUNK), np.uint64(64 - bits), table)

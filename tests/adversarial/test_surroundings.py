@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
 from tests.adversarial.command import LIMIT, environment, line, write_jsonl
 
 from neardup.engine import space
-from neardup.kernels import _jit, compiling_note, is_compiled
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits and devices of POSIX")
 needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no /proc here")
@@ -71,18 +69,3 @@ def test_the_memory_that_a_run_may_take_is_within_the_address_space(monkeypatch)
     assert space.available_memory() == 0
     monkeypatch.setattr(resource, "getrlimit", lambda which: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     assert space.available_memory() > 10**6
-
-
-def test_where_no_folder_can_be_written_kernels_are_compiled_and_nothing_is_left(monkeypatch, tmp_path: Path):
-    monkeypatch.setattr(_jit, "_can_write", lambda folder: False)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    assert _jit._choose_folder() is None
-    monkeypatch.setattr(_jit, "cache_folder", None)
-    assert not is_compiled()
-    assert "NUMBA_CACHE_DIR" in compiling_note()
-    assert _jit.kernel(_twice)(21) == 42
-    assert list(tmp_path.iterdir()) == []
-
-
-def _twice(value):
-    return value + value

@@ -10,6 +10,7 @@ import tarfile
 import zipfile
 from contextlib import chdir
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hatchling.build import build_sdist, build_wheel
@@ -31,9 +32,10 @@ def files(folder: Path, root: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def wheel(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    """The wheel of the tree under test; nothing is fetched."""
+    """The wheel of the tree under test, without machine code; nothing is fetched."""
     folder = tmp_path_factory.mktemp("wheel")
-    with chdir(repository):
+    with chdir(repository), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NEARDUP_KERNELS", "0")
         return zipfile.ZipFile(folder / build_wheel(str(folder)))
 
 
@@ -43,6 +45,25 @@ def test_the_wheel_holds_every_file_of_the_package_and_no_other(repository: Path
     assert sorted(held) == sorted(source)
     assert held == source
     assert not all(name.endswith(".py") for name in held)
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_wheel_has_machine_code_and_is_of_its_platform_or_has_none_and_is_of_all(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def compiled(command: list[str], **how: Any) -> subprocess.CompletedProcess[str]:
+        assert command[1:3] == ["-m", "neardup.kernels.warm"]
+        Path(command[3], "made").mkdir()
+        Path(command[3], "made", "kernel.bin").write_bytes(b"code")
+        return subprocess.CompletedProcess(command, code, "", "out of memory\n")
+
+    monkeypatch.delenv("NEARDUP_KERNELS", raising=False)
+    monkeypatch.setattr(subprocess, "run", compiled)
+    with chdir(repository):
+        name = build_wheel(str(tmp_path))
+    held = zipfile.ZipFile(tmp_path / name).namelist()
+    assert ("neardup/kernels/compiled/made/kernel.bin" in held) == (code == 0)
+    assert name.endswith("-py3-none-any.whl") == (code == 1)
 
 
 def test_the_wheel_makes_the_command(wheel: zipfile.ZipFile) -> None:

@@ -245,7 +245,7 @@ def test_pairs_of_buckets_are_those_of_the_twin_however_little_room_there_is(val
     members = generator.permutation(n).astype(np.int64)
     cuts = sorted(data.draw(st.sets(st.integers(1, n), max_size=4)) | {0, n})
     starts = np.array(cuts, dtype=np.int64)
-    crowd = generator.integers(-1, 2, n).astype(np.int64)
+    crowd = generator.integers(-1, 2, n).astype(np.int32)
     least = data.draw(st.integers(0, slots))
     by_crowd = data.draw(st.booleans())
     if by_crowd:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels._jit import kernel
-from neardup.kernels.hashing import CHUNK, Cursor, fill, new_cursor, rewind
+from neardup.kernels.hashing import CHUNK, HASH_PARAMS, Cursor, fill, new_cursor, rewind
 from neardup.kernels.verify import overlap_needed
 from neardup.params import Shingle
 from neardup.stages.shingle import Hasher
@@ -32,7 +32,7 @@ def hasher_of(shingle: str, seed: int = 1) -> Hasher:
     return Hasher(Shingle.parse(shingle), seed)
 
 
-@kernel
+@kernel(HASH_PARAMS, "read(uint8[::1]), int64, int64, uint64[::1]")
 def _drain(params, data, begin, stop, out):
     """All hashes that ``fill`` writes for one document; -1 when more than ``out`` holds, -2 when out of its arrays."""
     guard = np.uint64(0xDEADBEEF)
@@ -53,7 +53,7 @@ def _drain(params, data, begin, stop, out):
         n += count
 
 
-@kernel
+@kernel("int64, int64, float64")
 def needed(size_a, size_b, threshold):
     """``overlap_needed`` of the kernels, which Python cannot call by itself."""
     return overlap_needed(size_a, size_b, threshold)

@@ -93,10 +93,12 @@ def main() -> None:
     missing: set[str] = set()
     plain = _jit.kernel
 
-    def recorded(function: Any) -> Any:
+    def recorded(*types: Any) -> Any:
+        return lambda function: noted(plain(*types)(function), function)
+
+    def noted(made: Any, function: Any) -> Any:
         name = f"{function.__module__.removeprefix('neardup.kernels.')}.{function.__name__}"
         missing.add(name)
-        made = plain(function)
 
         def call(*arguments: Any) -> Any:
             missing.discard(name)

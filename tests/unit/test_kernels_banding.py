@@ -72,7 +72,7 @@ def test_over_all_bands_each_pair_that_agrees_in_one_is_met_exactly_once(shape):
     n, slots = 60, 16
     values = random_signatures(3, n, slots, 3)
     rows, weight = np.arange(n), np.ones(n, dtype=np.int64)
-    none = np.full(n, -1, dtype=np.int64)
+    none = np.full(n, -1, dtype=np.int32)
     met: list[tuple[int, int]] = []
     for band in range(shape.bands):
         groups = band_buckets(values, rows, weight, band, shape, limit=n)
@@ -105,14 +105,14 @@ def test_hot_buckets_are_handed_back_whole_and_their_documents_counted_by_weight
 def test_more_pairs_than_a_piece_holds_are_all_given(n):
     values = np.zeros((n, 4), dtype=np.uint32)
     groups = band_buckets(values, np.arange(n), np.ones(n, dtype=np.int64), 0, Bands(2, 2), limit=n)
-    left, right, met = paired_up(groups, values, np.full(n, -1), band=0, rows=2, min_matches=4)
+    left, right, met = paired_up(groups, values, np.full(n, -1, dtype=np.int32), band=0, rows=2, min_matches=4)
     assert list(zip(left.tolist(), right.tolist(), strict=True)) == list(combinations(range(n), 2))
     assert met == n * (n - 1) // 2
 
 
 def test_pairs_inside_one_crowd_are_passed_over_and_those_between_crowds_are_not():
     values = np.zeros((6, 4), dtype=np.uint32)
-    crowd = np.array([0, 0, 2, 2, -1, -1], dtype=np.int64)
+    crowd = np.array([0, 0, 2, 2, -1, -1], dtype=np.int32)
     groups = band_buckets(values, np.arange(6), np.ones(6, dtype=np.int64), 0, Bands(2, 2), limit=6)
     left, right, met = paired_up(groups, values, crowd, band=0, rows=2, min_matches=0)
     pairs = set(zip(left.tolist(), right.tolist(), strict=True))
@@ -123,7 +123,7 @@ def test_pairs_inside_one_crowd_are_passed_over_and_those_between_crowds_are_not
 def test_no_bucket_means_no_pair_and_an_end():
     values = np.arange(12, dtype=np.uint32).reshape(3, 4)
     groups = band_buckets(values, np.arange(3), np.ones(3, dtype=np.int64), 0, Bands(2, 2), limit=3)
-    left, right, met = paired_up(groups, values, np.full(3, -1), band=0, rows=2, min_matches=0)
+    left, right, met = paired_up(groups, values, np.full(3, -1, dtype=np.int32), band=0, rows=2, min_matches=0)
     assert (left.size, right.size, met) == (0, 0, 0)
     nobody = band_buckets(values, np.arange(0), np.ones(3, dtype=np.int64), 0, Bands(2, 2), limit=3)
     assert nobody.members.size == 0

@@ -65,7 +65,7 @@ def test_the_rarest_are_kept_and_no_container_is_asked_for_more_than_it_has(rows
 def test_the_table_has_each_shingle_and_who_keeps_it(rows, spread):
     tokens = np.array([(s * spread) for row in rows for s in sorted(row)], dtype=np.uint64)
     held = np.array([len(row) for row in rows])
-    _, slots, posts, _ = rarest.table_of(tokens, held, SALT, 64)
+    _, slots, posts = rarest.table_of(tokens, held, SALT, 64)
     found = {}
     for shingle, what in slots.tolist():
         if shingle == int(VACANT):

@@ -48,7 +48,8 @@ def test_no_kernel_returns_a_named_tuple(repository: Path):
         node
         for module in modules
         for node in module.body
-        if isinstance(node, ast.FunctionDef) and any(ast.unparse(each) == "kernel" for each in node.decorator_list)
+        if isinstance(node, ast.FunctionDef)
+        and any(ast.unparse(each).startswith("kernel(") for each in node.decorator_list)
     ]
     made = {
         (kernel.name, node.value.func.id)

@@ -87,7 +87,7 @@ def test_early_stops_never_lose_a_pair_whatever_the_order_of_misses(shift):
             assert similarity.tolist() == [expected, expected]
 
 
-@kernel
+@kernel("int64, float64")
 def _needed_of_all(most, threshold):
     out = np.empty(most + 1, np.int64)
     for total in range(most + 1):

@@ -27,7 +27,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from tests.warm.compiling import compile_once
+from tests.warm.compiling import watch_compiling
 from tests.warm.shim import receive, send, surroundings
 
 OWN = frozenset(
@@ -263,6 +263,6 @@ def _run_and_end(arguments: list[str]) -> None:
 
 if __name__ == "__main__":
     server = Server(Path(sys.argv[1]))
-    compile_once()
+    watch_compiling()
     print("ready", flush=True)
     _run_and_end(server.next_run())

@@ -21,6 +21,7 @@ import click
 from neardup._version import __version__
 from neardup.cli.voice import Context, safe_usage, say, speaking
 from neardup.errors import NeardupError, did_you_mean
+from neardup.kernels.announce import told
 from neardup.shown import fitted, shown
 
 try:
@@ -40,6 +41,7 @@ _COMMANDS = {
     "plan": ("neardup.cli.plan", "Choose bands, and predict candidates, memory and time before a run."),
     "report": ("neardup.cli.report", "Make pages to look at of what is found in a collection."),
     "serve": ("neardup.cli.serve", "Serve an index over HTTP."),
+    "warm": ("neardup.cli.warm", "Compile all kernels now, so that no later command has to."),
 }
 """Name of each command, the module that has it under that name, and its line in the help."""
 
@@ -109,7 +111,7 @@ class Commands(LazyGroup):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; every error that is no usage error ends here."""
         try:
-            with _listening(), safe_usage():
+            with _listening(), safe_usage(), told(lambda message: say(f"neardup: {message}")):
                 return super().invoke(ctx)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise

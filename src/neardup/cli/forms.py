@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, signature
@@ -14,6 +15,7 @@ from click.core import ParameterSource
 
 from neardup.cli.options import Command
 from neardup.cli.voice import print_json, say, stdout_errors
+from neardup.kernels.announce import told
 from neardup.params import (
     AUTO,
     CONTAINMENT,
@@ -94,11 +96,15 @@ def command(name: str, *examples: str) -> Callable[[Callable[..., None]], click.
                 _check_search(made["search"], given)
             if "ctx" in asked:
                 made["ctx"] = ctx
-            function(**{name: value for name, value in given.items() if name not in fields}, **made)
+            with told(_to_nobody) if given.get("quiet") else nullcontext():
+                function(**{name: value for name, value in given.items() if name not in fields}, **made)
 
         return call
 
     return decorate
+
+
+def _to_nobody(message: str) -> None: ...
 
 
 def _check_search(search: SearchOptions, given: Mapping[str, Any]) -> None:

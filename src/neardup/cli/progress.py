@@ -39,6 +39,7 @@ _LABELS = {
     "copy": "copying",
     "build": "building the index",
     "query": "querying",
+    "warm": "compiling kernels",
 }
 
 

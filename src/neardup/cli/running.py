@@ -14,6 +14,7 @@ import click
 
 from neardup.cli import WORK, interrupted, stop_now
 from neardup.cli.options import STDOUT
+from neardup.kernels.announce import told
 from neardup.params import AUTO, RunOptions, SearchOptions
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def stoppable(ctx: click.Context, *, quiet: bool) -> Iterator[Stoppable]:
     """An observer that shows on stderr what is going on, unless ``quiet``; a bar is wiped away at the end."""
     from neardup.cli.progress import observer
 
-    with observer(quiet=quiet) as shown:
+    with observer(quiet=quiet) as shown, told(shown.note):
         yield Stoppable(ctx, shown)
 
 

@@ -29,7 +29,6 @@ from neardup.engine.results.expand import Members, expand_across, expand_cluster
 from neardup.engine.results.pairs import Links, PairStore, link
 from neardup.engine.space import Space
 from neardup.engine.state import DOCUMENT_BYTES, FoundRows, Gathered, RunTally, SearchState
-from neardup.kernels import compiling_note, is_compiled
 from neardup.params import CONTAINMENT, DEFAULT_MEASURE, Overlap, Spec
 from neardup.stages.shingle import Hasher
 from neardup.types import I32, I64, Batch, Mask
@@ -56,8 +55,6 @@ def gather(
     """
     stages = Stages(space, observer)
     threads = space.budget.threads(threads)
-    if not is_compiled():
-        observer.note(compiling_note())
     with stages.stage("read", total_bytes, "bytes"):
         collection = collect(
             tasks,

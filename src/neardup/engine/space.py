@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import DTypeLike
 
 from neardup.errors import InputError
-from neardup.kernels import is_compiled
+from neardup.kernels._jit import is_compiled
 from neardup.spool import Column, MemoryColumn, Sorter, Workdir, available_memory, free_bytes, resident_memory
 
 PROGRAM = 250 << 20

@@ -14,7 +14,7 @@ from neardup.cutting import starts_of
 from neardup.inputs.items import split_documents
 from neardup.inputs.source import Faults
 from neardup.kernels.delimited import copy_fields
-from neardup.types import I64, SLACK, U8, Batch, Documents, Mask
+from neardup.types import I64, SLACK, U8, Batch, Documents, Mask, frozen
 
 
 @dataclass(slots=True)
@@ -104,7 +104,7 @@ def gather(data: U8, spans: I64) -> Any:
     spans = np.ascontiguousarray(spans)
     offsets = starts_of(spans[:, 1] - spans[:, 0] - spans[:, 2])
     out = np.empty(int(offsets[-1]) + SLACK, dtype=np.uint8)
-    copy_fields(data, spans, out, offsets)
+    copy_fields(frozen(data), spans, out, offsets)
     return pa.Array.from_buffers(pa.large_binary(), offsets.size - 1, [None, pa.py_buffer(offsets), pa.py_buffer(out)])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.arrays import numbers, strings
+from neardup.arrays import as_numpy, numbers, strings
 from neardup.cutting import cut
 from neardup.inputs.batches import documents_from
 from neardup.kernels.hashing import fingerprint
@@ -104,7 +104,7 @@ class Ids:
             self.places.append(batch, _MADE)
         elif pa.types.is_integer(batch.ids.type):
             self.places.append(batch, _NUMBERS, len(self._numbers))
-            self._numbers.append(batch.ids.to_numpy(zero_copy_only=False))
+            self._numbers.append(as_numpy(batch.ids))
         else:
             self.places.append(batch, _STRINGS, len(self._strings))
             texts = documents_from(batch.ids)
@@ -232,7 +232,7 @@ class Ids:
         sorter.drop()
         # equal hashes are almost surely equal ids, and the few that have them are compared themselves
         suspects = self.take(np.unique(np.concatenate(repeated or [last_row])))
-        codes = suspects.dictionary_encode().indices.to_numpy()
+        codes = as_numpy(suspects.dictionary_encode().indices)
         firsts = np.unique(codes, return_index=True)[1]
         if firsts.size == codes.size:
             return 0, None
@@ -349,7 +349,7 @@ class Places:
 
 def _hashes(ids: Any) -> U64:
     if pa.types.is_integer(ids.type):
-        whole: I64 = ids.to_numpy()
+        whole: I64 = as_numpy(ids)
         return whole.view(np.uint64)
     texts = documents_from(ids)
     out = np.empty((len(ids), 2), dtype=np.uint64)

@@ -6,8 +6,9 @@ and ends the process where an exception comes meanwhile, as Ctrl-C does.
 ``NUMBA_DISABLE_JIT=1`` runs every kernel as plain Python (``_jit``).
 
 Nothing outside this folder imports numba, and nothing here is imported before a command needs it. All kernels are
-module-level functions under the decorators of ``_jit``: a kernel made in a factory that closes over another dispatcher
-never hits the cache. Threads come from the caller, over blocks of documents.
+module-level functions under the decorators of ``_jit``, which say for what types they are compiled; ``_kept`` finds the
+machine code that came with the package or was compiled before, ``warm`` makes all of it, and ``announce`` tells who
+waits for it. Threads come from the caller, over blocks of documents.
 
     bytes of text ── hashing ──► shingle hashes of a document ──┬─ sketching ──► signature
                                                                └─ verify ─────► sorted unique set ── verify ──► J
@@ -19,7 +20,3 @@ never hits the cache. Threads come from the caller, over blocks of documents.
 words that numba lacks; ``jsonl``, ``delimited`` and ``utf8`` serve the readers, ``normal`` the normalisation;
 ``classical`` has the sketches of the literature.
 """
-
-from neardup.kernels._jit import compiling_note, is_compiled
-
-__all__ = ["compiling_note", "is_compiled"]

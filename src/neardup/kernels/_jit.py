@@ -1,10 +1,9 @@
-"""The decorators of all kernels, and where their machine code is kept.
+"""The decorators of all kernels, and the types that they are compiled for.
 
-Numba's cache asks only whether the file of the *called* kernel changed. A kernel inlines others from other files, and
-``pip`` leaves the cache files of an older release where they are, so machine code of two versions could mix. Here the
-cache lives in a folder named after the sources of all kernels together: any change makes a new one. It is made when
-this module is imported, which is when the first kernel is needed: numba itself makes its cache folder, and tries to
-write there, as a decorator runs.
+Every kernel says for which types it is compiled: one for each parameter, in numba's notation with ``read(...)`` around
+an array that it may only read, or a ``record``, which says the same of the fields of a NamedTuple. So machine code can
+be made before anybody calls it (``warm``), and it is made once: callers pass just these types. A call with others still
+works, but compiles in front of whoever waits for it, and fails the tests.
 
 With ``NUMBA_DISABLE_JIT=1`` every kernel is the function of Python that it is written as, so that a debugger steps
 through it and an index out of bounds is an IndexError. It takes some hundred times as long. Code for this says
@@ -15,84 +14,136 @@ numba goes on with 64.
 from __future__ import annotations
 
 import functools
-import hashlib
-import os
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from numba import types
+
+from neardup.kernels import _kept
+from neardup.kernels.announce import announce
 
 
-def _digest() -> str:
-    sources = sorted(Path(__file__).parent.glob("*.py"))
-    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+class Record(NamedTuple):
+    """A NamedTuple that kernels are called with, and the types of its fields."""
+
+    made: type
+    fields: Types
 
 
-def _can_write(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False
+Types = tuple[str | Record, ...]
+
+KERNELS: dict[str, Any] = {}
+"""The kernels of the modules that are loaded, as ``module.name``."""
+_TYPES: dict[str, list[Types]] = {}
+"""What each of them is compiled for, as written."""
+_compiled: list[str] = []
+"""The kernels that this process had to compile."""
+
+SECONDS = {
+    "equal.colliding": 4.0,
+    "joining.cells_of": 3.5,
+    "jsonl.read_records": 3.1,
+    "postings.lookup": 3.0,
+    "verify.build_sets": 2.7,
+    "banding.star_leaders": 2.0,
+    "scanning.scan": 1.8,
+    "sketching.sketch_block": 1.7,
+    "containing.probe": 1.4,
+    "scanning.choose": 1.3,
+    "occurring.match": 1.2,
+    "joining.prefixes_of": 1.1,
+    "joining.probe": 1.0,
+    "joining.postings_of": 0.9,
+    "banding.buckets": 0.7,
+    "rarest.table_of": 0.7,
+}
+"""CPU seconds that compiling takes on a fast processor; OTHER where it says nothing. They are what
+``python -m neardup.kernels.warm FOLDER`` prints."""
+OTHER = 0.3
+FIRST = 2.0
+"""What numba loads before it compiles the first one."""
+NEEDED = 0.5
+"""Of what the modules of a command would take, what it needs in a run."""
+SLOW = 3
+"""How many times as long a slow processor takes."""
 
 
-def _choose_folder() -> Path | None:
-    """Beside the sources when that can be written, else in the user's cache; NUMBA_CACHE_DIR comes first.
+def kernel(*parameters: str | Record) -> Callable[[Callable[..., Any]], Any]:
+    """A function that Python calls: compiled for arguments of these types, without the GIL, and kept on disk."""
 
-    Where none can be written the code is not kept: a shared folder for temporary files is no place for machine code
-    that the next run would trust.
-    """
-    digest = _digest()
-    user = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    wanted = [Path(__file__).parent / "__pycache__", Path(user) / "neardup"]
-    if numba.config.CACHE_DIR:
-        wanted.insert(0, Path(numba.config.CACHE_DIR))
-    for folder in wanted:
-        if folder.is_absolute() and _can_write(folder / digest):
-            return folder / digest
-    return None
+    def decorate(function: Callable[..., Any]) -> Any:
+        if numba.config.DISABLE_JIT:
+            return _in_python(function)
+        name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+        made = numba.njit(function, nogil=True)
+        made._cache = _kept.Kept(name, _before_compiling)
+        KERNELS[name], _TYPES[name] = made, [parameters]
+        return made
+
+    return decorate
 
 
-cache_folder = None if numba.config.DISABLE_JIT else _choose_folder()
-"""Where this version's machine code is kept; None where no folder can be written, or nothing is compiled."""
+def also(*parameters: str | Record) -> Callable[[Any], Any]:
+    """Compile a kernel for arguments of these types too; stands before ``kernel``."""
+
+    def decorate(made: Any) -> Any:
+        for name in KERNELS:
+            if KERNELS[name] is made:
+                _TYPES[name].append(parameters)
+        return made
+
+    return decorate
+
+
+def record(made: type, *fields: str | Record) -> Record:
+    """Say the types of the fields of a NamedTuple."""
+    return Record(made, fields)
+
+
+def types_of(name: str) -> list[tuple[Any, ...]]:
+    """The types of the arguments that a kernel is compiled for, one tuple for each way to call it."""
+    return [_parse(written) for written in _TYPES[name]]
+
+
+def _parse(written: Types) -> tuple[Any, ...]:
+    known: dict[str, Any] = {**vars(types), "read": lambda array: array.copy(readonly=True)}
+    found: list[Any] = []
+    for each in written:
+        if isinstance(each, str):
+            found += eval(f"({each},)", known)
+        else:
+            found.append(types.BaseTuple.from_types(_parse(each.fields), each.made))
+    return tuple(found)
+
+
+def seconds(name: str) -> float:
+    """CPU seconds that it takes to compile a kernel on a fast processor."""
+    return SECONDS.get(name, OTHER)
+
+
+def missing() -> list[str]:
+    """The kernels of the modules that are loaded of which there is no machine code yet."""
+    return [name for name in KERNELS if not all(_kept.is_kept(name, each) for each in types_of(name))]
 
 
 def is_compiled() -> bool:
-    """Whether the next run compiles nothing; if it does, it takes about ten seconds.
-
-    It need not where the cache folder holds machine code already, and where numba is told not to compile.
-    """
-    if numba.config.DISABLE_JIT:
-        return True
-    return cache_folder is not None and any(cache_folder.rglob("*.nbi"))
+    """Whether there is machine code to begin with, so that a run takes no memory for compiling."""
+    return bool(numba.config.DISABLE_JIT) or any(any(folder.iterdir()) for folder in _kept.folders())
 
 
-def compiling_note() -> str:
-    """What to say before a run that compiles."""
-    if cache_folder is None:
-        return (
-            "compiling kernels for this processor, about ten seconds, in each run: no folder to keep them in can be "
-            "written. NUMBA_CACHE_DIR names one"
-        )
-    return "first run on this machine: compiling kernels for its processor, about ten seconds, once"
-
-
-def kernel(function: Callable[..., Any]) -> Any:
-    """A function that Python calls: compiled on first call, without the GIL, cached in ``cache_folder``."""
-    if numba.config.DISABLE_JIT:
-        return _in_python(function)
-    if cache_folder is None:
-        return numba.njit(function, nogil=True)
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(cache_folder)  # read when the decorator runs, then never again
-    try:
-        return numba.njit(function, nogil=True, cache=True)
-    finally:
-        numba.config.CACHE_DIR = before
+def _before_compiling(name: str) -> None:
+    """Say at the first kernel that must be compiled how long it will take for all that may be needed."""
+    _compiled.append(name)
+    if len(_compiled) > 1:
+        return
+    least = FIRST + NEEDED * sum(seconds(each) for each in missing())
+    if _kept.folder_to_write() is None:
+        how = "in each run: no folder to keep it in can be written. NUMBA_CACHE_DIR names one"
+    else:
+        how = "once; `neardup warm` does it ahead"
+    announce(f"compiling for this processor, {least:.0f} to {least * SLOW:.0f} seconds in all, {how}")
 
 
 def _in_python(function: Callable[..., Any]) -> Any:

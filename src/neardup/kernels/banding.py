@@ -25,14 +25,14 @@ def _key(values, row, first, width):
     return x
 
 
-@kernel
+@kernel("uint32[:, ::1], int64[::1], int64, int64, uint64[::1]")
 def band_keys(values, rows, first, width, keys):
     """64-bit key of slots ``first`` to ``first + width`` for each of ``rows`` into ``keys``."""
     for i in range(rows.size):
         keys[i] = _key(values, rows[i], first, width)
 
 
-@kernel
+@kernel("uint32[:, ::1], int64, uint64[:, ::1]")
 def all_keys(values, width, keys):
     """Keys of all rows in all bands, as ``band_keys`` gives them, into ``keys[bands, n]``."""
     for i in range(values.shape[0]):
@@ -40,7 +40,7 @@ def all_keys(values, width, keys):
             keys[band, i] = _key(values, i, band * width, width)
 
 
-@kernel
+@kernel("uint64[::1], int64[::1], uint64")
 def buckets(keys, rows, salt):
     """Group ``rows`` by key; return (members, starts) of the groups of two and more.
 
@@ -147,7 +147,10 @@ def _past_crowd(members, crowd, i, end):
     return low
 
 
-@kernel
+@kernel(
+    "int64[::1], int64[::1], uint32[:, ::1], int64, int64, int64, int32[::1], boolean, int64[::1], "
+    "int64[::1], int64[::1]"
+)
 def bucket_pairs(members, starts, values, band, width, min_matches, crowd, by_crowd, state, left, right):
     """Candidate pairs of buckets from ``state`` on, until done or ``left`` is full; returns how many were written.
 
@@ -190,7 +193,7 @@ def bucket_pairs(members, starts, values, band, width, min_matches, crowd, by_cr
     return n
 
 
-@kernel
+@kernel("uint32[:, ::1], int64[::1], int64[::1], int64, int64, int64[::1], int64[::1]")
 def first_bands(values, left, right, bands, width, first, same):
     """First band in which the signatures of each pair agree (``bands`` when none), and the slots that agree at all."""
     for p in range(left.size):
@@ -199,7 +202,7 @@ def first_bands(values, left, right, bands, width, first, same):
         first[p] = _first_band(values, a, b, bands, width)
 
 
-@kernel
+@kernel("int64[::1], uint32[:, ::1], int64[::1], uint32[:, ::1], int64, int64, int64[::1]")
 def star_leaders(members, values, leaders, leader_values, held, min_matches, best):
     """For each member of a hot bucket the leader that its signature agrees with most; returns the leaders then held.
 

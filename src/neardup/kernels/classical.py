@@ -15,7 +15,7 @@ MOST = np.uint32(0xFFFFFFFE)
 EMPTY = np.uint32(0xFFFFFFFF)
 
 
-@kernel
+@kernel("uint64[::1], int64[::1], uint64[::1], uint32[:, ::1]")
 def independent(hashes, offsets, keys, values):
     """Slot s: least leading 32 bits of a keyed bijection of the hash."""
     for d in range(offsets.size - 1):
@@ -26,7 +26,7 @@ def independent(hashes, offsets, keys, values):
             values[d, s] = least
 
 
-@kernel
+@kernel("uint64[::1], int64[::1], uint64, uint32[:, ::1]")
 def one_permutation(hashes, offsets, key, values):
     """One keyed bijection of the hash: its upper half says which slot, its lower half is the value; least in each slot.
 
@@ -61,7 +61,7 @@ def _times(a, x):
     return _fold(_fold(high * np.uint64(8)) + _fold(_fold(shifted) + low))
 
 
-@kernel
+@kernel("uint64[::1], int64[::1], uint64[::1], uint64[::1], uint32[:, ::1]")
 def universal(hashes, offsets, a, b, values):
     """Slot s: least leading 32 bits of (a[s] x + b[s]) mod 2**61 - 1, x the hash mod that prime."""
     for d in range(offsets.size - 1):
@@ -73,7 +73,7 @@ def universal(hashes, offsets, a, b, values):
             values[d, s] = least
 
 
-@kernel
+@kernel("uint32[::1], int64[::1], int64[::1], uint32[::1]")
 def least_rank(ranks, index, offsets, column):
     """Least rank of each set's elements into ``column``; EMPTY for an empty set."""
     for d in range(offsets.size - 1):

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels._jit import kernel, part
-from neardup.kernels.rarest import LIST, find, is_marked, place
+from neardup.kernels._jit import kernel, part, record
+from neardup.kernels.rarest import LIST, SET_BLOCK, TABLE, find, is_marked, place
 from neardup.kernels.verify import VACANT, first_at_least, intersection, least_held
 
 LOOK = 1024
@@ -28,6 +28,9 @@ class Scratch(NamedTuple):
     """int32 a set of the table, all 0, and left so."""
     touched: Any
     """int32, a cell more."""
+
+
+SCRATCH = record(Scratch, "int32[::1], int32[::1]")
 
 
 @part
@@ -58,7 +61,9 @@ def _looked_up(a, size, sets, others, shift, places, needed):
     return size - missing
 
 
-@kernel
+@kernel(
+    SET_BLOCK, SET_BLOCK, "int32[::1]", TABLE, "float64", SCRATCH, "int64[::1], int64[::1], int64[::1], float64[::1]"
+)
 def probe(others, parts, needed, table, threshold, scratch, state, left, right, similarity):
     """Pairs of a set of the table and one of the documents from ``state[0]`` on that contains it.
 

@@ -10,7 +10,7 @@ import numpy as np
 from neardup.kernels._jit import kernel
 
 
-@kernel
+@kernel("int64[::1], int64[::1], float64[::1], int64[::1], int64[::1]")
 def cross_copies(left, right, similarity, starts, members):
     """Every copy of each left row with every copy of its right row, the smaller one first, and their similarity."""
     total = 0
@@ -28,7 +28,7 @@ def cross_copies(left, right, similarity, starts, members):
     return a, b, s
 
 
-@kernel
+@kernel("int64[::1], int64[::1], int64[::1]")
 def pair_copies(rows, starts, members):
     """Every pair of copies of each of ``rows``; two int64 arrays, the smaller row first."""
     total = 0

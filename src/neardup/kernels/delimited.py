@@ -82,7 +82,7 @@ def _quoted_end(data, at, size, delimiter, relaxed):
     return at, doubled, newlines, _UNFINISHED
 
 
-@kernel
+@kernel("uint8[::1], int64, int64, int64, boolean, int64, int64, int64, int64[:, ::1]")
 def scan_records(data, at, size, delimiter, relaxed, patience, text_field, id_field, records):
     """Fill ``records`` from ``data[at:size]``, which begins at a record and ends at the end of a line.
 
@@ -160,7 +160,7 @@ def scan_records(data, at, size, delimiter, relaxed, patience, text_field, id_fi
     return count, min(at, size), line, blank
 
 
-@kernel
+@kernel("uint8[::1], int64, int64, int64, boolean, int64[::1]")
 def follow_record(data, at, size, delimiter, relaxed, state):
     """Find the end of a record that is read piece by piece, because it is too large to be held.
 
@@ -205,7 +205,7 @@ def follow_record(data, at, size, delimiter, relaxed, state):
     return at, GOES_ON
 
 
-@kernel
+@kernel("uint8[::1], int64, int64")
 def unclosed_field(data, size, delimiter):
     """The place behind the quote that is open at the end of ``data[:size]``, one record of TSV; ``size`` if none is."""
     at = 0
@@ -220,7 +220,7 @@ def unclosed_field(data, size, delimiter):
     return size
 
 
-@kernel
+@kernel("read(uint8[::1]), int64[:, ::1], uint8[::1], int64[::1]")
 def copy_fields(data, spans, out, offsets):
     """Copy fields of ``data`` to ``offsets`` (int64[n + 1]) in ``out``, a doubled quote as one.
 
@@ -241,7 +241,7 @@ def copy_fields(data, spans, out, offsets):
             to += 1
 
 
-@kernel
+@kernel("uint8[::1], int64, int64[::1]")
 def line_stops(data, size, out):
     """Write the place behind each newline of ``data[:size]`` to ``out`` (int64[size]), and return how many there are.
 

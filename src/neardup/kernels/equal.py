@@ -12,6 +12,7 @@ from neardup.kernels.hashing import (
     BYTE,
     CHAR,
     CHUNK,
+    HASH_PARAMS,
     ITEM,
     SEPARATOR,
     WORD,
@@ -25,7 +26,7 @@ from neardup.kernels.hashing import (
 from neardup.kernels.stored import ALL
 
 
-@kernel
+@kernel("int64[::1], int64[::1], int64[::1], boolean[::1]")
 def equal_bytes(first, second, lengths, equal):
     """Whether the ``lengths[i]`` bytes at two addresses are the same, into ``equal`` (bool).
 
@@ -147,7 +148,7 @@ def _enter(params, data, begin, stop, cursor, table, bits, first, run, middle, r
     return used
 
 
-@kernel
+@kernel(HASH_PARAMS, "read(uint8[::1]), read(int64[::1]), int64[::1], int64[::1], boolean[::1]")
 def colliding(params, data, offsets, left, right, found):
     """Whether two shingles that differ share a hash in the documents of each pair, into ``found`` (bool).
 

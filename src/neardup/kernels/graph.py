@@ -7,16 +7,16 @@ import numpy as np
 from neardup.kernels._jit import kernel
 
 
-@kernel
+@kernel("int64[::1], int64[::1], int64")
 def components(left, right, n):
-    """Smallest row of each row's connected component, int64[n]."""
-    parent = np.arange(n)
+    """Smallest row of each row's connected component, int32[n]."""
+    parent = np.arange(n).astype(np.int32)
     join(parent, left, right)
     settle(parent)
     return parent
 
 
-@kernel
+@kernel("int32[::1], int64[::1], int64[::1]")
 def join(parent, left, right):
     """Union by smaller row, path halving: the components of ``parent`` with these edges too."""
     for e in range(left.size):
@@ -33,14 +33,14 @@ def join(parent, left, right):
             parent[a] = b
 
 
-@kernel
+@kernel("int32[::1]")
 def settle(parent):
     """Let every row point at the smallest of its component; a parent is never larger than its row."""
     for i in range(parent.size):
         parent[i] = parent[parent[i]]
 
 
-@kernel
+@kernel("int64[::1], int64[::1], float64[::1], boolean[::1], int32[::1], float64[::1]")
 def stars(first, second, similarity, fixed, keeper, to_keeper):
     """Greedy stars: a free row keeps all its free neighbours, rows taken in rising order.
 
@@ -58,7 +58,7 @@ def stars(first, second, similarity, fixed, keeper, to_keeper):
             to_keeper[b] = similarity[e]
 
 
-@kernel
+@kernel("int64[::1], int64[::1], int64[::1], int64, int64, int64[::1]")
 def reach(left, right, cost, begin, budget, seen):
     """End of the run of pairs from ``begin`` whose distinct rows cost at most ``budget`` together; one pair at least.
 

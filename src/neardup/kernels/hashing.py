@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels._bits import load64
-from neardup.kernels._jit import inlined, kernel, part
+from neardup.kernels._jit import inlined, kernel, part, record
 from neardup.kernels.stored import ALL, M2, S29, S32, lanes, mix
 
 BYTE, CHAR, WORD, ITEM = 0, 1, 2, 3
@@ -45,6 +45,9 @@ class HashParams(NamedTuple):
     """Start and three odd multipliers."""
     letters: Any
     """uint8: a bit for each code point that words are made of; any array where the kind is another one."""
+
+
+HASH_PARAMS = record(HashParams, "int64, int64, UniTuple(uint64, 4), uint8[::1]")
 
 
 class Cursor(NamedTuple):
@@ -359,7 +362,7 @@ def table_bits(entries):
     return bits
 
 
-@kernel
+@kernel("read(uint8[::1]), read(int64[::1]), uint64[:, ::1]")
 def fingerprint(data, offsets, out):
     """128 bits of each document's bytes into ``out[n, 2]``; about 5 GB/s.
 

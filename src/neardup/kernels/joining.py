@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels._jit import kernel, part
-from neardup.kernels.hashing import CHUNK, fill, new_cursor, rewind
+from neardup.kernels._jit import also, kernel, part, record
+from neardup.kernels.hashing import CHUNK, HASH_PARAMS, fill, new_cursor, rewind
+from neardup.kernels.rarest import SET_BLOCK
 from neardup.kernels.verify import UNIQUE, VACANT, first_at_least, intersection, overlap_needed
 
 ONE = np.uint64(1)
@@ -24,7 +25,9 @@ FEW = 256
 """Hashes at a time where a document is left as soon as it is decided."""
 
 
-@kernel
+@kernel(
+    HASH_PARAMS, "read(uint8[::1]), read(int64[::1]), int64[::1], int64, int64, uint32[::1], int64[::1], uint32[::1]"
+)
 def cells_of(params, data, offsets, docs, bits, part_bits, raw, starts, out):
     """Cells of all shingles of ``docs``, sorted by part of the table.
 
@@ -58,7 +61,8 @@ def cells_of(params, data, offsets, docs, bits, part_bits, raw, starts, out):
         held[p] += 1
 
 
-@kernel
+@also("uint32[::1], uint8, int64, uint8[::1], uint8[::1]")  # of more cells, smaller ones
+@kernel("uint32[::1], uint8, int64, uint16[::1], uint8[::1]")
 def count_cells(cells, side, most, table, sides):
     """Count each cell up, to ``most`` at most, and note in ``sides``, unless it is empty, the side that it was met on.
 
@@ -80,7 +84,9 @@ def _least_partner(size, threshold):
     return least
 
 
-@kernel
+@kernel(
+    HASH_PARAMS, "read(uint8[::1]), read(int64[::1]), int64[::1], int64[::1], uint8[::1], int64, float64, boolean[::1]"
+)
 def survivors(params, data, offsets, docs, counts, classes, bits, threshold, alive):
     """Write whether each document could have a partner.
 
@@ -106,7 +112,7 @@ def survivors(params, data, offsets, docs, counts, classes, bits, threshold, ali
         alive[i] = unique <= spare
 
 
-@kernel
+@kernel("uint64[::1], int64[::1], int64[::1], uint8[::1], int64, float64, uint64[::1]")
 def pack(sets, starts, sizes, classes, bits, threshold, out):
     """Move the sets that could have a partner to the front of ``out``, end to end; the others get the size 0.
 
@@ -154,6 +160,11 @@ class Prefixes(NamedTuple):
     """... and uint8[n, 2], their classes."""
 
 
+PREFIXES = record(
+    Prefixes, "uint64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], uint64[:, ::1], uint8[:, ::1]"
+)
+
+
 class Postings(NamedTuple):
     """Which sets have a shingle among those that are indexed: an open-addressing table."""
 
@@ -163,6 +174,9 @@ class Postings(NamedTuple):
     """int64[cells + 1]: where the sets of each are in ``places``."""
     places: Any
     """int32: places of the sets in their block, rising for each shingle."""
+
+
+POSTINGS = record(Postings, "uint64[::1], int64[::1], int32[::1]")
 
 
 @part
@@ -181,7 +195,7 @@ def _set_lengths(sizes, threshold, starts, probing, indexed):
         starts[i + 1] = starts[i] + probing[i]
 
 
-@kernel
+@kernel(SET_BLOCK, "uint8[::1], int64, float64")
 def prefixes_of(block, classes, bits, threshold):
     """The fields of ``Prefixes`` of the sets of a ``SetBlock``. One counting sort a set."""
     n = block.sizes.size
@@ -235,7 +249,7 @@ def _slot(token, keys):
     return np.int64(at)
 
 
-@kernel
+@kernel(PREFIXES)
 def postings_of(prefixes):
     """The fields of ``Postings`` of all shingles that are to be indexed. Linear: count, then place."""
     tokens, begins, held = prefixes.tokens, prefixes.starts, prefixes.held_indexed
@@ -274,7 +288,14 @@ def _rest(end, kind, tail, other_end, other_kind, other_tail):
     return other_tail if is_after else tail
 
 
-@kernel
+@kernel(
+    SET_BLOCK,
+    PREFIXES,
+    SET_BLOCK,
+    PREFIXES,
+    POSTINGS,
+    "boolean, int64, float64, int32[::1], int32[::1], int64[::1], int64[::1], int64[::1], float64[::1]",
+)
 def probe(
     block, prefixes, indexed, indexed_prefixes, postings, same, stop, threshold, overlap, touched, state, left, right,
     similarity,

@@ -209,7 +209,10 @@ def _record(data, at, keys, sizes, item, out, to, ids, ids_to):
         return at, text_end, id_end, number, is_signed
 
 
-@kernel
+@kernel(
+    "uint8[::1], int64, uint8[::1], int64[::1], boolean, uint8[::1], int64[::1], int64[::1], uint8[::1], "
+    "int64[::1], int64[::1], boolean[::1], int64[::1]"
+)
 def read_records(data, stop, keys, sizes, item, out, offsets, rows, ids, id_offsets, numbers, is_number, state):
     """Read lines of ``data[state[AT]:stop]`` (uint8) until the end or a doubtful one.
 

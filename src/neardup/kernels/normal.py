@@ -8,14 +8,14 @@ from neardup.kernels.hashing import HIGH, _code_point, _next
 from neardup.kernels.utf8 import is_ascii
 
 
-@kernel
+@kernel("read(uint8[::1]), read(int64[::1]), boolean[::1]")
 def mark_not_ascii(data, offsets, out):
     """``out[i]`` says whether document i has a byte of 0x80 or above."""
     for d in range(offsets.size - 1):
         out[d] = not is_ascii(data, offsets[d], offsets[d + 1])
 
 
-@kernel
+@kernel("read(uint8[::1]), read(int64[::1]), int64[::1], boolean[::1]")
 def mark_not_inert(data, offsets, ends, out):
     """``out[i]``: document i has a code point outside the ranges that ``ends`` bounds (low, high + 1, …)."""
     for d in range(offsets.size - 1):
@@ -38,7 +38,7 @@ def mark_not_inert(data, offsets, ends, out):
             position = _next(data, position, stop)
 
 
-@kernel
+@kernel("read(uint8[::1]), read(int64[::1]), uint8[::1], int64, uint8[::1], int64[::1]")
 def map_ascii(data, offsets, table, space, out, out_offsets):
     """Map each byte of ASCII documents by ``table``: 0xFF drops it, 0x80 is white space.
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels._jit import kernel, part
-from neardup.kernels.hashing import CHUNK, fill, new_cursor, rewind, table_bits
+from neardup.kernels.hashing import CHUNK, HASH_PARAMS, fill, new_cursor, rewind, table_bits
 
 
-@kernel
+@kernel(HASH_PARAMS, "read(uint8[::1]), int64, int64, uint64[::1]")
 def hashes_in_order(params, data, begin, stop, out):
     """Write the hashes of the document ``data[begin:stop]`` to ``out`` and return how many it has.
 
@@ -71,7 +71,7 @@ def _pair(groups, other_heads, other_following, partners):
             other_heads[groups[i]] = other_following[partner]
 
 
-@kernel
+@kernel("uint64[::1], uint64[::1], int32[::1], int32[::1], int32[::1], int32[::1]")
 def match(a, b, partners_a, partners_b, counts_a, counts_b):
     """Partners of the shingle occurrences of two documents, by hash, in time and memory linear in both.
 
@@ -102,7 +102,7 @@ def match(a, b, partners_a, partners_b, counts_a, counts_b):
     return size_a, size_b, size_a + size_b - total
 
 
-@kernel
+@kernel("int64[::1], int64[::1], int32[::1], int32[::1], int64[:, ::1], int32[::1], int32[::1]")
 def runs(starts, ends, partners, counts, spans, chosen, run_of):
     """Put shared occurrences that touch or overlap together to runs; returns how many there are. Linear, one pass.
 

@@ -67,7 +67,7 @@ def _page_sum(address):
     return mix(a) + mix(mix(b) + mix(mix(c) + mix(d)))
 
 
-@kernel
+@kernel("read(uint8[::1]), uint64[::1]")
 def page_sums(data, sums):
     """Checksum of each page of ``data`` (uint8, whole pages) into ``sums``; about 10 GB/s."""
     first = np.int64(data.ctypes.data)
@@ -128,7 +128,7 @@ def _grown(array, used, room):
     return more
 
 
-@kernel
+@kernel("int64[:, ::1], uint32[:, ::1], boolean[::1], int64")
 def lookup(runs, keys, wanted, first_row):
     """The fields of a ``Found``: documents that share a key with each query.
 
@@ -215,7 +215,7 @@ def lookup(runs, keys, wanted, first_row):
     return ends, numbers[:n], bands[:n], same_text[:n], -1
 
 
-@kernel
+@kernel("uint64[::1], int64[::1], int64, uint32[:, ::1]")
 def directory(postings, starts, bits, out):
     """Where the keys of each prefix of ``bits`` bits begin in each row, into ``out[rows, 2**bits + 1]`` (uint32)."""
     shift = np.uint64(64 - bits)
@@ -232,7 +232,7 @@ def directory(postings, starts, bits, out):
             entry += 1
 
 
-@kernel
+@kernel("uint64[::1], int64[::1], uint64[::1], int64[::1], int64, uint64[::1], int64[::1]")
 def merge(left, left_starts, right, right_starts, shift, out, starts):
     """Merge the postings of two runs row by row into ``out`` and ``starts``; documents of ``right`` are counted on.
 

@@ -16,13 +16,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels._jit import inlined, kernel, part
+from neardup.kernels._jit import inlined, kernel, part, record
 from neardup.kernels.verify import UNIQUE, VACANT, least_held
+from neardup.types import SetBlock
 
 ONE, TWO, SIX = np.uint64(1), np.uint64(2), np.uint64(63)
 S32, S40, S46 = np.uint64(32), np.uint64(40), np.uint64(46)
 LIST = np.uint64(1 << 62)
 """Beside the number of a list, so that it is not taken for that of a set."""
+
+SET_BLOCK = record(SetBlock, "int64[::1], uint8[::1], int64[::1], int64[::1], uint64[::1]")
 
 
 class Table(NamedTuple):
@@ -38,6 +41,9 @@ class Table(NamedTuple):
     """An odd number that nobody knows; it scatters the shingles over the cells."""
 
 
+TABLE = record(Table, "uint64[::1], uint64[:, ::1], int32[::1], uint64")
+
+
 @inlined
 def is_enough(take, lacking, strangers, share, spare):
     """Whether ``take`` shingles are enough to know a partner by, which lacks at most ``lacking`` of them.
@@ -48,7 +54,10 @@ def is_enough(take, lacking, strangers, share, spare):
     return take - lacking >= 1.5 * strangers + share * lacking + spare
 
 
-@kernel
+@kernel(
+    SET_BLOCK,
+    "uint8[::1], int64, float64[::1], int64, float64, float64, float64, float64, uint64[::1], int64[::1], int32[::1]",
+)
 def choose(block, classes, bits, often, seen, threshold, share, spare, slack, tokens, held, needed):
     """Rarest shingles of each set of a ``SetBlock``, by which its containers are known; returns how many in all.
 
@@ -140,10 +149,11 @@ def find(value, slots, at):
     return at
 
 
-@kernel
+@kernel("uint64[::1], int64[::1], uint64, int64")
 def table_of(tokens, held, salt, bits):
-    """The fields of a ``Table`` of the shingles that sets keep: ``held[i]`` of set i, set after set in ``tokens``.
+    """The fields of a ``Table``, but for the salt, of the shingles that sets keep.
 
+    ``held[i]`` are of set i, set after set in ``tokens``.
     The bitmap has ``bits`` bits, or up to twice as many. 24 bytes a shingle, and 4 for each that several sets keep.
     """
     size = 1
@@ -181,4 +191,4 @@ def table_of(tokens, held, salt, bits):
             begin = np.int64(slots[at, 1] - LIST)
             posts[begin] += 1
             posts[begin + posts[begin]] = x
-    return bitmap, slots, posts, salt
+    return bitmap, slots, posts

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels._jit import inlined, kernel, part
-from neardup.kernels.hashing import CHUNK, fill, new_cursor, rewind
-from neardup.kernels.rarest import LIST, Table, find, is_enough, is_marked, place
+from neardup.kernels._jit import inlined, kernel, part, record
+from neardup.kernels.hashing import CHUNK, HASH_PARAMS, fill, new_cursor, rewind
+from neardup.kernels.rarest import LIST, TABLE, Table, find, is_enough, is_marked, place
 from neardup.kernels.verify import VACANT, least_held
 
 COARSE = 13
@@ -47,6 +47,9 @@ class Index(NamedTuple):
     table: Table
 
 
+INDEX = record(Index, "int64[::1], int64[::1], int64[::1], int64, float64, uint8[::1]", TABLE)
+
+
 class Block(NamedTuple):
     """Documents of a block that are held against an index."""
 
@@ -58,6 +61,9 @@ class Block(NamedTuple):
     """int64[m]: shingles of each, with repeats."""
     crowded: Any
     """bool[m]: whether each stands in a crowd."""
+
+
+BLOCK = record(Block, "int64[::1], int64[::1], int64[::1], boolean[::1]")
 
 
 class Scratch(NamedTuple):
@@ -75,13 +81,16 @@ class Scratch(NamedTuple):
     """... and the number of the set."""
 
 
+SCRATCH = record(Scratch, "int32[::1], int32[::1], int32[::1], int64[::1], int64[::1]")
+
+
 @inlined
 def _counted_at(value, mask):
     """Where a hash is counted, among ``mask`` + 1 cells, a power of two."""
     return np.int64((value >> APART) & mask)
 
 
-@kernel
+@kernel(HASH_PARAMS, "read(uint8[::1]), read(int64[::1]), int64[::1], uint64, uint32[::1]")
 def count(params, data, offsets, docs, bound, times):
     """Add to ``times`` (uint32, a power of two of cells) how many hashes below ``bound`` fall into each cell.
 
@@ -107,7 +116,10 @@ def count(params, data, offsets, docs, bound, times):
                 times[_counted_at(hashes[j], mask)] += np.uint32(1)
 
 
-@kernel
+@kernel(
+    "int64[::1], uint64[::1], uint64, uint32[::1], int64, float64, float64, float64, uint64[::1], int64[::1], "
+    "int64[::1]"
+)
 def choose(offsets, hashes, bound, times, seen, threshold, share, spare, kept, chosen, needed):
     """Shingles of each set by which its partners will be known, rarest first; returns how many in all.
 
@@ -170,7 +182,7 @@ def _distinct(params, data, begin, stop, cursor, seen, enough):
     return found
 
 
-@kernel
+@kernel(HASH_PARAMS, "read(uint8[::1]), read(int64[::1])", BLOCK, "int64", INDEX, SCRATCH)
 def scan(params, data, offsets, block, first, index, scratch):
     """Candidates among the documents of ``block`` from place ``first`` on, and the sets of ``index``.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels._jit import inlined, kernel, part
-from neardup.kernels.hashing import CHUNK, fill, is_short, new_cursor, rewind
+from neardup.kernels.hashing import CHUNK, HASH_PARAMS, fill, is_short, new_cursor, rewind
 from neardup.kernels.stored import M1, mix
 
 EMPTY = np.uint32(0xFFFFFFFF)
@@ -70,7 +70,7 @@ def _fill_empty(hashes, count, rounds, slots, row, empty, n_empty):
         row[slot] = min(row[slot], value)
 
 
-@kernel
+@kernel(HASH_PARAMS, "read(uint8[::1]), read(int64[::1]), int64, uint32[:, ::1], int64[::1]")
 def sketch_block(params, data, offsets, rounds, values, tokens):
     """Signatures of documents into ``values[n, slots]`` (uint32) and the number of shingles into ``tokens[n]``.
 

@@ -58,7 +58,7 @@ def lanes(data, begin, stop):
     return x, y
 
 
-@kernel
+@kernel("read(uint8[::1]), read(int64[::1]), uint64[::1]")
 def prints(data, offsets, out):
     """64-bit hash of each document's bytes into ``out[n]``; about 5 GB/s. Loads up to 15 bytes past the last one."""
     for d in range(offsets.size - 1):

@@ -13,7 +13,7 @@ from neardup.kernels._jit import kernel, part
 _HIGH = uint64(0x8080808080808080)
 
 
-@kernel
+@kernel("read(uint8[::1]), int64, int64")
 def is_ascii(data, start, stop):
     """True when all of ``data[start:stop]`` (uint8) is below 0x80."""
     i = start

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup.kernels._jit import kernel, part
-from neardup.kernels.hashing import CHUNK, fill, new_cursor, rewind, table_bits
+from neardup.kernels._jit import kernel, part, record
+from neardup.kernels.hashing import CHUNK, HASH_PARAMS, fill, new_cursor, rewind, table_bits
+from neardup.types import PaddedSets
 
 VACANT = np.uint64(0xFFFFFFFFFFFFFFFF)
 UNIQUE = 1
@@ -21,6 +22,8 @@ STEPS = 8
 SPARE_STEPS = 1 << 16
 """Steps that are allowed beside."""
 BYTE = np.uint64(255)
+
+PADDED_SETS = record(PaddedSets, "int64[::1], int64[::1], uint64[::1]")
 
 
 @part
@@ -101,7 +104,7 @@ def _sort_all(params, data, begin, stop, cursor, room, table, out):
     return n
 
 
-@kernel
+@kernel(HASH_PARAMS, "read(uint8[::1]), read(int64[::1]), int64[::1], int64[::1], int64[::1], uint64[::1]")
 def build_sets(params, data, offsets, docs, starts, sizes, out):
     """Sorted unique shingle hashes of ``docs`` (indices into ``offsets``).
 
@@ -195,7 +198,7 @@ def intersection(a, a_end, sets_a, b, b_end, sets_b, needed):
     return common
 
 
-@kernel
+@kernel("int64[::1], int64[::1]", PADDED_SETS, PADDED_SETS, "float64, boolean, float64[::1]")
 def check_pairs(left, right, first, second, threshold, is_containment, similarity):
     """Exact similarity of a set of ``first`` and one of ``second`` each, or -1 where it is below the threshold.
 

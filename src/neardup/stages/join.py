@@ -222,7 +222,8 @@ class Parts:
             *(sets, rarity.classes, rarity.bits, rarity.often, documents, threshold),
             *(FURTHER_SHARE, FURTHER, SLACK, tokens, held, self._needed),
         )
-        self._table = rarest.Table(*rarest.table_of(tokens[:total], held, SALT, BITS_PER_KEY * total))
+        bitmap, slots, posts = rarest.table_of(tokens[:total], held, SALT, BITS_PER_KEY * total)
+        self._table = rarest.Table(bitmap, slots, posts, SALT)
 
     def scratch(self) -> Scratch:
         """Fresh scratch."""

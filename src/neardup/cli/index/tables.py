@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import pyarrow as pa
 
+from neardup.arrays import values_of
 from neardup.cli import WRITTEN
 from neardup.cli.targets import Target, check_targets, choose_tables, write_targets
 from neardup.inputs.passed import PassedOver
@@ -122,8 +123,7 @@ def gathered(kinds: Mapping[str, Any], batches: Iterable[Mapping[str, Sequence[A
     for batch in batches:
         for name, values in batch.items():
             kind = _id_type(values) if kinds[name] is IDS else kinds[name]
-            texts = [each if each is None else str(each) for each in values] if kind == pa.large_string() else values
-            parts[name].append(pa.array(texts, kind))
+            parts[name].append(values_of(values, kind))
     columns = {}
     for name, kind in kinds.items():
         if kind is IDS:

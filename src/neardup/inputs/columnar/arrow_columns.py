@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pat
 from numpy.typing import NDArray
 
-from neardup.arrays import numbers
+from neardup.arrays import as_numpy, blobs, numbers
 from neardup.cutting import starts_of
 from neardup.errors import InputError
 from neardup.inputs.batches import Columns, make_batch
@@ -169,7 +169,7 @@ def _sizes(array: Any) -> I64:
     if pat.is_dictionary(type_):
         if len(array.dictionary) == 0:
             return np.zeros(len(array), dtype=np.int64)
-        places = array.indices.fill_null(0).cast(pa.int64()).to_numpy(zero_copy_only=False)
+        places = as_numpy(_without_nulls(array.indices.cast(pa.int64())))
         of_each: I64 = _sizes(array.dictionary)[places]
         return of_each
     if _offset_type(type_) is not None:
@@ -178,7 +178,7 @@ def _sizes(array: Any) -> I64:
         views: NDArray[np.int32] = np.frombuffer(array.buffers()[1], dtype=np.int32).reshape(-1, 4)
         return views[array.offset : array.offset + len(array), 0].astype(np.int64)
     if _is_list(type_):
-        counts = pc.list_value_length(array).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+        counts = as_numpy(_without_nulls(pc.list_value_length(array).cast(pa.int64())))
         return np.diff(starts_of(_sizes(array.flatten()) + 1)[starts_of(counts)])
     return np.full(len(array), _SCALAR_BYTES, dtype=np.int64)
 
@@ -214,10 +214,15 @@ def read_rows(
     )
 
 
+def _without_nulls(array: Any) -> Any:
+    """An int64 array with 0 for each null."""
+    return pc.fill_null(array, numbers(np.zeros(1, np.int64))[0]) if array.null_count else array
+
+
 def _note_nulls(array: Any, rows: I64, faults: Faults, reason: str) -> Mask:
     if array.null_count == 0:
         return np.ones(len(array), dtype=np.bool_)
-    mask: Mask = array.is_valid().to_numpy(zero_copy_only=False)
+    mask: Mask = as_numpy(array.is_valid())
     for row in rows[~mask]:
         faults.add(int(row), reason)
     return mask
@@ -247,11 +252,11 @@ def _id_array(array: Any) -> Any:
 def _joined_sets(array: Any) -> Any:
     """A list array as large_binary, its items joined; null where a list or a member is null."""
     array = _flat(array)
-    lengths = pc.list_value_length(array).fill_null(0)
+    lengths = _without_nulls(pc.list_value_length(array).cast(pa.int64()))
     items = _flat(array.flatten())  # leaves out what null lists cover
     items = items.cast(pa.large_string()).cast(pa.large_binary())
-    lists = pa.LargeListArray.from_arrays(numbers(starts_of(lengths.to_numpy(zero_copy_only=False))), items)
-    joined = pc.binary_join(lists, pa.scalar(ITEM_SEPARATOR, pa.large_binary()))
+    lists = pa.LargeListArray.from_arrays(numbers(starts_of(as_numpy(lengths))), items)
+    joined = pc.binary_join(lists, blobs([ITEM_SEPARATOR])[0])
     if array.null_count:
-        joined = pc.if_else(array.is_valid(), joined, pa.scalar(None, joined.type))
+        joined = pc.if_else(array.is_valid(), joined, pa.nulls(1, joined.type)[0])
     return joined

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pat
 
-from neardup.arrays import blobs, flags, nullable, numbers
+from neardup.arrays import as_numpy, blobs, flags, nullable, numbers
 from neardup.errors import InputError
 from neardup.types import I64, Mask
 
@@ -45,7 +45,7 @@ class Part(NamedTuple):
 
     def told(self, where: Mask | None = None) -> str:
         """The first value of those that are not null (or ``where``), its type and its place, for a message."""
-        i = int(np.flatnonzero(_truths(self.values.is_valid()) if where is None else where)[0])
+        i = int(np.flatnonzero(as_numpy(self.values.is_valid()) if where is None else where)[0])
         value, kind = self.values[i], self.values.type
         if _is_text(kind):
             shown, kind = repr(value.as_py().decode("utf-8", "backslashreplace")), "string"
@@ -61,12 +61,11 @@ def ranks(values: Any) -> I64:
     Numbers are ranked exactly, strings by their code points, false before true, times by the clock.
     """
     values = ordered(values, "values", "values")
-    known = _truths(values.is_valid())
+    known = as_numpy(values.is_valid())
     found = np.full(len(values), -1, dtype=np.int64)
     if known.any():
         dense = pc.rank(values.drop_null(), tiebreaker="dense")
-        # not by to_numpy, which imports pandas where that is installed
-        found[known] = np.frombuffer(dense.buffers()[1], np.uint64, len(dense), 8 * dense.offset).astype(np.int64) - 1
+        found[known] = as_numpy(dense).astype(np.int64) - 1
     return found
 
 
@@ -133,17 +132,8 @@ def _two_types(column: str, one: str, other: str) -> InputError:
 
 def _is_rounded(whole: Any) -> Mask:
     """Which numbers of an int64 array might be others as float64."""
-    values = np.frombuffer(whole.buffers()[1], np.int64, len(whole), 8 * whole.offset)
-    return _truths(whole.is_valid()) & ((values > _EXACT) | (values < -_EXACT))
-
-
-def _truths(array: Any) -> Mask:
-    """A boolean Arrow array without nulls in NumPy; its own ``to_numpy`` imports pandas where that is installed."""
-    if len(array) == 0:
-        return np.zeros(0, dtype=np.bool_)
-    bits = np.frombuffer(array.buffers()[1], dtype=np.uint8)
-    found: Mask = np.unpackbits(bits, count=array.offset + len(array), bitorder="little").view(np.bool_)
-    return found[array.offset :]
+    values = np.frombuffer(whole.buffers()[1], np.int64, len(whole), 8 * whole.offset)  # where null, any number
+    return as_numpy(whole.is_valid()) & ((values > _EXACT) | (values < -_EXACT))
 
 
 def json_part(values: Sequence[Any], column: str, source: str, rows: I64) -> Part:
@@ -170,7 +160,7 @@ def text_part(fields: Any, column: str, source: str, rows: I64) -> Part:
     InputError where some are numbers and some are not, or one is too large a number.
     """
     blank, nan, whole, number = (
-        _truths(pc.match_substring_regex(fields, pattern)) for pattern in (_BLANK, _NAN, _WHOLE, _NUMBER)
+        as_numpy(pc.match_substring_regex(fields, pattern)) for pattern in (_BLANK, _NAN, _WHOLE, _NUMBER)
     )
     text = ~(blank | nan | number)
     digits = pc.replace_substring_regex(

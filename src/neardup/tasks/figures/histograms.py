@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neardup.arrays import as_numpy
 from neardup.params import CONTAINMENT
 from neardup.shown import counted
 from neardup.tasks.figures import style
@@ -52,7 +53,7 @@ def similarity_bins(batches: Iterable[Any], edges: F64, dropped: F64 | None = No
     found = np.zeros(edges.size - 1)
     identical = 0
     for batch in batches:
-        similarity = batch.column("similarity").to_numpy(zero_copy_only=False)
+        similarity = as_numpy(batch.column("similarity"))
         found += fold(similarity, edges)
         identical += int(np.count_nonzero(similarity == 1.0))
     return SimilarityBins(edges, found.astype(np.int64), identical, dropped)
@@ -62,7 +63,7 @@ def cluster_sizes(batches: Iterable[Any]) -> ClusterSizes:
     """Clusters by size, from Arrow batches with a column ``cluster`` (0, 1, …). Memory: 8 bytes a cluster."""
     members: I64 = np.zeros(0, dtype=np.int64)
     for batch in batches:
-        more = np.bincount(batch.column("cluster").to_numpy(zero_copy_only=False), minlength=members.size)
+        more = np.bincount(as_numpy(batch.column("cluster")), minlength=members.size)
         more[: members.size] += members
         members = more
     sizes, clusters = np.unique(members, return_counts=True)

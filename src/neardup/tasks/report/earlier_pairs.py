@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from neardup.arrays import numbers
 from neardup.cutting import ROWS_AT_A_TIME
 from neardup.errors import FormatError, InputError
 from neardup.inputs.columnar.source import explained
@@ -56,7 +58,7 @@ def read_pairs(path: str | os.PathLike[str]) -> EarlierPairs:
 
 def _distinct(batches: Iterator[pa.RecordBatch]) -> pa.Array:
     """Each id once. Those of some batches wait until they are as many as are known, so the work is O(pairs)."""
-    known, waiting = [pa.array([], pa.int64())], 0
+    known, waiting = [numbers(np.empty(0, np.int64))], 0
     for batch in batches:
         columns = [batch.column(name) for name in COLUMNS[:2]]
         if not all(pa.types.is_integer(each.type) for each in (*columns, known[0])):

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup import tuning
+from neardup.arrays import as_numpy, numbers
 from neardup.cutting import ROWS_AT_A_TIME
 from neardup.engine import run as engine
 from neardup.engine.reading.copies import Copies
@@ -99,8 +100,8 @@ def _rows_of(run: Run, filed: EarlierPairs) -> I64:
         rows = np.arange(first, min(first + ROWS_AT_A_TIME, len(ids)))
         names = ids.take(rows)
         at = pc.index_in(names.cast(pa.large_string()) if as_text else names, value_set=wanted)
-        here = np.flatnonzero(at.is_valid().to_numpy(zero_copy_only=False))
-        place = at.drop_null().to_numpy().astype(np.int64)
+        here = np.flatnonzero(as_numpy(at.is_valid()))
+        place = as_numpy(at.drop_null()).astype(np.int64)
         twice = row[place] >= 0
         twice |= np.bincount(place, minlength=row.size)[place] > 1 if place.size else twice
         if twice.any():
@@ -124,12 +125,12 @@ def _pieces(filed: EarlierPairs, row: I64) -> Iterator[tuple[I64, I64, F64]]:
     threshold = filed.spec.threshold
     for batch in filed.batches():
         left, right = (
-            row[pc.index_in(batch.column(name).cast(filed.ids.type), value_set=filed.ids).to_numpy().astype(np.int64)]
+            row[as_numpy(pc.index_in(batch.column(name).cast(filed.ids.type), value_set=filed.ids)).astype(np.int64)]
             for name in ("id_a", "id_b")
         )
         if (left == right).any():
             raise InputError(f"{filed.name} has a pair of a document with itself. Give pairs that neardup find wrote.")
-        similarity = batch.column("similarity").to_numpy(zero_copy_only=False)
+        similarity = as_numpy(pc.fill_null(batch.column("similarity"), numbers(np.full(1, np.nan))[0]))
         if similarity.size and not (float(similarity.min()) >= threshold and float(similarity.max()) <= 1.0):
             raise InputError(
                 f"{filed.name} has similarities from {similarity.min():g} to {similarity.max():g}, and was found at "

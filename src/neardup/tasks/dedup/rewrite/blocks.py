@@ -20,7 +20,7 @@ from neardup.inputs.formats import text_codec
 from neardup.inputs.source import RecordLimit
 from neardup.inputs.stream import ByteStream
 from neardup.kernels.delimited import copy_fields, line_stops
-from neardup.types import I64, SLACK, U8, Mask
+from neardup.types import I64, SLACK, U8, Mask, frozen
 
 BLOCK_BYTES = 1 << 22
 """Bytes of a block; more only where one line is longer. A multiple of every code unit."""
@@ -277,7 +277,7 @@ class Buffer:
         size = int(offsets[-1])
         if self._data.size < size + SLACK:
             self._data = np.empty(size + size // 4 + SLACK, dtype=np.uint8)
-        copy_fields(block.data, spans, self._data, offsets)
+        copy_fields(frozen(block.data), spans, self._data, offsets)
         return self._data, size
 
     def without(self, block: Block, first: I64, stop: I64) -> U8:
