@@ -236,6 +236,12 @@ def test_the_summary_says_that_none_of_a_group_is_kept(small: Cli) -> None:
     assert "2; the largest has 2 documents, kept is t1" in small("--keep", "none", "-o", "clean.jsonl").stderr
 
 
+def test_examples_of_what_goes_begin_at_the_passage(small: Cli) -> None:
+    told = " ".join(small("--overlap", "gpt3", "--dry-run", "--show", "2").stderr.split())
+    assert "goes a0 A story.\\nThe quick, brown fox" in told
+    assert "stays t0, by the rule protect the quick brown fox" in told
+
+
 def test_marking_names_the_protected_document_too(small: Cli, tmp_path: Path) -> None:
     assert small("--overlap", "gpt3", "--annotate", "-o", "marked.jsonl", "-q").exit_code == 0
     marks = {row["id"]: row["keeper"] for row in read_jsonl(tmp_path / "marked.jsonl")}
