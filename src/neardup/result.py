@@ -56,7 +56,7 @@ class Summary:
     link: str
     sketch: str
     method: str
-    """How pairs were found: ``banding``, ``exact join`` or ``containment join``."""
+    """How pairs were found: ``banding``, ``exact join``, ``containment join`` or ``overlap join``."""
     choice: str | None
     """Why, where the plan decided."""
     seconds: dict[str, float]
@@ -112,12 +112,14 @@ class CleanSummary(Summary):
     removed: int
     protected: int
     """Documents of protected sources."""
+    short_protected: int
+    """Of these, documents shorter than an n-gram, by a rule of overlap: only their equals are found. 0 without one."""
     unreadable: int
     """Files, and folders, of the inputs that cannot be opened at all, such as broken links: they have no copy."""
     largest_cluster: int
     """Documents of the largest cluster, the kept one included."""
     largest_keeper: Any
-    """Id of the document that is kept of it."""
+    """Id of the document that is kept of it; None where none is."""
     sources: tuple[SourceShare, ...]
     """What each source had and lost, in input order."""
     alarm: float
@@ -139,7 +141,8 @@ class Cleaned:
     removed: pa.Table
     """id, source, row, keeper, keeper_source, similarity, cluster, rule, and with texts text and keeper_text.
 
-    One record for each document that went.
+    One record for each document that went. By containment or overlap also start, end, keeper_start, keeper_end and
+    passage: the longest passage that both share.
     """
     summary: CleanSummary
     spec: Spec
@@ -162,7 +165,8 @@ class Cleaned:
 
     def __repr__(self) -> str:
         s = self.summary
-        return f"<neardup.Cleaned: {s.kept} of {s.documents} documents kept at {s.threshold}, {s.removed} removed>"
+        rule = s.spec.get("overlap", s.threshold)
+        return f"<neardup.Cleaned: {s.kept} of {s.documents} documents kept at {rule}, {s.removed} removed>"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

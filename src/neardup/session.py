@@ -12,6 +12,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +26,7 @@ from neardup.arrays import numbers, strings
 from neardup.engine import run as engine
 from neardup.engine.check import TooLargeError
 from neardup.engine.fit import PASSAGES, SLOW, Hint, fit
+from neardup.engine.joins.overlap import Overlaps
 from neardup.engine.observe import Observer, Silent
 from neardup.engine.reading.families import check_room
 from neardup.engine.reading.written import Named, table_stream
@@ -34,13 +36,15 @@ from neardup.engine.state import FoundRows, Gathered, RunTally, SearchState
 from neardup.errors import InputChanged, InputError
 from neardup.inputs.names import Provenance
 from neardup.inputs.reader import Reader, Stamps
-from neardup.params import CONTAINMENT, ListOptions, Preset, RunOptions, Spec
+from neardup.params import CONTAINMENT, OVERLAP, ListOptions, Overlap, Preset, RunOptions, Spec
 from neardup.result import Result, Summary
 from neardup.spool import peak_memory
-from neardup.types import Pairs
+from neardup.types import Mask, Pairs
 
 CONTAINED = strings(["a", "both", "b"])
 """Which of a pair is part of the other: where the first set is smaller, as large, larger."""
+METHODS = {CONTAINMENT: "containment join", OVERLAP: "overlap join"}
+"""How pairs are found, where the measure says it."""
 
 ALL = ListOptions()
 
@@ -145,7 +149,7 @@ class Run:
 
     def search(self) -> SearchState:
         """Verified pairs of representatives; InputError where two are too long for the memory limit."""
-        try:
+        with self._refusing_too_large():
             gathered = self.gather(self.spec)
             hints = fit(gathered.collection, gathered.copies.weight)
             # whoever asks for copies by name has chosen what is the default
@@ -154,6 +158,16 @@ class Run:
                 if hint.kind == SLOW:  # before the work, not after it
                     self.observer.note(hint.text)
             return engine.search(gathered, split_row=self._split_row())
+
+    def overlap(self, gathered: Gathered, is_protected: Mask) -> tuple[SearchState, Overlaps]:
+        """Documents that overlap with protected ones, by the rule of the spec; InputError as ``search``."""
+        with self._refusing_too_large():
+            return engine.overlap(gathered, Overlap.parse(self.spec.overlap), is_protected)
+
+    @contextmanager
+    def _refusing_too_large(self) -> Iterator[None]:
+        try:
+            yield
         except TooLargeError as exc:
             names = " and ".join(map(str, self.provenance.ids.take(exc.rows).to_pylist()))
             more = (self.space.budget.limit - self.space.budget.work + 1.1 * exc.need) / 1e6
@@ -300,7 +314,7 @@ def make_summary(
         bands=str(spec.bands),
         link=link,
         sketch=spec.sketch,
-        method="containment join" if spec.measure == CONTAINMENT else "exact join" if spec.exact else "banding",
+        method=METHODS.get(spec.measure, "exact join" if spec.exact else "banding"),
         choice=run.choice,
         seconds={name: round(value, 4) for name, value in tally.seconds.items()},
         total_seconds=round(seconds, 4),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,11 @@ from neardup.params import (
     DEFAULT_SKETCH,
     DEFAULT_WEIGHTS,
     MAX_SLOTS,
+    OVERLAP,
     Bands,
     CandidateShingle,
     Normalize,
+    Overlap,
     SearchOptions,
     Shingle,
     Spec,
@@ -428,6 +430,23 @@ def make_spec(options: SearchOptions | None = None, /, **fields: Any) -> Spec:
         candidates_by=candidates_by,
     )
     return as_exact(spec) if is_exact else spec
+
+
+def make_overlap_spec(rule: Overlap, options: SearchOptions) -> Spec:
+    """The spec of a run that holds documents against protected ones by a rule of n-gram overlap.
+
+    Raises:
+        InputError: an option of a search is given, which the rule leaves no room for.
+    """
+    for each in fields(SearchOptions):
+        usual = getattr(SearchOptions(), each.name)
+        if getattr(options, each.name) != usual:
+            raise InputError(
+                f"{each.name} is {getattr(options, each.name)}, and overlap {rule} says itself what is compared. Leave "
+                f"{each.name} out; overlap takes n-grams and a share of your own, such as 13:0.5."
+            )
+    spec = replace(make_spec(shingle=rule.shingle, normalize=rule.normalize), measure=OVERLAP, overlap=str(rule))
+    return as_exact(replace(spec, threshold=rule.share or 0.0))
 
 
 def as_exact(spec: Spec) -> Spec:

@@ -19,7 +19,7 @@ DEFAULTS = {each.name: each.default for form in FORMS for each in fields(form)}
 
 OWN = {
     "find": {"inputs", "against"},
-    "dedup": {"inputs", "output", "keep", "prefer", "protect", "annotate", "alarm", "show"},
+    "dedup": {"inputs", "output", "keep", "prefer", "protect", "overlap", "annotate", "alarm", "show"},
     "audit": {"inputs", "documents", "sample_seed"},
     "plan": {"inputs", "rule", "weights"},
     "report": {"inputs", "output", "pairs", "title", "single_file", "sources", "audit", "size"},

@@ -160,6 +160,7 @@ def test_each_field_of_a_spec_changes_its_id_and_equal_specs_share_it():
         "measure": "containment",
         "verify": "text",
         "candidates_by": CandidateShingle(Shingle("char", 12), 0.5),
+        "overlap": "gpt3",
     }
     assert set(others) == {field.name for field in fields(Spec)}
     ids = {replace(SPEC, **{name: value}).id for name, value in others.items()}

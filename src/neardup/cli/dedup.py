@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,7 @@ def _alarm(value: Any) -> float:
     "dedup",
     "dedup docs.jsonl.gz -o clean.jsonl.gz --removed removed.csv",
     "dedup train/*.parquet --protect test.parquet -o clean/ --keep max:date --memory 4GB",
+    "dedup train.jsonl --protect test.jsonl --overlap gpt3 -o clean.jsonl --removed leaked.csv",
 )
 @options.inputs
 @click.option(
@@ -51,6 +52,7 @@ def _alarm(value: Any) -> float:
     " - for one stream on stdout.  [default: none, and required unless --dry-run is given]",
 )
 @options.preset
+@options.measure
 @options.threshold
 @options.defaulted(
     "--keep",
@@ -58,7 +60,7 @@ def _alarm(value: Any) -> float:
     metavar="RULE",
     default=params.DEFAULT_KEEP,
     help="Which of a group of near-duplicates stays: first, last, longest, shortest, or the one of the largest or"
-    " smallest value: max:COLUMN, min:COLUMN. Ties go to the first.",
+    " smallest value: max:COLUMN, min:COLUMN. Ties go to the first. none: all members of a group go.",
 )
 @click.option(
     "--prefer",
@@ -76,10 +78,20 @@ def _alarm(value: Any) -> float:
     " not copied, unless it is an INPUT too. May be given several times.  [default: none]",
 )
 @click.option(
+    "--overlap",
+    type=options.Checked("rule", params.Overlap.parse),
+    metavar="RULE",
+    help="Hold the documents against those of --protect only, by n-grams: gpt3, llama3 or dolma, rules that makers of"
+    " language models have published; or N: one shared n-gram of N words is enough; char:N, byte:N the same. With"
+    " :SHARE behind it, such as 13:0.5, that share of the words of a protected document must stand in n-grams that the"
+    " other has.  [default: compare documents with each other]",
+)
+@click.option(
     "--removed",
     metavar="FILE",
     help="File that tells of each removed document its id, source and row, the document kept for it, their exact"
-    " similarity, their cluster, and what decided; .jsonl, .csv or .parquet.  [default: none is written]",
+    " similarity, their cluster, and what decided; by containment or overlap also the longest passage that both share;"
+    " .jsonl, .csv or .parquet.  [default: none is written]",
 )
 @options.with_text
 @click.option(
@@ -127,6 +139,7 @@ def dedup(
     keep: params.Keep,
     prefer: tuple[str, ...],
     protect: tuple[Path, ...],
+    overlap: params.Overlap | None,
     removed: str | None,
     with_text: bool | int,
     show: int | None,
@@ -146,7 +159,8 @@ def dedup(
 
     Documents are taken in the order of --protect, --prefer and --keep, then of the input: one that is still
     there is kept, and all those found near to it go. So each that goes has an exact similarity of at least
-    the threshold to the one kept for it. Empty documents stay.
+    the threshold to the one kept for it. Empty documents stay. With --overlap those go that overlap with a
+    protected one, and no others.
 
     What does not fit into --memory is worked on in files beside the output, and a run that was stopped goes
     on from there with --resume.
@@ -168,15 +182,26 @@ def dedup(
         raise click.UsageError("--show says on stderr what goes, and --quiet keeps that silent. Give one of them.")
     copies = None if dry_run else output
     table = _targets((*inputs, *protect), copies, removed, json=voice.json, glob=reading.glob)
-    spec = tuning.make_spec(search)
-    from neardup.tasks.dedup.policy import Policy, check_policy, open_protected  # not before the checks: loads numba
+    if overlap is not None:
+        for name in forms.typed(ctx, (*SearchOptions.names(), "keep", "prefer")):
+            raise click.UsageError(f"--overlap says itself what is compared, and what goes. Leave --{name} out.")
+        if not protect:
+            raise click.UsageError("--overlap holds documents against protected ones. Name these with --protect.")
+    elif keep.rule == "none" and prefer:
+        raise click.UsageError("--keep none keeps no document rather than others. Leave --prefer out.")
+    else:
+        tuning.make_spec(search)  # what contradicts is said before numba is loaded
+    from neardup.tasks.dedup.policy import Policy, check_policy, make_spec, open_protected
     from neardup.tasks.dedup.run import clean
     from neardup.tasks.plan.make import make_plan
 
+    policy = Policy(keep, prefer)
+    with usage_errors():
+        spec = make_spec(search, overlap, policy, is_protected=bool(protect))
     reader, protected = open_protected(list(inputs), list(protect), reading, item=spec.shingle.kind == "item")
     if copies is not None:
         _check_copies(reader, copies, removed)
-    policy = Policy(keep, prefer, protected)
+    policy = replace(policy, protected=protected)
     check_policy(reader, policy)
     with ExitStack() as stack:
         with running.stoppable(ctx, quiet=voice.quiet) as observer:
@@ -187,7 +212,8 @@ def dedup(
                 )
             output, task = copies or removed, {"dedup": {**policy.facts(), "output": copies, "annotate": annotate}}
             how: dict[str, Any] = {"output": output, "task": task, "files": table.files}
-            how["keep_written"] = with_text is not False or show is not None
+            has_passages = removed is not None and spec.measure != params.DEFAULT_MEASURE
+            how["keep_written"] = has_passages or with_text is not False or show is not None
             opened = running.open_run(observer, reader, spec, search, run, **how)
             work = stack.enter_context(opened)
             cleaning = observer.in_background(lambda: clean(work, policy))

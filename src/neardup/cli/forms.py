@@ -135,8 +135,6 @@ def _check_search(search: SearchOptions, given: Mapping[str, Any]) -> None:
         raise click.UsageError("--measure containment is always exact: nothing is to be decided. Leave --exact out.")
     if given.get("audit") is not None:
         raise click.UsageError("--measure containment misses no pair: there is nothing to measure. Leave --audit out.")
-    if given.get("dry_run"):
-        raise click.UsageError("--dry-run plans for Jaccard similarity only. Leave --measure containment out.")
 
 
 def _beside_preset(ctx: click.Context, names: Iterable[str]) -> set[str]:

@@ -45,10 +45,9 @@ def summary_lines(
     verbose: bool,
 ) -> list[str]:
     """Return the summary for a person, a line an item; ``summary`` is ``Summary.as_dict()``."""
-    measure = "containment" if "measure" in summary["spec"] else "similarity"
     rows = [
         *_read_rows(summary),
-        ("pairs", f"{_number(summary['pairs'])} of {measure} {summary['threshold']:g} or more{_how_listed(summary)}"),
+        ("pairs", f"{_number(summary['pairs'])} of {_measured(summary)}{_how_listed(summary)}"),
         *([("clusters", f"{summary['clusters']:,}, linked as {summary['link']}")] if summary["clusters"] else []),
         *_crowd_rows(summary, crowds),
         *_cost_rows(summary),
@@ -67,9 +66,9 @@ def clean_lines(summary: Mapping[str, Any], *, faults: Sequence[object], verbose
     protected = f"; {counted(summary['protected'], 'document')} protected" if summary["protected"] else ""
     rows = [
         *_read_rows(summary),
-        ("pairs", f"{_number(summary['pairs'])} of distinct texts of similarity {summary['threshold']:g} or more"),
+        *_found_rows(summary),
         ("removed", f"none; would be removed: {share}" if would else share),
-        ("kept", f"{would}{summary['kept']:,}, by the rule {summary['keep']}{protected}"),
+        ("kept", f"{would}{summary['kept']:,}{_policy(summary)}{protected}"),
         *_not_copied(summary),
         *([("clusters", _clusters(summary))] if summary["clusters"] else []),
         *_crowd_rows(summary, []),
@@ -119,7 +118,7 @@ def _read_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _candidates(summary: Mapping[str, Any]) -> str:
     """The way from candidate pairs to checked ones, in the words of progress and of the JSON summary."""
-    met = "a band" if summary["method"] == "banding" else "a rare shingle"
+    met = {"banding": "a band", "overlap join": "an n-gram"}.get(summary["method"], "a rare shingle")
     if not summary["candidates"] and not summary["checked"]:
         return f"none: no two distinct texts share {met}"
     return f"{counted(summary['candidates'], 'pair')} sharing {met}; {_number(summary['checked'])} checked exactly"
@@ -165,9 +164,33 @@ def _not_copied(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [("not copied", f"{', '.join(parts)}: a clean copy has only what was read")] if parts else []
 
 
+def _policy(summary: Mapping[str, Any]) -> str:
+    return "" if "overlap" in summary["spec"] else f", by the rule {summary['keep']}"
+
+
+def _measured(summary: Mapping[str, Any]) -> str:
+    return f"{summary['spec'].get('measure', 'similarity')} {summary['threshold']:g} or more"
+
+
+def _found_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a clean-up has found."""
+    rule = summary["spec"].get("overlap")
+    if rule is None:
+        pairs = f"{_number(summary['pairs'])} of distinct texts of {_measured(summary)}"
+        return [("pairs", pairs)]
+    rows = [("overlap", f"{counted(summary['removed'], 'document')} with a protected one, by the rule {rule}")]
+    if summary["short_protected"]:
+        short = counted(summary["short_protected"], "protected document")
+        rows.append(
+            ("too short", f"{short} of less than one n-gram ({summary['spec']['shingle']}): only equals are found")
+        )
+    return rows
+
+
 def _clusters(summary: Mapping[str, Any]) -> str:
     largest = counted(summary["largest_cluster"], "document")
-    return f"{summary['clusters']:,}; the largest has {largest}, kept is {summary['largest_keeper']}"
+    kept = "none is kept" if summary["largest_keeper"] is None else f"kept is {summary['largest_keeper']}"
+    return f"{summary['clusters']:,}; the largest has {largest}, {kept}"
 
 
 def _source_rows(sources: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:

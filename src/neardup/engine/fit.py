@@ -21,6 +21,7 @@ from neardup.engine.reading.collection import Collection
 from neardup.engine.reading.draw import draw
 from neardup.errors import InputError
 from neardup.params import (
+    DEFAULT_MEASURE,
     DEFAULT_NORMALIZE,
     DEFAULT_RECALL,
     DEFAULT_SHINGLE,
@@ -86,7 +87,7 @@ FEW_DOCUMENTS = 1000
 MORE_SLOTS = 256
 """Longer signatures keep the promise with bands of more rows: three for two at 0.4, a tenth of the candidates."""
 LONGER, LONGER_RECALL = 12, 0.95
-"""Characters of a shingle that unrelated texts hardly share, and the recall at its threshold (benchmarks/RESULTS.md)."""
+"""Characters of a shingle that unrelated texts hardly share, and the recall at its threshold."""
 LOWER_RECALL = 0.9
 """A promise that leaves a small part of the candidates."""
 MANY_CANDIDATES = 5e8
@@ -126,7 +127,7 @@ def fit(collection: Collection, weight: I32) -> tuple[Hint, ...]:
     A pass over the hashes of the texts, and some tens of milliseconds for the sample, whatever its size.
     """
     spec = collection.spec
-    if spec.shingle.kind == "item":
+    if spec.shingle.kind == "item" or spec.measure != DEFAULT_MEASURE:  # of containment short parts are the purpose
         return ()
     rows = draw(collection, weight, documents=SAMPLE, seed=SEED)
     if rows.size < FEWEST:

@@ -4,6 +4,7 @@ gather ── collect ── find_copies                                  a coll
 search ── gather ──┬── find_candidates ── check                   verified pairs of representatives
                    ├── ExactJoin                                  the same by the exact join
                    └── ContainmentJoin                            documents that are part of others
+overlap ── gather ── find_overlaps                                documents that overlap with protected ones
 find ── search ── link_rows ── expand_pairs, expand_clusters      pairs and clusters of all rows
 """
 
@@ -17,8 +18,10 @@ from neardup.cutting import ROWS_AT_A_TIME
 from neardup.engine.banding.candidates import BandCandidates, find_candidates
 from neardup.engine.banding.hot import Crowds
 from neardup.engine.check import Checker
+from neardup.engine.joins.common import JoinWork
 from neardup.engine.joins.containment import ContainmentJoin, Sizes, sizes_of
 from neardup.engine.joins.exact import ExactJoin
+from neardup.engine.joins.overlap import Overlaps, find_overlaps
 from neardup.engine.observe import Observer, Scaled, Stages
 from neardup.engine.reading.collection import Collection, RowNames, collect, content_order
 from neardup.engine.reading.copies import find_copies
@@ -26,9 +29,12 @@ from neardup.engine.results.expand import Members, expand_across, expand_cluster
 from neardup.engine.results.pairs import Links, PairStore, link
 from neardup.engine.space import Space
 from neardup.engine.state import DOCUMENT_BYTES, FoundRows, Gathered, RunTally, SearchState
-from neardup.params import CONTAINMENT, Spec
+from neardup.params import CONTAINMENT, DEFAULT_MEASURE, Overlap, Spec
 from neardup.stages.shingle import Hasher
-from neardup.types import I32, I64, Batch
+from neardup.types import I32, I64, Batch, Mask
+
+JOINS: dict[str, type[JoinWork]] = {DEFAULT_MEASURE: ExactJoin, CONTAINMENT: ContainmentJoin}
+"""The join of each measure; overlap is held against protected documents only, by ``find_overlaps``."""
 
 
 def gather(
@@ -93,13 +99,29 @@ def search(gathered: Gathered, *, split_row: int | None = None) -> SearchState:
     return SearchState.of(gathered, pairs, crowd, split_row)
 
 
+def overlap(gathered: Gathered, rule: Overlap, is_protected: Mask) -> tuple[SearchState, Overlaps]:
+    """Find the documents that overlap with protected ones (bool[n], by row), and the pairs that they make with them."""
+    with gathered.stages.stage("overlap"):
+        found = find_overlaps(
+            *(gathered.collection, gathered.copies, is_protected, rule),
+            threads=gathered.tally.threads,
+            observer=gathered.stages.observer,
+        )
+    pairs = PairStore("overlapping", len(gathered.collection), gathered.space, part=0.15)
+    others = found.protected != found.rows  # not a protected copy of the document itself
+    pairs.add(found.rows[others], found.protected[others], found.share[others])
+    gathered.tally.candidates, gathered.tally.checked = found.candidates, found.checked
+    nobody = np.full(len(gathered.collection), -1, dtype=np.int32)
+    return SearchState.of(gathered, pairs, nobody), found
+
+
 def _joined(gathered: Gathered, split_row: int | None) -> PairStore:
     """Verified pairs by the join of the measure."""
     collection, spec, tally = gathered.collection, gathered.collection.spec, gathered.tally
     with gathered.stages.stage("join"):
         rows = np.flatnonzero(gathered.weight)
         sides = None if split_row is None else gathered.copies.sides(rows, split_row)
-        work = ContainmentJoin if spec.measure == CONTAINMENT else ExactJoin
+        work = JOINS[spec.measure]
         hasher, observer = Hasher(spec.shingle, spec.seed), gathered.stages.observer
         joined = work(collection, rows, hasher, sides=sides, threads=tally.threads, observer=observer).run()
         pairs = _confirmed(joined.pairs, collection, gathered.check)

@@ -37,6 +37,7 @@ __all__ = [
     "ON_DUPLICATE",
     "ON_MISSING",
     "ORDERS",
+    "OVERLAP",
     "SIMILARITY",
     "SKETCH_FAMILIES",
     "TEXT",
@@ -80,6 +81,8 @@ LINK_RULES = ("star", "connected")
 CONTAINMENT = "containment"
 MEASURES = (DEFAULT_MEASURE, CONTAINMENT)
 """Of two sets: the share of their union that both have, and the share of the smaller one that the other has."""
+OVERLAP = "overlap"
+"""In a spec, in place of a measure: documents are held against protected ones by a rule of n-gram overlap."""
 DEFAULT_VERIFY = "hash"
 TEXT = "text"
 VERIFY = (DEFAULT_VERIFY, TEXT)

@@ -153,7 +153,7 @@ class Normalize:
 @dataclass(frozen=True, slots=True)
 class Keep:
     """Which document of a cluster is kept: ``first``, ``last``, ``longest``, ``shortest``, ``max:COLUMN``,
-    ``min:COLUMN``."""
+    ``min:COLUMN``, or ``none``."""
 
     rule: str
     column: str | None = None
@@ -173,9 +173,9 @@ class Keep:
         rule, colon, column = str(text).partition(":")
         if rule in ("max", "min") and column:
             return cls(rule, column)
-        if rule in ("first", "last", "longest", "shortest") and not colon:
+        if rule in ("first", "last", "longest", "shortest", "none") and not colon:
             return cls(rule)
-        known = ("first", "last", "longest", "shortest", "max:COLUMN", "min:COLUMN")
+        known = ("first", "last", "longest", "shortest", "max:COLUMN", "min:COLUMN", "none")
         raise InputError(f"keep is {text!r}; known are {', '.join(known)}.{did_you_mean(str(text), known)}")
 
     def __str__(self) -> str:
@@ -236,6 +236,8 @@ class Spec:
     """Of similarity. Pairs of a containment of the threshold are all found, by a join of their own."""
     verify: str = DEFAULT_VERIFY
     """``text``: the shingles of each pair that is given were compared themselves, not only their hashes."""
+    overlap: str = ""
+    """The rule of n-gram overlap, where the measure is one: see ``Overlap``."""
     candidates_by: CandidateShingle | None = None
     """What signatures are made of, and what bands and filter are chosen for, where that is not ``shingle``."""
 
@@ -287,5 +289,11 @@ class Spec:
 
     def _fields(self) -> dict[str, Any]:
         """All fields; those that came later only where set, so that specs made before keep their id."""
-        later = {"exact": False, "measure": DEFAULT_MEASURE, "verify": DEFAULT_VERIFY, "candidates_by": None}
+        later = {
+            "exact": False,
+            "measure": DEFAULT_MEASURE,
+            "verify": DEFAULT_VERIFY,
+            "overlap": "",
+            "candidates_by": None,
+        }
         return {name: value for name, value in asdict(self).items() if name not in later or value != later[name]}

@@ -20,7 +20,6 @@ from neardup.params import Normalize
 from neardup.stages.unicode_forms import DECOMPOSED, FORMS, Form, to_form
 from neardup.types import I64, U32, Mask
 
-_POINTS = 0x110000
 _SPACE = 0x20
 _PAIRS_END = 0x20000
 """Characters that decompose into two by the canonical mapping lie in the first two planes."""
@@ -182,7 +181,7 @@ def _where(codes: U32, holds: Callable[[str], bool]) -> Mask:
 
 
 def _table(codes: U32, value: Callable[[str], int], dtype: type[np.generic]) -> NDArray[Any]:
-    table = np.zeros(_POINTS, dtype=dtype)
+    table = np.zeros(int(codes.max(initial=0)) + 1, dtype=dtype)  # not of all code points: texts are many and short
     table[codes] = 1
     points = np.flatnonzero(table)
     table[points] = [value(chr(point)) for point in points.tolist()]

@@ -16,6 +16,8 @@ from neardup.stages.shingle import Hasher
 from neardup.types import I32, I64, SLACK, U64
 
 Span = tuple[int, int]
+SIDES = 8
+"""Ways to lay two texts side by side in which ``find_stretch`` looks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,38 @@ def find_passages(a: Occurrences, b: Occurrences) -> Passages:
         size_a=size_a,
         size_b=size_b,
     )
+
+
+def find_stretch(a: Occurrences, b: Occurrences) -> tuple[Span, Span] | None:
+    """The longest stretch of consecutive shingles that two texts share, as its span in each; None: they share none.
+
+    The texts are laid side by side in ``SIDES`` ways at most, those in which most of the rare shingles meet. So a
+    longer stretch may be passed over whose shingles are all repeated elsewhere. Of equally long ones it is the first
+    in ``a``. Linear, but for one sort.
+    """
+    partners_a, counts_a = (np.empty(a.hashes.size, dtype=np.int32) for _ in range(2))
+    partners_b, counts_b = (np.empty(b.hashes.size, dtype=np.int32) for _ in range(2))
+    occurring.match(a.hashes, b.hashes, partners_a, partners_b, counts_a, counts_b)
+    at = np.flatnonzero(partners_a >= 0)
+    if not at.size:
+        return None
+    sides, place = np.unique(at - partners_a[at], return_inverse=True)
+    weight = np.bincount(place, 1.0 / (counts_a[at] - 1.0) ** 2)
+    best: tuple[int, Span, Span] = (0, (0, 0), (0, 0))
+    for side in np.sort(sides[np.argsort(-weight, kind="stable")[:SIDES]]).tolist():
+        first, stop = max(0, side), min(a.hashes.size, b.hashes.size + side)
+        same = a.hashes[first:stop] == b.hashes[first - side : stop - side]
+        edges = np.flatnonzero(np.diff(same.astype(np.int8), prepend=0, append=0)) + first
+        heads, lasts = edges[::2], edges[1::2] - 1
+        if not heads.size:
+            continue
+        begins, ends = a.starts[heads], a.ends[lasts]
+        longest = int(np.argmax(ends - begins))
+        mine = int(begins[longest]), int(ends[longest])
+        theirs = int(b.starts[heads[longest] - side]), int(b.ends[lasts[longest] - side])
+        if mine[1] - mine[0] > best[0] or (mine[1] - mine[0] == best[0] and mine < best[1]):
+            best = mine[1] - mine[0], mine, theirs
+    return best[1:]
 
 
 def _runs(own: Occurrences, partners: I32, counts: I32) -> tuple[I64, I32, I32]:

@@ -2,7 +2,8 @@
 
 Every document that goes is itself verified against the one that is kept for it, and no found pair is left among the
 kept, but for protected ones. The documents of a crowd have pairs with its leader only; where the order wants another
-one kept, that one is checked against the others first.
+one kept, that one is checked against the others first. With the policy ``none`` all that have a pair go, and with a
+rule of overlap all that overlap with a protected one.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.cutting import ROWS_AT_A_TIME, cut
+from neardup.engine.joins.overlap import Overlaps
 from neardup.engine.results.pairs import Links, PairStore, link
 from neardup.engine.state import SearchState
+from neardup.stages.cluster import Components
 from neardup.tasks.dedup.policy import Origins
-from neardup.types import F64, I64
+from neardup.types import F64, I32, I64
 
 RULES = ("protect", "prefer", "keep", "first")
 """What decided between the kept document and one that goes: a number in ``Removals.rule`` is a place here."""
@@ -33,9 +36,9 @@ class Removals:
 
     rows: I64
     keeper: I64
-    """The row that is kept for each."""
+    """The row that is kept for each; where none is kept, the one that each is most similar to, or a protected one."""
     similarity: F64
-    """Exact similarity of the two."""
+    """Exact similarity of the two; of overlap, the share of the protected one."""
     cluster: I64
     """Number of the cluster, from 0, in the order of the smallest row of each."""
     rule: NDArray[np.int8]
@@ -43,17 +46,34 @@ class Removals:
     protected: int
     """Protected documents with a pair."""
 
+    @property
+    def clusters(self) -> int:
+        """Clusters that lose something."""
+        return int(np.unique(self.cluster).size)
+
     def largest(self) -> tuple[int, int]:
-        """Documents of the largest cluster, the kept one included, and its kept row; (0, -1) when nothing goes."""
+        """Documents of the largest cluster, the kept one included, and its kept row; (0, -1) when nothing goes.
+
+        Of several the one whose kept row comes first; the row is -1 where none of the cluster is kept.
+        """
         if not self.rows.size:
             return 0, -1
-        keeper, sizes = np.unique(self.keeper, return_counts=True)
-        at = int(np.argmax(sizes))
-        return int(sizes[at]) + 1, int(keeper[at])
+        members = np.bincount(self.cluster)
+        kept = np.unique(self.keeper[~np.isin(self.keeper, self.rows)])
+        cluster = self.cluster[np.argsort(self.keeper, kind="stable")]
+        cluster = cluster[np.searchsorted(np.sort(self.keeper), kept)]  # that of each row that is kept
+        members += np.bincount(cluster, minlength=members.size)
+        if kept.size:
+            at = int(np.argmax(members[cluster]))
+            if members[cluster[at]] == members.max():
+                return int(members.max()), int(kept[at])
+        return int(members.max()), -1
 
     def clustered(self) -> tuple[I64, I64, I64, F64]:
         """(rows, cluster, keeper, similarity) of all documents in clusters, the kept ones too, by row."""
         keeper, first = np.unique(self.keeper, return_index=True)
+        kept = ~np.isin(keeper, self.rows)
+        keeper, first = keeper[kept], first[kept]
         rows = np.concatenate((self.rows, keeper))
         order = np.argsort(rows)
         cluster = np.concatenate((self.cluster, self.cluster[first]))[order]
@@ -75,7 +95,9 @@ def choose(found: SearchState, origins: Origins) -> Removals:
         involved = found.pairs.involved()
         found.need_memory(involved)
         reps = np.union1d(involved, found.copies.several)
-        if origins.column is not None:
+        if origins.keeps_none:
+            return _all_chosen(found, origins, reps)
+        if origins.is_prepared:
             origins.prepare(np.sort(found.copies.spread(reps)[1]))
         best, tier, value = _best_rows(reps, found, origins)
         ranked = np.lexsort((best, value, tier))
@@ -93,6 +115,68 @@ def choose(found: SearchState, origins: Origins) -> Removals:
         del links, reps, best
         found.space.release_memory()
         return chosen
+
+
+def choose_overlapping(found: SearchState, origins: Origins, overlaps: Overlaps) -> Removals:
+    """All documents that overlap with a protected one, each with that one; of its copies the first that is protected.
+
+    Memory: 17 bytes for each document that goes.
+    """
+    with found.stages.stage("choose"):
+        parts, protected = [np.empty(0, dtype=_GONE)], 0
+        for part in cut(found.copies.weight[overlaps.rows], ROWS_AT_A_TIME):
+            groups = np.arange(part.start, part.stop)
+            starts, rows = found.copies.spread(overlaps.rows[groups])
+            back = np.repeat(np.arange(groups.size), np.diff(starts))
+            tier = origins.tier(rows)
+            protected += int(np.count_nonzero(tier == 0))
+            parts.append(_gone(rows, overlaps.keeper[groups][back], overlaps.share[groups][back], tier, origins))
+        return _in_input_order(np.concatenate(parts), protected)
+
+
+def _all_chosen(found: SearchState, origins: Origins, reps: I64) -> Removals:
+    """All documents that have a pair or a copy, but protected ones: each with the one that it was verified against.
+
+    That is a protected one if there is one, else the most similar, of equally similar ones the first. Each member of
+    a crowd is verified against its leader.
+    """
+    n = reps.size
+    starts, rows = found.copies.spread(reps)
+    place = np.repeat(np.arange(n), np.diff(starts))
+    tier = origins.tier(rows)
+    order = np.lexsort((rows, tier > 0, place))
+    first, second = rows[order[starts[:-1]]], rows[order[np.minimum(starts[:-1] + 1, rows.size - 1)]]
+    shielded = np.zeros(n, dtype=np.bool_)
+    shielded[place[tier == 0]] = True
+    # of each representative the best partner: protected before others, then by similarity, then by place
+    partner, similarity = np.full(n, -1, dtype=np.int64), np.zeros(n)
+    parts = Components(n)
+    for piece in found.pairs.pieces():
+        left, right = np.searchsorted(reps, piece.left), np.searchsorted(reps, piece.right)
+        parts.join(left, right)
+        mine, other = np.concatenate((left, right)), np.concatenate((right, left))
+        value = np.tile(piece.similarity, 2)
+        known = np.unique(mine)
+        known = known[partner[known] >= 0]
+        mine, other = np.append(mine, known), np.append(other, partner[known])
+        value = np.append(value, similarity[known])
+        by = np.lexsort((first[other], -value, ~shielded[other], mine))
+        heads = by[np.unique(mine[by], return_index=True)[1]]
+        partner[mine[heads]], similarity[mine[heads]] = other[heads], value[heads]
+    # a copy is as similar as can be, and goes before other partners unless only these are protected
+    has_copy = np.diff(starts) > 1
+    by_copy = has_copy & (shielded | (partner < 0) | ~shielded[partner])
+    keeper = np.where(
+        by_copy[place], np.where(rows == first[place], second[place], first[place]), first[partner[place]]
+    )
+    near = np.where(by_copy[place], 1.0, similarity[place])
+    goes = tier > 0
+    gone = np.empty(int(goes.sum()), dtype=_GONE)
+    gone["row"], gone["keeper"], gone["similarity"] = rows[goes], keeper[goes], near[goes]
+    gone["rule"] = np.where(origins.tier(keeper[goes]) == 0, RULES.index("protect"), RULES.index("keep"))
+    by_row = np.argsort(gone["row"])
+    labels = parts.labels()[place[goes]][by_row]
+    return _in_input_order(gone, int(np.count_nonzero(~goes)), labels)
 
 
 def _best_rows(reps: I64, found: SearchState, origins: Origins) -> tuple[I64, NDArray[np.int16], I64]:
@@ -180,10 +264,15 @@ def _chosen(found: SearchState, origins: Origins, links: Links, reps: I64, best:
             tier = origins.tier(some)
             protected += int(np.count_nonzero(tier == 0))
             parts.append(_gone(some, best[keeper[of]], similarity[of], tier, origins))
-    gone = np.concatenate(parts)
+    return _in_input_order(np.concatenate(parts), protected)
+
+
+def _in_input_order(gone: NDArray[Any], protected: int, labels: I32 | None = None) -> Removals:
+    """Removals of what goes, as _GONE; clusters are of those with one keeper, or of one of ``labels``, by row."""
     gone = gone[np.argsort(gone["row"])]
     rows, keeper = gone["row"].astype(np.int64), gone["keeper"].astype(np.int64)
-    return Removals(rows, keeper, gone["similarity"].copy(), _numbered(rows, keeper), gone["rule"].copy(), protected)
+    cluster = _numbered(rows, keeper) if labels is None else _numbered(rows, keeper, labels)
+    return Removals(rows, keeper, gone["similarity"].copy(), cluster, gone["rule"].copy(), protected)
 
 
 def _gone(rows: I64, keeper: I64, similarity: F64, tier: I64, origins: Origins) -> NDArray[Any]:
@@ -200,11 +289,11 @@ def _gone(rows: I64, keeper: I64, similarity: F64, tier: I64, origins: Origins) 
     return gone
 
 
-def _numbered(rows: I64, keeper: I64) -> I64:
-    """Clusters numbered by their smallest row, the kept one included."""
-    kept, cluster = np.unique(keeper, return_inverse=True)
-    smallest = kept.copy()
-    np.minimum.at(smallest, cluster, rows)
-    number = np.empty(kept.size, dtype=np.int64)
-    number[np.argsort(smallest)] = np.arange(kept.size)
+def _numbered(rows: I64, keeper: I64, labels: I64 | I32 | None = None) -> I64:
+    """Clusters, those of one keeper or of one label, numbered by their smallest row, the kept one included."""
+    _, at, cluster = np.unique(keeper if labels is None else labels, return_index=True, return_inverse=True)
+    smallest = np.minimum(rows[at], keeper[at])
+    np.minimum.at(smallest, cluster, np.minimum(rows, keeper))
+    number = np.empty(at.size, dtype=np.int64)
+    number[np.argsort(smallest)] = np.arange(at.size)
     return number[cluster]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
 
@@ -40,12 +42,26 @@ def pick_examples(chosen: Removals, count: int) -> I64:
     return heads[places]
 
 
-def example_table(chosen: Removals, picked: I64, ids: Ids, texts: WrittenTexts, rules: pa.Array) -> pa.Table:
-    """id, keeper, similarity, rule, text, keeper_text of the removals at ``picked``; ``rules`` has the rule of each."""
+def example_table(
+    chosen: Removals,
+    picked: I64,
+    ids: Ids,
+    texts: WrittenTexts,
+    rules: pa.Array,
+    starts: Sequence[tuple[int, int] | None],
+) -> pa.Table:
+    """id, keeper, similarity, rule, text, keeper_text of the removals at ``picked``; ``rules`` has the rule of each.
+
+    ``starts``: where both texts have the passage that they share, to be shown from there on; None: from where they
+    differ.
+    """
     cuts: list[tuple[str, str]] = []
-    for at in picked.tolist():
-        both = texts.take(np.array([chosen.rows[at], chosen.keeper[at]]), None).to_pylist()
-        cuts.append(cut_at_difference(both[0], both[1]))
+    for at, shared in zip(picked.tolist(), starts, strict=True):
+        first, second = texts.take(np.array([chosen.rows[at], chosen.keeper[at]]), None).to_pylist()
+        if shared is None:
+            cuts.append(cut_at_difference(first, second))
+        else:
+            cuts.append((_cut_before(first, shared[0], LENGTH), _cut_before(second, shared[1], LENGTH)))
     columns = {
         "id": ids.take(chosen.rows[picked]),
         "keeper": ids.take(chosen.keeper[picked]),
@@ -72,6 +88,15 @@ def cut_at_difference(first: str, second: str, length: int = LENGTH) -> tuple[st
     start = whole_before(first, same - context)
     words = next((at + 1 for at in range(start, same) if first[at].isspace()), start)
     return CUT + cut_text(first[words:], length), CUT + cut_text(second[words:], length)
+
+
+def _cut_before(text: str, at: int, length: int) -> str:
+    """A text from some words before a place on, or from its beginning where that is near."""
+    if at <= CONTEXT:
+        return cut_text(text, length)
+    start = whole_before(text, at - CONTEXT)
+    words = next((place + 1 for place in range(start, at) if text[place].isspace()), start)
+    return CUT + cut_text(text[words:], length)
 
 
 def _common(first: str, second: str) -> int:

@@ -10,15 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from neardup import tuning
 from neardup.arrays import numbers, strings
-from neardup.engine.state import SearchState
+from neardup.engine.joins.containment import sizes_of
+from neardup.engine.state import Gathered
 from neardup.errors import InputError
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.reader import Reader, open_inputs
 from neardup.inputs.source import Source
-from neardup.params import InputOptions, Keep
+from neardup.params import CONTAINMENT, DEFAULT_KEEP, InputOptions, Keep, Overlap, SearchOptions, Spec
 from neardup.session import Run
 from neardup.types import I64
+
+NONE = "none"
+"""The rule by which all of a cluster go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,27 @@ class Policy:
     def facts(self) -> dict[str, Any]:
         """What a later run must be told alike to go on, as JSON values."""
         return {"keep": str(self.keep), "prefer": list(self.prefer), "protected": sorted(self.protected)}
+
+
+def make_spec(
+    search: SearchOptions, overlap: str | int | Overlap | None, policy: Policy, *, is_protected: bool
+) -> Spec:
+    """The spec of a clean-up: of a search, or of a rule of overlap with protected documents.
+
+    Raises:
+        InputError: an option is out of range, or is given with a rule of overlap, which leaves no room for it.
+    """
+    if overlap is None:
+        return tuning.make_spec(search)
+    rule = Overlap.parse(overlap)
+    if not is_protected:
+        raise InputError(f"overlap is {rule}, and no documents are protected. Name them with --protect (protect=).")
+    if str(policy.keep) != DEFAULT_KEEP or policy.prefer:
+        name = "prefer" if policy.prefer else "keep"
+        raise InputError(
+            f"with overlap {rule} all documents go that overlap with a protected one, and no others. Leave {name} out."
+        )
+    return tuning.make_overlap_spec(rule, search)
 
 
 def open_protected(inputs: Any, protect: Any, options: InputOptions, *, item: bool) -> tuple[Reader, frozenset[str]]:
@@ -65,6 +91,8 @@ def open_protected(inputs: Any, protect: Any, options: InputOptions, *, item: bo
 
 def check_policy(reader: Reader, policy: Policy) -> None:
     """Say before a long run whether the inputs have the sources and the column that the policy asks for."""
+    if policy.keep.rule == NONE and policy.prefer:
+        raise InputError("keep is none, so no document is rather kept than others. Leave prefer out, or keep.")
     paths = [path for part in reader.parts for path in (part.paths or [part.name])]
     for source in policy.prefer:
         if not any(_is_source(path, source) for path in paths):
@@ -87,13 +115,15 @@ def _is_source(path: str, source: str) -> bool:
 class Origins:
     """What the order of keeping, and the table of removals, need to know of rows: their sources and values."""
 
-    def __init__(self, run: Run, search: SearchState, policy: Policy) -> None:
+    def __init__(self, run: Run, search: Gathered, policy: Policy) -> None:
         self._places = run.provenance.places
         self._reader = run.reader
         self._search = search
         self._policy = policy
-        self.column = policy.keep.column
-        """The column that decides, if one does; then ``prepare`` comes before the first question."""
+        self.keeps_none = policy.keep.rule == NONE
+        by_size = run.spec.measure == CONTAINMENT and policy.keep.rule in ("longest", "shortest")
+        self.is_prepared = policy.keep.column is not None or by_size
+        """Whether ``prepare`` must come before the first question for a value."""
         parts = {part.name: part for part in run.reader.parts}
         self._parts = [parts[name] for name in self._places.sources]
         self._tiers = [self._tier_of(part) for part in self._parts]
@@ -120,8 +150,17 @@ class Origins:
         return _looked_up(self._tiers, *self._places.locate(rows))
 
     def prepare(self, rows: I64) -> None:
-        """Read the column that decides, for all ``rows`` (rising) that may be asked for."""
-        assert self.column is not None
+        """Learn what decides of all ``rows`` (rising) that may be asked for.
+
+        A column is read. By containment, the longest document is the one of most shingles: so a document that goes for
+        another is the part, also where the other is the shorter one, as it repeats itself less.
+        """
+        column = self._policy.keep.column
+        if column is None:
+            search = self._search
+            sizes = sizes_of(search.collection, rows, search.check.hasher, threads=search.tally.threads).sizes
+            self._rows, self._ranks = rows, -sizes if self._policy.keep.rule == "longest" else sizes
+            return
         from neardup.tasks.dedup.deciding_column import read_values
         from neardup.tasks.dedup.values import ranks
 
@@ -131,7 +170,7 @@ class Origins:
         order = np.lexsort((local, source))
         wanted = {name: local[order][source[order] == i] for i, name in enumerate(self._places.sources)}
         wanted = {name: values for name, values in wanted.items() if values.size}
-        found = ranks(read_values(self._reader, self.column, wanted))
+        found = ranks(read_values(self._reader, column, wanted))
         worst = int(found.max(initial=0)) + 1
         value = -found if self._policy.keep.rule == "max" else found
         value[found < 0] = worst
@@ -140,15 +179,13 @@ class Origins:
     def value(self, rows: I64) -> I64:
         """int64[m]: what the policy orders by; the smaller is kept."""
         rule = self._policy.keep.rule
-        if rule == "first":
-            return np.zeros(rows.size, dtype=np.int64)
-        if rule == "last":
-            return -rows
+        if self.is_prepared:
+            found: I64 = self._ranks[np.searchsorted(self._rows, rows)]
+            return found
         if rule in ("longest", "shortest"):
             lengths = self._search.collection.texts.lengths(rows)
             return -lengths if rule == "longest" else lengths
-        found: I64 = self._ranks[np.searchsorted(self._rows, rows)]
-        return found
+        return -rows if rule == "last" else np.zeros(rows.size, dtype=np.int64)
 
     def names(self, rows: I64) -> tuple[Any, I64]:
         """Source of each of ``rows`` as Arrow strings (a text file's is its folder), and the local row."""

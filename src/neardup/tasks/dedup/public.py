@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from neardup import params, tuning
+from neardup import params
 from neardup.calls import hinted
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
@@ -18,6 +19,7 @@ from neardup.params import (
     InputOptions,
     Keep,
     Normalize,
+    Overlap,
     Preset,
     RunOptions,
     SearchOptions,
@@ -29,7 +31,7 @@ from neardup.params import (
 )
 from neardup.result import Cleaned
 from neardup.session import Run
-from neardup.tasks.dedup.policy import Policy, open_protected
+from neardup.tasks.dedup.policy import Policy, make_spec, open_protected
 from neardup.tasks.dedup.rewrite.copy_names import plan_copies
 from neardup.tasks.dedup.run import clean
 from neardup.tasks.plan.decision import decide
@@ -50,6 +52,8 @@ def dedup(
     with_text: bool | int = False,
     show: int | None = None,
     alarm: float = params.DEFAULT_ALARM,
+    overlap: str | int | Overlap | None = None,
+    measure: str = params.DEFAULT_MEASURE,
     exact: bool | str = False,
     preset: str | Preset | None = None,
     threshold: float = params.DEFAULT_THRESHOLD,
@@ -90,16 +94,24 @@ def dedup(
         output: for paths, where the clean copies go: a folder, or for a single file a file. One copy for each input
             file, of the same name, format and compression. None: nothing is written.
         keep: ``first``, ``last``, ``longest``, ``shortest`` (bytes of the normalised text), ``max:COLUMN`` or
-            ``min:COLUMN`` (documents without a value last).
+            ``min:COLUMN`` (documents without a value last); or ``none``: all members of a cluster go, each for the one
+            that it is most similar to, or for a protected one.
         prefer: input files, folders or patterns whose documents are kept rather than others, the first first.
         protect: further inputs whose documents never go and are not written; others that are near to them go. A file
             that is among the inputs too is written whole.
+        overlap: hold the documents against the protected ones only, by a rule of n-gram overlap: ``gpt3``, ``llama3``,
+            ``dolma``, N or ``word:N`` (one shared N-gram of words is enough), ``char:N``, ``byte:N``; with ``:SHARE``
+            behind it, such as ``13:0.5``, that share of the words of a protected document must stand in n-grams that
+            the other has. The rule says what is compared: options of the search cannot be given with it, nor ``keep``
+            and ``prefer``, for all that overlap go.
         annotate: leave nothing out, and add the columns cluster, keeper and similarity.
         with_text: True: ``removed`` has the columns text and keeper_text at its end, as they were written. A number: so
             many characters of each, at most.
         show: so many ``examples`` of what goes beside what stays, spread over their similarities, each text cut round
             the place where the two differ; None: none.
         alarm: the summary names sources that lose more than this share.
+        measure: as for ``find``. With ``containment`` what is part of a document that stays goes, and what has a
+            protected document in it; ``longest`` is then the document of most shingles, so that the part goes.
         preset, exact, threshold, recall, shingle, normalize, sketch, slots, bands, candidates_by, seed, verify, crowd:
             as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``; bad records that
@@ -108,7 +120,10 @@ def dedup(
 
     Returns:
         Cleaned with ``data`` (the same kind of object as the inputs; for paths the names of the files written),
-        ``removed`` (an Arrow table with one record for each document that went), ``summary`` and ``examples``.
+        ``removed`` (an Arrow table with one record for each document that went), ``summary`` and ``examples``. By
+        containment or overlap ``removed`` has the longest passage that the two have in common: ``start`` and ``end`` in
+        characters of the document that went, ``keeper_start`` and ``keeper_end``, and ``passage``, its first 200
+        characters.
 
     Raises:
         InputError: an option, a file or a record cannot be used; the message names it and the cure.
@@ -125,8 +140,9 @@ def dedup(
     """
     given = locals()
     search, options = SearchOptions.of(given), RunOptions.of(given)
-    spec = tuning.make_spec(search)
     rule, watching = Keep.parse(keep), observer or Silent()
+    policy = Policy(rule, (prefer,) if isinstance(prefer, str) else tuple(prefer))
+    spec = make_spec(search, overlap, policy, is_protected=protect is not None)
     check_share(alarm, "alarm")
     check_text_length(with_text)
     check_top(show, "show", "none")
@@ -139,10 +155,10 @@ def dedup(
         for line in finish_names([target]):
             watching.note(line)
         plan_copies(reader, target)  # what stands in the way is said before a long run
-    policy = Policy(rule, (prefer,) if isinstance(prefer, str) else tuple(prefer), protected)
+    policy = replace(policy, protected=protected)
     spec, choice = decide(reader, spec, search, options, watching)
     task = {"dedup": {**policy.facts(), "output": target, "annotate": annotate}}
-    keep_written = with_text is not False or show is not None
+    keep_written = with_text is not False or show is not None or spec.measure != params.DEFAULT_MEASURE
     how: dict[str, Any] = {"task": task, "choice": choice, "preset": search.used_preset, "keep_written": keep_written}
     with Run(reader, spec, options, **how, observer=watching) as run:
         cleaning = clean(run, policy)

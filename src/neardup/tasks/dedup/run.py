@@ -26,10 +26,12 @@ from neardup.inputs.folder import FilesSource
 from neardup.inputs.names import Places
 from neardup.inputs.source import Source
 from neardup.outputs.atomic import AtomicFiles
+from neardup.params import DEFAULT_MEASURE, OVERLAP
 from neardup.result import CleanSummary, SourceShare
 from neardup.session import Run, make_summary
-from neardup.tasks.dedup.choose import RULES, Removals, choose
+from neardup.tasks.dedup.choose import RULES, Removals, choose, choose_overlapping
 from neardup.tasks.dedup.examples import example_table, pick_examples
+from neardup.tasks.dedup.passages import SharedPassages
 from neardup.tasks.dedup.policy import Origins, Policy, check_policy
 from neardup.tasks.dedup.rewrite.copy_names import plan_copies
 from neardup.tasks.dedup.rewrite.model import GROUP_BYTES, Annotation, Known, Rewrite
@@ -40,11 +42,17 @@ from neardup.types import I64
 def clean(run: Run, policy: Policy) -> Cleaning:
     """Search a collection and decide which documents go. The reader of ``run`` has the protected sources too."""
     check_policy(run.reader, policy)
-    search = run.search()
-    run.observer.stage("choose", None, "")
-    origins = Origins(run, search, policy)
-    chosen = choose(search, origins)
-    return Cleaning(run, policy, search, chosen, origins, SecondReading(run, search, chosen))
+    if run.spec.measure != OVERLAP:
+        search = run.search()
+        run.observer.stage("choose", None, "")
+        origins = Origins(run, search, policy)
+        chosen = choose(search, origins)
+        return Cleaning(run, policy, search, chosen, origins, SecondReading(run, search, chosen))
+    gathered = run.gather(run.spec)
+    origins = Origins(run, gathered, policy)
+    search, overlaps = run.overlap(gathered, origins.tier(np.arange(len(gathered.collection))) == 0)
+    chosen = choose_overlapping(search, origins, overlaps)
+    return Cleaning(run, policy, search, chosen, origins, SecondReading(run, search, chosen), overlaps.short)
 
 
 @dataclass(slots=True)
@@ -58,15 +66,25 @@ class Cleaning:
     origins: Origins
     reading: SecondReading
     """Whether the inputs are still what was decided on."""
-    written: list[str] = field(default_factory=list)
+    short_protected: int = 0
+    """Protected documents that are shorter than an n-gram, where a rule of overlap decides."""
+    passages: SharedPassages | None = field(init=False)
+    """What the removals say of passages; None for Jaccard similarity, and where the texts were not kept."""
+    written: list[str] = field(init=False, default_factory=list)
     """Names of the copies, when they are written."""
+
+    def __post_init__(self) -> None:
+        collection = self.search.collection
+        has_passages = collection.spec.measure != DEFAULT_MEASURE and collection.written is not None
+        self.passages = SharedPassages(self.search, self.chosen) if has_passages else None
 
     @property
     def schema(self) -> pa.Schema:
         """Of the removal table."""
         id, text, whole = self.run.provenance.ids.type, pa.large_string(), pa.int64()
         kept = [("keeper", id), ("keeper_source", text), ("similarity", pa.float64()), ("cluster", whole)]
-        return pa.schema([("id", id), ("source", text), ("row", whole), *kept, ("rule", text)])
+        more = [] if self.passages is None else self.passages.fields
+        return pa.schema([("id", id), ("source", text), ("row", whole), *kept, ("rule", text), *more])
 
     def _rules(self, part: slice | I64) -> pa.Array:
         """What decided, of some of the documents that go."""
@@ -78,7 +96,8 @@ class Cleaning:
         texts = self.search.collection.written
         assert texts is not None, "the run was not told to keep its texts"
         picked = pick_examples(self.chosen, count)
-        return example_table(self.chosen, picked, self.run.provenance.ids, texts, self._rules(picked))
+        starts = [None] * picked.size if self.passages is None else self.passages.starts(picked)
+        return example_table(self.chosen, picked, self.run.provenance.ids, texts, self._rules(picked), starts)
 
     def removals(self, with_text: bool | int = False) -> pa.RecordBatchReader:
         """One record for each document that goes, in input order, as a stream.
@@ -101,6 +120,7 @@ class Cleaning:
                     numbers(chosen.similarity[part]),
                     numbers(chosen.cluster[part]),
                     self._rules(part),
+                    *([] if self.passages is None else self.passages.columns(part)),
                 ]
                 rows = chosen.rows[part], chosen.keeper[part]
                 yield pa.RecordBatch.from_arrays(columns, schema=schema), rows
@@ -178,7 +198,7 @@ class Cleaning:
             self.run,
             tally,
             pairs=sum(len(piece) for piece in self.search.pairs.pieces()),
-            clusters=int(np.unique(chosen.keeper).size),
+            clusters=chosen.clusters,
             crowds=self.search.leads.size,
             crowd_documents=int(self.search.weight[self.search.crowd >= 0].sum()),
             link="star",
@@ -191,9 +211,10 @@ class Cleaning:
             removed=chosen.rows.size,
             kept=tally.documents - chosen.rows.size,
             protected=sum(count for source, count in counts if source in self.policy.protected),
+            short_protected=self.short_protected,
             unreadable=sum(file.error is not None for part in texts for file in part.files),
             largest_cluster=size,
-            largest_keeper=self.run.provenance.ids.take(np.array([keeper]))[0].as_py() if size else None,
+            largest_keeper=self.run.provenance.ids.take(np.array([keeper]))[0].as_py() if keeper >= 0 else None,
             sources=sources,
             alarm=alarm,
             alarms=tuple(each.source for each in sources if each.share > alarm),
@@ -248,7 +269,7 @@ class SecondReading:
             asked.append(self._keepers)
         places = self._run.provenance.places
         found = [rows[_rows_of(source, rows, places)[0]] for rows in asked]
-        return self._known(source, np.sort(np.concatenate(found)))  # who is kept for another does not go
+        return self._known(source, np.unique(np.concatenate(found)))
 
     @cached_property
     def _keepers(self) -> I64:
