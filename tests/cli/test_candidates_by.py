@@ -49,7 +49,10 @@ def test_the_command_finds_what_python_finds_and_promises_nothing(run: Run) -> N
     assert len(written) >= 15
     told = next(line for line in result.stderr.splitlines() if line.startswith("recall"))
     assert "not promised; measure it with neardup audit or --audit (candidates by char:12@0.15" in told
-    assert "0 shorter than a shingle of the candidates" in result.stderr
+    with Path("docs.jsonl").open("a", encoding="utf-8") as file:
+        file.write('\n{"id": "short", "text": "eight it"}\n')
+    again = run("find", "docs.jsonl", *OPTIONS, "-o", "pairs.jsonl")
+    assert "1 shorter than a shingle of the candidates" in again.stderr
 
 
 def test_the_json_summary_has_no_recall(run: Run) -> None:

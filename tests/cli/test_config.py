@@ -74,7 +74,7 @@ OF_TYPE = {
     "steps": ["nfkc,casefold"],
     "bxr": ["4x2"],
     "size": ["50MB"],
-    "rule": ["max:date"],
+    "rule": ["max:date", "gpt3"],
     "share": ["0.25"],
     "two numbers": ["0.75,0.25"],
     "name": ["latin-1", "log"],

@@ -103,7 +103,7 @@ def test_an_argument_beside_a_preset_wins_even_with_its_default() -> None:
 
 def test_the_summary_says_what_a_preset_stands_for(documents: str) -> None:
     lines = run("find", documents, "--for", "essays").stderr.splitlines()
-    stood_for = "--for essays = --shingle word:3 --normalize nfc,casefold,punct -t 0.2 --link connected"
+    stood_for = "--for essays = --shingle word:3 --normalize nfc,casefold,punct -t 0.2 --slots 256 --link connected"
     assert f"settings      {stood_for}" in [line.replace("       --", "      --") for line in lines]
 
 

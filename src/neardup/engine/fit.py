@@ -312,7 +312,7 @@ def _with_fewer(spec: Spec) -> dict[str, Any]:
     """Options with which fewer pairs meet: bands of more rows, else candidates by longer shingles, else more alike."""
     if spec.candidates_by is not None:
         return {"threshold": min(round(spec.threshold + 0.2, 2), 1.0)}
-    if spec.slots >= MORE_SLOTS and spec.shingle.kind == "char" and spec.shingle.k < LONGER:
+    if spec.slots >= MORE_SLOTS and spec.shingle.kind == "char" and 2 * spec.shingle.k <= LONGER:
         return {"candidates_by": f"char:{LONGER}", "recall": LONGER_RECALL}
     tries: tuple[dict[str, Any], ...] = ({"slots": MORE_SLOTS}, {"recall": LOWER_RECALL})
     for each in (*tries, {**tries[0], **tries[1]}):
