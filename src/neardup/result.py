@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from neardup.errors import MissingDependency
+from neardup.inputs.columns import ReadColumns
 from neardup.inputs.passed import PassedOver
 from neardup.params import Spec
 from neardup.types import Fault
@@ -31,6 +32,8 @@ class Summary:
     """Blank lines passed over."""
     passed_over: tuple[PassedOver, ...]
     """Files and folders that the inputs hold and that were not read, by reason and suffix, the most frequent first."""
+    columns: tuple[ReadColumns, ...]
+    """Columns or fields that were read, of inputs that have any, in the order of the inputs."""
     duplicate_ids: int
     """Documents whose id an earlier one has; they are compared like any other."""
     duplicate_id_example: str | None
@@ -74,7 +77,8 @@ class Summary:
 
     def as_dict(self) -> dict[str, Any]:
         """The summary as plain JSON values."""
-        return {**asdict(self), "passed_over": [asdict(each) for each in self.passed_over]}
+        passed, columns = ([asdict(each) for each in group] for group in (self.passed_over, self.columns))
+        return {**asdict(self), "passed_over": passed, "columns": columns}
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ def figures(
             drawn = sheets.write(work, folder, names=only, formats=formats or ("png",))
             observer.in_background(lambda: written.extend(drawn))
     if not voice.quiet:
-        say(*labelled(left_out(work.provenance.bad, work.provenance.blank, reader.passed_over)))
+        say(*labelled(left_out(work.provenance.bad, work.provenance.blank, reader.passed_over, reader.columns)))
     with stdout_errors():
         print_names(written)
     if not voice.quiet:

@@ -234,8 +234,9 @@ plot = click.option(
 text_column = click.option(
     "--text",
     metavar="COLUMN",
-    help="Column or field that holds the text.  [default: the first there is of text, content, body, document,"
-    " abstract, raw_content, code]",
+    help="Column or field that holds the text; several with commas between make one text, a newline between."
+    "  [default: the first there is of text, content, body, document, abstract, raw_content, code, title; else the only"
+    " one of texts beside the id]",
 )
 
 id_column = click.option(
@@ -248,8 +249,8 @@ id_column = click.option(
 glob = click.option(
     "--glob",
     metavar="PATTERN",
-    help="Which files of a folder are read.  [default: texts and documents, *.txt, *.md, *.docx, *.odt, *.pdf,"
-    " *.epub, *.html, *.htm and *.xhtml, at any depth]",
+    help="Which files of a folder are read, at any depth.  [default: all of a format that is read; what is not is"
+    " counted and said]",
 )
 
 encoding = defaulted(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from neardup.inputs.columns import ReadColumns, column_words
 from neardup.inputs.passed import PassedOver, passed_rows
 from neardup.shown import counted, duration, megabytes, percent, shown, similarity_text
 
@@ -116,7 +117,10 @@ def labelled(rows: Sequence[tuple[str, str]]) -> list[str]:
 def _read_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("documents", _documents(summary)),
-        *left_out(summary["bad"], summary["blank"], [PassedOver(**each) for each in summary["passed_over"]]),
+        *left_out(
+            *(summary["bad"], summary["blank"], [PassedOver(**each) for each in summary["passed_over"]]),
+            [ReadColumns(**each) for each in summary["columns"]],
+        ),
         ("exact copies", f"{summary['exact_copies']:,}"),
         ("candidates", f"{summary['candidates']:,}; {counted(summary['checked'], 'pair')} checked exactly"),
     ]
@@ -268,10 +272,18 @@ def _cell(value: object, threshold: float) -> str:
     return str(value).lower() if isinstance(value, bool) else shown(value)
 
 
-def left_out(bad: int, blank: int, passed_over: Sequence[PassedOver], *, if_none: bool = True) -> list[tuple[str, str]]:
-    """What was left out of inputs, for a person; ``if_none``: that no record was is said too."""
+def left_out(
+    bad: int,
+    blank: int,
+    passed_over: Sequence[PassedOver],
+    columns: Sequence[ReadColumns] = (),
+    *,
+    if_none: bool = True,
+) -> list[tuple[str, str]]:
+    """What was left out of inputs, and what was read of tables, for a person; ``if_none``: also that no record was."""
     records = [("left out", f"{counted(bad, 'bad record')}, {counted(blank, 'blank line')}")]
-    return [*(records if if_none or bad or blank else []), *passed_rows(passed_over)]
+    named = [("columns", column_words(columns))] if columns else []
+    return [*(records if if_none or bad or blank else []), *passed_rows(passed_over), *named]
 
 
 def whole_spec(spec: Mapping[str, Any], *, verbose: bool) -> list[tuple[str, str]]:

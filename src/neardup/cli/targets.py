@@ -14,10 +14,11 @@ import click
 from neardup.cli import silence_stdout
 from neardup.cli.options import STDOUT
 from neardup.cli.voice import say, stdout_errors, usage_errors
-from neardup.inputs.walk import glob_files, walk_folder
+from neardup.inputs.peek import holds_texts
+from neardup.inputs.walk import SPEC_SUFFIX, glob_files, walk_folder
 from neardup.outputs.atomic import check_target
 from neardup.outputs.renames import finish_names
-from neardup.outputs.write import SPEC_SUFFIX, Output, output_format, write_table, write_tables
+from neardup.outputs.write import Output, output_format, write_table, write_tables
 
 if TYPE_CHECKING:
     from neardup.outputs.atomic import AtomicFiles
@@ -110,7 +111,7 @@ def _reads(source: Path, path: str, glob: str | Sequence[str] | None) -> bool:
         if not path.startswith(os.path.join(os.path.realpath(source), "")):
             return False  # saves a walk; a link that leads out of the folder is not followed here
         found = walk_folder(str(source), (glob,) if isinstance(glob, str) else tuple(glob or ()) or None)
-        return any(file.real == path for file in found)
+        return any(file.real == path for file in found) and (glob is not None or holds_texts(path))
     if source.exists():
         return os.path.samefile(source, path)
     return any(file.real == path for file in glob_files(str(source)))

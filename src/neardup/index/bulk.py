@@ -47,7 +47,7 @@ def _store_all(core: Core, reader: Reader, on_duplicate: str, observer: Observer
         gone = _settle_ids(writing, load, on_duplicate)
     core.database.settle()
     replaced, skipped = (gone, 0) if on_duplicate == "replace" else (0, gone)
-    return read + Added(load.numbers - gone, replaced, skipped, load.empty, load.short)
+    return read + Added(load.numbers - gone, replaced, skipped, load.empty, load.short, columns=reader.columns)
 
 
 class _Load:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
+from neardup.inputs.columns import ReadColumns
 from neardup.inputs.passed import PassedOver
 from neardup.types import MOST_FAULTS, Fault
 
@@ -83,6 +84,8 @@ class Added(_Counts):
     """The first bad records, with reasons."""
     passed_over: tuple[PassedOver, ...] = ()
     """Files and folders that the inputs hold and that were not read."""
+    columns: tuple[ReadColumns, ...] = ()
+    """Columns or fields that were read, of inputs that have any."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -420,7 +420,7 @@ class Index:
             status = self._store(prepared, on_duplicate, strict=True)
             total += prepared.counted(status) + Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
             watching.advance(batch.consumed)
-        return total
+        return total + Added(columns=reader.columns)
 
     def add_each(self, ids: Iterable[int | str], texts: Iterable[Any], *, on_duplicate: str = "error") -> list[str]:
         """As ``add`` of ids and texts, with a status for each document in place of an error.

@@ -11,6 +11,7 @@ Nothing is imported for the table, so that the command line and the children tha
 from __future__ import annotations
 
 import codecs
+import difflib
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -58,8 +59,6 @@ DOCUMENTS = {
 """The module below ``inputs.documents`` for each suffix."""
 DATASET = "dataset"
 """Format of a folder that the library ``datasets`` wrote; it cannot be asked for either."""
-DEFAULT_SUFFIXES = (*FORMATS["text"].suffixes, *DOCUMENTS)
-"""Suffixes of the files of a folder that are read when no pattern is given; each file is one document."""
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 """Suffixes behind which the bytes of a file are compressed, and how."""
 
@@ -68,6 +67,7 @@ SUFFIXES = {
     **dict.fromkeys(DOCUMENTS, DOCUMENT),
 }
 """The format of each suffix that tells one."""
+_SHORT, _NEAR = 4, 0.8
 _ENCODINGS = ("utf-8", "latin-1", "cp1252", "ascii", "utf-16", "shift_jis", "gb18030", "big5", "koi8-r")
 """Common ones, for who mistypes."""
 
@@ -86,6 +86,19 @@ def bare_suffix(path: str) -> str:
 def suffix_format(path: str) -> str | None:
     """The format that the name of a file stands for: one of INPUT_FORMATS, DOCUMENT or None."""
     return SUFFIXES.get(bare_suffix(path))
+
+
+def near_suffix(suffix: str) -> str:
+    """`` Did you mean '.jsonl'?`` for a suffix that somebody mistyped; nothing for one of another kind of file.
+
+    Short suffixes are all near to each other: ``.zip`` to ``.ipc``. So one letter may be wrong only where there are
+    four and more; or the letters are in another order.
+    """
+    near = next((known for known in SUFFIXES if sorted(known) == sorted(suffix)), None)
+    if near is None and len(suffix) > _SHORT:
+        found = difflib.get_close_matches(suffix, SUFFIXES, n=1, cutoff=_NEAR)
+        near = found[0] if found else None
+    return f" Did you mean {near!r}?" if near else ""
 
 
 def text_codec(encoding: str) -> str:

@@ -15,6 +15,9 @@ from typing import Any
 import numpy as np
 
 from neardup.errors import InputError
+from neardup.inputs.addresses import check_address
+from neardup.inputs.columns import ReadColumns
+from neardup.inputs.columns import together as together_columns
 from neardup.inputs.formats import suffix_format, text_codec
 from neardup.inputs.passed import PassedOver, together
 from neardup.inputs.resolve import Resolver
@@ -90,7 +93,14 @@ class Reader:
     def settings(self) -> dict[str, Any]:
         """How the sources are read, as JSON values."""
         names = [each.name for each in fields(self.options) if each.name != "limit"]  # which is of the run
-        return {name: getattr(self.options, name) for name in names}
+        values = {name: getattr(self.options, name) for name in names}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+    @property
+    def columns(self) -> tuple[ReadColumns, ...]:
+        """What was read of the sources that have columns; asked for when they were read."""
+        found = (source.columns or (source.look() if source.paths is not None else None) for source in self.parts)
+        return together_columns(each for each in found if each is not None)
 
     @property
     def is_lasting(self) -> bool:
@@ -204,7 +214,7 @@ def open_inputs(
     given = options or InputOptions(**fields)
     text_codec(given.encoding)
     settings = ReadOptions(
-        text=given.text,
+        text=given.text if given.text is None or isinstance(given.text, str) else tuple(given.text),
         id=given.id,
         encoding=given.encoding,
         on_bad=given.on_bad,
@@ -244,6 +254,8 @@ def _checked_path(value: str | os.PathLike[Any]) -> str:
             f"the input is a string of {len(path)} characters that is no path. "
             "To give one text, put it in a list: [text]."
         )
+    if not os.path.lexists(path):
+        check_address(path)
     if not path:
         raise InputError("the input is an empty string. Give a file, a folder or a pattern, or texts in a list.")
     return path

@@ -2,8 +2,9 @@
 
     file      by its suffix, or ``input_format``; ``.gz`` and ``.zst`` behind it are unpacked
     folder    of ``datasets`` (``hf``), without ``glob`` and ``input_format``: each split one source
-    folder    its text files and documents (``*.txt``, ``*.md``, ``*.docx``, ``*.pdf`` …, or ``glob``), one document
-              each; record files that ``glob`` names, by suffix
+    folder    its files, or those that ``glob`` names, each as its suffix says: text files and documents (``*.txt``,
+              ``*.pdf`` …) are one document each, files of records (``*.jsonl``, ``*.parquet`` …) many; without ``glob``
+              those are passed over that turn out to have no texts
     pattern   ``data/*.jsonl``, ``**/*.parquet``: the files it names, sorted by path
     -         standard input (or a pipe by name): ``input_format``, else JSON Lines when it begins with
               ``{``; sets: lines
@@ -20,9 +21,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from neardup.errors import InputError, did_you_mean
+from neardup.errors import InputError
 from neardup.inputs import formats
-from neardup.inputs.passed import Passing, conversion
+from neardup.inputs.passed import Passing, conversion, suffix_of
+from neardup.inputs.peek import why_not
 from neardup.inputs.source import ReadOptions, Source
 from neardup.inputs.stream import ByteStream
 from neardup.inputs.walk import InputFile, common_suffix, glob_files, look_at, walk_folder
@@ -31,6 +33,8 @@ from neardup.shown import shown_path
 
 _GLOB_CHARACTERS = frozenset("*?[")
 _STDIN = "-"
+_ONE_EACH = ("text", formats.DOCUMENT)
+"""Formats of files that are one document each."""
 
 
 class Resolver:
@@ -52,7 +56,7 @@ class Resolver:
         """
         inputs = [each for path in paths for each in self._resolve(path)]
         sources: list[Source] = []
-        for is_one_each, group in groupby(inputs, key=lambda each: each.format in ("text", formats.DOCUMENT)):
+        for is_one_each, group in groupby(inputs, key=lambda each: each.format in _ONE_EACH):
             if is_one_each:
                 files = list(group)
                 sources.append(formats.FORMATS["text"].load()(shown_path(files[0].path), files, self._options))
@@ -93,15 +97,36 @@ class Resolver:
         patterns = self._patterns or self._format_globs()
         files = walk_folder(folder, patterns, self.passing)
         if not files:
-            *others, last = patterns or [f"*{suffix}" for suffix in formats.DEFAULT_SUFFIXES]
+            *others, last = patterns or ("",)
             named = f"{', '.join(others)} or {last}" if others else last
-            raise InputError(f"{shown_path(folder)} has no file that matches {named}.{_other_glob(folder)}")
+            what = f"matches {named}" if patterns else "is of a format that is read"
+            raise InputError(f"{shown_path(folder)} has no file that {what}.{_other_glob(folder)}")
         if self._options.on_bad == "fail":
             for file in files:
                 if file.error is not None and self._folder_format(file) != formats.DOCUMENT:
                     cure = "Mend it, or leave it out with --on-bad skip (on_bad='skip')."
                     raise InputError(f"{shown_path(file.error)} {cure}")
-        return [replace(file, format=self._folder_format(file)) for file in self._once(files, folder)]
+        files = [replace(file, format=self._folder_format(file)) for file in self._once(files, folder)]
+        return files if patterns else self._of_texts(files)
+
+    def _of_texts(self, files: list[InputFile]) -> list[InputFile]:
+        """The files of a folder but for those that turn out to be no collection of texts."""
+        kept: list[InputFile] = []
+        error: InputError | None = None
+        for file in files:
+            if file.error is None and file.format not in (*_ONE_EACH, "lines"):
+                reason, why = why_not(self._source(file), self._options)
+                if reason is not None:
+                    self.passing.note(reason, file.path)
+                    error = error or why
+                    continue
+            kept.append(file)
+        if not kept:
+            raise error or InputError(
+                f"{shown_path(files[0].path)} is no collection of documents, and there is no other file beside it. "
+                "Give the files that are, by name."
+            )
+        return kept
 
     def _format_globs(self) -> tuple[str, ...] | None:
         """What to look for in a folder when no pattern is given; None: what is read by default."""
@@ -124,9 +149,12 @@ class Resolver:
         if format is None:
             suffix = formats.bare_suffix(path)
             said = f"the suffix {suffix!r} does not tell" if suffix else "there is no suffix to tell"
+            cure = conversion(suffix_of(path) or suffix)
+            if cure is not None:
+                raise InputError(f"{shown_path(path)}: files that end in {suffix} are not read: {cure}.")
             raise InputError(
                 f"{shown_path(path)}: {said} the format. Name it with --input-format (input_format=): "
-                f"{', '.join(INPUT_FORMATS)}.{did_you_mean(suffix, formats.SUFFIXES)}"
+                f"{', '.join(INPUT_FORMATS)}.{formats.near_suffix(suffix)}"
             )
         return self._settled(format)
 

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from neardup.errors import InputError
+from neardup.inputs.columns import ReadColumns
 from neardup.inputs.stream import ByteStream
 from neardup.spool import available_memory
 from neardup.types import I64, Alone, Batch, Documents, Fault
@@ -125,7 +126,7 @@ def megabytes(size: int) -> str:
 class ReadOptions:
     """How every source of one run is read: what ``open_inputs`` makes of ``InputOptions``."""
 
-    text: str | None = None
+    text: str | tuple[str, ...] | None = None
     id: str | None = None
     encoding: str = "utf-8"
     on_bad: str = "fail"
@@ -181,6 +182,15 @@ class Source:
         self.total_bytes = total_bytes
         self._options = options
         self._stream = stream
+        self.columns: ReadColumns | None = None
+        """What is read of it, where it has columns; known when the first task was made."""
+
+    def look(self) -> ReadColumns | None:
+        """The columns that ``tasks`` will read, without reading more than tells them; None: it has no names for them.
+
+        Raises InputError as ``tasks`` does.
+        """
+        return None
 
     @property
     def paths(self) -> list[str] | None:

@@ -70,6 +70,11 @@ class ByteStream:
             self._ahead = bytes(buffer[: self._fill(memoryview(buffer))])
         return self._ahead
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether there is more than ``peek`` has shown."""
+        return len(self._ahead) == _PEEK
+
     def fill(self, view: memoryview, /) -> int:
         """Read until ``view`` is full or the data ends; return the bytes read."""
         ahead = min(len(view), len(self._ahead))

@@ -25,6 +25,7 @@ from neardup.arrays import strings
 from neardup.arrays import text as scalar
 from neardup.errors import InputError, OutputError, did_you_mean
 from neardup.inputs.formats import COMPRESSIONS
+from neardup.inputs.walk import SPEC_SUFFIX
 from neardup.outputs.atomic import AtomicFiles, is_special, remove_parts, writing
 from neardup.outputs.sink import Sink
 from neardup.outputs.stdout import stdout_bytes
@@ -32,9 +33,6 @@ from neardup.types import I64
 
 OUTPUT_FORMATS = ("jsonl", "csv", "parquet")
 STDOUT = "-"
-SPEC_SUFFIX = ".spec.json"
-"""Ending of the file that keeps the spec beside JSONL and CSV."""
-
 _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 _TEXT_ROWS, _TEXT_BYTES = 1 << 17, 8 << 20
 """What is turned into text at a time: some tens of MB of memory, and Ctrl-C is heard between two pieces."""

@@ -40,6 +40,7 @@ __all__ = [
     "TEXT",
     "VERIFY",
     "check_choice",
+    "check_columns",
     "check_exact",
     "check_probability",
     "check_seed",
@@ -116,6 +117,16 @@ def parse_memory(value: int | str | None, name: str = "memory") -> int | None:
             base = 1024 if found[3] else 1000
             return int(float(found[1]) * base ** " kmgt".index(found[2].lower() or " "))
     raise InputError(f"{name} is {value!r}. Give a size such as 2GB, 500MB or 1.5GiB.")
+
+
+def check_columns(value: str | Sequence[str] | None) -> str | tuple[str, ...] | None:
+    """Return the name of a text column, or several as a tuple, else raise InputError."""
+    if value is None or isinstance(value, str):
+        return value
+    names = tuple(value) if isinstance(value, Sequence) else ()
+    if not names or not all(isinstance(name, str) for name in names):
+        raise InputError(f"text is {value!r}. Give the name of a column, or a list of names.")
+    return names
 
 
 def check_exact(value: bool | str, measure: str = DEFAULT_MEASURE) -> bool:

@@ -147,6 +147,7 @@ def audit_search(
         bad=run.provenance.bad,
         blank=run.provenance.blank,
         passed_over=run.reader.passed_over,
+        columns=run.reader.columns,
         missed=pa.table({"id_a": ids.take(left), "id_b": ids.take(right), "similarity": numbers(similarity)}),
     )
 

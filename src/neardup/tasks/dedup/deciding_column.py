@@ -149,7 +149,7 @@ def _opened(source: Source, rows: I64, column: str, limit: RecordLimit) -> tuple
         return _opened_ipc(source.name, limit)
     if isinstance(source, DatasetSource):
         schema = source.schema()
-        return schema, lambda place: (batch for batch, _ in source.batches(schema, Chosen(place, None), []))
+        return schema, lambda place: (batch for batch, _ in source.batches(schema, Chosen((place,), None), []))
     if isinstance(source, ObjectSource):
         schema, batches = source.with_column(column)
         if schema.names:
@@ -188,7 +188,7 @@ def _opened_ipc(name: str, limit: RecordLimit) -> tuple[Any, Read]:
 
     def read(place: int) -> Iterator[Any]:
         with explained(name, "Arrow"):
-            for batch, _ in ipc_batches(data, name, reader.schema, Chosen(place, None), limit, is_file=is_file):
+            for batch, _ in ipc_batches(data, name, reader.schema, Chosen((place,), None), limit, is_file=is_file):
                 yield batch
                 release()
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from neardup.inputs.columns import ReadColumns
 from neardup.inputs.passed import PassedOver
 from neardup.params import Spec
 from neardup.tasks.plan.costs import Estimate, Range, Setting
@@ -88,6 +89,8 @@ class Collected:
     """Blank lines passed over."""
     passed_over: tuple[PassedOver, ...] = ()
     """Files and folders that the inputs hold and that were not read."""
+    columns: tuple[ReadColumns, ...] = ()
+    """Columns or fields that were read, of inputs that have any."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 from neardup.cutting import ROWS_AT_A_TIME
 from neardup.errors import FormatError, InputError
 from neardup.inputs.columnar.source import explained
-from neardup.outputs.write import SPEC_SUFFIX, output_format
+from neardup.inputs.walk import SPEC_SUFFIX
+from neardup.outputs.write import output_format
 from neardup.params import SPEC_VERSION, Spec
 
 COLUMNS = ("id_a", "id_b", "similarity")
