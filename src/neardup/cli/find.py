@@ -76,7 +76,7 @@ def find(
     """Find the near-duplicate pairs of a collection, and their clusters.
 
     INPUT is any mix of folders (one document a file), JSONL, CSV, TSV, Parquet and Arrow files, text files
-    (one document each), each also compressed as .gz or .zst, glob patterns, and - for stdin.
+    (one document each), each also compressed (.gz, .zst, .bz2, .xz, .lz4), glob patterns, and - for stdin.
 
     Pairs (id_a, id_b, similarity) go to stdout or to the file that -o names; everything else goes to stderr. With
     --measure containment they say too which one is part of the other (contained: a, b or both). What does not fit

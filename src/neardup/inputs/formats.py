@@ -59,7 +59,7 @@ DOCUMENTS = {
 """The module below ``inputs.documents`` for each suffix."""
 DATASET = "dataset"
 """Format of a folder that the library ``datasets`` wrote; it cannot be asked for either."""
-COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz", ".lz4": "lz4"}
 """Suffixes behind which the bytes of a file are compressed, and how."""
 
 SUFFIXES = {
@@ -73,7 +73,7 @@ _ENCODINGS = ("utf-8", "latin-1", "cp1252", "ascii", "utf-16", "shift_jis", "gb1
 
 
 def stored_codec(path: str | Path) -> Any:
-    """How the bytes of a file are compressed by its name: "gzip", "zstd" or None."""
+    """How the bytes of a file are compressed by its name: one of COMPRESSIONS, or None."""
     return COMPRESSIONS.get(Path(path).suffix.lower())
 
 

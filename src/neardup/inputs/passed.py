@@ -155,7 +155,7 @@ def _template(reason: str, suffix: str) -> str | None:
     packed = os.path.splitext(suffix)[1]
     if packed in COMPRESSIONS:
         return None
-    return "unpack them, or compress them with gzip or zstd" if packed in _PACKED or suffix in _PACKED else None
+    return "unpack them" if packed in _PACKED or suffix in _PACKED else None
 
 
 def _filled(template: str, suffixes: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """From paths to sources.
 
-    file      by its suffix, or ``input_format``; ``.gz`` and ``.zst`` behind it are unpacked
+    file      by its suffix, or ``input_format``; ``.gz``, ``.zst`` … behind it is unpacked
     folder    of ``datasets`` (``hf``), without ``glob`` and ``input_format``: each split one source
     folder    its files, or those that ``glob`` names, each as its suffix says: text files and documents (``*.txt``,
               ``*.pdf`` …) are one document each, files of records (``*.jsonl``, ``*.parquet`` …) many; without ``glob``

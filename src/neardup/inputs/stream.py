@@ -1,7 +1,8 @@
 """Opening a path or standard input as bytes: unpacked, and as UTF-8.
 
-Compression (``.gz``, ``.zst``; by magic number on standard input) and other encodings are dealt with here, once, for
-every format. Nothing here loads numpy or pyarrow, but for ``.zst``: children that read documents use it.
+Compression (``formats.COMPRESSIONS``; by magic number on standard input) and other encodings are dealt with here, once,
+for every format. Nothing here loads numpy or pyarrow, but for ``.zst``, ``.bz2`` and ``.lz4``: children that read
+documents use it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,14 @@ from typing import Any, Protocol
 from neardup.errors import InputError, did_you_mean
 from neardup.inputs.formats import stored_codec, text_codec
 
-_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bz2",
+    b"\xfd7zXZ\0": "xz",
+    b"\x04\x22\x4d\x18": "lz4",
+}
+"""How compressed data begins."""
 _PEEK = 1 << 16
 _DECODED = 1 << 16
 """Bytes decoded at a time; small, since what is pending is sliced, which must not become quadratic."""
@@ -27,6 +35,9 @@ _PACKED = 1 << 18
 _UNPACKED = 1 << 20
 """Bytes of gzip that are unpacked at a time: Python's zlib makes an object of them."""
 _WITH_GZIP_HEADER = 31
+_XZ_MEMORY = 256 << 20
+"""Bytes that xz may ask for its dictionary; ``xz -9`` takes 65 MB."""
+_XZ_WORD = 4
 
 
 class Feed(Protocol):
@@ -45,7 +56,7 @@ class ByteStream:
         self._stored = 0
         self._ahead = b""
         self._source: Any
-        self._packed: _Gzip | _Zstd | None = None
+        self._packed: _Gzip | _Xz | _ByArrow | None = None
         with self._explained():
             if self.name == "-":
                 self._open_stdin()
@@ -105,7 +116,7 @@ class ByteStream:
         codec = stored_codec(name)
         self._source = open(name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
         if codec is not None:
-            self._source = self._packed = _CODECS[codec](self._source, name)
+            self._source = self._packed = _CODECS[codec](self._source, name, codec)
 
     def _open_stdin(self) -> None:
         source: Any = getattr(sys.stdin, "buffer", None)
@@ -113,9 +124,9 @@ class ByteStream:
             raise InputError("standard input is not open. Pipe data into the command or name a file instead of '-'.")
         self._source = source
         head = self.peek()
-        for magic, codec in _MAGIC.items():
+        for magic, codec in MAGIC.items():
             if head.startswith(magic):
-                self._source = self._packed = _CODECS[codec](_Rest(head, source), "standard input")
+                self._source = self._packed = _CODECS[codec](_Rest(head, source), "standard input", codec)
                 self._ahead = b""
 
     @contextmanager
@@ -170,10 +181,10 @@ def _near_files(name: str) -> str:
         return f" There is no folder {parent} either. Check the path."
 
 
-class _Zstd:
-    """Zstandard data, of any number of frames; pyarrow unpacks it."""
+class _ByArrow:
+    """Zstandard, bzip2 or LZ4 data, of any number of frames; pyarrow unpacks it."""
 
-    def __init__(self, file: Any, name: str) -> None:
+    def __init__(self, file: Any, name: str, codec: str) -> None:
         import pyarrow as pa
 
         if isinstance(file, _Rest):
@@ -182,7 +193,8 @@ class _Zstd:
             with file:  # which Python has opened, for its own kinds of OSError
                 self._raw = pa.OSFile(file.name, mode="r")
         self._name = name
-        self._source = pa.CompressedInputStream(self._raw, "zstd")
+        self._codec = codec
+        self._source = pa.CompressedInputStream(self._raw, codec)
 
     @property
     def stored(self) -> int:
@@ -191,7 +203,7 @@ class _Zstd:
     def readinto(self, view: memoryview, /) -> int:
         got = int(self._source.readinto(view))
         if not got and not self.stored:
-            raise _empty(self._name, "zstd")
+            raise _empty(self._name, self._codec)
         return got
 
     def close(self) -> None:
@@ -204,7 +216,7 @@ class _Gzip:
     It is read through Python's zlib, which is as fast as pyarrow's and tells where a member ends.
     """
 
-    def __init__(self, file: Any, name: str) -> None:
+    def __init__(self, file: Any, name: str, _: str) -> None:
         self._file = file
         self._name = name
         self._rest = b""
@@ -276,11 +288,75 @@ class _Gzip:
         )
 
 
+class _Xz:
+    """xz data, stream by stream, with the padding of zeros that the format allows behind each."""
+
+    def __init__(self, file: Any, name: str, _: str) -> None:
+        self._file = file
+        self._name = name
+        self._rest = b""
+        self._decoder: Any = None
+        """None between two streams."""
+        self.stored = 0
+
+    def readinto(self, view: memoryview, /) -> int:
+        while True:
+            needs_more = self._decoder is None or self._decoder.needs_input
+            if needs_more and not self._rest:
+                self._rest = self._file.read(_PACKED)
+                self.stored += len(self._rest)
+                if not self._rest:
+                    if self._decoder is not None:
+                        raise OSError("the xz data ends too soon")
+                    if not self.stored:
+                        raise _empty(self._name, "xz")
+                    return 0
+            if self._decoder is None and not self._begin():
+                continue
+            piece = self._unpacked(min(len(view), _UNPACKED))
+            if piece:
+                view[: len(piece)] = piece
+                return len(piece)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _begin(self) -> bool:
+        """Begin a stream; False when there was nothing but padding."""
+        import lzma
+
+        zeros = len(self._rest) - len(self._rest.lstrip(b"\0"))
+        if zeros and self._rest[zeros:] == b"" and self.stored % _XZ_WORD == 0:
+            self._rest = b""
+            return False
+        self._rest = self._rest[zeros - zeros % _XZ_WORD :]
+        self._decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+        return True
+
+    def _unpacked(self, most: int) -> bytes:
+        import lzma
+
+        rest, self._rest = self._rest, b""
+        try:
+            piece: bytes = self._decoder.decompress(rest, most)
+        except lzma.LZMAError as exc:
+            raise OSError(str(exc)) from exc
+        if self._decoder.eof:
+            self._rest, self._decoder = self._decoder.unused_data, None
+        return piece
+
+
 def _empty(name: str, codec: str) -> InputError:
     return InputError(f"{name} is empty (0 bytes): it is no {codec} file. Fetch it again.")
 
 
-_CODECS: dict[str, type[_Gzip] | type[_Zstd]] = {"gzip": _Gzip, "zstd": _Zstd}
+_CODECS: dict[str, type[_Gzip] | type[_Xz] | type[_ByArrow]] = {
+    "gzip": _Gzip,
+    "xz": _Xz,
+    "zstd": _ByArrow,
+    "bz2": _ByArrow,
+    "lz4": _ByArrow,
+}
 """What a compressed file holds; ``stored`` are the compressed bytes that were read. ``readinto`` raises InputError for
 one that is empty or goes on behind its end, and OSError without a number where it is damaged or cut short."""
 

@@ -56,8 +56,8 @@ class Output(NamedTuple):
 def output_format(target: str | Path, format: str | None) -> str:
     """Return ``jsonl``, ``csv`` or ``parquet``: ``format`` when given, else what ``target`` ends in.
 
-    ``.gz`` and ``.zst`` after a suffix of JSONL or CSV compress it. Stdout (``-``) is JSONL unless a format is given.
-    Raises InputError for an unknown one, and for Parquet that is to be compressed once more.
+    ``.gz``, ``.zst``, ``.bz2``, ``.xz`` or ``.lz4`` after a suffix of JSONL or CSV compress it. Stdout (``-``) is JSONL
+    unless a format is given. Raises InputError for an unknown one, and for Parquet that is to be compressed once more.
     """
     suffix, compression = _suffix_of(target)
     if format is None:
@@ -149,7 +149,11 @@ def _write(
         _write_parquet(schema, batches, stream, spec)
         return
     pieces = _jsonl(schema, batches) if format == "jsonl" else _csv(schema, batches)
-    packed = pa.CompressedOutputStream(Sink(stream).file(), compression) if compression else None
+    packed: Any = None
+    if compression in ("gzip", "zstd"):  # what was written with these stays the same bytes
+        packed = pa.CompressedOutputStream(Sink(stream).file(), compression)
+    elif compression:
+        packed = Sink(stream, compression)
     with packed or contextlib.nullcontext(stream) as taker:
         for piece in pieces:
             taker.write(piece)

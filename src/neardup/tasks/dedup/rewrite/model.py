@@ -73,7 +73,7 @@ class Rewrite:
     """A file that gets a clean copy: what is left out of it, or added to it."""
 
     path: str
-    """A regular file; compressed where its name ends in ``.gz`` or ``.zst``, and then the copy is too."""
+    """A regular file; compressed where its name says so (``.gz``, ``.zst`` …), and then the copy is too."""
     format: str
     """"jsonl", "lines", "csv", "tsv", "parquet" or "arrow"."""
     options: ReadOptions
