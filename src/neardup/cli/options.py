@@ -20,7 +20,7 @@ from neardup.cli import VERBOSE
 from neardup.cli.voice import Context
 from neardup.errors import InputError
 
-PAIR_FORMATS = ("table", "jsonl", "csv", "parquet")
+PAIR_FORMATS = ("table", "jsonl", "csv", "parquet", "xlsx")
 STDOUT = "-"
 """As the name of an output; of an input it is stdin."""
 
@@ -315,7 +315,7 @@ output = click.option("--output", "-o", metavar="FILE", help="File for the pairs
 output_format = click.option(
     "--format",
     type=click.Choice(PAIR_FORMATS),
-    help="Format of what is written.  [default: by the suffix of each file (.jsonl, .csv, .parquet); on stdout a"
+    help="Format of what is written.  [default: by the suffix of each file (.jsonl, .csv, .parquet, .xlsx); on stdout a"
     " table for a terminal, else jsonl]",
 )
 

@@ -145,7 +145,7 @@ def _spec_rows(summary: Mapping[str, Any], verbose: bool) -> list[tuple[str, str
 
 def _not_copied(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What would be missed by whoever takes the copies for the whole folder."""
-    passed = [PassedOver(**each) for each in summary["passed_over"]]
+    passed = [PassedOver(**each) for each in summary["passed_over"] if each["reason"] != "further sheet"]
     files = sum(each.count for each in passed if not each.is_folder)
     folders = sum(each.count for each in passed if each.is_folder)
     told = [counted(files, "file")] * bool(files) + [counted(folders, "folder")] * bool(folders)

@@ -62,8 +62,8 @@ def choose_tables(
 def _stdout_format(format: str | None) -> str:
     """The format of a table on stdout; raise UsageError for what a terminal cannot show."""
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    if format == "parquet" and is_terminal:
-        raise click.UsageError("Parquet is not for a terminal. Give a file with -o.")
+    if format in ("parquet", "xlsx") and is_terminal:
+        raise click.UsageError(f"{format} is not for a terminal. Give a file with -o.")
     return format or ("table" if is_terminal else "jsonl")
 
 

@@ -41,6 +41,7 @@ FORMATS = {
     "tsv": Format("text.delimited:TsvSource", (".tsv", ".tab")),
     "parquet": Format("columnar.parquet:ParquetSource", (".parquet", ".pq")),
     "arrow": Format("columnar.ipc:IpcSource", (".arrow", ".feather", ".ipc")),
+    "xlsx": Format("columnar.xlsx:XlsxSource", (".xlsx",)),
     "text": Format("folder:FilesSource", (".txt", ".md")),
     "lines": Format("text.lines:LinesSource"),
 }

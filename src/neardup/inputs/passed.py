@@ -16,7 +16,8 @@ from neardup.shown import counted, shown_path
 
 Reason: TypeAlias = Literal[
     "suffix", "not asked for", "hidden file", "hidden folder", "lock file", "file linked twice", "folder linked twice",
-    "report", "folder", "beside a dataset", "written by neardup", "no text column", "no records",
+    "report", "folder", "beside a dataset", "written by neardup", "no text column", "no records", "needs openpyxl",
+    "further sheet",
 ]  # fmt: skip
 
 _BY_SUFFIX = {
@@ -26,6 +27,7 @@ _BY_SUFFIX = {
     "written by neardup": " written by neardup",
     "no text column": " without a column that is known for a text",
     "no records": " that is not one object a line",
+    "needs openpyxl": ", which openpyxl reads",
 }
 """Reasons for which files are counted by suffix, and how their numbers are told."""
 _KINDS = 5
@@ -47,7 +49,10 @@ _CURE_OF = {
     for suffixes, cure in (
         (".doc .dot .docm .dotm .dotx .rtf .wpd .wps .pages .sxw .fodt .abw", _TO_DOCX),
         (".ppt .pptx .pptm .pps .ppsx .odp .key", _TO_PDF),
-        (".xls .xlsx .xlsm .xlsb .ods .numbers", "save each sheet as .csv, and give these files"),
+        (
+            ".xls .xlsm .xlsb .xltx .ods .numbers",
+            "save them as .xlsx (LibreOffice: soffice --headless --convert-to xlsx {files})",
+        ),
         (".eml .emlx .msg .mbox .pst", "save the messages as .txt or .html with the program for mail"),
         (".mht .mhtml .webarchive", "save them as .html with a browser"),
         (".mobi .azw .azw3 .fb2 .lit", "save them as .epub (Calibre: ebook-convert FILE FILE.epub)"),
@@ -63,6 +68,8 @@ _CURE_OF = {
 _CURE_OF_REASON = {
     "no text column": "name the column with --text COLUMN",
     "no records": "write one object a line (jq -c '.[]' FILE.json > FILE.jsonl)",
+    "needs openpyxl": "pip install 'neardup[xlsx]'",
+    "further sheet": "save each sheet as a file of its own: the first that is shown is read",
 }
 
 
@@ -76,7 +83,8 @@ class PassedOver:
     document), ``file linked twice`` and ``folder linked twice`` (read under another name), ``report`` (a folder that
     holds a report of ours), ``folder`` (matched by a pattern that was given for files), ``beside a dataset``,
     ``written by neardup`` (a table, or the spec beside it), ``no text column`` (a table in which no column is known for
-    a text), ``no records`` (JSON that is not an object a line)."""
+    a text), ``no records`` (JSON that is not an object a line), ``needs openpyxl`` (a spreadsheet, and the library is
+    missing), ``further sheet`` (of a spreadsheet, beside the one that is read)."""
     suffix: str
     """In small letters, with that of a compression; empty where none tells a kind, and for folders."""
     count: int
@@ -193,6 +201,7 @@ def passed_words(passed: Sequence[PassedOver]) -> str:
         ("file linked twice", "link to a file read by another name", "links to files read by another name"),
         ("folder linked twice", "link to a folder read by another name", "links to folders read by another name"),
         ("report", "folder with a report of neardup", "folders with a report of neardup"),
+        ("further sheet", "further sheet of a spreadsheet", "further sheets of spreadsheets"),
         ("folder", "folder that a pattern matched, not entered", "folders that a pattern matched, not entered"),
     ):
         for each in passed:

@@ -6,6 +6,7 @@ Of files that were named, by name or by a pattern, none is left out: what cannot
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 
 from neardup.errors import InputError
 from neardup.inputs.columns import NoTextColumn, guess_text
@@ -16,7 +17,7 @@ from neardup.inputs.stream import ByteStream
 
 _SPEC = b"neardup"
 """Key of the metadata under which a Parquet file of ours has the spec."""
-_SIDE_TABLES = ("csv", "tsv")
+_SIDE_TABLES = ("csv", "tsv", "xlsx")
 """Formats of lists that lie beside documents; a column is a text there only if its name says so."""
 
 
@@ -28,8 +29,10 @@ def why_not(source: Source, options: ReadOptions) -> tuple[Reason | None, InputE
     """
     if bare_suffix(source.name) == ".json" and not _is_lines(source.name):
         return "no records", None
-    if source.format == "parquet" and is_own_table(source.name):
+    if source.format in ("parquet", "xlsx") and is_own_table(source.name):
         return "written by neardup", None
+    if source.format == "xlsx" and find_spec("openpyxl") is None:
+        return "needs openpyxl", None
     try:
         read = source.look()
     except NoTextColumn as exc:
@@ -60,7 +63,12 @@ def holds_texts(path: str) -> bool:
 
 
 def is_own_table(path: str) -> bool:
-    """Whether a file is a Parquet table that neardup has written, such as pairs."""
+    """Whether a file is a Parquet table or a spreadsheet that neardup has written, such as pairs."""
+    if bare_suffix(path) == ".xlsx":
+        from neardup.inputs.columnar.xlsx import look_into
+
+        sheet = look_into(path)
+        return sheet is not None and sheet.is_ours
     if bare_suffix(path) not in (".parquet", ".pq"):
         return False
     import pyarrow as pa

@@ -55,6 +55,7 @@ class Resolver:
         files.
         """
         inputs = [each for path in paths for each in self._resolve(path)]
+        self._note_sheets(inputs)
         sources: list[Source] = []
         for is_one_each, group in groupby(inputs, key=lambda each: each.format in _ONE_EACH):
             if is_one_each:
@@ -188,6 +189,16 @@ class Resolver:
                 raise InputError(f"{name} is given twice, {ways}. Give it once.")
             self._given[file.real] = given
         return files
+
+    def _note_sheets(self, files: Sequence[InputFile]) -> None:
+        """Tell of the sheets of spreadsheets that are not read."""
+        for file in files:
+            if file.format == "xlsx" and file.stream is None and file.error is None:
+                from neardup.inputs.columnar.xlsx import look_into
+
+                sheet = look_into(file.path)
+                for _ in range(sheet.others if sheet is not None else 0):
+                    self.passing.note("further sheet", file.path)
 
     def _source(self, file: InputFile) -> Source:
         if file.format == formats.DATASET:

@@ -46,6 +46,8 @@ def read_pairs(path: str | os.PathLike[str]) -> EarlierPairs:
     if not os.path.isfile(name):
         raise InputError(f"{name} is no file. {CURE}")
     format = output_format(name, None)
+    if format == "xlsx":
+        raise InputError(f"{name}: pairs are not read back from a spreadsheet. Write them as .parquet, .csv or .jsonl.")
     spec = _spec_of(name, format)
 
     def batches() -> Iterator[pa.RecordBatch]:

@@ -75,7 +75,7 @@ class Rewrite:
     path: str
     """A regular file; compressed where its name says so (``.gz``, ``.zst`` …), and then the copy is too."""
     format: str
-    """"jsonl", "lines", "csv", "tsv", "parquet" or "arrow"."""
+    """"jsonl", "lines", "csv", "tsv", "parquet", "arrow" or "xlsx"."""
     options: ReadOptions
     """How the file was read; bad records are kept whatever ``on_bad`` says."""
     removed: I64 = field(default_factory=lambda: np.empty(0, dtype=np.int64))
