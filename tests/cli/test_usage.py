@@ -40,7 +40,7 @@ Run = Callable[..., Result]
         (["--encoding", "utf-88"], "encoding is 'utf-88'"),
         (["--on-bad", "ignore"], "'ignore' is not one of"),
         (["--format", "xml"], "'xml' is not one of"),
-        (["-o", "pairs.xlsx"], "pairs.xlsx does not tell a format."),
+        (["-o", "pairs.ods"], "pairs.ods does not tell a format."),
         (["-o", "pairs.csv", "--format", "table"], "format is 'table'"),
         (["--clusters", "clusters"], "clusters does not tell a format."),
         (["-o", "x.csv", "--clusters", "x.csv"], "x.csv is named for two outputs."),

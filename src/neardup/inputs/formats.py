@@ -63,7 +63,13 @@ DATASET = "dataset"
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz", ".lz4": "lz4"}
 """Suffixes behind which the bytes of a file are compressed, and how."""
 
+ARCHIVE = "archive"
+"""Format of files that hold other files; it cannot be asked for either."""
+_TARS = {".tar": None, ".tgz": "gzip", ".tbz2": "bz2", ".tbz": "bz2", ".txz": "xz", ".tzst": "zstd"}
+"""Suffixes of tar, and how it is compressed beside what COMPRESSIONS behind it say."""
+
 SUFFIXES = {
+    **dict.fromkeys((".zip", *_TARS), ARCHIVE),
     **{suffix: name for name, format in FORMATS.items() for suffix in format.suffixes},
     **dict.fromkeys(DOCUMENTS, DOCUMENT),
 }
@@ -76,6 +82,11 @@ _ENCODINGS = ("utf-8", "latin-1", "cp1252", "ascii", "utf-16", "shift_jis", "gb1
 def stored_codec(path: str | Path) -> Any:
     """How the bytes of a file are compressed by its name: one of COMPRESSIONS, or None."""
     return COMPRESSIONS.get(Path(path).suffix.lower())
+
+
+def archive_codec(path: str) -> Any:
+    """How a tar is compressed by its name; None: it is not, or is no tar."""
+    return stored_codec(path) or _TARS.get(Path(path).suffix.lower())
 
 
 def bare_suffix(path: str) -> str:

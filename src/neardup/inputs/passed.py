@@ -17,7 +17,7 @@ from neardup.shown import counted, shown_path
 Reason: TypeAlias = Literal[
     "suffix", "not asked for", "hidden file", "hidden folder", "lock file", "file linked twice", "folder linked twice",
     "report", "folder", "beside a dataset", "written by neardup", "no text column", "no records", "needs openpyxl",
-    "further sheet",
+    "further sheet", "no regular file", "encrypted", "replaced", "archive in an archive",
 ]  # fmt: skip
 
 _BY_SUFFIX = {
@@ -28,6 +28,8 @@ _BY_SUFFIX = {
     "no text column": " without a column that is known for a text",
     "no records": " that is not one object a line",
     "needs openpyxl": ", which openpyxl reads",
+    "encrypted": " protected by a password",
+    "archive in an archive": " in an archive",
 }
 """Reasons for which files are counted by suffix, and how their numbers are told."""
 _KINDS = 5
@@ -58,7 +60,7 @@ _CURE_OF = {
         (".mobi .azw .azw3 .fb2 .lit", "save them as .epub (Calibre: ebook-convert FILE FILE.epub)"),
         (".djvu .djv", "save them as .pdf (DjVuLibre: ddjvu -format=pdf FILE FILE.pdf)"),
         (".ps", "save them as .pdf (Ghostscript: ps2pdf FILE)"),
-        (".zip .tar .tgz .tbz2 .txz .7z .rar .tar.gz .tar.zst .tar.bz2 .tar.xz", "unpack them, and give the folder"),
+        (".7z .rar .cab .iso .lha .ace", "unpack them, and give the folder"),
         (".text .markdown .rst .adoc .org .tex .log .srt .vtt .xml .sgml .sgm .yaml .yml", _TEXT),
     )
     for suffix in suffixes.split()
@@ -68,6 +70,8 @@ _CURE_OF = {
 _CURE_OF_REASON = {
     "no text column": "name the column with --text COLUMN",
     "no records": "write one object a line (jq -c '.[]' FILE.json > FILE.jsonl)",
+    "encrypted": "unpack the archive with its password, and give the folder",
+    "archive in an archive": "unpack the outer one, and give the folder",
     "needs openpyxl": "pip install 'neardup[xlsx]'",
     "further sheet": "save each sheet as a file of its own: the first that is shown is read",
 }
@@ -84,7 +88,8 @@ class PassedOver:
     holds a report of ours), ``folder`` (matched by a pattern that was given for files), ``beside a dataset``,
     ``written by neardup`` (a table, or the spec beside it), ``no text column`` (a table in which no column is known for
     a text), ``no records`` (JSON that is not an object a line), ``needs openpyxl`` (a spreadsheet, and the library is
-    missing), ``further sheet`` (of a spreadsheet, beside the one that is read)."""
+    missing), ``further sheet`` (of a spreadsheet, beside the one that is read); in archives also ``no regular file``,
+    ``encrypted``, ``replaced`` (by a later one of its name) and ``archive in an archive``."""
     suffix: str
     """In small letters, with that of a compression; empty where none tells a kind, and for folders."""
     count: int
@@ -201,6 +206,12 @@ def passed_words(passed: Sequence[PassedOver]) -> str:
         ("file linked twice", "link to a file read by another name", "links to files read by another name"),
         ("folder linked twice", "link to a folder read by another name", "links to folders read by another name"),
         ("report", "folder with a report of neardup", "folders with a report of neardup"),
+        ("no regular file", "link or device in an archive", "links or devices in archives"),
+        (
+            "replaced",
+            "file of an archive that a later one of its name replaces",
+            "files of archives that later ones replace",
+        ),
         ("further sheet", "further sheet of a spreadsheet", "further sheets of spreadsheets"),
         ("folder", "folder that a pattern matched, not entered", "folders that a pattern matched, not entered"),
     ):

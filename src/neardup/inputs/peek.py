@@ -27,9 +27,12 @@ def why_not(source: Source, options: ReadOptions) -> tuple[Reason | None, InputE
     Raises:
         InputError: it cannot be read, or lacks a column that was asked for, and the run is to fail at what is bad.
     """
-    if bare_suffix(source.name) == ".json" and not _is_lines(source.name):
-        return "no records", None
-    if source.format in ("parquet", "xlsx") and is_own_table(source.name):
+    is_file = source.paths == [source.name]
+    if bare_suffix(source.name) == ".json":
+        with source.opened() as stream:
+            if not _is_lines(stream):
+                return "no records", None
+    if is_file and source.format in ("parquet", "xlsx") and is_own_table(source.name):
         return "written by neardup", None
     if source.format == "xlsx" and find_spec("openpyxl") is None:
         return "needs openpyxl", None
@@ -80,14 +83,12 @@ def is_own_table(path: str) -> bool:
         return False
 
 
-def _is_lines(path: str) -> bool:
+def _is_lines(stream: ByteStream) -> bool:
     """Whether a ``.json`` file holds an object a line, as far as its beginning tells."""
     from neardup.inputs.text.jsonl import parse_object
 
-    with ByteStream(path) as stream:
-        head = stream.peek()
-        line, newline, _ = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
-        is_whole = bool(newline) or not stream.goes_on
+    line, newline, _ = stream.peek().removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
+    is_whole = bool(newline) or not stream.goes_on
     if not line:
         return True  # it is empty
     if not is_whole:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -196,6 +197,10 @@ class Source:
     def paths(self) -> list[str] | None:
         """The regular files that it reads, or None when it reads something else too."""
         return [self.name] if os.path.isfile(self.name) else None
+
+    def opened(self) -> AbstractContextManager[ByteStream]:
+        """Its bytes, unpacked."""
+        return ByteStream(self.name)
 
     def tasks(self) -> Iterator[Task]:
         """Yield tasks in input order: cheap to make, independent to run."""

@@ -8,6 +8,7 @@ documents use it.
 from __future__ import annotations
 
 import codecs
+import io
 import os
 import sys
 import zlib
@@ -50,8 +51,12 @@ class Feed(Protocol):
 class ByteStream:
     """Decompressed bytes of a file, or of standard input for ``-``. A context manager; errors come as InputError."""
 
-    def __init__(self, path: str | Path) -> None:
-        """Open it; InputError when it is missing, a folder, or not readable."""
+    def __init__(self, path: str | Path, *, file: Any = None, codec: str | None = None) -> None:
+        """Open it; InputError when it is missing, a folder, or not readable.
+
+        ``file``: its bytes as they are stored, where they are in no file of that path. ``codec``: how they are
+        compressed, where the name does not say so in the usual way.
+        """
         self.name = str(path)
         self._stored = 0
         self._ahead = b""
@@ -60,8 +65,10 @@ class ByteStream:
         with self._explained():
             if self.name == "-":
                 self._open_stdin()
+            elif file is not None:
+                self._unpack(file, codec)
             else:
-                self._open_file(self.name)
+                self._open_file(self.name, codec)
 
     def __enter__(self) -> ByteStream:
         return self
@@ -110,13 +117,16 @@ class ByteStream:
             self._stored += done
         return done
 
-    def _open_file(self, name: str) -> None:
+    def _open_file(self, name: str, codec: str | None) -> None:
         if os.path.isdir(name):  # before the open: pyarrow's message would not say so
             raise InputError(f"{name} is a folder, not a file. Name the folder itself as the input, or a file in it.")
-        codec = stored_codec(name)
-        self._source = open(name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
+        self._unpack(open(name, "rb", buffering=0), codec)  # noqa: SIM115 - closed by close()
+
+    def _unpack(self, file: Any, codec: str | None) -> None:
+        self._source = file
+        codec = codec or stored_codec(self.name)
         if codec is not None:
-            self._source = self._packed = _CODECS[codec](self._source, name, codec)
+            self._source = self._packed = _CODECS[codec](file, self.name, codec)
 
     def _open_stdin(self) -> None:
         source: Any = getattr(sys.stdin, "buffer", None)
@@ -187,7 +197,7 @@ class _ByArrow:
     def __init__(self, file: Any, name: str, codec: str) -> None:
         import pyarrow as pa
 
-        if isinstance(file, _Rest):
+        if not isinstance(file, io.FileIO):
             self._raw = pa.PythonFile(file, mode="r")
         else:
             with file:  # which Python has opened, for its own kinds of OSError

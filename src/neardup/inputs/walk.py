@@ -18,7 +18,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from neardup.inputs.formats import DOCUMENT, suffix_format
-from neardup.inputs.passed import Passing
+from neardup.inputs.passed import Passing, Reason
+from neardup.inputs.source import Source
 from neardup.inputs.stream import ByteStream
 
 REPORT_MARKER = "neardup-report.json"
@@ -26,6 +27,8 @@ REPORT_MARKER = "neardup-report.json"
 SPEC_SUFFIX = ".spec.json"
 """Ending of the file that keeps the spec beside a table of ours."""
 _LOCK = "~$"
+_OF_MACOS = "__MACOSX"
+"""Folder of a zip that macOS made, with what is no content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,8 @@ class InputFile:
     """Why it cannot be read, as a sentence."""
     format: str = ""
     """How it is to be read; set by ``resolve``."""
+    source: Source | None = None
+    """What reads it, where that is no file: of an archive."""
     stream: ByteStream | None = None
     """Open already: standard input or a pipe, which can be read only once."""
 
@@ -72,6 +77,21 @@ def walk_folder(folder: str, patterns: Sequence[str] | None = None, passing: Pas
         else:
             passing.note("suffix" if patterns is None else "not asked for", file.path)
     return _once(found, passing)
+
+
+def left_out(name: str, patterns: Sequence[str] | None = None) -> Reason | None:
+    """Why a member of an archive is passed over by its name, by the rules of ``walk_folder``; else None."""
+    parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".")]
+    if not parts:
+        return "suffix"
+    hidden = any(part.startswith((".", _LOCK)) for pattern in patterns or () for part in pattern.split("/"))
+    if not hidden and parts[-1].startswith(_LOCK):
+        return "lock file"
+    if not hidden and (parts[0] == _OF_MACOS or any(part.startswith(".") and part != ".." for part in parts)):
+        return "hidden file"
+    if patterns is None:
+        return None if suffix_format(parts[-1]) else "suffix"
+    return None if any(_matcher(pattern)(parts) for pattern in patterns) else "not asked for"
 
 
 def glob_files(pattern: str, passing: Passing | None = None) -> list[InputFile]:
