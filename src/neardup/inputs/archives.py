@@ -25,7 +25,7 @@ from typing import Any
 from neardup.errors import InputChanged, InputError, NeardupError
 from neardup.inputs.columns import ReadColumns
 from neardup.inputs.documents import MOST_BYTES
-from neardup.inputs.documents.pool import Readers
+from neardup.inputs.documents.pool import shared_readers
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.formats import FORMATS, archive_codec, bare_suffix, stored_codec
 from neardup.inputs.source import BATCH_BYTES, ReadOptions, Source, Task, oversized, sized
@@ -281,7 +281,7 @@ class ArchivedTexts(Source):
 
     def tasks(self) -> Iterator[Task]:
         """Yield tasks of about 4 MB; the bytes are taken out of the archive here, and read to texts in the tasks."""
-        readers = Readers()
+        readers = shared_readers()
         reading = FilesSource(self.name, (), self._options)
         held: list[InputFile] = []
         size = 0

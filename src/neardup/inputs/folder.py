@@ -18,7 +18,7 @@ from neardup.errors import InputError
 from neardup.inputs.batches import undecodable
 from neardup.inputs.blocks import read_all
 from neardup.inputs.documents import Unreadable
-from neardup.inputs.documents.pool import Readers
+from neardup.inputs.documents.pool import Readers, shared_readers
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.items import split_items
 from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions, Source, Task, TooLarge, sized
@@ -49,7 +49,7 @@ class FilesSource(Source):
 
     def tasks(self) -> Iterator[Task]:
         """Yield a task for at most ``block`` files, about 4 MB; a compressed text, of unknown size, has its own."""
-        readers = Readers()
+        readers = shared_readers()
         start = size = 0
         for i, file in enumerate(self.files, start=1):
             if _is_packed(file) and start < i - 1:

@@ -127,8 +127,14 @@ class Reader:
 
     def tasks(self) -> Iterator[Task]:
         """Yield the tasks of all sources; each returns a Batch, and they may run in parallel."""
+        held = None
+        if sum(source.format == "text" for source in self.parts) > 1:  # else the one source holds them
+            from neardup.inputs.documents.pool import shared_readers
+
+            held = shared_readers()
         for source in self.parts:
             yield from source.tasks()
+        del held
 
 
 class Stamps:
