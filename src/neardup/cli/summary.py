@@ -282,7 +282,8 @@ def left_out(
 ) -> list[tuple[str, str]]:
     """What was left out of inputs, and what was read of tables, for a person; ``if_none``: also that no record was."""
     records = [("left out", f"{counted(bad, 'bad record')}, {counted(blank, 'blank line')}")]
-    named = [("columns", column_words(columns))] if columns else []
+    words = column_words(columns)
+    named = [("columns", words)] if words else []
     return [*(records if if_none or bad or blank else []), *passed_rows(passed_over), *named]
 
 

@@ -37,6 +37,11 @@ class ReadColumns:
     example: str = ""
     """The first of them."""
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the columns are named as nobody would doubt, so that a summary for a person need not tell."""
+        return self.text == TEXT_NAMES[:1] and self.id in (ID_NAMES[0], None)
+
 
 def together(read: Iterable[ReadColumns]) -> tuple[ReadColumns, ...]:
     """The same columns of several inputs as one, in the order in which they first came."""
@@ -49,7 +54,9 @@ def together(read: Iterable[ReadColumns]) -> tuple[ReadColumns, ...]:
 
 
 def column_words(read: Sequence[ReadColumns]) -> str:
-    """What was read of tables in one line: the most frequent columns."""
+    """What was read of tables in one line: the most frequent columns; nothing where all are plain."""
+    if all(each.is_plain for each in read):
+        return ""
     most = sorted(read, key=lambda each: -each.sources)
     told = []
     for each in most[:_TOLD]:

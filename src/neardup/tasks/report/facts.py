@@ -37,7 +37,7 @@ def facts(basis: ReportInput, summary: Summary, linked: Linked, audit: Audit | N
         ("documents", f"{summary.documents:,} ({megabytes(summary.bytes)} of text)"),
         ("left out", f"{counted(summary.bad, 'bad record')}, {counted(summary.blank, 'blank line')}"),
         *([("passed over", passed_words(summary.passed_over))] if summary.passed_over else []),
-        *([("columns", column_words(summary.columns))] if summary.columns else []),
+        *([("columns", words)] if (words := column_words(summary.columns)) else []),
         ("empty", f"{counted(summary.empty, 'document')} without a shingle, in no pair"),
         ("short", f"{counted(summary.short, 'document')} of less than one shingle, compared as a whole"),
         ("repeated ids", f"{counted(summary.duplicate_ids, 'document')} with an id seen before{example}"),
