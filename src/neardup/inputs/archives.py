@@ -242,14 +242,24 @@ class MemberSource(Source):
     def __init__(self, archive: Archive, member: Member, format: str, options: ReadOptions) -> None:
         super().__init__(shown_path(f"{archive.path}/{member.path}"), options, total_bytes=member.size)
         self.archive, self.member, self.format = archive, member, format
+        self._read: Source | None = None
 
     @property
     def paths(self) -> list[str]:
         return [self.archive.path]
 
+    @property
+    def passed(self) -> Sequence[Any]:
+        """As of the source that it was read by."""
+        if self._read is None:
+            with self.archive.opened(self.member) as stream:
+                self._read = self._inner(stream)
+                return self._read.passed
+        return self._read.passed
+
     def tasks(self) -> Iterator[Task]:
         with self.archive.opened(self.member) as stream:
-            inner = self._inner(stream)
+            inner = self._read = self._inner(stream)
             for task in inner.tasks():
                 self.columns = inner.columns
                 yield task

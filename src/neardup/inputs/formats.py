@@ -42,6 +42,7 @@ FORMATS = {
     "parquet": Format("columnar.parquet:ParquetSource", (".parquet", ".pq")),
     "arrow": Format("columnar.ipc:IpcSource", (".arrow", ".feather", ".ipc")),
     "xlsx": Format("columnar.xlsx:XlsxSource", (".xlsx",)),
+    "warc": Format("warc:WarcSource", (".warc", ".wet")),
     "text": Format("folder:FilesSource", (".txt", ".md")),
     "lines": Format("text.lines:LinesSource"),
 }

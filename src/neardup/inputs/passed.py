@@ -18,6 +18,7 @@ Reason: TypeAlias = Literal[
     "suffix", "not asked for", "hidden file", "hidden folder", "lock file", "file linked twice", "folder linked twice",
     "report", "folder", "beside a dataset", "written by neardup", "no text column", "no records", "needs openpyxl",
     "further sheet", "no regular file", "encrypted", "replaced", "archive in an archive",
+    "needs warcio", "no page",
 ]  # fmt: skip
 
 _BY_SUFFIX = {
@@ -28,6 +29,7 @@ _BY_SUFFIX = {
     "no text column": " without a column that is known for a text",
     "no records": " that is not one object a line",
     "needs openpyxl": ", which openpyxl reads",
+    "needs warcio": ", which warcio reads",
     "encrypted": " protected by a password",
     "archive in an archive": " in an archive",
 }
@@ -73,6 +75,7 @@ _CURE_OF_REASON = {
     "encrypted": "unpack the archive with its password, and give the folder",
     "archive in an archive": "unpack the outer one, and give the folder",
     "needs openpyxl": "pip install 'neardup[xlsx]'",
+    "needs warcio": "pip install 'neardup[warc]'",
     "further sheet": "save each sheet as a file of its own: the first that is shown is read",
 }
 
@@ -89,7 +92,8 @@ class PassedOver:
     ``written by neardup`` (a table, or the spec beside it), ``no text column`` (a table in which no column is known for
     a text), ``no records`` (JSON that is not an object a line), ``needs openpyxl`` (a spreadsheet, and the library is
     missing), ``further sheet`` (of a spreadsheet, beside the one that is read); in archives also ``no regular file``,
-    ``encrypted``, ``replaced`` (by a later one of its name) and ``archive in an archive``."""
+    ``encrypted``, ``replaced`` (by a later one of its name) and ``archive in an archive``; of web archives ``no page``
+    (a record of what was fetched that is no page, or was not found) and ``needs warcio``."""
     suffix: str
     """In small letters, with that of a compression; empty where none tells a kind, and for folders."""
     count: int
@@ -212,6 +216,7 @@ def passed_words(passed: Sequence[PassedOver]) -> str:
             "file of an archive that a later one of its name replaces",
             "files of archives that later ones replace",
         ),
+        ("no page", "record of a web archive that is no page", "records of web archives that are no pages"),
         ("further sheet", "further sheet of a spreadsheet", "further sheets of spreadsheets"),
         ("folder", "folder that a pattern matched, not entered", "folders that a pattern matched, not entered"),
     ):

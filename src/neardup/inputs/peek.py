@@ -36,6 +36,8 @@ def why_not(source: Source, options: ReadOptions) -> tuple[Reason | None, InputE
         return "written by neardup", None
     if source.format == "xlsx" and find_spec("openpyxl") is None:
         return "needs openpyxl", None
+    if source.format == "warc" and find_spec("warcio") is None:
+        return "needs warcio", None
     try:
         read = source.look()
     except NoTextColumn as exc:

@@ -55,10 +55,15 @@ class Reader:
         """What was given, when it is no path."""
         self.written_parts = list(sources)
         """The sources of which clean copies are wanted: not the ``further`` ones, which are only read."""
-        self.passed_over = tuple(passed_over)
-        """What the folders and patterns hold and is not read."""
+        self.found_over = tuple(passed_over)
+        """What the folders and patterns hold and is not read, as far as is known before the files are read."""
         self.across = [source.name for source in further] if is_across else None
         """Names of the ``further`` sources, where pairs are wanted only between these and those before them."""
+
+    @property
+    def passed_over(self) -> tuple[PassedOver, ...]:
+        """What the folders, patterns and files hold and is not read; asked for when they were read."""
+        return together([*self.found_over, *(each for source in self.parts for each in source.passed)])
 
     @property
     def total_bytes(self) -> int | None:
@@ -76,7 +81,7 @@ class Reader:
 
         ``is_across``: pairs are wanted only between them and the sources of this reader.
         """
-        passed = together([*self.passed_over, *passed_over])
+        passed = together([*self.found_over, *passed_over])
         given = self.parts, self.sources, self.options, self.value
         return Reader(*given, passed_over=passed, further=more, is_across=is_across)
 

@@ -6,7 +6,7 @@ A reader extends ``Source``. Each of its tasks is independent of the others and 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -185,6 +185,11 @@ class Source:
         self._stream = stream
         self.columns: ReadColumns | None = None
         """What is read of it, where it has columns; known when the first task was made."""
+
+    @property
+    def passed(self) -> Sequence[Any]:
+        """What it holds and does not read, as ``PassedOver``; asked for when it was read."""
+        return ()
 
     def look(self) -> ReadColumns | None:
         """The columns that ``tasks`` will read, without reading more than tells them; None: it has no names for them.

@@ -82,7 +82,7 @@ TEXT = "text"
 VERIFY = (DEFAULT_VERIFY, TEXT)
 """What the shingles of a pair are compared by before it is given: their hashes, or themselves."""
 
-INPUT_FORMATS = ("jsonl", "csv", "tsv", "parquet", "arrow", "xlsx", "text", "lines")
+INPUT_FORMATS = ("jsonl", "csv", "tsv", "parquet", "arrow", "xlsx", "warc", "text", "lines")
 BOILERPLATE = ("keep", "remove")
 """What can be done with the menus, headers and footers of web pages."""
 ON_BAD = ("fail", "skip")

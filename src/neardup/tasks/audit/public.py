@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ def audit(
     seed: int = params.DEFAULT_SEED,
     exact: bool = False,
     crowd: int = params.DEFAULT_CROWD,
-    text: str | None = None,
+    text: str | Sequence[str] | None = None,
     id: str | None = None,
     glob: str | None = None,
     encoding: str = "utf-8",

@@ -17,6 +17,7 @@ from neardup.inputs.archives import ArchivedTexts, MemberSource
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.reader import Reader, open_inputs
 from neardup.inputs.source import Source
+from neardup.inputs.warc import WarcSource
 from neardup.params import InputOptions, Keep
 from neardup.session import Run
 from neardup.types import I64
@@ -61,12 +62,17 @@ def open_protected(inputs: Any, protect: Any, options: InputOptions, *, item: bo
                 "one of the two. Give separate folders."
             )
         protected.add(first.name)
-    return reader.joined(more, other.passed_over), frozenset(protected)
+    return reader.joined(more, other.found_over), frozenset(protected)
 
 
 def check_policy(reader: Reader, policy: Policy) -> None:
     """Say before a long run whether the inputs can be copied, and have what the policy asks for."""
     for part in reader.written_parts:
+        if isinstance(part, WarcSource):
+            raise InputError(
+                f"{part.name} is a web archive, of which no clean copy is made. Find the pages that are alike with "
+                "neardup find; for a clean collection, extract the pages to files first."
+            )
         if isinstance(part, (ArchivedTexts, MemberSource)):
             path = part.archive.path
             how = f"unzip {path} -d FOLDER" if part.archive.is_zip else f"tar -xf {path} -C FOLDER"
