@@ -101,6 +101,12 @@ class Archive:
                 if not entry.isdir():
                     yield Member(entry.name, entry.size, self._at, entry.isreg() and not entry.issparse())
 
+    @property
+    def no_copy(self) -> str:
+        """Why no clean copy is made of it, and the cure."""
+        how = f"unzip {self.path} -d FOLDER" if self.is_zip else f"tar -xf {self.path} -C FOLDER"
+        return f"{self.path} is an archive, of which no clean copy is made. Unpack it ({how}), and give the folder."
+
     @contextmanager
     def opened(self, member: Member) -> Iterator[ByteStream]:
         """The bytes of a member, unpacked where its own name ends in that of a compression."""
@@ -245,6 +251,10 @@ class MemberSource(Source):
         self._read: Source | None = None
 
     @property
+    def no_copy(self) -> str:
+        return self.archive.no_copy
+
+    @property
     def paths(self) -> list[str]:
         return [self.archive.path]
 
@@ -284,6 +294,10 @@ class ArchivedTexts(Source):
     def __init__(self, archive: Archive, files: Sequence[tuple[Member, InputFile]], options: ReadOptions) -> None:
         super().__init__(shown_path(archive.path), options, total_bytes=sum(member.size for member, _ in files))
         self.archive, self._files = archive, files
+
+    @property
+    def no_copy(self) -> str:
+        return self.archive.no_copy
 
     @property
     def paths(self) -> list[str]:

@@ -187,6 +187,11 @@ class Source:
         """What is read of it, where it has columns; known when the first task was made."""
 
     @property
+    def no_copy(self) -> str | None:
+        """Why no clean copy can be made of it, with the cure; None: one can."""
+        return None
+
+    @property
     def passed(self) -> Sequence[Any]:
         """What it holds and does not read, as ``PassedOver``; asked for when it was read."""
         return ()

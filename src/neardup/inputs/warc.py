@@ -75,6 +75,13 @@ class WarcSource(Source):
             yield sized(partial(self._read, held, readers, stream.stored - stored), size, self._options)
 
     @property
+    def no_copy(self) -> str:
+        return (
+            f"{self.name} is a web archive, of which no clean copy is made. Find the pages that are alike with neardup "
+            "find; for a clean collection, extract the pages to files first."
+        )
+
+    @property
     def passed(self) -> Sequence[PassedOver]:
         """Records that are no pages, as they were met by ``tasks``; they are counted anew where it was not called."""
         if self._others is None:

@@ -13,11 +13,9 @@ import numpy as np
 from neardup.arrays import numbers, strings
 from neardup.engine.state import SearchState
 from neardup.errors import InputError
-from neardup.inputs.archives import ArchivedTexts, MemberSource
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.reader import Reader, open_inputs
 from neardup.inputs.source import Source
-from neardup.inputs.warc import WarcSource
 from neardup.params import InputOptions, Keep
 from neardup.session import Run
 from neardup.types import I64
@@ -68,17 +66,8 @@ def open_protected(inputs: Any, protect: Any, options: InputOptions, *, item: bo
 def check_policy(reader: Reader, policy: Policy) -> None:
     """Say before a long run whether the inputs can be copied, and have what the policy asks for."""
     for part in reader.written_parts:
-        if isinstance(part, WarcSource):
-            raise InputError(
-                f"{part.name} is a web archive, of which no clean copy is made. Find the pages that are alike with "
-                "neardup find; for a clean collection, extract the pages to files first."
-            )
-        if isinstance(part, (ArchivedTexts, MemberSource)):
-            path = part.archive.path
-            how = f"unzip {path} -d FOLDER" if part.archive.is_zip else f"tar -xf {path} -C FOLDER"
-            raise InputError(
-                f"{path} is an archive, of which no clean copy is made. Unpack it ({how}), and give the folder."
-            )
+        if part.no_copy is not None:
+            raise InputError(part.no_copy)
     paths = [path for part in reader.parts for path in (part.paths or [part.name])]
     for source in policy.prefer:
         if not any(_is_source(path, source) for path in paths):
