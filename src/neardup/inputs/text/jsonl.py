@@ -151,7 +151,7 @@ def _read_block(block: LineBlock, name: str, columns: _Columns, options: ReadOpt
 
 
 def _parse_block(block: LineBlock, columns: _Columns, options: ReadOptions, faults: Faults) -> Batch:
-    """Read one block by the judge alone, which joins several fields: about 150 MB/s instead of 2 GB/s."""
+    """Read one block by the judge alone, which joins several fields: 115 MB/s where the kernel has 225."""
     texts: list[bytes] = []
     ids: list[str | int] = []
     rows: list[int] = []
