@@ -116,7 +116,7 @@ def test_a_form_takes_its_fields_among_other_names(form: type[Options]) -> None:
         (SearchOptions, "link", "ring"),
         (InputOptions, "boilerplate", "drop"),
         (InputOptions, "on_bad", "stop"),
-        (InputOptions, "input_format", "xlsx"),
+        (InputOptions, "input_format", "docx"),
         (InputOptions, "block", 0),
         (RunOptions, "threads", 0),
         (RunOptions, "memory", "much"),

@@ -6,7 +6,7 @@ import re
 
 from neardup.errors import InputError
 
-_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]{1,11}):/{1,2}(?=[^/])(.*)", re.IGNORECASE | re.DOTALL)
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]{1,11}):/{1,3}(?=[^/])(.*)", re.IGNORECASE | re.DOTALL)
 """A path of pathlib has one slash where two were typed. One letter before the colon is a drive of Windows."""
 _COPY = {
     ("s3", "s3a", "s3n"): "aws s3 cp --recursive s3://{rest} FOLDER",

@@ -66,11 +66,11 @@ COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz", ".lz4
 
 ARCHIVE = "archive"
 """Format of files that hold other files; it cannot be asked for either."""
-_TARS = {".tar": None, ".tgz": "gzip", ".tbz2": "bz2", ".tbz": "bz2", ".txz": "xz", ".tzst": "zstd"}
-"""Suffixes of tar, and how it is compressed beside what COMPRESSIONS behind it say."""
+ARCHIVES = {".zip": None, ".tar": None, ".tgz": "gzip", ".tbz2": "bz2", ".tbz": "bz2", ".txz": "xz", ".tzst": "zstd"}
+"""Their suffixes, and how a tar is compressed beside what a suffix of COMPRESSIONS behind it says."""
 
 SUFFIXES = {
-    **dict.fromkeys((".zip", *_TARS), ARCHIVE),
+    **dict.fromkeys(ARCHIVES, ARCHIVE),
     **{suffix: name for name, format in FORMATS.items() for suffix in format.suffixes},
     **dict.fromkeys(DOCUMENTS, DOCUMENT),
 }
@@ -87,7 +87,7 @@ def stored_codec(path: str | Path) -> Any:
 
 def archive_codec(path: str) -> Any:
     """How a tar is compressed by its name; None: it is not, or is no tar."""
-    return stored_codec(path) or _TARS.get(Path(path).suffix.lower())
+    return stored_codec(path) or ARCHIVES.get(Path(path).suffix.lower())
 
 
 def bare_suffix(path: str) -> str:
