@@ -209,6 +209,15 @@ def _replace(path: Path, part: str, old: bytes, new: bytes) -> None:
             package.writestr(name, content)
 
 
+def test_a_column_of_a_spreadsheet_decides_what_stays(tmp_path: Path) -> None:
+    rows = [["id", "title", "year"], [1, LONG, 1990], [2, OTHER, None], [3, LONG, 2001.5], [4, LONG, 1980]]
+    path = save(tmp_path / "a.xlsx", rows)
+    neardup.dedup(path, output=tmp_path / "out.xlsx", keep="max:year")
+    assert [row[0] for row in cells(tmp_path / "out.xlsx")] == ["id", 2, 3]
+    with pytest.raises(InputError, match=r"no column 'yaer' for --keep .*Did you mean 'year'"):
+        neardup.dedup(path, output=tmp_path / "out.xlsx", keep="max:yaer")
+
+
 def test_an_annotated_copy_has_three_more_columns(tmp_path: Path) -> None:
     path = save(tmp_path / "a.xlsx", [["id", "title", "cluster"], [1, LONG, "x"], [2, OTHER], [3, LONG, "y"]])
     neardup.dedup(path, output=tmp_path / "out.xlsx", keep="first", annotate=True)

@@ -26,7 +26,7 @@ from neardup.arrays import numbers, strings
 from neardup.errors import InputError, MissingDependency, NeardupError
 from neardup.inputs.batches import Columns, make_batch
 from neardup.inputs.blocks import read_all
-from neardup.inputs.columns import ReadColumns, choose_id, choose_text, column_place
+from neardup.inputs.columns import ReadColumns, choose_id, choose_text, column_place, unknown_column
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.source import BATCH_BYTES, INT64, Faults, RecordLimit, Source, Task, TooLarge
 from neardup.inputs.stream import ByteStream
@@ -82,6 +82,24 @@ class XlsxSource(Source):
         """The names of all columns."""
         with _opened_rows(self.name, self._stream, self._options.limit) as rows:
             return [cell_text(cell) or "" for cell in next(rows, ())]
+
+    def values(self, column: str, rows: Sequence[int]) -> list[Any]:
+        """The cells of a column in some rows, rising, as numbers, texts and None; fewer where rows are not there."""
+        wanted = iter(rows)
+        found: list[Any] = []
+        following = next(wanted, None)
+        with _opened_rows(self.name, self._stream, self._options.limit) as cells:
+            names = [cell_text(cell) or "" for cell in next(cells, ())]
+            if column not in names:
+                raise unknown_column(column, names, self.name, option="keep")
+            place = column_place(names, column, self.name)
+            for row, values in enumerate(cells, start=2):
+                if row == following:
+                    value = values[place] if place < len(values) else None
+                    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+                    found.append(value if is_number else cell_text(value))
+                    following = next(wanted, None)
+        return found
 
     def _choose(self, header: Sequence[Any], first: Sequence[Any]) -> tuple[ReadColumns, list[int], int | None] | None:
         """The columns, and where they are; None for an empty sheet. ``first``: the first row behind the header."""
@@ -243,7 +261,7 @@ def explained(name: str) -> Iterator[None]:
 
 
 def find_sheet(package: zipfile.ZipFile) -> Sheet:
-    """The first sheet that is shown and has cells; KeyError, or what XML says, where the package is damaged."""
+    """The first sheet that is shown; KeyError, or what XML says, where the package is damaged."""
     book = _parsed(package, "xl/workbook.xml")
     related = {each.get("Id"): each for each in _parsed(package, "xl/_rels/workbook.xml.rels")}
     shown = []
