@@ -148,6 +148,32 @@ def test_all_of_a_mixed_folder_is_read_or_said(folder: dict[str, int]) -> None:
     assert sum(e["count"] for e in again["passed_over"] if e["reason"] == "written by neardup") == 2
 
 
+def test_a_damaged_file_of_a_folder_ends_the_run_or_is_skipped_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("d").mkdir()
+    names = ["a.parquet", "b.xlsx", "c.feather", "d.zip", "e.tar.gz", "f.jsonl.gz"]
+    for name in names:
+        Path("d", name).write_bytes(b"junk " * 100)
+    for name in ("empty.jsonl", "empty.csv"):
+        Path("d", name).touch()
+    Path("d", "good.txt").write_text(TEXTS[0])
+    failed = CliRunner().invoke(main, ["find", "d"])
+    assert failed.exit_code == 1
+    assert "d/a.parquet cannot be read as Parquet" in failed.stderr
+    assert "Or pass over such files of the folder with --on-bad skip" in failed.stderr
+    summary = json.loads(run("find", "d", "--on-bad", "skip", "--json").stdout)
+    assert summary["documents"] == 1
+    assert {(each["reason"], each["suffix"]) for each in summary["passed_over"]} == {
+        ("damaged", suffix_of(name)) for name in names
+    }
+    for name in names:
+        Path("d", name).unlink()
+    run("dedup", "d", "-o", "clean", "--quiet")
+    assert sorted(os.listdir("clean")) == ["empty.csv", "empty.jsonl", "good.txt"]
+
+
 def test_its_ids_and_their_order_are_the_same_each_time(folder: dict[str, int]) -> None:
     def names() -> list[str]:
         return [

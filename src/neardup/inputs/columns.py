@@ -21,7 +21,11 @@ _TOLD = 3
 """Kinds of columns that the words tell."""
 
 
-class NoTextColumn(InputError):
+class NoColumn(InputError):
+    """There is no column of the name that was given."""
+
+
+class NoTextColumn(NoColumn):
     """There is no column of the name that was given for the text; or none was given, and none can be guessed."""
 
 
@@ -131,7 +135,7 @@ def choose_id(names: Sequence[str], asked: str | None, source: str) -> str | Non
 
 def unknown_column(asked: str, names: Sequence[str], source: str, *, option: str) -> InputError:
     """The error for a column that was asked for with ``--option`` and is not there."""
-    kind = NoTextColumn if option == "text" else InputError
+    kind = NoTextColumn if option == "text" else NoColumn
     return kind(
         f"{source}: there is no column {asked!r} for --{option} ({option}=); "
         f"the columns are {_listed(names)}.{did_you_mean(asked, names)}"

@@ -18,7 +18,7 @@ Reason: TypeAlias = Literal[
     "suffix", "not asked for", "hidden file", "hidden folder", "lock file", "file linked twice", "folder linked twice",
     "report", "folder", "beside a dataset", "written by neardup", "no text column", "no records", "needs openpyxl",
     "further sheet", "no regular file", "encrypted", "replaced", "archive in an archive",
-    "needs warcio", "no page",
+    "needs warcio", "no page", "damaged",
 ]  # fmt: skip
 
 _BY_SUFFIX = {
@@ -30,6 +30,7 @@ _BY_SUFFIX = {
     "no records": " that is not one object a line",
     "needs openpyxl": ", which openpyxl reads",
     "needs warcio": ", which warcio reads",
+    "damaged": " that cannot be read",
     "encrypted": " protected by a password",
     "archive in an archive": " in an archive",
 }
@@ -76,6 +77,7 @@ _CURE_OF_REASON = {
     "archive in an archive": "unpack the outer one, and give the folder",
     "needs openpyxl": "pip install 'neardup[xlsx]'",
     "needs warcio": "pip install 'neardup[warc]'",
+    "damaged": "name the file by itself to see why",
     "further sheet": "save each sheet as a file of its own: the first that is shown is read",
 }
 
@@ -93,7 +95,8 @@ class PassedOver:
     a text), ``no records`` (JSON that is not an object a line), ``needs openpyxl`` (a spreadsheet, and the library is
     missing), ``further sheet`` (of a spreadsheet, beside the one that is read); in archives also ``no regular file``,
     ``encrypted``, ``replaced`` (by a later one of its name) and ``archive in an archive``; of web archives ``no page``
-    (a record of what was fetched that is no page, or was not found) and ``needs warcio``."""
+    (a record of what was fetched that is no page, or was not found) and ``needs warcio``; ``damaged`` (it
+    cannot be opened as what its name says, and what is bad is to be skipped)."""
     suffix: str
     """In small letters, with that of a compression; empty where none tells a kind, and for folders."""
     count: int

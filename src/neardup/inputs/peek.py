@@ -9,7 +9,7 @@ import os
 from importlib.util import find_spec
 
 from neardup.errors import InputError
-from neardup.inputs.columns import NoTextColumn, guess_text
+from neardup.inputs.columns import NoColumn, NoTextColumn, guess_text
 from neardup.inputs.formats import FORMATS, bare_suffix, suffix_format
 from neardup.inputs.passed import Reason
 from neardup.inputs.source import BadRecord, ReadOptions, Source
@@ -17,6 +17,7 @@ from neardup.inputs.stream import ByteStream
 
 _SPEC = b"neardup"
 """Key of the metadata under which a Parquet file of ours has the spec."""
+_SKIP = "Or pass over such files of the folder with --on-bad skip (on_bad='skip')."
 _SIDE_TABLES = ("csv", "tsv", "xlsx")
 """Formats of lists that lie beside documents; a column is a text there only if its name says so."""
 
@@ -27,6 +28,20 @@ def why_not(source: Source, options: ReadOptions) -> tuple[Reason | None, InputE
     Raises:
         InputError: it cannot be read, or lacks a column that was asked for, and the run is to fail at what is bad.
     """
+    try:
+        return _look(source, options)
+    except NoColumn:  # the run cannot go by the names that were given
+        raise
+    except InputError as exc:
+        if options.on_bad != "skip":
+            raise InputError(f"{exc} {_SKIP}") from exc
+        return "damaged", exc
+
+
+def _look(source: Source, options: ReadOptions) -> tuple[Reason | None, InputError | None]:
+    """As ``why_not``; InputError for a file that cannot be read, whatever the run is to do."""
+    if source.total_bytes == 0 and source.format in ("jsonl", "csv", "tsv"):
+        return None, None  # it has no records
     is_file = source.paths == [source.name]
     if bare_suffix(source.name) == ".json":
         with source.opened() as stream:
@@ -42,9 +57,7 @@ def why_not(source: Source, options: ReadOptions) -> tuple[Reason | None, InputE
         read = source.look()
     except NoTextColumn as exc:
         if options.text is not None and options.on_bad != "skip":
-            raise InputError(
-                f"{exc} Or pass over such files of the folder with --on-bad skip (on_bad='skip')."
-            ) from exc
+            raise NoTextColumn(f"{exc} {_SKIP}") from exc
         return "no text column", exc
     if options.text is None and source.format in _SIDE_TABLES and (read is None or guess_text(read.text) is None):
         error = NoTextColumn(

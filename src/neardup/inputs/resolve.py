@@ -116,7 +116,13 @@ class Resolver:
         if file.format != formats.ARCHIVE or file.error is not None:
             return [file]
         is_given = self._given.get(file.real) == file.path  # and not found in a folder, or by a pattern
-        return self._unpacked(file, self._patterns or self._format_globs() if is_given else None)
+        if is_given or self._options.on_bad != "skip":
+            return self._unpacked(file, self._patterns or self._format_globs() if is_given else None)
+        try:
+            return self._unpacked(file, None)
+        except InputError:
+            self.passing.note("damaged", file.path)
+            return []
 
     def _unpacked(self, file: InputFile, patterns: tuple[str, ...] | None) -> list[InputFile]:
         """What an archive holds, by the rules of a folder: its texts and documents as one, and its files of records."""
