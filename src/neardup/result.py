@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from neardup.engine.fit import Hint
 from neardup.errors import MissingDependency
+from neardup.inputs.columns import ReadColumns
 from neardup.inputs.passed import PassedOver
 from neardup.params import Preset, Spec
 from neardup.types import Fault
@@ -32,6 +33,8 @@ class Summary:
     """Blank lines passed over."""
     passed_over: tuple[PassedOver, ...]
     """Files and folders that the inputs hold and that were not read, by reason and suffix, the most frequent first."""
+    columns: tuple[ReadColumns, ...]
+    """Columns or fields that were read, of inputs that have any, in the order of the inputs."""
     duplicate_ids: int
     """Documents whose id an earlier one has; they are compared like any other."""
     duplicate_id_example: str | None
@@ -81,6 +84,7 @@ class Summary:
         """The summary as plain JSON values."""
         plain = {
             "passed_over": [asdict(each) for each in self.passed_over],
+            "columns": [asdict(each) for each in self.columns],
             "preset": None if self.preset is None else self.preset.as_dict(),
             "hints": [each.as_dict() for each in self.hints],
         }

@@ -298,6 +298,7 @@ def make_summary(
         bad=provenance.bad,
         blank=provenance.blank,
         passed_over=run.reader.passed_over,
+        columns=run.reader.columns,
         duplicate_ids=duplicates,
         duplicate_id_example=example,
         exact_copies=tally.exact_copies,

@@ -42,6 +42,7 @@ SUMMARY: dict[str, Any] = {
     "bad": 0,
     "blank": 3,
     "passed_over": (),
+    "columns": (),
     "duplicate_ids": 0,
     "duplicate_id_example": None,
     "exact_copies": 4,

@@ -120,7 +120,7 @@ def test_a_form_takes_its_fields_among_other_names(form: type[Options]) -> None:
         (ListOptions, "top", 0),
         (InputOptions, "boilerplate", "drop"),
         (InputOptions, "on_bad", "stop"),
-        (InputOptions, "input_format", "xlsx"),
+        (InputOptions, "input_format", "docx"),
         (InputOptions, "block", 0),
         (RunOptions, "threads", 0),
         (RunOptions, "memory", "much"),

@@ -21,7 +21,7 @@ def test_adding_counts_what_it_did(index: Any) -> None:
     told = index.add(["e", "s", "n"], ["", "abc", "a new text"])
     assert told.as_dict() == {
         "added": 3, "replaced": 0, "skipped": 0, "empty": 1, "short": 1, "bad": 0, "blank": 0,
-        "faults": (), "passed_over": (), "hints": (),
+        "faults": (), "passed_over": (), "hints": (), "columns": (),
     }  # fmt: skip
     told = index.add(["n", "o"], ["", "another text"], on_duplicate="replace")
     assert (told.added, told.replaced, told.empty) == (1, 1, 1)

@@ -23,7 +23,21 @@ from neardup.errors import InputError
 from neardup.inputs.passed import PassedOver, suffix_of
 from neardup.inputs.reader import Reader, open_inputs
 
-READ = (".txt", ".md", ".docx", ".odt", ".pdf", ".epub", ".html", ".htm", ".xhtml")
+READ = (
+    ".txt",
+    ".md",
+    ".docx",
+    ".odt",
+    ".pdf",
+    ".epub",
+    ".html",
+    ".htm",
+    ".xhtml",
+    ".jsonl",
+    ".csv",
+    ".parquet",
+    ".txt.gz",
+)
 ODD = (".doc", ".DOC", ".rtf", ".eml", ".jpg", ".jsonl", ".txt.gz", ".2019", "", ".pages", ".zip")
 GLOBS = (None, ("*.txt",), ("*.txt", "*.jsonl", "*.csv", "*.parquet"), ("*",), ("**/in*/*.txt",), (".*",))
 KINDS = (
@@ -203,7 +217,7 @@ def test_what_a_folder_holds_is_read_or_bad_or_passed_over(things: Any, globs: t
             tree.add(i, *thing)
         wanted = oracle(root, globs)
         if not wanted.read and not wanted.unlistable:
-            with pytest.raises(InputError, match="has no file that matches"):
+            with pytest.raises(InputError, match="has no file that"):
                 open_inputs(Path(root), glob=globs, on_bad="skip", text="text")
             return
         reader = open_inputs(Path(root), glob=globs, on_bad="skip", text="text")
@@ -229,9 +243,9 @@ def kind_of(path: str) -> str:
     return next((kind for kind in ("jsonl", "csv", "parquet") if bare.endswith(f".{kind}")), "text")
 
 
-@given(st.lists(st.sampled_from(["a.doc", "b.DOC", "c.txt.gz", "README", "x.2019", "y.tar.gz", "z.md5"]), max_size=30))
+@given(st.lists(st.sampled_from(["a.doc", "b.DOC", "c.doc.gz", "README", "x.2019", "y.7z", "z.md5"]), max_size=30))
 def test_the_suffixes_of_what_was_passed_over_add_up(names: list[str]) -> None:
-    known = {"a.doc": ".doc", "b.DOC": ".doc", "c.txt.gz": ".txt.gz", "README": "", "x.2019": "", "y.tar.gz": ".tar.gz",
+    known = {"a.doc": ".doc", "b.DOC": ".doc", "c.doc.gz": ".doc.gz", "README": "", "x.2019": "", "y.7z": ".7z",
              "z.md5": ".md5"}  # fmt: skip
     with tempfile.TemporaryDirectory() as root:
         Path(root, "one.txt").write_text("a text")

@@ -16,8 +16,17 @@ from neardup.types import SLACK, Batch
 
 def zstd(data: bytes) -> bytes:
     """Bytes as one zstd frame."""
+    return _packed(data, "zstd")
+
+
+def lz4(data: bytes) -> bytes:
+    """Bytes as one LZ4 frame."""
+    return _packed(data, "lz4")
+
+
+def _packed(data: bytes, codec: str) -> bytes:
     sink = pa.BufferOutputStream()
-    with pa.CompressedOutputStream(sink, "zstd") as stream:
+    with pa.CompressedOutputStream(sink, codec) as stream:
         stream.write(data)
     return sink.getvalue().to_pybytes()
 

@@ -259,7 +259,7 @@ def test_null_items_are_faults_and_strings_are_split() -> None:
         (pa.table({"text": [["a"]]}), {}, "list<.*--shingle item"),
         (pa.table({"text": [1]}), {}, "of type int64, not text. Choose a column of strings"),
         (pa.table({"text": [[1.5]]}), {"item": True}, "list<.*double"),
-        (pa.table({"title": ["a"]}), {}, "no column is named like a text.*'title'"),
+        (pa.table({"one": ["a"], "two": ["b"]}), {}, "no column is named like a text.*'one', 'two'"),
         (pa.table({"text": ["a"]}), {"text": "txet"}, "Did you mean 'text'"),
         (pa.table({"text": ["a"]}), {"id": "key"}, "no column 'key' for --id"),
         (pa.table({"text": ["a"], "id": [[1]]}), {"id": "id"}, "which is no id"),

@@ -69,7 +69,7 @@ def test_columns_can_be_named_and_numbered(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        (b"id,title\n1,x\n", {}, "no column is named like a text.*'id', 'title'"),
+        (b"id,year,story\n1,2,x\n", {}, "no column is named like a text.*'id', 'year', 'story'"),
         (b"id,text\n1,x\n", {"text": "txet"}, "Did you mean 'text'"),
         (b"id,text\n1,x\n", {"id": "idd"}, "no column 'idd' for --id"),
         (b"a,b,c\n1,2,3\n", {}, "3 fields. Give the number of the text's column"),

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from neardup.inputs.formats import DOCUMENTS, FORMATS, SUFFIXES, suffix_format
+from neardup.inputs.formats import ARCHIVES, DOCUMENTS, FORMATS, SUFFIXES, suffix_format
 from neardup.params import INPUT_FORMATS
 
 
@@ -29,7 +29,8 @@ def test_a_kind_of_document_has_a_module_that_loads_it(module: str) -> None:
 
 
 def test_no_suffix_stands_for_two_formats() -> None:
-    listed = [suffix for format in FORMATS.values() for suffix in format.suffixes] + [*DOCUMENTS]
+    listed = [suffix for format in FORMATS.values() for suffix in format.suffixes]
+    listed += [*DOCUMENTS, *ARCHIVES]
     assert len(listed) == len(set(listed)) == len(SUFFIXES)
     assert all(suffix == suffix.lower() for suffix in listed)
 

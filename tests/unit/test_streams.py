@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.unit.reading import zstd
+from tests.unit.reading import lz4, zstd
 
 from neardup.errors import InputError
 from neardup.inputs.blocks import line_blocks, read_all
@@ -16,6 +19,7 @@ from neardup.inputs.source import RecordLimit
 from neardup.inputs.stream import ByteStream
 from neardup.types import SLACK
 
+PACKED = {".gz": gzip.compress, ".zst": zstd, ".bz2": bz2.compress, ".xz": lzma.compress, ".lz4": lz4}
 GOOD = b'{"id": "a", "text": "one"}\n'
 
 
@@ -24,7 +28,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "docs.jsonl"
 
 
-@pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".zst", zstd)])
+@pytest.mark.parametrize(("suffix", "pack"), PACKED.items())
 @pytest.mark.parametrize("damage", ["cut", "junk", "plain", "stub"])
 def test_damaged_compressed_file_is_an_error_with_a_cure(
     tmp_path: Path, suffix: str, pack: object, damage: str
@@ -33,6 +37,37 @@ def test_damaged_compressed_file_is_an_error_with_a_cure(
     packed: bytes = pack(os.urandom(1000).hex().encode() + b"\n")  # type: ignore[operator]
     path.write_bytes({"cut": packed[:-5], "junk": packed + b"junk of ten", "plain": GOOD, "stub": packed[:3]}[damage])
     with pytest.raises(InputError, match=r"damaged or cut short|is no gzip file|bytes behind the end of its gzip data"):
+        read_all(path, limit=RecordLimit())
+
+
+@pytest.mark.parametrize(("suffix", "pack"), PACKED.items())
+@pytest.mark.parametrize("size", [0, 1, 70_000, 1_100_000])
+def test_compressed_members_that_follow_each_other_are_read_to_the_end(
+    tmp_path: Path, suffix: str, pack: Callable[[bytes], bytes], size: int
+) -> None:
+    path = tmp_path / f"docs.jsonl{suffix}"
+    content = os.urandom(size // 2) + bytes(size - size // 2)
+    path.write_bytes(pack(content) + pack(content))
+    with ByteStream(path) as stream:
+        buffer = bytearray(2 * size + 1)
+        assert stream.fill(memoryview(buffer)) == 2 * size
+        assert buffer[: 2 * size] == 2 * content
+        assert stream.stored == path.stat().st_size
+    path.write_bytes(b"")
+    with pytest.raises(InputError, match="is empty"):
+        read_all(path, limit=RecordLimit())
+
+
+def test_xz_may_be_padded_and_may_not_ask_for_all_memory(tmp_path: Path) -> None:
+    path = tmp_path / "docs.jsonl.xz"
+    packed = lzma.compress(GOOD)
+    path.write_bytes(packed + bytes(512) + packed + bytes(300_000))
+    assert read_all(path, limit=RecordLimit()) == 2 * GOOD
+    path.write_bytes(packed + bytes(3))
+    with pytest.raises(InputError, match="damaged or cut short"):
+        read_all(path, limit=RecordLimit())
+    path.write_bytes(lzma.compress(GOOD, filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 512 << 20}]))
+    with pytest.raises(InputError, match=r"[Mm]emory usage limit"):
         read_all(path, limit=RecordLimit())
 
 

@@ -174,7 +174,7 @@ def test_suffixes_choose_format_and_compression(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "format", "words"),
     [
-        ("p.xlsx", None, r"p\.xlsx does not tell a format"),
+        ("p.ods", None, r"p\.ods does not tell a format"),
         ("p", None, "does not tell a format"),
         ("p.csv", "cvs", "Did you mean 'csv'"),
         ("p.parquet.gz", None, "compressed inside"),

@@ -14,7 +14,7 @@ def audit_lines(audit: Audit, *, files: Sequence[str], is_alone: bool = False) -
     texts = counted(audit.documents, "distinct text")
     rows = [
         ("documents", f"{texts}, {audit.sampled:,} drawn (sample seed {audit.sample_seed})"),
-        *(left_out(audit.bad, audit.blank, audit.passed_over) if is_alone else []),
+        *(left_out(audit.bad, audit.blank, audit.passed_over, audit.columns) if is_alone else []),
         ("true pairs", f"{counted(audit.pairs, 'pair')} with a document of the sample, {audit.found:,} found"),
         ("recall", _recall(audit)),
         ("promise", _promise(audit)),

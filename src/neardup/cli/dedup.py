@@ -153,8 +153,8 @@ def dedup(
 ) -> None:
     """Copy a collection without its near-duplicates, and say why each document went.
 
-    INPUT is any mix of folders (one document a file), JSONL, CSV, TSV, Parquet and Arrow files and text files,
-    each also compressed as .gz or .zst, and glob patterns. Each gets a copy of the same name, format and
+    INPUT is any mix of folders (of all these), JSONL, CSV, TSV, Parquet, Arrow and .xlsx files and text files,
+    each also compressed (.gz, .zst, .bz2, .xz, .lz4), and glob patterns. Each gets a copy of the same name, format and
     compression; what stays is untouched. Inputs are read twice, so stdin cannot be one.
 
     Documents are taken in the order of --protect, --prefer and --keep, then of the input: one that is still

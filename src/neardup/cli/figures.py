@@ -93,7 +93,7 @@ def figures(
             drawn = sheets.write(work, folder, names=only, formats=formats or ("png",))
             observer.in_background(lambda: written.extend(drawn))
     if not voice.quiet:
-        rows = left_out(work.provenance.bad, work.provenance.blank, reader.passed_over)
+        rows = left_out(work.provenance.bad, work.provenance.blank, reader.passed_over, reader.columns)
         say(*labelled([*rows, *preset_rows(forms.preset_facts(search)["preset"])]))
     with stdout_errors():
         print_names(written)

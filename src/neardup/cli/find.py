@@ -82,8 +82,8 @@ def find(
 ) -> None:
     """Find the near-duplicate pairs of a collection, and their clusters.
 
-    INPUT is any mix of folders (one document a file), JSONL, CSV, TSV, Parquet and Arrow files, text files
-    (one document each), each also compressed as .gz or .zst, glob patterns, and - for stdin.
+    INPUT is any mix of folders (of all these), JSONL, CSV, TSV, Parquet, Arrow and .xlsx files, text files
+    (one document each), each also compressed (.gz, .zst, .bz2, .xz, .lz4), glob patterns, and - for stdin.
 
     Pairs (id_a, id_b, similarity) go to stdout or to the file that -o names; everything else goes to stderr. With
     --measure containment they say too which one is part of the other (contained: a, b or both), with --with-text

@@ -20,7 +20,7 @@ from neardup.cli import VERBOSE
 from neardup.cli.voice import Context
 from neardup.errors import InputError
 
-PAIR_FORMATS = ("table", "jsonl", "csv", "parquet")
+PAIR_FORMATS = ("table", "jsonl", "csv", "parquet", "xlsx")
 STDOUT = "-"
 """As the name of an output; of an input it is stdin."""
 
@@ -302,8 +302,9 @@ plot = click.option(
 text_column = click.option(
     "--text",
     metavar="COLUMN",
-    help="Column or field that holds the text.  [default: the first there is of text, content, body, document,"
-    " abstract, raw_content, code]",
+    help="Column or field that holds the text; several with commas between make one text, a newline between."
+    "  [default: the first there is of text, content, body, document, abstract, raw_content, code, title; else the only"
+    " one of texts beside the id]",
 )
 
 id_column = click.option(
@@ -316,8 +317,8 @@ id_column = click.option(
 glob = click.option(
     "--glob",
     metavar="PATTERN",
-    help="Which files of a folder are read.  [default: texts and documents, *.txt, *.md, *.docx, *.odt, *.pdf,"
-    " *.epub, *.html, *.htm and *.xhtml, at any depth]",
+    help="Which files of a folder are read, at any depth.  [default: all of a format that is read; what is not is"
+    " counted and said]",
 )
 
 encoding = defaulted(
@@ -382,7 +383,7 @@ output = click.option("--output", "-o", metavar="FILE", help="File for the pairs
 output_format = click.option(
     "--format",
     type=click.Choice(PAIR_FORMATS),
-    help="Format of what is written.  [default: by the suffix of each file (.jsonl, .csv, .parquet); on stdout a"
+    help="Format of what is written.  [default: by the suffix of each file (.jsonl, .csv, .parquet, .xlsx); on stdout a"
     " table for a terminal, else jsonl]",
 )
 

@@ -51,7 +51,7 @@ def _collection(found: Collected) -> list[str]:
         f"documents     {found.documents:,} ({megabytes(found.bytes)}), {found.exact_copies:,} exact copies,"
         f" {found.distinct:,} distinct texts"
     ]
-    lines += labelled(left_out(found.bad, found.blank, found.passed_over))
+    lines += labelled(left_out(found.bad, found.blank, found.passed_over, found.columns))
     if sizes:
         lines += _wrapped((f"{name} {megabytes(sizes[key])}" for key, name in _QUANTILES), "sizes")
     share = percent(found.sampled, found.distinct) if found.distinct else "none"

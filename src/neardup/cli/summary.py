@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from neardup.inputs.columns import ReadColumns, column_words
 from neardup.inputs.passed import PassedOver, passed_rows
 from neardup.params import Preset
 from neardup.shown import counted, duration, megabytes, percent, shown, similarity_text
@@ -110,7 +111,10 @@ def labelled(rows: Sequence[tuple[str, str]]) -> list[str]:
 def _read_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         ("documents", _documents(summary)),
-        *left_out(summary["bad"], summary["blank"], [PassedOver(**each) for each in summary["passed_over"]]),
+        *left_out(
+            *(summary["bad"], summary["blank"], [PassedOver(**each) for each in summary["passed_over"]]),
+            [ReadColumns(**each) for each in summary["columns"]],
+        ),
         *([("exact copies", f"{summary['exact_copies']:,}")] if summary["exact_copies"] else []),
         ("candidates", _candidates(summary)),
     ]
@@ -154,7 +158,7 @@ def _spec_rows(summary: Mapping[str, Any], verbose: bool) -> list[tuple[str, str
 
 def _not_copied(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What would be missed by whoever takes the copies for the whole folder."""
-    passed = [PassedOver(**each) for each in summary["passed_over"]]
+    passed = [PassedOver(**each) for each in summary["passed_over"] if each["reason"] != "further sheet"]
     files = sum(each.count for each in passed if not each.is_folder)
     folders = sum(each.count for each in passed if each.is_folder)
     told = [counted(files, "file")] * bool(files) + [counted(folders, "folder")] * bool(folders)
@@ -279,10 +283,14 @@ def listed_faults(bad: int, faults: Sequence[object], *, fate: str = "left out")
     return [f"bad records, {fate} ({bad:,}):", *listed, *more]
 
 
-def left_out(bad: int, blank: int, passed_over: Sequence[PassedOver]) -> list[tuple[str, str]]:
-    """What was left out of inputs, for a person."""
+def left_out(
+    bad: int, blank: int, passed_over: Sequence[PassedOver], columns: Sequence[ReadColumns] = ()
+) -> list[tuple[str, str]]:
+    """What was left out of inputs, and what was read of tables, for a person."""
     records = [counted(bad, "bad record")] * bool(bad) + [counted(blank, "blank line")] * bool(blank)
-    return [*([("left out", ", ".join(records))] if records else []), *passed_rows(passed_over)]
+    rows = [("left out", ", ".join(records))] if records else []
+    named = [("columns", words)] if (words := column_words(columns)) else []
+    return [*rows, *passed_rows(passed_over), *named]
 
 
 def preset_rows(preset: Mapping[str, Any] | None) -> list[tuple[str, str]]:

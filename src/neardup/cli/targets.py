@@ -14,10 +14,11 @@ import click
 from neardup.cli import silence_stdout
 from neardup.cli.options import STDOUT
 from neardup.cli.voice import say, stdout_errors, usage_errors
-from neardup.inputs.walk import glob_files, walk_folder
+from neardup.inputs.peek import holds_texts
+from neardup.inputs.walk import SPEC_SUFFIX, glob_files, walk_folder
 from neardup.outputs.atomic import check_target
 from neardup.outputs.renames import finish_names
-from neardup.outputs.write import SPEC_SUFFIX, Output, output_format, write_table, write_tables
+from neardup.outputs.write import Output, output_format, write_table, write_tables
 from neardup.params import ListOptions
 
 if TYPE_CHECKING:
@@ -76,8 +77,8 @@ def check_listing(tables: Sequence[Target], listing: ListOptions) -> None:
 def _stdout_format(format: str | None) -> str:
     """The format of a table on stdout; raise UsageError for what a terminal cannot show."""
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    if format == "parquet" and is_terminal:
-        raise click.UsageError("Parquet is not for a terminal. Give a file with -o.")
+    if format in ("parquet", "xlsx") and is_terminal:
+        raise click.UsageError(f"{format} is not for a terminal. Give a file with -o.")
     return format or ("table" if is_terminal else "jsonl")
 
 
@@ -125,7 +126,7 @@ def _reads(source: Path, path: str, glob: str | Sequence[str] | None) -> bool:
         if not path.startswith(os.path.join(os.path.realpath(source), "")):
             return False  # saves a walk; a link that leads out of the folder is not followed here
         found = walk_folder(str(source), (glob,) if isinstance(glob, str) else tuple(glob or ()) or None)
-        return any(file.real == path for file in found)
+        return any(file.real == path for file in found) and (glob is not None or holds_texts(path))
     if source.exists():
         return os.path.samefile(source, path)
     return any(file.real == path for file in glob_files(str(source)))

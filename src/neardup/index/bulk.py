@@ -38,7 +38,7 @@ def _store_all(core: Core, reader: Reader, on_duplicate: str, observer: Observer
     """Store all documents of a reader. Ids are compared at the end, by their hashes; 8 bytes of memory each."""
     observer.stage("build", reader.total_bytes, "bytes")
     load = _Load(core)
-    read = Added(passed_over=reader.passed_over)
+    read = Added()
     with core.database.writing() as writing:
         for batch, prepared in of_batches(core.sketcher, reader.tasks(), core.threads):
             if len(prepared):
@@ -49,8 +49,9 @@ def _store_all(core: Core, reader: Reader, on_duplicate: str, observer: Observer
         gone = _settle_ids(writing, load, on_duplicate)
     core.database.settle()
     replaced, skipped = (gone, 0) if on_duplicate == "replace" else (0, gone)
+    told = Added(columns=reader.columns, passed_over=reader.passed_over)
     stored = Added(load.numbers - gone, replaced, skipped, load.empty, load.short)
-    return replace(read + stored, hints=load.sample.hints(core.spec))
+    return replace(read + told + stored, hints=load.sample.hints(core.spec))
 
 
 class _Load:

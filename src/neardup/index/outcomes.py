@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
 from neardup.engine.fit import Hint
+from neardup.inputs.columns import ReadColumns
 from neardup.inputs.passed import PassedOver
 from neardup.types import MOST_FAULTS, Fault
 
@@ -86,6 +87,8 @@ class Added(_Counts):
     """Files and folders that the inputs hold and that were not read."""
     hints: tuple[Hint, ...] = ()
     """Of ``Index.build``: what of the texts does not fit the setting, and what to try instead."""
+    columns: tuple[ReadColumns, ...] = ()
+    """Columns or fields that were read, of inputs that have any."""
 
 
 @dataclass(frozen=True, slots=True)

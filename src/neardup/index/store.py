@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, overload
@@ -151,7 +151,7 @@ class Index:
         slots: int | None = None,
         bands: str | Bands | None = None,
         seed: int = params.DEFAULT_SEED,
-        text: str | None = None,
+        text: str | Sequence[str] | None = None,
         id: str | None = None,
         glob: str | None = None,
         encoding: str = "utf-8",
@@ -410,7 +410,7 @@ class Index:
         texts: Any = None,
         *,
         on_duplicate: str = "error",
-        text: str | None = None,
+        text: str | Sequence[str] | None = None,
         id: str | None = None,
         glob: str | None = None,
         encoding: str = "utf-8",
@@ -452,12 +452,12 @@ class Index:
         reader = open_inputs(documents, InputOptions.of(given), item=self._core.sketcher.is_item)
         watching = observer or Silent()
         watching.stage("add", reader.total_bytes, "bytes")
-        total = Added(passed_over=reader.passed_over)
+        total = Added()
         for batch, prepared in of_batches(self._core.sketcher, reader.tasks(), self._core.threads):
             status = self._store(prepared, on_duplicate, strict=True)
             total += prepared.counted(status) + Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
             watching.advance(batch.consumed)
-        return total
+        return total + Added(columns=reader.columns, passed_over=reader.passed_over)
 
     def batch(self, *, on_duplicate: str = "error") -> IndexBatch:
         """Add documents that come one at a time, and store some thousand of them together.
@@ -551,7 +551,7 @@ class Index:
         *,
         removed: str | os.PathLike[str] | None = None,
         threshold: float | None = None,
-        text: str | None = None,
+        text: str | Sequence[str] | None = None,
         id: str | None = None,
         on_bad: str = "fail",
         input_format: str | None = None,
@@ -605,12 +605,13 @@ class Index:
         _check_choice(on_bad, params.ON_BAD, "on_bad")
         self._need_writing()
         self._threshold(threshold)
+        columns = text if text is None or isinstance(text, str) else tuple(text)
         with DedupStream(
             self,
             as_sources(inputs),
             os.fspath(output) if isinstance(output, os.PathLike) else output,
             removed=None if removed is None else os.fspath(removed),
-            reading=ReadOptions(text, id, on_bad=on_bad, item=self._core.sketcher.is_item),
+            reading=ReadOptions(columns, id, on_bad=on_bad, item=self._core.sketcher.is_item),
             input_format=input_format,
             threshold=threshold,
             on_duplicate=on_duplicate,

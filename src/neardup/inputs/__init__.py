@@ -3,6 +3,9 @@
     formats    the table of formats: the suffixes and the reader of each
     reader     everything that was given, as one collection     resolve    a path, glob or folder → sources
     walk       the files of a folder                            passed     what a folder holds and is not read
+    peek       which of them hold no texts                      addresses  what is no file of this machine
+    packed     what unpacks the bytes of files
+    archives   members of zip and tar                           warc       pages of web archives
     stream     bytes of files and pipes, unpacked, as UTF-8     blocks     the same cut into whole lines
     text       lines, JSONL, delimited files                    columnar   Arrow, Parquet, and objects that speak Arrow
     documents  PDF, DOCX, ODT, EPUB, HTML, in child processes   folder     a folder of texts, one document each

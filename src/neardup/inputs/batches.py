@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from neardup.arrays import flags
@@ -94,6 +97,26 @@ def undecodable(error: UnicodeDecodeError, what: str, encoding: str) -> tuple[st
     else:
         reason = f"the {what} has bytes that are no valid {encoding}"
     return reason, "Name the encoding of the file with --encoding (encoding=)."
+
+
+def joined_texts(columns: Sequence[Any]) -> Any:
+    """Several columns of texts as one: a newline between two that are not empty, null where all are null.
+
+    Arrow large_binary arrays. A file of CSV cannot tell an empty field from none, so
+    both add nothing, and the same records give the same texts in every format.
+    """
+    large = columns[0].type
+    empty, newline, none = (pa.scalar(text, large) for text in (b"", b"\n", None))
+    joined = pc.fill_null(columns[0], empty)
+    for column in columns[1:]:
+        more = pc.fill_null(column, empty)
+        both = pc.and_(pc.not_equal(joined, empty), pc.not_equal(more, empty))
+        # not all at once with null_handling="skip": pyarrow 26 then drops the rows where all are null
+        joined = pc.binary_join_element_wise(joined, pc.if_else(both, newline, empty), more, empty)
+    if all(column.null_count for column in columns):
+        some = reduce(pc.or_, (column.is_valid() for column in columns))
+        joined = pc.if_else(some, joined, none)
+    return joined
 
 
 def gather(data: U8, spans: I64) -> Any:

@@ -2,17 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from neardup.errors import InputError, did_you_mean
+from neardup.shown import shown
 
-TEXT_NAMES = ("text", "content", "body", "document", "abstract", "raw_content", "code")
+TEXT_NAMES = ("text", "content", "body", "document", "abstract", "raw_content", "code", "title")
 """Names of text columns, the first that exists wins."""
 
 ID_NAMES = ("id", "doc_id", "docid", "document_id", "uuid", "key", "name")
 """Names of id columns, the first that exists wins."""
 
 _LISTED = 20
+_TOLD = 3
+"""Kinds of columns that the words tell."""
+
+
+class NoColumn(InputError):
+    """There is no column of the name that was given."""
+
+
+class NoTextColumn(NoColumn):
+    """There is no column of the name that was given for the text; or none was given, and none can be guessed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadColumns:
+    """The columns that were read of one file or more."""
+
+    text: tuple[str, ...]
+    """Those that make the text, joined by newlines."""
+    id: str | None
+    sources: int = 1
+    """Files, or other inputs, of which these were read."""
+    example: str = ""
+    """The first of them."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the columns are named as nobody would doubt, so that a summary for a person need not tell."""
+        return self.text == TEXT_NAMES[:1] and self.id in (ID_NAMES[0], None)
+
+
+def together(read: Iterable[ReadColumns]) -> tuple[ReadColumns, ...]:
+    """The same columns of several inputs as one, in the order in which they first came."""
+    found: dict[tuple[tuple[str, ...], str | None], ReadColumns] = {}
+    for each in read:
+        before = found.get((each.text, each.id))
+        sources, example = (before.sources, before.example) if before is not None else (0, each.example)
+        found[each.text, each.id] = ReadColumns(each.text, each.id, sources + each.sources, example)
+    return tuple(found.values())
+
+
+def column_words(read: Sequence[ReadColumns]) -> str:
+    """What was read of tables in one line: the most frequent columns; nothing where all are plain."""
+    if all(each.is_plain for each in read):
+        return ""
+    most = sorted(read, key=lambda each: -each.sources)
+    told = []
+    for each in most[:_TOLD]:
+        of = f" ({each.sources:,} inputs)" if each.sources > 1 else f" ({os.path.basename(each.example)})"
+        id = f", id from {shown(each.id)}" if each.id is not None else ", no id"
+        told.append(f"text from {' and '.join(map(shown, each.text))}{id}{of if len(read) > 1 else ''}")
+    rest = sum(each.sources for each in most[_TOLD:])
+    return "; ".join([*told, *([f"others in {rest:,} more"] if rest else [])])
+
+
+def asked_columns(asked: str | Sequence[str], names: Sequence[str]) -> list[str]:
+    """The columns that ``text`` names: the one of exactly that name, else those between its commas.
+
+    A name that has a comma itself stands in double quotes among others, as in CSV: ``"last, first",title``.
+    """
+    if not isinstance(asked, str):
+        return list(asked)
+    if asked in names or "," not in asked:
+        return [asked]
+    return [name.strip() for name in next(csv.reader([asked], skipinitialspace=True))]
 
 
 def guess_text(names: Sequence[str]) -> str | None:
@@ -35,19 +103,27 @@ def _guess(names: Sequence[str], known: Sequence[str]) -> str | None:
     return next((folded[name] for name in known if name in folded), None)
 
 
-def choose_text(names: Sequence[str], asked: str | None, source: str) -> str:
-    """The text column: the one asked for, else the one guessed; InputError when there is none."""
+def choose_text(
+    names: Sequence[str], asked: str | Sequence[str] | None, source: str, *, texts: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """The columns that make the text: those asked for, else the one known by its name, else the only one of ``texts``.
+
+    ``texts``: the columns that hold texts, but for that of the id. Raises InputError where a column that was asked for
+    is not there, NoTextColumn where none can be guessed.
+    """
     if asked is not None:
-        if asked not in names:
-            raise unknown_column(asked, names, source, option="text")
-        return asked
-    guess = guess_text(names)
+        chosen = asked_columns(asked, names)
+        for name in chosen:
+            if name not in names:
+                raise unknown_column(name, names, source, option="text")
+        return tuple(chosen)
+    guess = guess_text(names) or (texts[0] if len(texts) == 1 else None)
     if guess is None:
-        raise InputError(
+        raise NoTextColumn(
             f"{source}: no column is named like a text ({', '.join(TEXT_NAMES)}). "
             f"Name it with --text COLUMN (text=); the columns are {_listed(names)}."
         )
-    return guess
+    return (guess,)
 
 
 def choose_id(names: Sequence[str], asked: str | None, source: str) -> str | None:
@@ -59,7 +135,8 @@ def choose_id(names: Sequence[str], asked: str | None, source: str) -> str | Non
 
 def unknown_column(asked: str, names: Sequence[str], source: str, *, option: str) -> InputError:
     """The error for a column that was asked for with ``--option`` and is not there."""
-    return InputError(
+    kind = NoTextColumn if option == "text" else NoColumn
+    return kind(
         f"{source}: there is no column {asked!r} for --{option} ({option}=); "
         f"the columns are {_listed(names)}.{did_you_mean(asked, names)}"
     )

@@ -20,6 +20,7 @@ from neardup.errors import InputError
 from neardup.inputs.columnar.arrow_columns import Chosen, choose_columns
 from neardup.inputs.columnar.ipc import ipc_batches, map_file
 from neardup.inputs.columnar.source import Batches, ColumnarSource, first_line
+from neardup.inputs.columns import ReadColumns
 from neardup.inputs.formats import DATASET
 from neardup.inputs.source import ReadOptions, Task
 from neardup.shown import shown_path
@@ -149,8 +150,13 @@ class DatasetSource(ColumnarSource):
         schema = self.schema()
         if schema is not None:
             chosen = choose_columns(schema, self._options, self.name)
+            self.columns = chosen.columns(schema.names, self.name)
             rests: list[Callable[[], None]] = []
             yield from self.cut(self.batches(schema, chosen, rests), chosen.alone(), rest=lambda: rests[-1]())
+
+    def look(self) -> ReadColumns | None:
+        schema = self.schema()
+        return schema and choose_columns(schema, self._options, self.name).columns(schema.names, self.name)
 
     def batches(self, schema: Any, chosen: Chosen, rests: list[Callable[[], None]]) -> Batches:
         """Yield the chosen columns of all shards; ``rests`` gets for each a function that lets go of its pages."""

@@ -18,7 +18,7 @@ from neardup.errors import InputError
 from neardup.inputs.batches import undecodable
 from neardup.inputs.blocks import read_all
 from neardup.inputs.documents import Unreadable
-from neardup.inputs.documents.pool import Readers
+from neardup.inputs.documents.pool import Readers, shared_readers
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.items import split_items
 from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions, Source, Task, TooLarge, sized
@@ -49,7 +49,7 @@ class FilesSource(Source):
 
     def tasks(self) -> Iterator[Task]:
         """Yield a task for at most ``block`` files, about 4 MB; a compressed text, of unknown size, has its own."""
-        readers = Readers()
+        readers = shared_readers()
         start = size = 0
         for i, file in enumerate(self.files, start=1):
             if _is_packed(file) and start < i - 1:
@@ -70,17 +70,20 @@ class FilesSource(Source):
             InputError: a text cannot be read, and that is to fail the run.
             NeedsRoom: a text is too large to be worked on beside others.
         """
-        readers = readers or Readers()
+        return self.read_files(self.files[start:stop], start + 1, readers or Readers(), is_alone)
+
+    def read_files(self, files: Sequence[InputFile], first: int, readers: Readers, is_alone: bool = False) -> Batch:
+        """As ``read``, of files whose rows begin with ``first``."""
 
         def on_large() -> None:
-            raise NeedsRoom(Alone(partial(self.read, start, stop, readers, True)))
+            raise NeedsRoom(Alone(partial(self.read_files, files, first, readers, True)))
 
         can_wait = self._options.limit.is_set and not is_alone
         faults = Faults(self.name, self._options.on_bad)
         blobs: list[bytes] = []
         rows: list[int] = []
         ids: list[str] = []
-        for row, file in enumerate(self.files[start:stop], start=start + 1):
+        for row, file in enumerate(files, start=first):
             if file.is_document:
                 text = self._document(readers, file, faults)
             else:
@@ -89,7 +92,7 @@ class FilesSource(Source):
                 blobs.append(text)
                 rows.append(row)
                 ids.append(shown_path(file.path))
-        consumed = sum(file.size for file in self.files[start:stop])
+        consumed = sum(file.size for file in files)
         documents, places = Documents.from_bytes(blobs), np.array(rows, dtype=np.int64)
         return faults.batch(documents, places, strings(ids), consumed=consumed)
 

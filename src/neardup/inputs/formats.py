@@ -11,6 +11,7 @@ Nothing is imported for the table, so that the command line and the children tha
 from __future__ import annotations
 
 import codecs
+import difflib
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -40,6 +41,8 @@ FORMATS = {
     "tsv": Format("text.delimited:TsvSource", (".tsv", ".tab")),
     "parquet": Format("columnar.parquet:ParquetSource", (".parquet", ".pq")),
     "arrow": Format("columnar.ipc:IpcSource", (".arrow", ".feather", ".ipc")),
+    "xlsx": Format("columnar.xlsx:XlsxSource", (".xlsx",)),
+    "warc": Format("warc:WarcSource", (".warc", ".wet")),
     "text": Format("folder:FilesSource", (".txt", ".md")),
     "lines": Format("text.lines:LinesSource"),
 }
@@ -58,23 +61,33 @@ DOCUMENTS = {
 """The module below ``inputs.documents`` for each suffix."""
 DATASET = "dataset"
 """Format of a folder that the library ``datasets`` wrote; it cannot be asked for either."""
-DEFAULT_SUFFIXES = (*FORMATS["text"].suffixes, *DOCUMENTS)
-"""Suffixes of the files of a folder that are read when no pattern is given; each file is one document."""
-COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz", ".lz4": "lz4"}
 """Suffixes behind which the bytes of a file are compressed, and how."""
 
+ARCHIVE = "archive"
+"""Format of files that hold other files; it cannot be asked for either."""
+ARCHIVES = {".zip": None, ".tar": None, ".tgz": "gzip", ".tbz2": "bz2", ".tbz": "bz2", ".txz": "xz", ".tzst": "zstd"}
+"""Their suffixes, and how a tar is compressed beside what a suffix of COMPRESSIONS behind it says."""
+
 SUFFIXES = {
+    **dict.fromkeys(ARCHIVES, ARCHIVE),
     **{suffix: name for name, format in FORMATS.items() for suffix in format.suffixes},
     **dict.fromkeys(DOCUMENTS, DOCUMENT),
 }
 """The format of each suffix that tells one."""
+_SHORT, _NEAR = 4, 0.8
 _ENCODINGS = ("utf-8", "latin-1", "cp1252", "ascii", "utf-16", "shift_jis", "gb18030", "big5", "koi8-r")
 """Common ones, for who mistypes."""
 
 
 def stored_codec(path: str | Path) -> Any:
-    """How the bytes of a file are compressed by its name: "gzip", "zstd" or None."""
+    """How the bytes of a file are compressed by its name: one of COMPRESSIONS, or None."""
     return COMPRESSIONS.get(Path(path).suffix.lower())
+
+
+def archive_codec(path: str) -> Any:
+    """How a tar is compressed by its name; None: it is not, or is no tar."""
+    return stored_codec(path) or ARCHIVES.get(Path(path).suffix.lower())
 
 
 def bare_suffix(path: str) -> str:
@@ -86,6 +99,19 @@ def bare_suffix(path: str) -> str:
 def suffix_format(path: str) -> str | None:
     """The format that the name of a file stands for: one of INPUT_FORMATS, DOCUMENT or None."""
     return SUFFIXES.get(bare_suffix(path))
+
+
+def near_suffix(suffix: str) -> str:
+    """`` Did you mean '.jsonl'?`` for a suffix that somebody mistyped; nothing for one of another kind of file.
+
+    Short suffixes are all near to each other: ``.zip`` to ``.ipc``. So one letter may be wrong only where there are
+    four and more; or the letters are in another order.
+    """
+    near = next((known for known in SUFFIXES if sorted(known) == sorted(suffix)), None)
+    if near is None and len(suffix) > _SHORT:
+        found = difflib.get_close_matches(suffix, SUFFIXES, n=1, cutoff=_NEAR)
+        near = found[0] if found else None
+    return f" Did you mean {near!r}?" if near else ""
 
 
 def text_codec(encoding: str) -> str:

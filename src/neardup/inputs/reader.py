@@ -15,6 +15,9 @@ from typing import Any
 import numpy as np
 
 from neardup.errors import InputError
+from neardup.inputs.addresses import check_address
+from neardup.inputs.columns import ReadColumns
+from neardup.inputs.columns import together as together_columns
 from neardup.inputs.formats import suffix_format, text_codec
 from neardup.inputs.passed import PassedOver, together
 from neardup.inputs.resolve import Resolver
@@ -52,10 +55,15 @@ class Reader:
         """What was given, when it is no path."""
         self.written_parts = list(sources)
         """The sources of which clean copies are wanted: not the ``further`` ones, which are only read."""
-        self.passed_over = tuple(passed_over)
-        """What the folders and patterns hold and is not read."""
+        self.found_over = tuple(passed_over)
+        """What the folders and patterns hold and is not read, as far as is known before the files are read."""
         self.across = [source.name for source in further] if is_across else None
         """Names of the ``further`` sources, where pairs are wanted only between these and those before them."""
+
+    @property
+    def passed_over(self) -> tuple[PassedOver, ...]:
+        """What the folders, patterns and files hold and is not read; asked for when they were read."""
+        return together([*self.found_over, *(each for source in self.parts for each in source.passed)])
 
     @property
     def total_bytes(self) -> int | None:
@@ -73,7 +81,7 @@ class Reader:
 
         ``is_across``: pairs are wanted only between them and the sources of this reader.
         """
-        passed = together([*self.passed_over, *passed_over])
+        passed = together([*self.found_over, *passed_over])
         given = self.parts, self.sources, self.options, self.value
         return Reader(*given, passed_over=passed, further=more, is_across=is_across)
 
@@ -90,7 +98,14 @@ class Reader:
     def settings(self) -> dict[str, Any]:
         """How the sources are read, as JSON values."""
         names = [each.name for each in fields(self.options) if each.name != "limit"]  # which is of the run
-        return {name: getattr(self.options, name) for name in names}
+        values = {name: getattr(self.options, name) for name in names}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+    @property
+    def columns(self) -> tuple[ReadColumns, ...]:
+        """What was read of the sources that have columns; asked for when they were read."""
+        found = (source.columns or (source.look() if source.paths is not None else None) for source in self.parts)
+        return together_columns(each for each in found if each is not None)
 
     @property
     def is_lasting(self) -> bool:
@@ -117,8 +132,14 @@ class Reader:
 
     def tasks(self) -> Iterator[Task]:
         """Yield the tasks of all sources; each returns a Batch, and they may run in parallel."""
+        held = None
+        if sum(source.format == "text" for source in self.parts) > 1:  # else the one source holds them
+            from neardup.inputs.documents.pool import shared_readers
+
+            held = shared_readers()
         for source in self.parts:
             yield from source.tasks()
+        del held
 
 
 class Stamps:
@@ -204,7 +225,7 @@ def open_inputs(
     given = options or InputOptions(**fields)
     text_codec(given.encoding)
     settings = ReadOptions(
-        text=given.text,
+        text=given.text if given.text is None or isinstance(given.text, str) else tuple(given.text),
         id=given.id,
         encoding=given.encoding,
         on_bad=given.on_bad,
@@ -244,6 +265,8 @@ def _checked_path(value: str | os.PathLike[Any]) -> str:
             f"the input is a string of {len(path)} characters that is no path. "
             "To give one text, put it in a list: [text]."
         )
+    if not os.path.lexists(path):
+        check_address(path)
     if not path:
         raise InputError("the input is an empty string. Give a file, a folder or a pattern, or texts in a list.")
     return path

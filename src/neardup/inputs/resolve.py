@@ -1,9 +1,11 @@
 """From paths to sources.
 
-    file      by its suffix, or ``input_format``; ``.gz`` and ``.zst`` behind it are unpacked
+    file      by its suffix, or ``input_format``; ``.gz``, ``.zst`` … behind it is unpacked
     folder    of ``datasets`` (``hf``), without ``glob`` and ``input_format``: each split one source
-    folder    its text files and documents (``*.txt``, ``*.md``, ``*.docx``, ``*.pdf`` …, or ``glob``), one document
-              each; record files that ``glob`` names, by suffix
+    folder    its files, or those that ``glob`` names, each as its suffix says: text files and documents (``*.txt``,
+              ``*.pdf`` …) are one document each, files of records (``*.jsonl``, ``*.parquet`` …) many; without ``glob``
+              those are passed over that turn out to have no texts
+    archive   (``.zip``, ``.tar``, ``.tar.gz`` …) what it holds, as a folder
     pattern   ``data/*.jsonl``, ``**/*.parquet``: the files it names, sorted by path
     -         standard input (or a pipe by name): ``input_format``, else JSON Lines when it begins with
               ``{``; sets: lines
@@ -20,17 +22,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from neardup.errors import InputError, did_you_mean
+from neardup.errors import InputError
 from neardup.inputs import formats
-from neardup.inputs.passed import Passing, conversion
+from neardup.inputs.passed import Passing, conversion, passed_words, suffix_of
+from neardup.inputs.peek import why_not
 from neardup.inputs.source import ReadOptions, Source
 from neardup.inputs.stream import ByteStream
-from neardup.inputs.walk import InputFile, common_suffix, glob_files, look_at, walk_folder
+from neardup.inputs.walk import InputFile, common_suffix, glob_files, left_out, look_at, walk_folder
 from neardup.params import INPUT_FORMATS
 from neardup.shown import shown_path
 
 _GLOB_CHARACTERS = frozenset("*?[")
 _STDIN = "-"
+_ONE_EACH = ("text", formats.DOCUMENT)
+"""Formats of files that are one document each."""
 
 
 class Resolver:
@@ -51,8 +56,10 @@ class Resolver:
         files.
         """
         inputs = [each for path in paths for each in self._resolve(path)]
+        self._note_sheets(inputs)
+        inputs = [each for file in inputs for each in self._opened(file)]
         sources: list[Source] = []
-        for is_one_each, group in groupby(inputs, key=lambda each: each.format in ("text", formats.DOCUMENT)):
+        for is_one_each, group in groupby(inputs, key=lambda each: each.format in _ONE_EACH):
             if is_one_each:
                 files = list(group)
                 sources.append(formats.FORMATS["text"].load()(shown_path(files[0].path), files, self._options))
@@ -93,15 +100,92 @@ class Resolver:
         patterns = self._patterns or self._format_globs()
         files = walk_folder(folder, patterns, self.passing)
         if not files:
-            *others, last = patterns or [f"*{suffix}" for suffix in formats.DEFAULT_SUFFIXES]
+            *others, last = patterns or ("",)
             named = f"{', '.join(others)} or {last}" if others else last
-            raise InputError(f"{shown_path(folder)} has no file that matches {named}.{_other_glob(folder)}")
+            what = f"matches {named}" if patterns else "is of a format that is read"
+            raise InputError(f"{shown_path(folder)} has no file that {what}.{_other_glob(folder)}")
         if self._options.on_bad == "fail":
             for file in files:
                 if file.error is not None and self._folder_format(file) != formats.DOCUMENT:
                     cure = "Mend it, or leave it out with --on-bad skip (on_bad='skip')."
                     raise InputError(f"{shown_path(file.error)} {cure}")
-        return [replace(file, format=self._folder_format(file)) for file in self._once(files, folder)]
+        files = [replace(file, format=self._folder_format(file)) for file in self._once(files, folder)]
+        return files if patterns else self._of_texts(files)
+
+    def _opened(self, file: InputFile) -> list[InputFile]:
+        if file.format != formats.ARCHIVE or file.error is not None:
+            return [file]
+        is_given = self._given.get(file.real) == file.path  # and not found in a folder, or by a pattern
+        if is_given or self._options.on_bad != "skip":
+            return self._unpacked(file, self._patterns or self._format_globs() if is_given else None)
+        try:
+            return self._unpacked(file, None)
+        except InputError:
+            self.passing.note("damaged", file.path)
+            return []
+
+    def _unpacked(self, file: InputFile, patterns: tuple[str, ...] | None) -> list[InputFile]:
+        """What an archive holds, by the rules of a folder: its texts and documents as one, and its files of records."""
+        from neardup.inputs.archives import Archive, ArchivedTexts, Member, MemberSource
+
+        archive, passing = Archive(file.path), self.passing
+        texts: dict[str, tuple[Member, InputFile]] = {}
+        records: dict[str, InputFile] = {}
+        errors: list[InputError] = []
+        for member in archive.members():
+            path = f"{file.path}/{member.path}"
+            reason = left_out(member.name, patterns)
+            if reason is None and not member.is_regular:
+                reason = "no regular file"
+            if reason is None and member.is_encrypted:
+                reason = "encrypted"
+            found = InputFile(path, member.size, f"{file.real}/{member.name}")
+            found = replace(found, format=self._folder_format(found))
+            if reason is None and found.format == formats.ARCHIVE:
+                reason = "archive in an archive"
+            if reason is not None:
+                passing.note(reason, path)
+                continue
+            if member.name in texts or member.name in records:
+                passing.note("replaced", path)
+                texts.pop(member.name, None), records.pop(member.name, None)
+            if found.format in _ONE_EACH:
+                texts[member.name] = member, found
+                continue
+            source = MemberSource(archive, member, found.format, self._options)
+            reason, error = why_not(source, self._options) if patterns is None else (None, None)
+            if reason is not None:
+                passing.note(reason, path)
+                errors += [error] if error is not None else []
+                continue
+            records[member.name] = replace(found, source=source)
+        archive.close()
+        if not texts and not records:
+            words = passed_words(passing.table())
+            only = f", only {words}" if words else ""
+            why = f"{shown_path(file.path)} holds no file that is read{only}. Unpack it to look at what it has."
+            raise errors[0] if errors else InputError(why)
+        one = ArchivedTexts(archive, list(texts.values()), self._options)
+        return [*([replace(file, source=one)] if texts else []), *records.values()]
+
+    def _of_texts(self, files: list[InputFile]) -> list[InputFile]:
+        """The files of a folder but for those that turn out to be no collection of texts."""
+        kept: list[InputFile] = []
+        error: InputError | None = None
+        for file in files:
+            if file.error is None and file.format not in (*_ONE_EACH, "lines", formats.ARCHIVE):
+                reason, why = why_not(self._source(file), self._options)
+                if reason is not None:
+                    self.passing.note(reason, file.path)
+                    error = error or why
+                    continue
+            kept.append(file)
+        if not kept:
+            raise error or InputError(
+                f"{shown_path(files[0].path)} is no collection of documents, and there is no other file beside it. "
+                "Give the files that are, by name."
+            )
+        return kept
 
     def _format_globs(self) -> tuple[str, ...] | None:
         """What to look for in a folder when no pattern is given; None: what is read by default."""
@@ -114,19 +198,24 @@ class Resolver:
 
     def _folder_format(self, file: InputFile) -> str:
         """As for a file by itself, but a file of unknown suffix that was asked for is a text."""
-        format = self._format or formats.suffix_format(file.path) or "text"
+        by_name = formats.suffix_format(file.path)
+        format = by_name if by_name == formats.ARCHIVE else self._format or by_name or "text"
         if file.error is not None:
             return formats.DOCUMENT if format == formats.DOCUMENT else "text"
         return self._settled(format)
 
     def _format_of(self, path: str) -> str:
-        format = self._format or formats.suffix_format(path)
+        by_name = formats.suffix_format(path)
+        format = by_name if by_name == formats.ARCHIVE else self._format or by_name
         if format is None:
             suffix = formats.bare_suffix(path)
             said = f"the suffix {suffix!r} does not tell" if suffix else "there is no suffix to tell"
+            cure = conversion(suffix_of(path) or suffix)
+            if cure is not None:
+                raise InputError(f"{shown_path(path)}: files that end in {suffix} are not read: {cure}.")
             raise InputError(
                 f"{shown_path(path)}: {said} the format. Name it with --input-format (input_format=): "
-                f"{', '.join(INPUT_FORMATS)}.{did_you_mean(suffix, formats.SUFFIXES)}"
+                f"{', '.join(INPUT_FORMATS)}.{formats.near_suffix(suffix)}"
             )
         return self._settled(format)
 
@@ -161,7 +250,19 @@ class Resolver:
             self._given[file.real] = given
         return files
 
+    def _note_sheets(self, files: Sequence[InputFile]) -> None:
+        """Tell of the sheets of spreadsheets that are not read."""
+        for file in files:
+            if file.format == "xlsx" and file.stream is None and file.source is None and file.error is None:
+                from neardup.inputs.columnar.xlsx import look_into
+
+                sheet = look_into(file.path)
+                for _ in range(sheet.others if sheet is not None else 0):
+                    self.passing.note("further sheet", file.path)
+
     def _source(self, file: InputFile) -> Source:
+        if file.source is not None:
+            return file.source
         if file.format == formats.DATASET:
             from neardup.inputs.datasets import DatasetSource
 

@@ -6,7 +6,8 @@ A reader extends ``Source``. Each of its tasks is independent of the others and 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from neardup.errors import InputError
+from neardup.inputs.columns import ReadColumns
 from neardup.inputs.stream import ByteStream
 from neardup.spool import available_memory
 from neardup.types import I64, Alone, Batch, Documents, Fault
@@ -125,7 +127,7 @@ def megabytes(size: int) -> str:
 class ReadOptions:
     """How every source of one run is read: what ``open_inputs`` makes of ``InputOptions``."""
 
-    text: str | None = None
+    text: str | tuple[str, ...] | None = None
     id: str | None = None
     encoding: str = "utf-8"
     on_bad: str = "fail"
@@ -181,11 +183,34 @@ class Source:
         self.total_bytes = total_bytes
         self._options = options
         self._stream = stream
+        self.columns: ReadColumns | None = None
+        """What is read of it, where it has columns; known when the first task was made."""
+
+    @property
+    def no_copy(self) -> str | None:
+        """Why no clean copy can be made of it, with the cure; None: one can."""
+        return None
+
+    @property
+    def passed(self) -> Sequence[Any]:
+        """What it holds and does not read, as ``PassedOver``; asked for when it was read."""
+        return ()
+
+    def look(self) -> ReadColumns | None:
+        """The columns that ``tasks`` will read, without reading more than tells them; None: it has no names for them.
+
+        Raises InputError as ``tasks`` does.
+        """
+        return None
 
     @property
     def paths(self) -> list[str] | None:
         """The regular files that it reads, or None when it reads something else too."""
         return [self.name] if os.path.isfile(self.name) else None
+
+    def opened(self) -> AbstractContextManager[ByteStream]:
+        """Its bytes, unpacked."""
+        return ByteStream(self.name)
 
     def tasks(self) -> Iterator[Task]:
         """Yield tasks in input order: cheap to make, independent to run."""

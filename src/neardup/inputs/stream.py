@@ -1,7 +1,8 @@
 """Opening a path or standard input as bytes: unpacked, and as UTF-8.
 
-Compression (``.gz``, ``.zst``; by magic number on standard input) and other encodings are dealt with here, once, for
-every format. Nothing here loads numpy or pyarrow, but for ``.zst``: children that read documents use it.
+Compression (``formats.COMPRESSIONS``; by magic number on standard input) and other encodings are dealt with here, once,
+for every format. Nothing here loads numpy or pyarrow, but for ``.zst``, ``.bz2`` and ``.lz4``: children that read
+documents use it.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import codecs
 import os
 import sys
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,16 +17,19 @@ from typing import Any, Protocol
 
 from neardup.errors import InputError, did_you_mean
 from neardup.inputs.formats import stored_codec, text_codec
+from neardup.inputs.packed import CODECS, ByArrow, Gzip, Xz
 
-_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bz2",
+    b"\xfd7zXZ\0": "xz",
+    b"\x04\x22\x4d\x18": "lz4",
+}
+"""How compressed data begins."""
 _PEEK = 1 << 16
 _DECODED = 1 << 16
 """Bytes decoded at a time; small, since what is pending is sliced, which must not become quadratic."""
-_PACKED = 1 << 18
-"""Bytes of gzip that are read at a time."""
-_UNPACKED = 1 << 20
-"""Bytes of gzip that are unpacked at a time: Python's zlib makes an object of them."""
-_WITH_GZIP_HEADER = 31
 
 
 class Feed(Protocol):
@@ -39,18 +42,24 @@ class Feed(Protocol):
 class ByteStream:
     """Decompressed bytes of a file, or of standard input for ``-``. A context manager; errors come as InputError."""
 
-    def __init__(self, path: str | Path) -> None:
-        """Open it; InputError when it is missing, a folder, or not readable."""
+    def __init__(self, path: str | Path, *, file: Any = None, codec: str | None = None) -> None:
+        """Open it; InputError when it is missing, a folder, or not readable.
+
+        ``file``: its bytes as they are stored, where they are in no file of that path. ``codec``: how they are
+        compressed, where the name does not say so in the usual way.
+        """
         self.name = str(path)
         self._stored = 0
         self._ahead = b""
         self._source: Any
-        self._packed: _Gzip | _Zstd | None = None
+        self._packed: Gzip | Xz | ByArrow | None = None
         with self._explained():
             if self.name == "-":
                 self._open_stdin()
+            elif file is not None:
+                self._unpack(file, codec)
             else:
-                self._open_file(self.name)
+                self._open_file(self.name, codec)
 
     def __enter__(self) -> ByteStream:
         return self
@@ -69,6 +78,11 @@ class ByteStream:
             buffer = bytearray(_PEEK)
             self._ahead = bytes(buffer[: self._fill(memoryview(buffer))])
         return self._ahead
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there is more than ``peek`` has shown."""
+        return len(self._ahead) == _PEEK
 
     def fill(self, view: memoryview, /) -> int:
         """Read until ``view`` is full or the data ends; return the bytes read."""
@@ -94,13 +108,16 @@ class ByteStream:
             self._stored += done
         return done
 
-    def _open_file(self, name: str) -> None:
+    def _open_file(self, name: str, codec: str | None) -> None:
         if os.path.isdir(name):  # before the open: pyarrow's message would not say so
             raise InputError(f"{name} is a folder, not a file. Name the folder itself as the input, or a file in it.")
-        codec = stored_codec(name)
-        self._source = open(name, "rb", buffering=0)  # noqa: SIM115 - closed by close()
+        self._unpack(open(name, "rb", buffering=0), codec)  # noqa: SIM115 - closed by close()
+
+    def _unpack(self, file: Any, codec: str | None) -> None:
+        self._source = file
+        codec = codec or stored_codec(self.name)
         if codec is not None:
-            self._source = self._packed = _CODECS[codec](self._source, name)
+            self._source = self._packed = CODECS[codec](file, self.name, codec)
 
     def _open_stdin(self) -> None:
         source: Any = getattr(sys.stdin, "buffer", None)
@@ -108,9 +125,9 @@ class ByteStream:
             raise InputError("standard input is not open. Pipe data into the command or name a file instead of '-'.")
         self._source = source
         head = self.peek()
-        for magic, codec in _MAGIC.items():
+        for magic, codec in MAGIC.items():
             if head.startswith(magic):
-                self._source = self._packed = _CODECS[codec](_Rest(head, source), "standard input")
+                self._source = self._packed = CODECS[codec](_Rest(head, source), "standard input", codec)
                 self._ahead = b""
 
     @contextmanager
@@ -163,121 +180,6 @@ def _near_files(name: str) -> str:
         return did_you_mean(Path(name).name, os.listdir(parent)) or " Check the path."
     except OSError:
         return f" There is no folder {parent} either. Check the path."
-
-
-class _Zstd:
-    """Zstandard data, of any number of frames; pyarrow unpacks it."""
-
-    def __init__(self, file: Any, name: str) -> None:
-        import pyarrow as pa
-
-        if isinstance(file, _Rest):
-            self._raw = pa.PythonFile(file, mode="r")
-        else:
-            with file:  # which Python has opened, for its own kinds of OSError
-                self._raw = pa.OSFile(file.name, mode="r")
-        self._name = name
-        self._source = pa.CompressedInputStream(self._raw, "zstd")
-
-    @property
-    def stored(self) -> int:
-        return int(self._raw.tell())
-
-    def readinto(self, view: memoryview, /) -> int:
-        got = int(self._source.readinto(view))
-        if not got and not self.stored:
-            raise _empty(self._name, "zstd")
-        return got
-
-    def close(self) -> None:
-        self._source.close()
-
-
-class _Gzip:
-    """gzip data, member by member, with zeros behind the last, as a tape leaves them.
-
-    It is read through Python's zlib, which is as fast as pyarrow's and tells where a member ends.
-    """
-
-    def __init__(self, file: Any, name: str) -> None:
-        self._file = file
-        self._name = name
-        self._rest = b""
-        self._inflater: Any = None
-        """None between two members."""
-        self._members = 0
-        self.stored = 0
-
-    def readinto(self, view: memoryview, /) -> int:
-        while True:
-            if not self._rest and not self._more():
-                if self._inflater is not None:
-                    raise OSError("the gzip data ends too soon")
-                if not self._members:
-                    raise _empty(self._name, "gzip")
-                return 0
-            if self._inflater is None and not self._begin():
-                return 0
-            try:
-                piece = self._inflater.decompress(self._rest, min(len(view), _UNPACKED))
-            except zlib.error as exc:
-                raise OSError(str(exc).partition("data: ")[2] or str(exc)) from exc
-            self._rest = self._inflater.unconsumed_tail
-            if self._inflater.eof:
-                self._rest = self._inflater.unused_data
-                self._inflater = None
-            if piece:
-                view[: len(piece)] = piece
-                return len(piece)
-
-    def close(self) -> None:
-        self._file.close()
-
-    def _more(self) -> bool:
-        piece = self._file.read(_PACKED)
-        self._rest += piece
-        self.stored += len(piece)
-        return bool(piece)
-
-    def _begin(self) -> bool:
-        """Begin a member; False when there is none and the file has ended as it may."""
-        if self._members and self._rest[0] == 0:
-            return self._pass_zeros()
-        if len(self._rest) == 1:
-            self._more()
-        if not self._rest.startswith(b"\x1f\x8b"):
-            if self._members:
-                raise self._trailing()
-            raise InputError(
-                f"{self._name} is no gzip file: it does not begin as one. Fetch the file again, or name it without the "
-                "suffix if it is not compressed."
-            )
-        self._inflater = zlib.decompressobj(_WITH_GZIP_HEADER)
-        self._members += 1
-        return True
-
-    def _pass_zeros(self) -> bool:
-        while True:
-            if self._rest.strip(b"\0"):
-                raise self._trailing()
-            self._rest = b""
-            if not self._more():
-                return False
-
-    def _trailing(self) -> InputError:
-        return InputError(
-            f"{self._name} has bytes behind the end of its gzip data that are none (within the first {self.stored:,} "
-            "stored bytes), so a part of it may be missing. Fetch the file again."
-        )
-
-
-def _empty(name: str, codec: str) -> InputError:
-    return InputError(f"{name} is empty (0 bytes): it is no {codec} file. Fetch it again.")
-
-
-_CODECS: dict[str, type[_Gzip] | type[_Zstd]] = {"gzip": _Gzip, "zstd": _Zstd}
-"""What a compressed file holds; ``stored`` are the compressed bytes that were read. ``readinto`` raises InputError for
-one that is empty or goes on behind its end, and OSError without a number where it is damaged or cut short."""
 
 
 def as_utf8(stream: ByteStream, encoding: str) -> Feed:

@@ -17,13 +17,18 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from neardup.inputs.formats import DEFAULT_SUFFIXES, DOCUMENT
-from neardup.inputs.passed import Passing
+from neardup.inputs.formats import DOCUMENT, suffix_format
+from neardup.inputs.passed import Passing, Reason
+from neardup.inputs.source import Source
 from neardup.inputs.stream import ByteStream
 
 REPORT_MARKER = "neardup-report.json"
 """A file that says that its folder is a report, which is about documents and holds none."""
+SPEC_SUFFIX = ".spec.json"
+"""Ending of the file that keeps the spec beside a table of ours."""
 _LOCK = "~$"
+_OF_MACOS = "__MACOSX"
+"""Folder of a zip that macOS made, with what is no content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,8 @@ class InputFile:
     """Why it cannot be read, as a sentence."""
     format: str = ""
     """How it is to be read; set by ``resolve``."""
+    source: Source | None = None
+    """What reads it, where that is no file: of an archive."""
     stream: ByteStream | None = None
     """Open already: standard input or a pipe, which can be read only once."""
 
@@ -52,21 +59,39 @@ def walk_folder(folder: str, patterns: Sequence[str] | None = None, passing: Pas
     """Find the files of a folder and of those in it, sorted by path, and what kept us from finding them.
 
     A pattern without a slash is matched against the file's name, one with a slash against its path in the
-    folder, where ``**`` stands for any folders or none. Without patterns, files of DEFAULT_SUFFIXES are meant, in
-    capitals too (``REPORT.PDF``). ``passing`` is told of everything else that the folder holds.
+    folder, where ``**`` stands for any folders or none. Without patterns all files are meant whose suffix tells a
+    format, in capitals too (``REPORT.PDF``), but for tables of ours, which their specs beside them tell.
+    ``passing`` is told of everything else that the folder holds.
     """
     passing = Passing() if passing is None else passing
     matches = [_matcher(pattern) for pattern in patterns or ()]
     hidden = any(part.startswith((".", _LOCK)) for pattern in patterns or () for part in pattern.split("/"))
     found = []
-    for parts, file in _files(folder, hidden, passing):
-        if parts is None or (
-            parts[-1].lower().endswith(DEFAULT_SUFFIXES) if patterns is None else any(match(parts) for match in matches)
+    for parts, file, is_ours in _files(folder, hidden, passing):
+        if patterns is None and is_ours:
+            passing.note("written by neardup", file.path)
+        elif parts is None or (
+            suffix_format(parts[-1]) if patterns is None else any(match(parts) for match in matches)
         ):
             found.append(file)
         else:
             passing.note("suffix" if patterns is None else "not asked for", file.path)
     return _once(found, passing)
+
+
+def left_out(name: str, patterns: Sequence[str] | None = None) -> Reason | None:
+    """Why a member of an archive is passed over by its name, by the rules of ``walk_folder``; else None."""
+    parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".")]
+    if not parts:
+        return "suffix"
+    hidden = any(part.startswith((".", _LOCK)) for pattern in patterns or () for part in pattern.split("/"))
+    if not hidden and parts[-1].startswith(_LOCK):
+        return "lock file"
+    if not hidden and (parts[0] == _OF_MACOS or any(part.startswith(".") and part != ".." for part in parts)):
+        return "hidden file"
+    if patterns is None:
+        return None if suffix_format(parts[-1]) else "suffix"
+    return None if any(_matcher(pattern)(parts) for pattern in patterns) else "not asked for"
 
 
 def glob_files(pattern: str, passing: Passing | None = None) -> list[InputFile]:
@@ -95,7 +120,8 @@ def _above(path: str) -> Iterator[str]:
 
 def common_suffix(folder: str) -> tuple[str, int] | None:
     """The commonest suffix of the files below a folder, and how many have it; None without files."""
-    suffixes = Counter(Path(file.path).suffix for parts, file in _files(folder, False, Passing()) if parts is not None)
+    found = _files(folder, False, Passing())
+    suffixes = Counter(Path(file.path).suffix for parts, file, _ in found if parts is not None)
     return max(suffixes.items(), key=lambda item: (item[1], item[0]), default=None)
 
 
@@ -118,8 +144,8 @@ def _once(found: list[InputFile], passing: Passing) -> list[InputFile]:
     return list(first.values())
 
 
-def _files(folder: str, hidden: bool, passing: Passing) -> Iterator[tuple[list[str] | None, InputFile]]:
-    """All files below a folder with the parts of their path in it; None for an unlistable folder."""
+def _files(folder: str, hidden: bool, passing: Passing) -> Iterator[tuple[list[str] | None, InputFile, bool]]:
+    """All files below a folder, the parts of their path in it (None: a folder that cannot be listed), whether ours."""
     entered: set[str] = set()
     pending: list[tuple[str, list[str], str]] = [(folder, [], os.path.realpath(folder))]
     while pending:
@@ -132,12 +158,13 @@ def _files(folder: str, hidden: bool, passing: Passing) -> Iterator[tuple[list[s
             with os.scandir(path) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as exc:
-            yield None, InputFile(path, 0, real, f"{path} cannot be listed: {exc.strerror}.")
+            yield None, InputFile(path, 0, real, f"{path} cannot be listed: {exc.strerror}."), False
             continue
         if any(entry.name == REPORT_MARKER for entry in entries):
             passing.note("report", path)
             continue
         folders = []
+        names = {entry.name for entry in entries}
         for entry in entries:
             is_folder = _leads_to_folder(entry)
             if entry.name.startswith(_LOCK) and not hidden:
@@ -150,8 +177,13 @@ def _files(folder: str, hidden: bool, passing: Passing) -> Iterator[tuple[list[s
             if is_folder:
                 folders.append((entry.path, [*parts, entry.name], inner_real))
             else:
-                yield [*parts, entry.name], look_at(entry.path, inner_real)
+                yield [*parts, entry.name], look_at(entry.path, inner_real), _is_ours(entry.name, names)
         pending.extend(reversed(folders))
+
+
+def _is_ours(name: str, names: set[str]) -> bool:
+    """Whether a file is a table of ours with its spec beside it, or that spec."""
+    return name + SPEC_SUFFIX in names or (name.endswith(SPEC_SUFFIX) and name.removesuffix(SPEC_SUFFIX) in names)
 
 
 def _leads_to_folder(entry: os.DirEntry[str]) -> bool:

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import BinaryIO
 
 from neardup.errors import OutputError
+from neardup.inputs.addresses import address_of
 from neardup.outputs.renames import Rename, Renames, UnfinishedError, give_names
 from neardup.shown import shown_path
 from neardup.spool.machine import is_running, this_process
@@ -35,6 +36,12 @@ _CURES = {
 
 def output_error(target: str | Path, exc: OSError) -> OutputError:
     """Return the OutputError for a system error met while writing ``target``: path, reason and cure."""
+    address = address_of(str(target))
+    if address is not None:
+        return OutputError(
+            f"cannot write {address}: it is an address, and neardup writes files of this machine. Give a file or a "
+            "folder here, and copy it when the run is done."
+        )
     reason = exc.strerror or str(exc)
     cure = _CURES.get(exc.errno or 0, "Give another file.")
     return OutputError(f"cannot write {target}: {reason}. {cure}")

@@ -1,4 +1,4 @@
-"""Tables written as JSONL, CSV or Parquet, exact and whole.
+"""Tables written as JSONL, CSV, Parquet or .xlsx, exact and whole.
 
 A similarity is written so that it reads back as the same float64; a text is escaped as RFC 8259 (JSON) and RFC 4180
 (CSV) say. A table may come as a stream, and need not fit into memory: rows are cut into pieces by their number and
@@ -25,17 +25,17 @@ from neardup.arrays import strings
 from neardup.arrays import text as scalar
 from neardup.errors import InputError, OutputError, did_you_mean
 from neardup.inputs.formats import COMPRESSIONS
+from neardup.inputs.walk import SPEC_SUFFIX
 from neardup.outputs.atomic import AtomicFiles, is_special, remove_parts, writing
 from neardup.outputs.sink import Sink
 from neardup.outputs.stdout import stdout_bytes
 from neardup.types import I64
 
-OUTPUT_FORMATS = ("jsonl", "csv", "parquet")
+OUTPUT_FORMATS = ("jsonl", "csv", "parquet", "xlsx")
+_WHOLE = ("parquet", "xlsx")
+"""Formats that are compressed inside and hold the spec."""
 STDOUT = "-"
-SPEC_SUFFIX = ".spec.json"
-"""Ending of the file that keeps the spec beside JSONL and CSV."""
-
-_SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+_SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet", ".xlsx": "xlsx"}
 _TEXT_ROWS, _TEXT_BYTES = 1 << 17, 8 << 20
 """What is turned into text at a time: some tens of MB of memory, and Ctrl-C is heard between two pieces."""
 _GROUP_ROWS, _GROUP_BYTES = 1 << 20, 16 << 20
@@ -56,10 +56,10 @@ class Output(NamedTuple):
 
 
 def output_format(target: str | Path, format: str | None) -> str:
-    """Return ``jsonl``, ``csv`` or ``parquet``: ``format`` when given, else what ``target`` ends in.
+    """Return ``jsonl``, ``csv``, ``parquet`` or ``xlsx``: ``format`` when given, else what ``target`` ends in.
 
-    ``.gz`` and ``.zst`` after a suffix of JSONL or CSV compress it. Stdout (``-``) is JSONL unless a format is given.
-    Raises InputError for an unknown one, and for Parquet that is to be compressed once more.
+    ``.gz``, ``.zst``, ``.bz2``, ``.xz`` or ``.lz4`` after a suffix of JSONL or CSV compress it. Stdout (``-``) is JSONL
+    unless a format is given. Raises InputError for an unknown one, and for Parquet that is to be compressed once more.
     """
     suffix, compression = _suffix_of(target)
     if format is None:
@@ -70,8 +70,8 @@ def output_format(target: str | Path, format: str | None) -> str:
     if format not in OUTPUT_FORMATS:
         near = did_you_mean(format, OUTPUT_FORMATS)
         raise InputError(f"format is {format!r}; known are {', '.join(OUTPUT_FORMATS)}.{near}")
-    if format == "parquet" and compression:
-        raise InputError(f"{target}: Parquet is compressed inside. Give a name that ends in .parquet.")
+    if format in _WHOLE and compression:
+        raise InputError(f"{target}: {format} is compressed inside. Give a name that ends in .{format}.")
     return format
 
 
@@ -92,7 +92,8 @@ def write_tables(outputs: Sequence[Output], *, spec: dict[str, Any], files: Atom
     """Write tables so that either all their files appear, each whole, or none.
 
     Rows keep their order, integers stay integers, texts are UTF-8. The spec goes into the schema metadata
-    of Parquet under the key ``neardup``; beside a JSONL or CSV file it goes into ``TARGET.spec.json``.
+    of Parquet under the key ``neardup``, of .xlsx into its last sheet; beside a JSONL or CSV file it goes into
+    ``TARGET.spec.json``.
     Stdout and special files (devices, pipes) get the rows only. Files are complete before the first byte
     goes to stdout, and get their names behind the last.
 
@@ -113,7 +114,7 @@ def write_tables(outputs: Sequence[Output], *, spec: dict[str, Any], files: Atom
             if str(target) == STDOUT:
                 continue
             _write(table, held.open(target), format, spec, _suffix_of(target)[1])
-            if format != "parquet" and not is_special(target):
+            if format not in _WHOLE and not is_special(target):
                 side = held.open(f"{os.fspath(target)}{SPEC_SUFFIX}")
                 side.write(json.dumps(spec, indent=2, sort_keys=True).encode() + b"\n")
         closed = None
@@ -150,8 +151,17 @@ def _write(
     if format == "parquet":
         _write_parquet(schema, batches, stream, spec)
         return
+    if format == "xlsx":
+        from neardup.outputs.xlsx import write_xlsx
+
+        write_xlsx(schema, batches, stream, spec)
+        return
     pieces = _jsonl(schema, batches) if format == "jsonl" else _csv(schema, batches)
-    packed = pa.CompressedOutputStream(Sink(stream).file(), compression) if compression else None
+    packed: Any = None
+    if compression in ("gzip", "zstd"):  # what was written with these stays the same bytes
+        packed = pa.CompressedOutputStream(Sink(stream).file(), compression)
+    elif compression:
+        packed = Sink(stream, compression)
     with packed or contextlib.nullcontext(stream) as taker:
         for piece in pieces:
             taker.write(piece)

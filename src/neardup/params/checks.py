@@ -43,6 +43,7 @@ __all__ = [
     "TEXT",
     "VERIFY",
     "check_choice",
+    "check_columns",
     "check_exact",
     "check_probability",
     "check_seed",
@@ -88,7 +89,7 @@ TEXT = "text"
 VERIFY = (DEFAULT_VERIFY, TEXT)
 """What the shingles of a pair are compared by before it is given: their hashes, or themselves."""
 
-INPUT_FORMATS = ("jsonl", "csv", "tsv", "parquet", "arrow", "text", "lines")
+INPUT_FORMATS = ("jsonl", "csv", "tsv", "parquet", "arrow", "xlsx", "warc", "text", "lines")
 BOILERPLATE = ("keep", "remove")
 """What can be done with the menus, headers and footers of web pages."""
 ON_BAD = ("fail", "skip")
@@ -141,6 +142,16 @@ def parse_memory(value: int | str | None, name: str = "memory") -> int | None:
             base = 1024 if found[3] else 1000
             return int(float(found[1]) * base ** " kmgt".index(found[2].lower() or " "))
     raise InputError(f"{name} is {value!r}. Give a size such as 2GB, 500MB or 1.5GiB.")
+
+
+def check_columns(value: str | Sequence[str] | None) -> str | tuple[str, ...] | None:
+    """Return the name of a text column, or several as a tuple, else raise InputError."""
+    if value is None or isinstance(value, str):
+        return value
+    names = tuple(value) if isinstance(value, Sequence) else ()
+    if not names or not all(isinstance(name, str) for name in names):
+        raise InputError(f"text is {value!r}. Give the name of a column, or a list of names.")
+    return names
 
 
 def check_exact(value: bool | str, measure: str = DEFAULT_MEASURE) -> bool:

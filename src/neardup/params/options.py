@@ -93,8 +93,9 @@ class SearchOptions(Options):
 class InputOptions(Options):
     """How inputs are read."""
 
-    text: str | None = None
-    """Column or field of the text, for formats that have them; None: guessed by name."""
+    text: str | Sequence[str] | None = None
+    """Column or field of the text, for formats that have them, or several, which are joined by newlines: a list, or one
+    string with commas between; None: guessed."""
     id: str | None = None
     """The same for the id. Without one, ids are ``source:row``, the path of a text file, or the position in a value."""
     glob: str | Sequence[str] | None = None
@@ -111,6 +112,7 @@ class InputOptions(Options):
     """Documents of a batch, at most."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "text", checks.check_columns(self.text))
         checks.check_choice(self.on_bad, checks.ON_BAD, "on_bad")
         if self.input_format is not None:
             checks.check_choice(self.input_format, checks.INPUT_FORMATS, "input_format")

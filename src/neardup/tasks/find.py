@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -56,7 +57,7 @@ def find(
     top: int | None = None,
     collapse_exact: bool = False,
     crowd: int = params.DEFAULT_CROWD,
-    text: str | None = None,
+    text: str | Sequence[str] | None = None,
     id: str | None = None,
     glob: str | None = None,
     encoding: str = "utf-8",
@@ -115,13 +116,14 @@ def find(
         top: list so many pairs only, the most similar ones; the summary counts all. Clusters are those of all pairs.
         collapse_exact: list no pairs among exact copies; the first stands for them.
         crowd: a group of more documents than this that all look alike is listed as a star: each paired with its leader.
-        text, id: names of the columns, or fields, of the text and of the id; guessed by the usual names when None.
-        glob: pattern of the files of a folder that are read; texts and documents when None.
+        text, id: names of the columns, or fields, of the text and of the id; guessed when None. Several columns make
+            one text, joined by newlines: a list of names, or one string with commas between.
+        glob: pattern of the files of a folder that are read; all of a format that is read when None.
         encoding: encoding of text files, and of JSON and CSV.
         boilerplate: what is done with menus, headers and footers of web pages: ``keep`` or ``remove``.
         on_bad: what a record does that cannot be used: ``fail`` ends the run, ``skip`` leaves it out and counts it.
         input_format: format of files whose names do not tell it: ``jsonl``, ``csv``, ``tsv``, ``parquet``, ``arrow``,
-            ``text`` or ``lines``.
+            ``xlsx``, ``warc``, ``text`` or ``lines``.
         threads: number of threads; one for each processor when None.
         block: largest number of documents that are worked on together.
         memory: limit of the resident memory of the process, in bytes or such as "2GB"; half of what is free when None.
@@ -178,4 +180,4 @@ def open_across(inputs: Any, against: Any, options: InputOptions, *, item: bool,
             f"{path} is an input, and the inputs are held against it too. Leave it out on one side; a collection "
             "is compared with itself when nothing is named to hold it against."
         )
-    return reader.joined(other.parts, other.passed_over, is_across=True)
+    return reader.joined(other.parts, other.found_over, is_across=True)

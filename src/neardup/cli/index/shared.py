@@ -156,7 +156,7 @@ def added_rows(added: neardup.Added) -> list[tuple[str, str]]:
     return [
         ("added", f"{added.added:,}, {added.replaced:,} replaced, {added.skipped:,} skipped"),
         ("of these", f"{added.empty:,} empty, {added.short:,} shorter than one shingle"),
-        *left_out(added.bad, added.blank, added.passed_over),
+        *left_out(added.bad, added.blank, added.passed_over, added.columns),
     ]
 
 

@@ -57,7 +57,6 @@ def asked(reader: Reader, counts: Counts) -> Iterator[Asked]:
     from neardup.index.stream.admitting import texts_of  # not before the checks of outputs: these load numba
     from neardup.inputs.names import ids_of
 
-    counts.passed_over = reader.passed_over
     for task in reader.tasks():
         batch = task()
         counts.documents += len(batch.documents)
@@ -65,6 +64,7 @@ def asked(reader: Reader, counts: Counts) -> Iterator[Asked]:
         counts.blank += batch.blank
         counts.faults.extend(batch.faults[: MOST_FAULTS - len(counts.faults)])
         yield Asked(ids_of(batch), texts_of(batch.documents, item=reader.options.item), batch.consumed)
+    counts.passed_over = reader.passed_over
 
 
 def together(batches: Iterable[Asked]) -> Iterator[Asked]:

@@ -24,7 +24,7 @@ from neardup.errors import InputError
 from neardup.inputs.blocks import LineBlock
 from neardup.inputs.formats import stored_codec, suffix_format
 from neardup.inputs.source import ReadOptions, oversized
-from neardup.inputs.stream import ByteStream
+from neardup.inputs.stream import MAGIC, ByteStream
 from neardup.inputs.text.jsonl import JsonlSource
 from neardup.inputs.text.lines import LinesSource
 from neardup.types import SLACK, Batch
@@ -41,8 +41,6 @@ AHEAD = 64
 """Pieces that may wait to be worked on."""
 
 _BOM = b"\xef\xbb\xbf"
-_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
-"""How gzip and Zstandard begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +227,7 @@ def _of_stdin() -> Iterator[bytes]:
             yield piece
         return
     head = buffer.peek(1)
-    if head.startswith(_PACKED):
+    if head.startswith(tuple(MAGIC)):
         yield from _unpacked(STDIN)
         return
     if head:

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 from neardup.errors import FormatError, InputError, NeardupError, OutputError
 from neardup.index.outcomes import Admission
 from neardup.index.stream.admitting import OpenIndex, plain, stored_texts
+from neardup.inputs.formats import stored_codec
 from neardup.outputs.atomic import output_error
 from neardup.outputs.stdout import stdout_bytes
 from neardup.spool.machine import sync_folder
@@ -31,7 +32,7 @@ REMOVED_FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
 
 def check_names(output: object, removed: str | None) -> None:
     """Refuse a name that promises compression, for lines go out as they come in, and a table that cannot grow."""
-    if isinstance(output, str) and Path(output).suffix.lower() in (".gz", ".zst"):
+    if isinstance(output, str) and stored_codec(output) is not None:
         raise InputError(f"{output}: lines are written as they come, not compressed. Give a name without that ending.")
     if removed is not None and Path(removed).suffix.lower() not in REMOVED_FORMATS:
         raise InputError(

@@ -8,7 +8,7 @@ fault.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from neardup.arrays import as_numpy, blobs, numbers
 from neardup.cutting import starts_of
 from neardup.errors import InputError
-from neardup.inputs.batches import Columns, make_batch
-from neardup.inputs.columns import choose_id, choose_text, column_place, guess_text
+from neardup.inputs.batches import Columns, joined_texts, make_batch
+from neardup.inputs.columns import ReadColumns, choose_id, choose_text, column_place, guess_text
 from neardup.inputs.items import ITEM_SEPARATOR
 from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions
 from neardup.types import I64, Batch, Mask
@@ -35,14 +35,30 @@ _SCALAR_BYTES = 8
 class Chosen:
     """Where the text and the id are among the columns."""
 
-    text: int
+    text: tuple[int, ...]
+    """The columns that make the text."""
     id: int | None
+
+    @property
+    def places(self) -> list[int]:
+        """All of them, rising."""
+        return sorted({*self.text, *([] if self.id is None else [self.id])})
 
     def alone(self) -> Chosen:
         """Where they are when there are no other columns."""
-        if self.id is None or self.id == self.text:
-            return Chosen(0, None if self.id is None else 0)
-        return Chosen(int(self.text > self.id), int(self.id > self.text))
+        at = {place: i for i, place in enumerate(self.places)}
+        return Chosen(tuple(at[place] for place in self.text), None if self.id is None else at[self.id])
+
+    def columns(self, names: Sequence[str], source: str) -> ReadColumns:
+        """Their names, among those of all columns."""
+        texts = tuple(names[place] for place in self.text)
+        return ReadColumns(texts, None if self.id is None else names[self.id], example=source)
+
+    def texts(self, batch: Any) -> Any:
+        """The texts of a record batch: its column, or several joined."""
+        if len(self.text) == 1:
+            return batch.column(self.text[0])
+        return joined_texts([_strings(batch.column(place)) for place in self.text])
 
 
 def choose_columns(schema: Any, options: ReadOptions, source: str) -> Chosen:
@@ -50,13 +66,11 @@ def choose_columns(schema: Any, options: ReadOptions, source: str) -> Chosen:
 
     Raises InputError when there is no such column, or it is there twice, or its type is no text and no set.
     """
-    if options.text is None:
-        fit = [field.name for field in schema if _is_text(field.type) or (options.item and _is_set(field.type))]
+    named: Any = options.text
+    fit = [field.name for field in schema if _is_text(field.type) or (options.item and _is_set(field.type))]
+    if named is None:
         named = guess_text(schema.names) if guess_text(fit) is None else guess_text(fit)
-    else:
-        named = options.text
-    text = column_place(schema.names, choose_text(schema.names, named, source), source)
-    check_text_type(schema.field(text), options.item, source)
+        named = None if named is None else (named,)
     names = schema.names if options.id is not None else [field.name for field in schema if _is_id(field.type)]
     name = choose_id(names, options.id, source)
     place = None if name is None else column_place(schema.names, name, source)
@@ -65,7 +79,11 @@ def choose_columns(schema: Any, options: ReadOptions, source: str) -> Chosen:
             f"{source}: column {name!r} is of type {schema.field(place).type}, which is no id. "
             "Choose a column of strings or whole numbers with --id."
         )
-    return Chosen(text, place)
+    chosen = choose_text(schema.names, named, source, texts=[each for each in fit if each != name])
+    texts = tuple(column_place(schema.names, each, source) for each in chosen)
+    for text in texts:
+        check_text_type(schema.field(text), options.item and len(texts) == 1, source)
+    return Chosen(texts, place)
 
 
 def check_text_type(field: Any, item: bool, source: str) -> None:
@@ -233,6 +251,11 @@ def _flat(array: Any) -> Any:
     if isinstance(array, pa.ExtensionArray):
         return _flat(array.storage)
     return _flat(array.dictionary_decode()) if pat.is_dictionary(array.type) else array
+
+
+def _strings(array: Any) -> Any:
+    """As large_binary; whether it is UTF-8 is looked at when it is joined."""
+    return _large(array).cast(pa.large_binary())
 
 
 def _large(array: Any) -> Any:

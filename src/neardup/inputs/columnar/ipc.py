@@ -19,6 +19,7 @@ from neardup.errors import InputError
 from neardup.inputs.columnar import flatbuffers
 from neardup.inputs.columnar.arrow_columns import Chosen, choose_columns
 from neardup.inputs.columnar.source import Batches, ColumnarFile, explained
+from neardup.inputs.columns import ReadColumns
 from neardup.inputs.source import RecordLimit, Task, TooLarge, TooLargeRows
 
 _FILE_MAGIC = b"ARROW1"
@@ -39,17 +40,28 @@ class IpcSource(ColumnarFile):
     def tasks(self) -> Iterator[Task]:
         """Yield tasks of about 4 MB of text, without a copy where the file is not compressed."""
         with explained(self.name, "Arrow"):
-            unpacked, rest = self.unpacked(), None
-            if unpacked is None and self.total_bytes == 0:
-                raise InputError(f"{self.name} is empty (0 bytes), so it is no Arrow file. Write it again.")
-            if unpacked is None:
-                unpacked, rest = map_file(self.name)
-            with unpacked as file:
+            opened, rest = self._opened()
+            with opened as file:
                 data = file.read_buffer()
                 schema, is_file = self._schema(data)
                 chosen = choose_columns(schema, self._options, self.name)
+                self.columns = chosen.columns(schema.names, self.name)
                 batches = ipc_batches(data, self.name, schema, chosen, self._options.limit, is_file=is_file)
                 yield from self.cut(batches, chosen.alone(), rest=rest)
+
+    def look(self) -> ReadColumns | None:
+        with explained(self.name, "Arrow"), self._opened()[0] as file:
+            schema, _ = self._schema(file.read_buffer())
+            return choose_columns(schema, self._options, self.name).columns(schema.names, self.name)
+
+    def _opened(self) -> tuple[Any, Callable[[], None] | None]:
+        """The bytes as a pyarrow file, and how to let go of its pages where it is mapped."""
+        unpacked = self.unpacked()
+        if unpacked is not None:
+            return unpacked, None
+        if self.total_bytes == 0:
+            raise InputError(f"{self.name} is empty (0 bytes), so it is no Arrow file. Write it again.")
+        return map_file(self.name)
 
     def _schema(self, data: Any) -> tuple[Any, bool]:
         magic = data[: len(_FILE_MAGIC)].to_pybytes()
@@ -69,7 +81,7 @@ def ipc_batches(data: Any, name: str, schema: Any, chosen: Chosen, limit: Record
     ``data``: pyarrow buffer of all of it. Raises ArrowException when it is damaged, TooLarge when a dictionary cannot
     be held.
     """
-    columns = sorted({chosen.text, *([] if chosen.id is None else [chosen.id])})
+    columns = chosen.places
     messages = messages_of(data, is_file=is_file, schema=schema, columns=columns)
     check_messages([message for message in messages if not message.is_records], name, limit, limit.whole)
     records = [message for message in messages if message.is_records]

@@ -115,12 +115,16 @@ class ObjectSource(ColumnarSource):
 
     def _choose(self, opened: _Opened) -> Chosen:
         if not opened.is_column:
-            return choose_columns(opened.schema, self._options, self.name)
+            chosen = choose_columns(opened.schema, self._options, self.name)
+            self.columns = chosen.columns(opened.schema.names, self.name)
+            return chosen
         for option, asked in (("text", self._options.text), ("id", self._options.id)):
             if asked is not None:
-                raise unknown_column(asked, [], f"{self.name} (a single column)", option=option)
+                name = asked if isinstance(asked, str) else asked[0]
+                name = asked if isinstance(asked, str) else asked[0]
+                raise unknown_column(name, [], f"{self.name} (a single column)", option=option)
         check_text_type(opened.schema.field(0), self._options.item, self.name)
-        return Chosen(0, None)
+        return Chosen((0,), None)
 
 
 def _open(value: Any) -> _Opened | None:

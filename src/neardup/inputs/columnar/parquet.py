@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyarrow.types as pat
 
-from neardup.inputs.columnar.arrow_columns import Chosen, choose_columns
+from neardup.inputs.columnar.arrow_columns import choose_columns
 from neardup.inputs.columnar.source import Batches, ColumnarFile, explained
+from neardup.inputs.columns import ReadColumns
 from neardup.inputs.source import BATCH_BYTES, RecordLimit, Task, TooLargeRows
 
 PAGE_BYTES = 1 << 20
@@ -54,8 +55,14 @@ class ParquetSource(ColumnarFile):
             pq.ParquetFile(source, pre_buffer=False, buffer_size=PAGE_BYTES) as file,
         ):
             chosen = choose_columns(file.schema_arrow, self._options, self.name)
-            columns = [file.schema_arrow.names[i] for i in (chosen.text, chosen.id) if i is not None]
-            yield from self.cut(self._batches(file, source, columns), Chosen(0, None if chosen.id is None else 1))
+            self.columns = chosen.columns(file.schema_arrow.names, self.name)
+            columns = [file.schema_arrow.names[i] for i in chosen.places]
+            yield from self.cut(self._batches(file, source, columns), chosen.alone())
+
+    def look(self) -> ReadColumns | None:
+        with explained(self.name, "Parquet"):
+            schema = pq.read_schema(self.unpacked() or self.name)
+            return choose_columns(schema, self._options, self.name).columns(schema.names, self.name)
 
     def _batches(self, file: Any, source: Any, columns: list[str]) -> Batches:
         metadata = file.metadata

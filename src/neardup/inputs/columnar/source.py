@@ -42,7 +42,7 @@ class ColumnarSource(Source):
                 yield self._passed(first_row, what, batch.size, consumed, rows=batch.rows)
                 first_row += batch.rows
                 continue
-            texts = batch.column(chosen.text)
+            texts = chosen.texts(batch)
             ids = None if chosen.id is None else batch.column(chosen.id)
             for start, stop, size in column_cuts(texts, ids, self._options.block):
                 if size > self._options.limit.largest:

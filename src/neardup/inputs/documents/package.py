@@ -29,7 +29,7 @@ _IS_ENCRYPTED = 1
 
 
 def read_stored(path: str) -> bytes:
-    """All bytes of a file, decompressed where its name ends in ``.gz`` or ``.zst``."""
+    """All bytes of a file, decompressed where its name says so (``.gz``, ``.zst`` …)."""
     pieces: list[bytes] = []
     size = 0
     for piece in _stored(path):

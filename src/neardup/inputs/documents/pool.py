@@ -123,6 +123,19 @@ class Readers:
             self._changed.notify()
 
 
+_last: weakref.ref[Readers] | None = None
+
+
+def shared_readers() -> Readers:
+    """Those that some source of a run holds, or new ones: starting a child takes as long as reading some documents."""
+    global _last
+    found = _last() if _last is not None else None
+    if found is None:
+        found = Readers()
+        _last = weakref.ref(found)
+    return found
+
+
 def _end_all(children: list[Child]) -> None:
     for child in children:
         child.end()

@@ -18,8 +18,9 @@ from functools import partial
 import numpy as np
 
 from neardup.errors import InputError
-from neardup.inputs.batches import Columns, gather, make_batch
+from neardup.inputs.batches import Columns, gather, joined_texts, make_batch
 from neardup.inputs.blocks import WHOLE, LineBlock, LineSource, first_newline, line_blocks
+from neardup.inputs.columns import ReadColumns
 from neardup.inputs.source import Faults, ReadOptions, RecordLimit, Task, oversized, sized
 from neardup.inputs.stream import ByteStream
 from neardup.inputs.text.endless import MAX_RECORD, Ahead, pass_line, pass_record
@@ -35,7 +36,8 @@ class RecordBlock:
     data: U8
     """UTF-8, followed by SLACK bytes; the records and the blank lines among them are ``data[start:stop]``."""
     records: I64
-    """int64[n, kernel.COLUMNS] as ``scan_records`` writes it."""
+    """int64[n, kernel.COLUMNS] as ``scan_records`` writes it; behind it begin, end and doubled quotes, as those of the
+    text, of each of ``layout.more_text``."""
     start: int
     stop: int
     first_line: int
@@ -58,11 +60,16 @@ class DelimitedSource(LineSource):
     def tasks(self) -> Iterator[Task]:
         """Yield tasks of about 4 MB of records, at most ``block`` each; finding them is done here, at about 1 GB/s."""
         for block in record_blocks(self._stream or self.name, self.name, self.format, self._options):
+            self.columns = self.columns or block.layout.columns(self.name)
             if block.too_large:
                 row, size = block.first_line, block.too_large
                 yield partial(oversized, self.name, row, "the record", size, self._options, consumed=block.consumed)
             else:
                 yield from self._cut(block)
+
+    def look(self) -> ReadColumns | None:
+        blocks = record_blocks(self._stream or self.name, self.name, self.format, self._options)
+        return next((block.layout.columns(self.name) for block in blocks if block.layout.width), None)
 
     def _cut(self, block: RecordBlock) -> Iterator[Task]:
         records, blank, consumed = block.records, block.blank, block.consumed
@@ -83,7 +90,11 @@ class DelimitedSource(LineSource):
         for i in np.flatnonzero(~good):
             faults.add(int(rows[i]), *_wrong(records[i], layout))
         records, rows = records[good], rows[good]
-        columns = Columns(gather(data, records[:, kernel.TEXT : kernel.TEXT + 3]), rows)
+        texts = gather(data, records[:, kernel.TEXT : kernel.TEXT + 3])
+        if layout.more_text and len(records):
+            further = range(kernel.COLUMNS, records.shape[1], 3)
+            texts = joined_texts([texts, *(gather(data, records[:, at : at + 3]) for at in further)])
+        columns = Columns(texts, rows)
         if layout.id_field >= 0:
             columns.ids = gather(data, records[:, kernel.ID : kernel.ID + 3])
         return make_batch(
@@ -201,8 +212,20 @@ def _records_in(buffer: LineBlock, layout: Layout, patience: int, header: tuple[
         *(buffer.data, start, buffer.size, layout.delimiter, layout.relaxed, patience),
         *(layout.text_field, layout.id_field, records),
     )
+    records = records[:count]
+    if layout.more_text:
+        spans = [_spans(buffer, layout, start, stop, count, field) for field in layout.more_text]
+        records = np.concatenate([records, *spans], axis=1)
     first_line = buffer.first_line + lines_before
-    return RecordBlock(buffer.data, records[:count], start, stop, first_line, lines, layout, blank, buffer.consumed)
+    return RecordBlock(buffer.data, records, start, stop, first_line, lines, layout, blank, buffer.consumed)
+
+
+def _spans(buffer: LineBlock, layout: Layout, start: int, stop: int, count: int, field: int) -> I64:
+    """Where another field of the records lies; the block ends where its last record does, so none is waited for."""
+    table = np.empty((count, kernel.COLUMNS), dtype=np.int64)
+    if count:
+        kernel.scan_records(buffer.data, start, stop, layout.delimiter, layout.relaxed, 0, field, -1, table)
+    return table[:, kernel.TEXT : kernel.TEXT + 3]
 
 
 def _wrong(record: I64, layout: Layout) -> tuple[str, str]:

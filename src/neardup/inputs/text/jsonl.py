@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,24 +18,27 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.arrays import flags, numbers
+from neardup.arrays import flags, numbers, strings
 from neardup.inputs.blocks import LineBlock, LineSource, Slabs
-from neardup.inputs.columns import choose_id, choose_text
+from neardup.inputs.columns import ReadColumns, asked_columns, choose_id, choose_text
 from neardup.inputs.items import ItemError, join_items, split_items
 from neardup.inputs.source import BATCH_BYTES, INT64, BadRecord, Faults, ReadOptions, Task, sized
 from neardup.kernels import jsonl as kernel
 from neardup.types import SLACK, Batch, Documents
 
+_LOOKED = 1 << 16
+"""Bytes in which the first record is looked for."""
 _LONGEST_INTEGER = 640
 """Characters that every Python turns into an int; a longer number is read as a float."""
 
 
 class _Columns(NamedTuple):
-    text: str
+    text: tuple[str, ...]
     id: str | None
 
 
-_NO_COLUMNS = _Columns("", None)
+_WHITE = b" \t\r\n"
+_NO_COLUMNS = _Columns(("",), None)
 """For blocks before the first line that is an object: their lines are bad or blank, whatever the names."""
 
 
@@ -55,9 +59,16 @@ class JsonlSource(LineSource):
             if block.too_large:
                 yield self.too_large(block)
                 continue
-            columns = columns or _find_columns(block, self.name, self._options)
+            if columns is None and (columns := _find_columns(block, self.name, self._options)):
+                self.columns = ReadColumns(*columns, example=self.name)
             task = partial(self._task, block, columns or _NO_COLUMNS, slabs, blocks_of)
             yield sized(task, block.size, self._options)
+
+    def look(self) -> ReadColumns | None:
+        for block in self.blocks(block_bytes=_LOOKED):
+            if not block.too_large and (columns := _find_columns(block, self.name, self._options)):
+                return ReadColumns(*columns, example=self.name)
+        return None
 
     @property
     def has_fields(self) -> bool:
@@ -87,16 +98,38 @@ def _find_columns(block: LineBlock, name: str, options: ReadOptions) -> _Columns
         if line.isspace():  # a million blank lines should take no time
             continue
         try:
-            names = list(parse_object(line, options.encoding))
+            record = parse_object(line, options.encoding)
         except BadRecord:
             continue
-        return _Columns(choose_text(names, options.text, name), choose_id(names, options.id, name))
+        id = choose_id(list(record), options.id, name)
+        if options.text is not None and not set(asked_columns(options.text, list(record))) <= record.keys():
+            record.update(dict.fromkeys(_further_names(block, options.text)))
+        kinds = (str, list) if options.item else str
+        texts = [key for key, value in record.items() if isinstance(value, kinds) and key != id]
+        return _Columns(choose_text(list(record), options.text, name, texts=texts), id)
     return None
+
+
+def _further_names(block: LineBlock, text: str | tuple[str, ...]) -> set[str]:
+    """Which of several fields asked for some record of the block has: one that its first record lacks may be missing.
+
+    Of one field alone the first record decides.
+    """
+    asked = asked_columns(text, ())
+    found: set[str] = set()
+    for line in io.BytesIO(block.data[: block.size].tobytes()) if len(asked) > 1 else ():
+        with suppress(BadRecord):
+            found |= parse_object(line, "utf-8").keys() & set(asked)
+        if len(found) == len(asked):
+            break
+    return found
 
 
 def _read_block(block: LineBlock, name: str, columns: _Columns, options: ReadOptions, slabs: Slabs) -> Batch:
     """Read one block: the kernel as far as it goes, the judge for the line it stopped at, and on."""
     faults = Faults(name, options.on_bad)
+    if len(columns.text) > 1:
+        return _parse_block(block, columns, options, faults)
     buffers = _Buffers(block, columns, slabs)
     state = buffers.state
     while True:
@@ -117,11 +150,36 @@ def _read_block(block: LineBlock, name: str, columns: _Columns, options: ReadOpt
     return faults.batch(buffers.documents(), rows, ids, blank=blank, consumed=block.consumed)
 
 
+def _parse_block(block: LineBlock, columns: _Columns, options: ReadOptions, faults: Faults) -> Batch:
+    """Read one block by the judge alone, which joins several fields: 115 MB/s where the kernel has 225."""
+    texts: list[bytes] = []
+    ids: list[str | int] = []
+    rows: list[int] = []
+    blank = 0
+    for row, line in enumerate(io.BytesIO(block.data[: block.size].tobytes()), start=block.first_line):
+        if not line.strip(_WHITE):
+            blank += 1
+            continue
+        try:
+            text, id = _judge(line.rstrip(b"\n"), columns, options)
+        except BadRecord as exc:
+            faults.add(row, str(exc), exc.cure)
+            continue
+        texts.append(text)
+        rows.append(row)
+        ids.append("" if id is None else id)
+    is_number = all(isinstance(id, int) for id in ids)
+    found = numbers(np.array(ids, dtype=np.int64)) if is_number and ids else strings(map(str, ids))
+    documents, places = Documents.from_bytes(texts), np.array(rows, dtype=np.int64)
+    named = None if columns.id is None else found
+    return faults.batch(documents, places, named, blank=blank, consumed=block.consumed)
+
+
 class _Buffers:
     """The arrays of one call of the kernel, and the judge's way of adding a record to them."""
 
     def __init__(self, block: LineBlock, columns: _Columns, slabs: Slabs) -> None:
-        text = columns.text.encode("utf-8", "surrogatepass")
+        text = columns.text[0].encode("utf-8", "surrogatepass")
         id = b"" if columns.id is None else columns.id.encode("utf-8", "surrogatepass")
         self.block = block
         self.keys = np.frombuffer(bytearray(text + id), dtype=np.uint8)
@@ -183,9 +241,22 @@ class _Buffers:
 def _judge(line: bytes, columns: _Columns, options: ReadOptions) -> tuple[bytes, str | int | None]:
     """The text and the id of a line; of a set, which is a list or a string split at white space, its items as bytes."""
     record = parse_object(line, options.encoding)
-    value = _field(record, columns.text)
-    content = _items(value, columns.text) if options.item else _checked(value, columns.text).encode("utf-8")
+    if len(columns.text) == 1:
+        name = columns.text[0]
+        value = _field(record, name)
+        content = _items(value, name) if options.item else _checked(value, name).encode("utf-8")
+    else:
+        joined = _joined(record, columns.text)
+        content = split_items(joined) if options.item else joined.encode("utf-8")
     return content, None if columns.id is None else _identifier(_field(record, columns.id), columns.id)
+
+
+def _joined(record: dict[str, Any], names: tuple[str, ...]) -> str:
+    """The texts of several fields, a newline between; one that is missing, null or empty adds none."""
+    values = {name: record[name] for name in names if record.get(name) is not None}
+    if not values:
+        raise BadRecord(f"the fields {', '.join(map(repr, names))} are all missing or null")
+    return "\n".join(text for name, value in values.items() if (text := _checked(value, name)))
 
 
 def parse_object(line: bytes, encoding: str) -> dict[str, Any]:

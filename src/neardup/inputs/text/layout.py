@@ -15,7 +15,16 @@ from typing import NamedTuple
 import numpy as np
 
 from neardup.errors import InputError
-from neardup.inputs.columns import choose_id, choose_text, guess_id, guess_text, unknown_column
+from neardup.inputs.columns import (
+    NoTextColumn,
+    ReadColumns,
+    asked_columns,
+    choose_id,
+    choose_text,
+    guess_id,
+    guess_text,
+    unknown_column,
+)
 from neardup.inputs.source import ReadOptions
 from neardup.kernels.delimited import COLUMNS, FIELDS, FINE, ID, STATUS, TEXT, scan_records
 from neardup.types import U8
@@ -39,6 +48,15 @@ class Layout:
     """Bytes and lines up to the end of the header row; None without one."""
     names: tuple[str, ...] = ()
     """The cells of the header row."""
+    more_text: tuple[int, ...] = ()
+    """Further fields of the text, 0-based, behind ``text_field``."""
+
+    def columns(self, source: str) -> ReadColumns | None:
+        """What is read of a file, by name; None without a header."""
+        if not self.names:
+            return None
+        texts = tuple(self.names[i] for i in (self.text_field, *self.more_text))
+        return ReadColumns(texts, self.names[self.id_field] if self.id_field >= 0 else None, example=source)
 
 
 BLANK_LAYOUT = Layout(ord(","), False, 0, 0, -1, None)
@@ -67,8 +85,9 @@ def find_layout(data: U8, size: int, patience: int, source: str, kind: str, opti
         elif isinstance(row, int):
             broken = broken or row
         elif _is_header(row.cells, options):
-            text, id_field = _header_fields(row.cells, options, source)
-            return Layout(delimiter, relaxed, len(row.cells), text, id_field, (row.end, row.lines), tuple(row.cells))
+            (text, *more), id_field = _header_fields(row.cells, options, source)
+            header, names = (row.end, row.lines), tuple(row.cells)
+            return Layout(delimiter, relaxed, len(names), text, id_field, header, names, tuple(more))
         else:
             first = first or (delimiter, row)
     if is_unfinished:
@@ -79,8 +98,8 @@ def find_layout(data: U8, size: int, patience: int, source: str, kind: str, opti
             "Double every quote inside a quoted field, and close it."
         )
     delimiter, row = first
-    text, id_field = _headless_fields(row.cells, options, source)
-    return Layout(delimiter, relaxed, len(row.cells), text, id_field, None)
+    (text, *more), id_field = _headless_fields(row.cells, options, source)
+    return Layout(delimiter, relaxed, len(row.cells), text, id_field, None, more_text=tuple(more))
 
 
 def _first_row(data: U8, size: int, patience: int, delimiter: int, relaxed: bool) -> _FirstRow | int | None:
@@ -104,7 +123,7 @@ def _first_row(data: U8, size: int, patience: int, delimiter: int, relaxed: bool
 
 
 def _is_header(cells: Sequence[str], options: ReadOptions) -> bool:
-    asked = {options.text, options.id} - {None}
+    asked = {*asked_columns(options.text or (), cells), options.id} - {None}
     known = guess_text(cells) is not None or guess_id(cells) is not None
     return known or not asked.isdisjoint(cells)
 
@@ -120,30 +139,35 @@ def _field(cells: Sequence[str], asked: str | None, source: str, *, option: str)
     return int(asked) - 1
 
 
-def _header_fields(cells: list[str], options: ReadOptions, source: str) -> tuple[int, int]:
+def _header_fields(cells: list[str], options: ReadOptions, source: str) -> tuple[list[int], int]:
     """The fields of the text and of the id (-1: none) by the names, or numbers, that the header gives."""
-    text = _field(cells, options.text, source, option="text")
-    if text is None:
-        text = cells.index(choose_text(cells, options.text, source))
     id_field = _field(cells, options.id, source, option="id")
     if id_field is None:
         name = choose_id(cells, options.id, source)
         id_field = -1 if name is None else cells.index(name)
-    return text, id_field
+    others = [cell for i, cell in enumerate(cells) if i != id_field]
+    if options.text is None:
+        return [cells.index(choose_text(cells, None, source, texts=others)[0])], id_field
+    texts = []
+    for asked in asked_columns(options.text, cells):
+        text = _field(cells, asked, source, option="text")
+        texts.append(cells.index(choose_text(cells, (asked,), source)[0]) if text is None else text)
+    return texts, id_field
 
 
-def _headless_fields(cells: Sequence[str], options: ReadOptions, source: str) -> tuple[int, int]:
+def _headless_fields(cells: Sequence[str], options: ReadOptions, source: str) -> tuple[list[int], int]:
     """The fields of the text and of the id (-1: none) in a file without a header."""
     found = []
-    for option, asked in (("text", options.text), ("id", options.id)):
+    texts = asked_columns(options.text, cells) if options.text is not None else [None]
+    for option, asked in (("id", options.id), *(("text", name) for name in texts)):
         found.append(_field(cells, asked, source, option=option))
         if asked is not None and found[-1] is None:
             raise unknown_column(asked, cells, source, option=option)
-    text, id_field = found
+    id_field, text, *more = found
     if text is None:
         others = [i for i in range(len(cells)) if i != id_field]
         if len(cells) > 2 or not others:
-            raise InputError(
+            raise NoTextColumn(
                 f"{source}: no field of the first row is a known column name, and it has "
                 f"{len(cells)} fields. Give the number of the text's column, such as --text 2 (and --id 1); "
                 f"the first row is {', '.join(repr(cell[:30]) for cell in cells[:8])}."
@@ -151,4 +175,4 @@ def _headless_fields(cells: Sequence[str], options: ReadOptions, source: str) ->
         text = others[-1]
     if id_field is None and (len(cells), text) == (2, 1):
         id_field = 0
-    return text, -1 if id_field is None else id_field
+    return [each for each in (text, *more) if each is not None], -1 if id_field is None else id_field

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from neardup.inputs.columns import ReadColumns
 from neardup.inputs.passed import PassedOver
 
 CHANCE = 0.001
@@ -91,13 +92,15 @@ class Audit:
     """Blank lines passed over."""
     passed_over: tuple[PassedOver, ...]
     """Files and folders that the inputs hold and that were not read."""
+    columns: tuple[ReadColumns, ...]
+    """Columns or fields that were read, of inputs that have any."""
     missed: pa.Table
     """id_a, id_b, similarity of the true pairs that were not found."""
 
     def as_dict(self) -> dict[str, Any]:
         """The audit as plain JSON values, without the table of missed pairs."""
         plain = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "missed"}
-        nested = {name: [asdict(each) for each in plain[name]] for name in ("bins", "passed_over")}
+        nested = {name: [asdict(each) for each in plain[name]] for name in ("bins", "passed_over", "columns")}
         return {**plain, **nested}
 
     def __repr__(self) -> str:

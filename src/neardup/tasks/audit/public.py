@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,7 @@ def audit(
     seed: int = params.DEFAULT_SEED,
     exact: bool = False,
     crowd: int = params.DEFAULT_CROWD,
-    text: str | None = None,
+    text: str | Sequence[str] | None = None,
     id: str | None = None,
     glob: str | None = None,
     encoding: str = "utf-8",
@@ -166,6 +166,7 @@ def audit_search(
         bad=run.provenance.bad,
         blank=run.provenance.blank,
         passed_over=run.reader.passed_over,
+        columns=run.reader.columns,
         missed=pa.table({"id_a": ids.take(left), "id_b": ids.take(right), "similarity": numbers(similarity)}),
     )
 

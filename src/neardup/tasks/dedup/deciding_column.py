@@ -21,6 +21,7 @@ from neardup.inputs.columnar.ipc import IpcSource, ipc_batches
 from neardup.inputs.columnar.objects import ObjectSource
 from neardup.inputs.columnar.parquet import Groups, ParquetSource
 from neardup.inputs.columnar.source import explained
+from neardup.inputs.columnar.xlsx import XlsxSource
 from neardup.inputs.columns import column_place, unknown_column
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.reader import Reader
@@ -60,6 +61,9 @@ def check_column(reader: Reader, column: str, *, without: Collection[str] = ()) 
         if isinstance(source, JsonlSource):
             check_rereadable(source.name, _AGAIN)
             _check_json(source.name, column, reader.options)
+        elif isinstance(source, XlsxSource):
+            check_rereadable(source.name, _AGAIN)
+            source.values(column, ())
         elif isinstance(source, DelimitedSource):
             check_rereadable(source.name, _AGAIN)
             for block in record_blocks(source.name, source.name, source.format, reader.options):
@@ -100,6 +104,12 @@ def _parts_of(source: Source, column: str, rows: I64, options: ReadOptions) -> I
         return
     if isinstance(source, DelimitedSource):
         yield _delimited_part(source, column, rows, options)
+        return
+    if isinstance(source, XlsxSource):
+        values = source.values(column, rows.tolist())
+        if len(values) != rows.size:
+            raise changed(source.name, int(rows.size), len(values))
+        yield json_part(values, column, source.name, rows)
         return
     done = 0
     for first, array in _arrays_of(source, column, rows, options.limit):
@@ -149,14 +159,14 @@ def _opened(source: Source, rows: I64, column: str, limit: RecordLimit) -> tuple
         return _opened_ipc(source.name, limit)
     if isinstance(source, DatasetSource):
         schema = source.schema()
-        return schema, lambda place: (batch for batch, _ in source.batches(schema, Chosen(place, None), []))
+        return schema, lambda place: (batch for batch, _ in source.batches(schema, Chosen((place,), None), []))
     if isinstance(source, ObjectSource):
         schema, batches = source.with_column(column)
         if schema.names:
             return schema, lambda place: (batch.select([place]) for batch in batches)
     raise InputError(
         f"{source.name}: its documents have no columns, so there is no {column!r} to choose by. Choose with --keep "
-        "first, last, longest or shortest, or give JSONL, CSV, Parquet, Arrow or a frame."
+        "first, last, longest or shortest, or give JSONL, CSV, Parquet, Arrow, a spreadsheet or a frame."
     )
 
 
@@ -188,7 +198,7 @@ def _opened_ipc(name: str, limit: RecordLimit) -> tuple[Any, Read]:
 
     def read(place: int) -> Iterator[Any]:
         with explained(name, "Arrow"):
-            for batch, _ in ipc_batches(data, name, reader.schema, Chosen(place, None), limit, is_file=is_file):
+            for batch, _ in ipc_batches(data, name, reader.schema, Chosen((place,), None), limit, is_file=is_file):
                 yield batch
                 release()
 

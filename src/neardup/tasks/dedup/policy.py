@@ -86,11 +86,14 @@ def open_protected(inputs: Any, protect: Any, options: InputOptions, *, item: bo
                 "one of the two. Give separate folders."
             )
         protected.add(first.name)
-    return reader.joined(more, other.passed_over), frozenset(protected)
+    return reader.joined(more, other.found_over), frozenset(protected)
 
 
 def check_policy(reader: Reader, policy: Policy) -> None:
-    """Say before a long run whether the inputs have the sources and the column that the policy asks for."""
+    """Say before a long run whether the inputs can be copied, and have what the policy asks for."""
+    for part in reader.written_parts:
+        if part.no_copy is not None:
+            raise InputError(part.no_copy)
     if policy.keep.rule == NONE and policy.prefer:
         raise InputError("keep is none, so no document is rather kept than others. Leave prefer out, or keep.")
     paths = [path for part in reader.parts for path in (part.paths or [part.name])]

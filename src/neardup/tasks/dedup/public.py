@@ -67,7 +67,7 @@ def dedup(
     seed: int = params.DEFAULT_SEED,
     verify: str = params.DEFAULT_VERIFY,
     crowd: int = params.DEFAULT_CROWD,
-    text: str | None = None,
+    text: str | Sequence[str] | None = None,
     id: str | None = None,
     glob: str | None = None,
     encoding: str = "utf-8",

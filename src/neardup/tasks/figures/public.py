@@ -37,7 +37,7 @@ def figures(
     bands: str | Bands | None = None,
     seed: int = params.DEFAULT_SEED,
     crowd: int = params.DEFAULT_CROWD,
-    text: str | None = None,
+    text: str | Sequence[str] | None = None,
     id: str | None = None,
     glob: str | None = None,
     encoding: str = "utf-8",

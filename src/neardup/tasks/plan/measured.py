@@ -106,6 +106,7 @@ def _collected(found: Survey, sample: Sample, profile: Profile, reader: Reader) 
         crowd_documents=round(profile.crowd_documents),
         blank=found.blank,
         passed_over=reader.passed_over,
+        columns=reader.columns,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from neardup.engine.fit import Hint
+from neardup.inputs.columns import ReadColumns
 from neardup.inputs.passed import PassedOver
 from neardup.params import Preset, Spec
 from neardup.tasks.plan.costs import Estimate, Range, Setting
@@ -89,6 +90,8 @@ class Collected:
     """Blank lines passed over."""
     passed_over: tuple[PassedOver, ...] = ()
     """Files and folders that the inputs hold and that were not read."""
+    columns: tuple[ReadColumns, ...] = ()
+    """Columns or fields that were read, of inputs that have any."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -46,7 +47,7 @@ def plan(
     seed: int = params.DEFAULT_SEED,
     collapse_exact: bool = False,
     crowd: int = params.DEFAULT_CROWD,
-    text: str | None = None,
+    text: str | Sequence[str] | None = None,
     id: str | None = None,
     glob: str | None = None,
     encoding: str = "utf-8",

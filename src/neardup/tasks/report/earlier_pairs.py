@@ -17,7 +17,8 @@ from neardup.arrays import numbers
 from neardup.cutting import ROWS_AT_A_TIME
 from neardup.errors import FormatError, InputError
 from neardup.inputs.columnar.source import explained
-from neardup.outputs.write import SPEC_SUFFIX, output_format
+from neardup.inputs.walk import SPEC_SUFFIX
+from neardup.outputs.write import output_format
 from neardup.params import SPEC_VERSION, Spec
 
 COLUMNS = ("id_a", "id_b", "similarity")
@@ -47,6 +48,8 @@ def read_pairs(path: str | os.PathLike[str]) -> EarlierPairs:
     if not os.path.isfile(name):
         raise InputError(f"{name} is no file. {CURE}")
     format = output_format(name, None)
+    if format == "xlsx":
+        raise InputError(f"{name}: pairs are not read back from a spreadsheet. Write them as .parquet, .csv or .jsonl.")
     spec = _spec_of(name, format)
 
     def batches() -> Iterator[pa.RecordBatch]:

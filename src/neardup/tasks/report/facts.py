@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from neardup.engine.fit import Hint
+from neardup.inputs.columns import column_words
 from neardup.inputs.passed import passed_words
 from neardup.params import CONTAINMENT, as_options
 from neardup.result import Summary
@@ -37,6 +38,7 @@ def facts(basis: ReportInput, summary: Summary, linked: Linked, audit: Audit | N
         ("documents", f"{summary.documents:,} ({megabytes(summary.bytes)} of text)"),
         ("left out", f"{counted(summary.bad, 'bad record')}, {counted(summary.blank, 'blank line')}"),
         *([("passed over", passed_words(summary.passed_over))] if summary.passed_over else []),
+        *([("columns", words)] if (words := column_words(summary.columns)) else []),
         ("empty", f"{counted(summary.empty, 'document')} without a shingle, in no pair"),
         ("short", f"{counted(summary.short, 'document')} of less than one shingle, {_short(basis)}"),
         ("repeated ids", f"{counted(summary.duplicate_ids, 'document')} with an id seen before{example}"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -66,7 +66,7 @@ def report(
     link: str = "star",
     collapse_exact: bool = False,
     crowd: int = params.DEFAULT_CROWD,
-    text: str | None = None,
+    text: str | Sequence[str] | None = None,
     id: str | None = None,
     glob: str | None = None,
     encoding: str = "utf-8",

@@ -25,7 +25,7 @@ from neardup.tasks.dedup.rewrite.feed import Feed, Part, records_of
 from neardup.tasks.dedup.rewrite.model import Rewrite, changed, check_rereadable
 from neardup.types import I64
 
-_COLUMNAR = ("parquet", "arrow")
+_COLUMNAR = ("parquet", "arrow", "xlsx")
 _STEP = 4 << 20
 
 
@@ -67,6 +67,10 @@ def _count(job: Rewrite) -> int:
 
 
 def _count_rows(job: Rewrite) -> int:
+    if job.format == "xlsx":
+        from neardup.tasks.dedup.rewrite.xlsx import count_xlsx
+
+        return count_xlsx(job)
     from neardup.inputs.columnar.ipc import IpcSource
     from neardup.inputs.columnar.parquet import ParquetSource
     from neardup.tasks.dedup.rewrite.ipc import count_ipc
@@ -88,6 +92,10 @@ def _rewrite(job: Rewrite, sink: Sink, head: bool) -> int:
         from neardup.tasks.dedup.rewrite.annotate import annotate_text
 
         return annotate_text(job, sink, head=head)
+    if job.format == "xlsx":
+        from neardup.tasks.dedup.rewrite.xlsx import rewrite_xlsx
+
+        return rewrite_xlsx(job, sink)
     from neardup.tasks.dedup.rewrite.ipc import rewrite_ipc
     from neardup.tasks.dedup.rewrite.parquet import rewrite_parquet
 

@@ -19,7 +19,7 @@ from neardup.arrays import nullable, numbers
 from neardup.errors import InputChanged, InputError
 from neardup.inputs.batches import documents_from, gather
 from neardup.inputs.blocks import NEWLINE, LineBlock
-from neardup.inputs.columnar.arrow_columns import choose_columns, read_rows
+from neardup.inputs.columnar.arrow_columns import Chosen, choose_columns, read_rows
 from neardup.inputs.source import ReadOptions, Source
 from neardup.inputs.text.delimited import DelimitedSource
 from neardup.inputs.text.jsonl import JsonlSource
@@ -73,9 +73,9 @@ class Rewrite:
     """A file that gets a clean copy: what is left out of it, or added to it."""
 
     path: str
-    """A regular file; compressed where its name ends in ``.gz`` or ``.zst``, and then the copy is too."""
+    """A regular file; compressed where its name says so (``.gz``, ``.zst`` …), and then the copy is too."""
     format: str
-    """"jsonl", "lines", "csv", "tsv", "parquet" or "arrow"."""
+    """"jsonl", "lines", "csv", "tsv", "parquet", "arrow" or "xlsx"."""
     options: ReadOptions
     """How the file was read; bad records are kept whatever ``on_bad`` says."""
     removed: I64 = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -139,7 +139,7 @@ class Known:
     """Documents and bad records that the input had; None: not known."""
     _seen: int = field(init=False, default=0)
     _reader: JsonlSource | LinesSource | None = field(init=False, default=None)
-    _text: int | None = field(init=False, default=None)
+    _chosen: Chosen | None = field(init=False, default=None)
     _buffer: Buffer = field(init=False, default_factory=Buffer)
 
     def __post_init__(self) -> None:
@@ -176,9 +176,9 @@ class Known:
         part = self._among(first, first + len(batch))
         if part.start == part.stop:
             return
-        if self._text is None:
-            self._text = choose_columns(batch.schema, self.options, self.source).text
-        column = batch.column(self._text)
+        if self._chosen is None:
+            self._chosen = choose_columns(batch.schema, self.options, self.source)
+        column = self._chosen.texts(batch)
         at = self.rows[part] - first
         try:
             texts = column.take(numbers(at))

@@ -1,0 +1,201 @@
+"""What unpacks the bytes of files, piece by piece; ``stream`` opens them.
+
+Nothing here loads numpy; pyarrow only for ``.zst``, ``.bz2`` and ``.lz4``: children that read documents use it.
+"""
+
+from __future__ import annotations
+
+import io
+import zlib
+from typing import Any
+
+from neardup.errors import InputError
+
+_PACKED = 1 << 18
+"""Bytes of gzip that are read at a time."""
+_UNPACKED = 1 << 20
+"""Bytes of gzip that are unpacked at a time: Python's zlib makes an object of them."""
+_WITH_GZIP_HEADER = 31
+_XZ_MEMORY = 256 << 20
+"""Bytes that xz may ask for its dictionary; ``xz -9`` takes 65 MB."""
+_XZ_WORD = 4
+
+
+class ByArrow:
+    """Zstandard, bzip2 or LZ4 data, of any number of frames; pyarrow unpacks it."""
+
+    def __init__(self, file: Any, name: str, codec: str) -> None:
+        import pyarrow as pa
+
+        if not isinstance(file, io.FileIO):
+            self._raw = pa.PythonFile(file, mode="r")
+        else:
+            with file:  # which Python has opened, for its own kinds of OSError
+                self._raw = pa.OSFile(file.name, mode="r")
+        self._name = name
+        self._codec = codec
+        self._source = pa.CompressedInputStream(self._raw, codec)
+
+    @property
+    def stored(self) -> int:
+        return int(self._raw.tell())
+
+    def readinto(self, view: memoryview, /) -> int:
+        got = int(self._source.readinto(view))
+        if not got and not self.stored:
+            raise _empty(self._name, self._codec)
+        return got
+
+    def close(self) -> None:
+        self._source.close()
+
+
+class Gzip:
+    """gzip data, member by member, with zeros behind the last, as a tape leaves them.
+
+    It is read through Python's zlib, which is as fast as pyarrow's and tells where a member ends.
+    """
+
+    def __init__(self, file: Any, name: str, _: str) -> None:
+        self._file = file
+        self._name = name
+        self._rest = b""
+        self._inflater: Any = None
+        """None between two members."""
+        self._members = 0
+        self.stored = 0
+
+    def readinto(self, view: memoryview, /) -> int:
+        while True:
+            if not self._rest and not self._more():
+                if self._inflater is not None:
+                    raise OSError("the gzip data ends too soon")
+                if not self._members:
+                    raise _empty(self._name, "gzip")
+                return 0
+            if self._inflater is None and not self._begin():
+                return 0
+            try:
+                piece = self._inflater.decompress(self._rest, min(len(view), _UNPACKED))
+            except zlib.error as exc:
+                raise OSError(str(exc).partition("data: ")[2] or str(exc)) from exc
+            self._rest = self._inflater.unconsumed_tail
+            if self._inflater.eof:
+                self._rest = self._inflater.unused_data
+                self._inflater = None
+            if piece:
+                view[: len(piece)] = piece
+                return len(piece)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _more(self) -> bool:
+        piece = self._file.read(_PACKED)
+        self._rest += piece
+        self.stored += len(piece)
+        return bool(piece)
+
+    def _begin(self) -> bool:
+        """Begin a member; False when there is none and the file has ended as it may."""
+        if self._members and self._rest[0] == 0:
+            return self._pass_zeros()
+        if len(self._rest) == 1:
+            self._more()
+        if not self._rest.startswith(b"\x1f\x8b"):
+            if self._members:
+                raise self._trailing()
+            raise InputError(
+                f"{self._name} is no gzip file: it does not begin as one. Fetch the file again, or name it without the "
+                "suffix if it is not compressed."
+            )
+        self._inflater = zlib.decompressobj(_WITH_GZIP_HEADER)
+        self._members += 1
+        return True
+
+    def _pass_zeros(self) -> bool:
+        while True:
+            if self._rest.strip(b"\0"):
+                raise self._trailing()
+            self._rest = b""
+            if not self._more():
+                return False
+
+    def _trailing(self) -> InputError:
+        return InputError(
+            f"{self._name} has bytes behind the end of its gzip data that are none (within the first {self.stored:,} "
+            "stored bytes), so a part of it may be missing. Fetch the file again."
+        )
+
+
+class Xz:
+    """xz data, stream by stream, with the padding of zeros that the format allows behind each."""
+
+    def __init__(self, file: Any, name: str, _: str) -> None:
+        self._file = file
+        self._name = name
+        self._rest = b""
+        self._decoder: Any = None
+        """None between two streams."""
+        self.stored = 0
+
+    def readinto(self, view: memoryview, /) -> int:
+        while True:
+            needs_more = self._decoder is None or self._decoder.needs_input
+            if needs_more and not self._rest:
+                self._rest = self._file.read(_PACKED)
+                self.stored += len(self._rest)
+                if not self._rest:
+                    if self._decoder is not None:
+                        raise OSError("the xz data ends too soon")
+                    if not self.stored:
+                        raise _empty(self._name, "xz")
+                    return 0
+            if self._decoder is None and not self._begin():
+                continue
+            piece = self._unpacked(min(len(view), _UNPACKED))
+            if piece:
+                view[: len(piece)] = piece
+                return len(piece)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _begin(self) -> bool:
+        """Begin a stream; False when there was nothing but padding."""
+        import lzma
+
+        zeros = len(self._rest) - len(self._rest.lstrip(b"\0"))
+        if zeros and self._rest[zeros:] == b"" and self.stored % _XZ_WORD == 0:
+            self._rest = b""
+            return False
+        self._rest = self._rest[zeros - zeros % _XZ_WORD :]
+        self._decoder = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+        return True
+
+    def _unpacked(self, most: int) -> bytes:
+        import lzma
+
+        rest, self._rest = self._rest, b""
+        try:
+            piece: bytes = self._decoder.decompress(rest, most)
+        except lzma.LZMAError as exc:
+            raise OSError(str(exc)) from exc
+        if self._decoder.eof:
+            self._rest, self._decoder = self._decoder.unused_data, None
+        return piece
+
+
+def _empty(name: str, codec: str) -> InputError:
+    return InputError(f"{name} is empty (0 bytes): it is no {codec} file. Fetch it again.")
+
+
+CODECS: dict[str, type[Gzip] | type[Xz] | type[ByArrow]] = {
+    "gzip": Gzip,
+    "xz": Xz,
+    "zstd": ByArrow,
+    "bz2": ByArrow,
+    "lz4": ByArrow,
+}
+"""What a compressed file holds; ``stored`` are the compressed bytes that were read. ``readinto`` raises InputError for
+one that is empty or goes on behind its end, and OSError without a number where it is damaged or cut short."""
