@@ -60,7 +60,7 @@ def parsed(words: Sequence[str], args: Sequence[str]) -> click.Context:
     command: click.Command = main
     for word in words:
         assert isinstance(command, LazyGroup)
-        parent = click.Context(command, parent=parent, info_name=word)
+        parent = click.Context(command, parent=parent, info_name=word, help_option_names=["-h", "--help"])
         inner = command.get_command(parent, word)
         assert inner is not None
         command = inner

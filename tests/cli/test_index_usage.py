@@ -174,6 +174,8 @@ def test_wrong_usage_is_told_before_anything_is_done(args: list[str], words: str
     if args[0] not in ("create", "build"):
         good("create", "i", *SPEC)
         good("create", "j", *SPEC)
+    for name in ("table.csv", "notes.txt"):
+        Path(name).touch()
     before = sorted(os.listdir())
     result = index(*args)
     assert result.exit_code == 2, result.stderr

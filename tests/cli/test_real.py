@@ -48,7 +48,7 @@ def test_the_pairs_of_the_abstracts_are_exact_and_complete(command: Command, exa
 
 def test_output_does_not_depend_on_threads(command: Command, examples: Path) -> None:
     outcomes = {
-        command("find", "examples", "examples/abstracts.jsonl", "-t", "0.6", *options).stdout
+        command("find", "examples/chapters", "examples/abstracts.jsonl", "-t", "0.6", *options).stdout
         for options in ([], ["--threads", "1"], ["--threads", "7"])
     }
     assert len(outcomes) == 1

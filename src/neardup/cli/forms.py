@@ -16,6 +16,7 @@ from click.core import ParameterSource
 
 from neardup.cli.config import GIVEN, ConfiguredCommand
 from neardup.cli.voice import print_json, say, stdout_errors, usage_errors
+from neardup.inputs.addresses import check_there
 from neardup.kernels.announce import told
 from neardup.params import (
     AUTO,
@@ -69,6 +70,8 @@ class Voice(Options):
         say(closing)
 
 
+_INPUTS = ("inputs", "against", "protect")
+"""Parameters that are paths of inputs."""
 FORMS: dict[str, type[Options]] = {
     "voice": Voice,
     "search": SearchOptions,
@@ -105,6 +108,8 @@ def command(name: str, *examples: str) -> Callable[[Callable[..., None]], click.
                 save(ctx, given)
             if "ctx" in asked:
                 made["ctx"] = ctx
+            for path in (path for name in _INPUTS for path in given.get(name) or ()):
+                check_there(str(path))  # before libraries are loaded, which takes longer than to say so
             with told(_to_nobody) if given.get("quiet") else nullcontext():
                 function(**{name: value for name, value in given.items() if name not in fields}, **made)
 

@@ -24,6 +24,7 @@ from itertools import groupby
 
 from neardup.errors import InputError
 from neardup.inputs import formats
+from neardup.inputs.addresses import GLOB_CHARACTERS
 from neardup.inputs.passed import Passing, conversion, passed_words, suffix_of
 from neardup.inputs.peek import why_not
 from neardup.inputs.source import ReadOptions, Source
@@ -32,7 +33,6 @@ from neardup.inputs.walk import InputFile, common_suffix, glob_files, left_out, 
 from neardup.params import INPUT_FORMATS
 from neardup.shown import shown_path
 
-_GLOB_CHARACTERS = frozenset("*?[")
 _STDIN = "-"
 _ONE_EACH = ("text", formats.DOCUMENT)
 """Formats of files that are one document each."""
@@ -72,7 +72,7 @@ class Resolver:
             return self._datasets(path) or self._folder(path)
         if _is_stream(path):
             return [self._stream(path)]
-        if not os.path.lexists(path) and not _GLOB_CHARACTERS.isdisjoint(path):
+        if not os.path.lexists(path) and not GLOB_CHARACTERS.isdisjoint(path):
             files = glob_files(path, self.passing)
             if not files:
                 raise InputError(f"no file matches {path}. Check the pattern and the folder that it begins in.")

@@ -15,7 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from neardup.errors import InputError, did_you_mean
+from neardup.errors import InputError
+from neardup.inputs.addresses import near_files
 from neardup.inputs.formats import stored_codec, text_codec
 from neardup.inputs.packed import CODECS, ByArrow, Gzip, Xz
 
@@ -136,7 +137,7 @@ class ByteStream:
         try:
             yield
         except FileNotFoundError as exc:
-            raise InputError(f"{self.name} does not exist.{_near_files(self.name)}") from exc
+            raise InputError(f"{self.name} does not exist.{near_files(self.name)}") from exc
         except PermissionError as exc:
             raise InputError(f"{self.name} may not be read by this user. Change its rights, or copy it.") from exc
         except OSError as exc:
@@ -172,14 +173,6 @@ class _Rest:
 
     def flush(self) -> None:
         """Nothing is ever written."""
-
-
-def _near_files(name: str) -> str:
-    parent = Path(name).parent
-    try:
-        return did_you_mean(Path(name).name, os.listdir(parent)) or " Check the path."
-    except OSError:
-        return f" There is no folder {parent} either. Check the path."
 
 
 def as_utf8(stream: ByteStream, encoding: str) -> Feed:
