@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @forms.command(
     "report",
     "report essays/ --shingle word:3 -t 0.2 -o report",
-    "report docs.jsonl --pairs pairs.parquet -o report.html --single-file",
+    "report docs.jsonl --pairs pairs.parquet -o report.html",
 )
 @options.inputs
 @click.option(
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     "-o",
     required=True,
     metavar="DIR",
-    help="Folder for the pages; made when it is not there, and an earlier report in it is replaced. With --single-file"
-    " the name of an .html file.",
+    help="Folder for the pages; made when it is not there, and an earlier report in it is replaced. A name that"
+    " ends in .html is one file, as with --single-file.",
 )
 @click.option(
     "--pairs",
@@ -165,7 +165,7 @@ def _check_no_search(ctx: click.Context) -> None:
 def _check_site(inputs: tuple[Path, ...], output: str, site: dict[str, Any]) -> None:
     """Refuse at once what names and options tell."""
     from neardup.cli.targets import mend_and_tell
-    from neardup.pages.site.write import check_site
+    from neardup.pages.site.write import check_site, is_page
     from neardup.tasks.report.build import check_size
     from neardup.tasks.report.origins import check_pattern
 
@@ -173,6 +173,7 @@ def _check_site(inputs: tuple[Path, ...], output: str, site: dict[str, Any]) -> 
         raise click.UsageError("inputs are read twice, and stdin can be read once. Save it to a file, and give that.")
     if output == STDOUT:
         raise click.UsageError("a report cannot go to stdout. Give a name with -o.")
+    site["single_file"] = site["single_file"] or is_page(output)
     if site["single_file"] and Path(output).suffix.lower() not in (".html", ".htm"):
         raise click.UsageError(f"{output} is to be one file. Give a name that ends in .html.")
     with usage_errors():

@@ -40,14 +40,20 @@ _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _KIND = "application/vnd.openxmlformats-officedocument.spreadsheetml"
-_PLAIN, _NAME, _NO_FORMULA = "", ' s="1"', ' s="2"'
+_PLAIN, _NAME, _NO_FORMULA, _FRACTION = "", ' s="1"', ' s="2"', ' s="3"'
+_WIDE, _MIDDLE, _NARROW = 60, 28, 12
+"""Widths of columns in characters: of texts, of ids and other words, of numbers."""
+_TEXTS = frozenset({"text", "text_a", "text_b", "keeper_text", "query_text", "passage"})
 _STYLES = (
-    f'{_HEAD}<styleSheet xmlns="{_MAIN}"><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font>'
+    f'{_HEAD}<styleSheet xmlns="{_MAIN}"><numFmts count="1">'
+    '<numFmt numFmtId="164" formatCode="0.0000"/></numFmts>'
+    '<fonts count="2"><font><sz val="11"/><name val="Calibri"/></font>'
     '<font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2">'
     '<fill><patternFill patternType="none"/>'
     '</fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border/></borders>'
-    '<cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="3"><xf xfId="0"/>'
-    '<xf fontId="1" applyFont="1" xfId="0"/><xf quotePrefix="1" xfId="0"/></cellXfs>'
+    '<cellStyleXfs count="1"><xf/></cellStyleXfs><cellXfs count="4"><xf xfId="0"/>'
+    '<xf fontId="1" applyFont="1" xfId="0"/><xf quotePrefix="1" xfId="0"/>'
+    '<xf numFmtId="164" applyNumberFormat="1" xfId="0"/></cellXfs>'
     '<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>'
 )
 _FROZEN = (
@@ -70,19 +76,34 @@ def write_xlsx(schema: pa.Schema, batches: Iterable[pa.RecordBatch], stream: Bin
         while row is not None or not sheets:
             sheets.append("table" if not sheets else f"table {len(sheets) + 1}")
             with package.open(_part(_sheet(len(sheets))), "w", force_zip64=True) as out:
-                out.write(f'{_HEAD}<worksheet xmlns="{_MAIN}">{_FROZEN}<sheetData>'.encode())
+                out.write(f'{_HEAD}<worksheet xmlns="{_MAIN}">{_FROZEN}{_widths(schema)}<sheetData>'.encode())
                 out.write(f"<row>{''.join(_text(name, _NAME) for name in schema.names)}</row>".encode())
                 count = 1
                 while row is not None and count < MOST_ROWS:
                     out.write(row)
                     row, count = next(rows, None), count + 1
-                out.write(b"</sheetData></worksheet>")
+                out.write(f'</sheetData><autoFilter ref="A1:{_letters(len(schema))}{count}"/></worksheet>'.encode())
         sheets.append(SPEC_SHEET)
         told = "".join(
             f"<row>{_text(key, _NAME)}{_text(json.dumps(value))}</row>" for key, value in sorted(spec.items())
         )
         _put(package, _sheet(len(sheets)), f'<worksheet xmlns="{_MAIN}"><sheetData>{told}</sheetData></worksheet>')
         _finish(package, sheets)
+
+
+def _widths(schema: pa.Schema) -> str:
+    """The widths of the columns, which are shown and change no value."""
+    widths = []
+    for field in schema:
+        is_number = pat.is_integer(field.type) or pat.is_floating(field.type) or pat.is_boolean(field.type)
+        widths.append(_WIDE if field.name in _TEXTS else _NARROW if is_number else _MIDDLE)
+    listed = "".join(f'<col min="{i}" max="{i}" width="{width}" customWidth="1"/>' for i, width in enumerate(widths, 1))
+    return f"<cols>{listed}</cols>"
+
+
+def _letters(column: int) -> str:
+    """The name of a column, from 1 on: A, B, …, Z, AA."""
+    return (_letters((column - 1) // 26) if column > 26 else "") + chr(ord("A") + (column - 1) % 26)
 
 
 def _rows(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
@@ -112,7 +133,9 @@ def _cell(value: Any, column: str, row: int) -> str:
         return _text(value, _NO_FORMULA if value[:1] in ("=", "+", "-", "@", "'") else _PLAIN)
     if isinstance(value, bool):
         return f'<c t="b"><v>{value:d}</v></c>'
-    return _text(str(value)) if isinstance(value, int) and abs(value) >= _EXACT else f"<c><v>{value!r}</v></c>"
+    if isinstance(value, float):  # shown with four places, kept with all
+        return f"<c{_FRACTION}><v>{value!r}</v></c>"
+    return _text(str(value)) if abs(value) >= _EXACT else f"<c><v>{value!r}</v></c>"
 
 
 def _text(value: str, style: str = _PLAIN) -> str:

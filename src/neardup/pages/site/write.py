@@ -78,6 +78,11 @@ def write_pair(target: str | Path, meta: dict[str, Any], page: dict[str, Any]) -
     return _write_file(target, [pair_page(meta, page)])
 
 
+def is_page(target: str | Path) -> bool:
+    """Whether a report of this name is one file, whose name says so, and not a folder."""
+    return Path(target).suffix.lower() in (".html", ".htm") and not os.path.isdir(target)
+
+
 def check_site(target: str | Path, *, single_file: bool) -> None:
     """Raise OutputError unless a report could be written to ``target``: to be asked before a long run."""
     if single_file:

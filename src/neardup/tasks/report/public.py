@@ -13,7 +13,7 @@ from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
 from neardup.outputs.renames import finish_names
-from neardup.pages.site.write import check_site
+from neardup.pages.site.write import check_site, is_page
 from neardup.params import (
     CONTAINMENT,
     Bands,
@@ -95,7 +95,7 @@ def report(
         pairs: a file that ``neardup find -o`` wrote over the same inputs: nothing is searched, its pairs are shown,
             under its spec.
         title: title of the report; made of the names of the inputs when None.
-        single_file: all in one file, to send.
+        single_file: all in one file, to send; a name that ends in .html says so too.
         sources: regular expression that is searched in each id; its first group, or the match, names the source of the
             document. None: the input file, and in a folder the sub-folder.
         audit: measure the recall too, on so many documents; see ``audit``.
@@ -126,6 +126,7 @@ def report(
         _check_no_search(given)
     search, options = SearchOptions.of(given), RunOptions.of(given)
     check_pattern(sources)
+    single_file = single_file or is_page(os.fspath(output))
     check_size(size, single_file=single_file)
     if audit is not None:
         check_sample(audit, params.DEFAULT_SEED)
