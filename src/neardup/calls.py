@@ -9,6 +9,20 @@ from typing import ParamSpec, TypeVar
 
 from neardup.errors import did_you_mean
 
+ELSEWHERE = {
+    "for_": "preset",
+    "settings": "preset",
+    "column": "text",
+    "columns": "text",
+    "text_column": "text",
+    "num_perm": "slots",
+    "jaccard": "threshold",
+    "ngram": "shingle",
+    "ngram_size": "shingle",
+    "n_jobs": "threads",
+    "num_workers": "threads",
+}
+"""What other programs, and the command line, call a parameter."""
 P = ParamSpec("P")
 T = TypeVar("T")
 C = TypeVar("C")
@@ -26,7 +40,8 @@ def hinted(function: Callable[P, T]) -> Callable[P, T]:
             unknown = next((name for name in given if name not in known), None)
             if unknown is None or any(each.kind is each.VAR_KEYWORD for each in known.values()):
                 raise
-            hint = did_you_mean(unknown, known)
+            other = ELSEWHERE.get(unknown)
+            hint = f" Did you mean {other!r}?" if other in known else did_you_mean(unknown, known)
             told = f"{function.__qualname__}() got an unexpected keyword argument {unknown!r}"
             raise TypeError(f"{told}.{hint}" if hint else told) from None
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from neardup.engine.fit import Hint
 from neardup.errors import MissingDependency
-from neardup.inputs.columns import ReadColumns
+from neardup.inputs.columns import ReadColumns, column_words
 from neardup.inputs.passed import PassedOver
 from neardup.params import Preset, Spec
 from neardup.types import Fault
@@ -170,6 +170,8 @@ class Cleaned:
     def __repr__(self) -> str:
         s = self.summary
         rule = s.spec.get("overlap", s.threshold)
+        if s.annotated:
+            return f"<neardup.Cleaned: {s.documents} documents at {rule}, {s.removed} marked, none removed>"
         return f"<neardup.Cleaned: {s.kept} of {s.documents} documents kept at {rule}, {s.removed} removed>"
 
 
@@ -224,4 +226,7 @@ class Result:
 
     def __repr__(self) -> str:
         s = self.summary
-        return f"<neardup.Result: {s.pairs} pairs, {s.clusters} clusters of {s.documents} documents at {s.threshold}>"
+        words = column_words(s.columns)
+        read = f", {words}" if words else ""  # where a column was guessed that has another name
+        found = f"{s.pairs} pairs, {s.clusters} clusters of {s.documents} documents at {s.threshold}"
+        return f"<neardup.Result: {found}{read}>"

@@ -119,8 +119,8 @@ class FolderLock:
         except OSError as exc:
             self._file.close()
             raise IndexLocked(
-                f"another process has {folder} open for writing, and there can be one. Close it, or open with "
-                "read_only=True to ask the index beside it."
+                f"{folder} is open for writing already, in this process or in another, and can be only once. Close it "
+                "there, or open with read_only=True to ask the index beside it."
             ) from exc
 
     def acknowledge(self, generation: int) -> None:

@@ -203,6 +203,9 @@ class Sketcher:
 
 def as_iterable(values: Any, what: str) -> Iterable[Any]:
     """Values one by one: of a list, a column of a frame, an Arrow array or any other iterable; else InputError."""
+    if hasattr(values, "columns") and hasattr(values, "__getitem__"):  # a frame or a table, whose names it would give
+        kind = type(values).__name__
+        raise InputError(f"{what} is a whole {kind}. Give one column of it, such as frame['text'].")
     if hasattr(values, "to_pylist"):
         return values.to_pylist()  # type: ignore[no-any-return]
     if isinstance(values, (bytes, bytearray, Mapping)) or not isinstance(values, Iterable):
