@@ -20,7 +20,7 @@ import click
 
 from neardup._version import __version__
 from neardup.cli.voice import Context, safe_usage, say, speaking
-from neardup.errors import NeardupError, did_you_mean
+from neardup.errors import FormatError, InputError, NeardupError, did_you_mean
 from neardup.kernels.announce import told
 from neardup.shown import fitted, shown
 
@@ -121,7 +121,7 @@ class Commands(LazyGroup):
             silence_stdout()
             ctx.exit(0)
         except NeardupError as exc:
-            raise _failed(ctx, str(exc)) from exc
+            raise _failed(ctx, str(exc), by_input=isinstance(exc, (InputError, FormatError))) from exc
         except MemoryError as exc:
             cure = _raise_limit() or "Close other programs, or give a limit with --memory."
             raise _failed(ctx, f"out of memory. {cure}") from exc
@@ -173,18 +173,21 @@ def _listening() -> Iterator[None]:
         interrupted.clear()
 
 
-def _failed(ctx: click.Context, message: str) -> click.ClickException:
+def _failed(ctx: click.Context, message: str, *, by_input: bool = False) -> click.ClickException:
     """What ends the command with a message, behind the traceback of the error at hand if --verbose asks for it."""
     if ctx.meta.get(VERBOSE):
         import traceback
 
         say(*traceback.format_exc().rstrip("\n").split("\n"))
-    lines = [shown(line) for line in (message, _work_left(ctx)) if line]
+    lines = [shown(line) for line in (message, _work_left(ctx, by_input=by_input)) if line]
     return click.ClickException(fitted("\n".join(lines), getattr(sys.stderr, "encoding", None)))
 
 
-def _work_left(ctx: click.Context) -> str:
-    """How to go on from the workdir that a run has left behind; empty when there is none."""
+def _work_left(ctx: click.Context, *, by_input: bool = False) -> str:
+    """How to go on from the workdir that a run has left behind; empty when there is none.
+
+    Work is for inputs as they were, so who has to mend one cannot go on.
+    """
     place = ctx.meta.get(WORK)
     if place is None:
         return ""
@@ -192,6 +195,8 @@ def _work_left(ctx: click.Context) -> str:
 
     if not (place / MANIFEST).exists():
         return ""  # none was needed, or a run that was done has begun to remove it
+    if by_input:
+        return f"The work so far is in {place}: with all inputs as they are --resume goes on from it, else delete it."
     return f"The work so far is in {place}: go on with the same command and --resume, or delete it."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,8 @@ def explain(
         raise click.UsageError(
             "texts, sets and a matrix exclude each other. Give TEXT and --file, or --set, or --rows."
         )
+    for name in filter(os.path.isfile, texts):
+        say(f"neardup: {name} is taken as a text. To explain what is in that file, give --file {name}")
     documents: dict[str, Any] = {f"D{i}": text for i, text in enumerate(texts, start=1)}
     documents.update(_read(files))
     for i, text in enumerate(sets, start=1):

@@ -316,9 +316,11 @@ id_column = click.option(
 
 glob = click.option(
     "--glob",
+    multiple=True,
+    callback=lambda ctx, param, value: value or None,
     metavar="PATTERN",
-    help="Which files of a folder are read, at any depth.  [default: all of a format that is read; what is not is"
-    " counted and said]",
+    help="Which files of a folder are read, at any depth; can be given again.  [default: all of a format that is read;"
+    " what is not is counted and said]",
 )
 
 encoding = defaulted(

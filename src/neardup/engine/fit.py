@@ -21,6 +21,7 @@ from neardup.engine.reading.collection import Collection
 from neardup.engine.reading.draw import draw
 from neardup.errors import InputError
 from neardup.params import (
+    CONTAINMENT,
     DEFAULT_MEASURE,
     DEFAULT_NORMALIZE,
     DEFAULT_RECALL,
@@ -93,7 +94,7 @@ LOWER_RECALL = 0.9
 MANY_CANDIDATES = 5e8
 """Candidate pairs from which a run is slow: minutes of CPU time on any machine."""
 
-SHORT, SCRIPT, CODE, PASSAGES, SLOW = "short", "script", "code", "passages", "slow"
+SHORT, SCRIPT, CODE, PASSAGES, SLOW, PROTECTED = "short", "script", "code", "passages", "slow", "protected"
 """Kinds of hints."""
 
 
@@ -104,7 +105,7 @@ class Hint:
     kind: str
     """``short``: texts too short for the shingle and threshold; ``script``: words of a script without spaces;
     ``code``: source code by characters; ``passages``: many texts share passages and few pairs reach the threshold;
-    ``slow``: so many candidates that the run takes long."""
+    ``slow``: so many candidates that the run takes long; ``protected``: nothing is similar to what is protected."""
     text: str
     """One or two sentences."""
     preset: str | None = None
@@ -306,6 +307,15 @@ def slow_hint(candidates: float, pairs: float, spec: Spec) -> list[Hint]:
         f" {100 * candidates / pairs:.2g} % of all: they grow with the square of the documents, and the run takes long."
     )
     return [Hint(SLOW, seen, None, _with_fewer(spec))]
+
+
+def unlike_protected(spec: Spec) -> Hint:
+    """The hint where no document is similar to a protected one: quotations in longer texts are found in other ways."""
+    seen = (
+        f"No document has a similarity of {spec.threshold:g} to a protected one. Protected texts that are quoted inside"
+        " longer documents are found by containment, or by shared n-grams (overlap gpt3)."
+    )
+    return Hint(PROTECTED, seen, None, {"measure": CONTAINMENT})
 
 
 def _with_fewer(spec: Spec) -> dict[str, Any]:

@@ -75,7 +75,7 @@ class Index:
     [Hit(id='a', similarity=0.6, bands=9)]
     """
 
-    def __init__(self, core: Core, **_: Any) -> None:
+    def __init__(self, core: Core | None = None, **_: Any) -> None:
         """Not to be called: ``create``, ``open`` and ``build`` make an index."""
         if not isinstance(core, Core):
             raise TypeError("an index is made by Index.create(…) or Index.build(…), and opened by Index.open(path)")

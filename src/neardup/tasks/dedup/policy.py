@@ -124,6 +124,8 @@ class Origins:
         self._search = search
         self._policy = policy
         self.keeps_none = policy.keep.rule == NONE
+        self.protected = policy.protected
+        """Names of the sources that never lose anything."""
         by_size = run.spec.measure == CONTAINMENT and policy.keep.rule in ("longest", "shortest")
         self.is_prepared = policy.keep.column is not None or by_size
         """Whether ``prepare`` must come before the first question for a value."""

@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.arrays import numbers, strings
-from neardup.engine.fit import PASSAGES
+from neardup.engine.fit import PASSAGES, unlike_protected
 from neardup.engine.reading.written import Named, table_stream
-from neardup.engine.state import SearchState
-from neardup.errors import InputChanged
+from neardup.engine.state import Gathered, SearchState
+from neardup.errors import InputChanged, InputError
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.names import Places
@@ -36,7 +36,7 @@ from neardup.tasks.dedup.policy import Origins, Policy, check_policy
 from neardup.tasks.dedup.rewrite.copy_names import plan_copies
 from neardup.tasks.dedup.rewrite.model import GROUP_BYTES, Annotation, Known, Rewrite
 from neardup.tasks.dedup.rewrite.writer import CleanWriter, write_copies
-from neardup.types import I64
+from neardup.types import I64, Mask
 
 
 def clean(run: Run, policy: Policy) -> Cleaning:
@@ -46,13 +46,26 @@ def clean(run: Run, policy: Policy) -> Cleaning:
         search = run.search()
         run.observer.stage("choose", None, "")
         origins = Origins(run, search, policy)
+        _check_protected(origins, search)
         chosen = choose(search, origins)
         return Cleaning(run, policy, search, chosen, origins, SecondReading(run, search, chosen))
     gathered = run.gather(run.spec)
     origins = Origins(run, gathered, policy)
-    search, overlaps = run.overlap(gathered, origins.tier(np.arange(len(gathered.collection))) == 0)
+    search, overlaps = run.overlap(gathered, _check_protected(origins, gathered))
     chosen = choose_overlapping(search, origins, overlaps)
     return Cleaning(run, policy, search, chosen, origins, SecondReading(run, search, chosen), overlaps.short)
+
+
+def _check_protected(origins: Origins, gathered: Gathered) -> Mask:
+    """Which documents are protected, bool[n]; InputError where some are to be and none has a text.
+
+    A test set that was not fetched would otherwise look like one with which nothing has anything in common.
+    """
+    is_protected: Mask = origins.tier(np.arange(len(gathered.collection))) == 0
+    if origins.protected and not np.any(gathered.collection.counts.take(np.flatnonzero(is_protected))):
+        names = ", ".join(sorted(origins.protected))
+        raise InputError(f"there is no text in what is protected ({names}). Check these inputs, or protect nothing.")
+    return is_protected
 
 
 @dataclass(slots=True)
@@ -203,10 +216,14 @@ class Cleaning:
             crowd_documents=int(self.search.weight[self.search.crowd >= 0].sum()),
             link="star",
         )
+        # who removes documents wants none that only share passages
+        hints = [hint for hint in plain.hints if hint.kind != PASSAGES]
+        by_protected = bool(np.any(chosen.rule == RULES.index("protect")))
+        if self.policy.protected and self.run.spec.measure == DEFAULT_MEASURE and not by_protected:
+            hints.append(unlike_protected(self.run.spec))
         return CleanSummary(
             **{each.name: getattr(plain, each.name) for each in fields(plain) if each.name != "hints"},
-            # who removes documents wants none that only share passages
-            hints=tuple(hint for hint in plain.hints if hint.kind != PASSAGES),
+            hints=tuple(hints),
             keep=str(self.policy.keep),
             removed=chosen.rows.size,
             kept=tally.documents - chosen.rows.size,

@@ -59,7 +59,8 @@ def count_bands(search: SearchState, observer: Observer) -> Banding:
     share = min(1.0, SAMPLED / max(1, search.tally.checked))
     bands = spec.bands.bands
     met, passed = np.zeros(bands, dtype=np.int64), np.zeros(bands, dtype=np.int64)
-    kept: list[tuple[I64, I64]] = []
+    none = np.empty(0, dtype=np.int64)
+    kept: list[tuple[I64, I64]] = [(none, none)]
     hot = 0
     everyone = np.full(len(collection), -1, dtype=np.int32)
     observer.stage("counting band by band", bands, "bands")

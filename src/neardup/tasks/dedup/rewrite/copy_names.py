@@ -140,6 +140,11 @@ def plan_outputs(
         paths = [os.path.abspath(output)]
     else:
         root = os.path.abspath(output)
+        if base is not None and os.path.realpath(root).startswith(os.path.realpath(base) + os.sep):
+            raise InputError(
+                f"{shown_path(output)} is inside the folder {shown_path(base)}, and the next run would read the copies"
+                " too. Give a folder beside it."
+            )
         paths = [os.path.join(root, name) for name in _names([path for path, _ in sources], output, base)]
     targets = [Target(source, path) for (source, _), path in zip(sources, paths, strict=True)]
     outputs = OutputSet(output, targets, root=root)

@@ -1,0 +1,131 @@
+"""What people who met neardup for the first time stumbled over, each once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+from click.testing import CliRunner, Result
+
+import neardup
+from neardup.cli import main
+from neardup.errors import InputError
+
+ARTICLE = " ".join(f"sentence number {i} of an article on the keeping of bees" for i in range(60))
+QUOTED = "the queen leaves the hive once in her life, and returns to stay among her workers for years"
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(main, words)
+
+
+def lines(*texts: str) -> str:
+    return "".join(json.dumps({"id": f"d{i}", "text": text}) + "\n" for i, text in enumerate(texts))
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("train.jsonl").write_text(lines(f"{ARTICLE} {QUOTED} {ARTICLE[:900]}", "a text of bees by itself", "another"))
+    Path("test.jsonl").write_text(lines(QUOTED))
+
+
+@pytest.mark.parametrize("rule", [[], ["--overlap", "gpt3"], ["--measure", "containment"]])
+@pytest.mark.parametrize("held", ["", '{"id": "1", "text": ""}\n'])
+def test_a_test_set_without_a_text_is_an_error_and_no_clean_bill(rule: list[str], held: str) -> None:
+    Path("test.jsonl").write_text(held)
+    result = run("dedup", "train.jsonl", "--protect", "test.jsonl", *rule, "-o", "clean.jsonl")
+    assert result.exit_code == 1
+    assert "there is no text in what is protected (test.jsonl)" in result.stderr
+    assert not Path("clean.jsonl").exists()
+    with pytest.raises(InputError, match="no text in what is protected"):
+        neardup.dedup(["a", "b"], protect=[""])
+
+
+def test_a_quoted_test_text_that_similarity_does_not_find_brings_the_hint_that_does() -> None:
+    result = run("dedup", "train.jsonl", "--protect", "test.jsonl", "-o", "clean.jsonl", "--json")
+    told = json.loads(result.stdout)
+    assert told["removed"] == 0
+    (hint,) = [each for each in told["hints"] if each["kind"] == "protected"]
+    assert hint["command"].endswith(" --measure containment")
+    again = run(*hint["command"].split()[1:])
+    assert json.loads(again.stdout)["removed"] == 1
+    assert [each for each in json.loads(again.stdout)["hints"] if each["kind"] == "protected"] == []
+
+
+def test_copies_inside_the_folder_that_is_read_are_refused() -> None:
+    Path("shards").mkdir()
+    Path("shards", "a.jsonl").write_text(lines("one text", "another"))
+    result = run("dedup", "shards", "-o", "shards/out")
+    assert result.exit_code == 2
+    assert "shards/out is inside the folder shards, and the next run would read the copies too" in result.stderr
+    assert run("dedup", "shards", "-o", "shards-out").exit_code == 0
+
+
+def test_several_patterns_are_read_all() -> None:
+    Path("mixed").mkdir()
+    for name in ("a.jsonl", "b.txt", "c.md"):
+        Path("mixed", name).write_text(lines("a text in a line") if name == "a.jsonl" else f"the text of {name}")
+    result = run("find", "mixed", "--glob", "*.jsonl", "--glob", "*.txt", "-o", "pairs.csv", "--json")
+    assert json.loads(result.stdout)["documents"] == 2
+
+
+def test_who_has_to_mend_an_input_is_not_told_to_resume() -> None:
+    Path("many.jsonl").write_text(lines("a", "b") + "{broken\n")
+    result = run("find", "many.jsonl", "-o", "pairs.csv", "--workdir", "work")
+    assert result.exit_code == 1
+    assert "go on with the same command" not in result.stderr
+    assert "with all inputs as they are --resume goes on from it, else delete it" in " ".join(result.stderr.split())
+
+
+def test_figures_of_texts_without_a_candidate_are_drawn() -> None:
+    Path("two.jsonl").write_text(lines("nothing of this is in the other", "quite something else altogether"))
+    result = run("figures", "two.jsonl", "-o", "drawn", "--only", "bands", "--only", "similarities")
+    assert result.exit_code == 0, result.stderr
+    assert sorted(path.name for path in Path("drawn").iterdir()) == ["bands.png", "similarities.png"]
+
+
+def test_explain_says_that_the_name_of_a_file_is_taken_as_a_text() -> None:
+    Path("a.txt").write_text("Nadal")
+    result = run("explain", "a.txt", "Nadia")
+    assert result.exit_code == 0
+    assert "a.txt is taken as a text. To explain what is in that file, give --file a.txt" in result.stderr
+    assert run("explain", "Nadal", "Nadia").stderr == ""
+
+
+@pytest.mark.parametrize("name", ["report.html", "REPORT.HTM"])
+def test_a_report_named_like_a_page_is_one_file(name: str) -> None:
+    assert run("report", "train.jsonl", "-o", name, "-q").exit_code == 0
+    assert Path(name).is_file()
+    assert neardup.report("train.jsonl", name).files == 1
+
+
+def test_words_of_other_programs_name_the_parameter() -> None:
+    with pytest.raises(TypeError, match=r"argument 'num_perm'\. Did you mean 'slots'\?"):
+        neardup.find(["a"], num_perm=128)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"argument 'for_'\. Did you mean 'preset'\?"):
+        neardup.find(["a"], for_="essays")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"Index\.create"):
+        neardup.Index(threshold=0.8)  # type: ignore[call-arg]
+
+
+def test_a_frame_as_a_query_is_refused_and_its_column_is_not() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame: Any = pandas.DataFrame({"id": ["x"], "text": [QUOTED]})
+    index = neardup.Index.create(threshold=0.5)
+    index.add(["q"], [QUOTED])
+    with pytest.raises(InputError, match=r"a whole DataFrame\. Give one column of it"):
+        index.query(frame)
+    assert [[hit.id for hit in hits] for hits in index.query(frame["text"])] == [["q"]]
+
+
+def test_what_is_shown_of_a_result_says_which_column_was_guessed_and_that_marking_removes_nothing() -> None:
+    Path("odd.csv").write_text("id,headline\n1,a text\n2,another text\n")
+    assert "text from headline" in repr(neardup.find("odd.csv"))
+    assert "text from" not in repr(neardup.find("train.jsonl"))
+    same = pyarrow.table({"text": ["a text of some length"] * 2})
+    marked = neardup.dedup(same, annotate=True)
+    assert repr(marked) == "<neardup.Cleaned: 2 documents at 0.8, 1 marked, none removed>"
