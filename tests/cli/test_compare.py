@@ -154,7 +154,7 @@ def test_ids_that_are_not_there_or_not_one(run):
         "Error: there is no document 'dap' among 5. Did you mean 'dup'?\n",
     )
     result = run("a", "dup", "--in", name)
-    assert (result.exit_code, "the id 'dup' stands for 2 documents" in result.stderr) == (1, True)
+    assert (result.exit_code, "the id 'dup' belongs to 2 documents" in result.stderr) == (1, True)
     result = run("a", "b")
     assert (result.exit_code, "there is no file 'a'" in result.stderr, "--in" in result.stderr) == (1, True, True)
 

@@ -37,7 +37,7 @@ _LIMITS = {
     "--max-streams": ("streams", "Streams of documents at one time."),
     "--max-waiting": (
         "waiting",
-        "Requests that may wait for a thread, and as many that may wait for the writer; one more is told to try later.",
+        "Requests that may wait for a thread, and as many for the writer; further ones are asked to try again later.",
     ),
     "--answer-seconds": ("answer_seconds", "In which a request is answered, or given up."),
     "--receive-seconds": ("receive_seconds", "In which a body, or a line of a stream, arrives."),
@@ -74,10 +74,10 @@ def _limit(name: str, field: str, about: str) -> Callable[[Any], Any]:
     "--token-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="File with the word that every request must bring in the header Authorization: Bearer WORD.  [default: none]",
+    help="File with the token that every request must send in the header Authorization: Bearer TOKEN.  [default: none]",
 )
 @click.option("--no-token", is_flag=True, help="Let anyone in, on an address that other machines reach too.")
-@click.option("--read-only", is_flag=True, help="Change nothing; another process may write the index meanwhile.")
+@click.option("--read-only", is_flag=True, help="Change nothing; another process may write the index at the same time.")
 @click.option(
     "--threads",
     type=options.whole("threads", 1),
