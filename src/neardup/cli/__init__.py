@@ -192,7 +192,7 @@ def _work_left(ctx: click.Context) -> str:
 
     if not (place / MANIFEST).exists():
         return ""  # none was needed, or a run that was done has begun to remove it
-    return f"The work so far is in {place}: go on with the same command and --resume, or delete it."
+    return f"The work so far is in {place}: continue with the same command and --resume, or delete it."
 
 
 def stop_now(ctx: click.Context) -> NoReturn:

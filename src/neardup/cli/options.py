@@ -84,7 +84,7 @@ preset = click.option(
     type=Checked("kind", partial(params.check_preset, option="for")),
     metavar="KIND",
     help="Settings that were measured on a kind of text, in place of the defaults: shingle, normalisation, threshold."
-    f" Options given beside it win. {params.presets_help()}.  [default: none, which is as copies]",
+    f" Options given with it win. {params.presets_help()}.  [default: none, which is as copies]",
 )
 
 threshold = defaulted(
