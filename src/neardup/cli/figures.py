@@ -69,7 +69,7 @@ def figures(
     """Draw what the method does on a collection: five figures, each in its own file.
 
     s-curves (which pairs the bands make candidates), recall (found against true pairs), bands (what each further band
-    brings), similarities (of the pairs found) and clusters (their sizes).
+    adds), similarities (of the pairs found) and clusters (their sizes).
 
     INPUT and the options of the search are those of `neardup find`. The names of the files written go to stdout.
     Needs matplotlib: pip install 'neardup[plot]'.

@@ -375,7 +375,7 @@ workdir = click.option(
 resume = click.option(
     "--resume",
     is_flag=True,
-    help="Go on with the run that was interrupted: the same command, inputs and options, and this.",
+    help="Continue an interrupted run: repeat the same command with the same inputs and options, and this one.",
 )
 
 output = click.option("--output", "-o", metavar="FILE", help="File for the pairs; - is stdout.  [default: stdout]")

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     "--size",
     type=options.Checked("size", partial(parse_memory, name="size")),
     metavar="SIZE",
-    help="How many bytes the report may have, about, such as 50MB. Past it the smaller clusters have no page."
+    help="Size of the report, about, such as 50MB. Beyond it the smaller clusters have no page."
     "  [default: 200MB; 20MB for a single file]",
 )
 @options.preset

@@ -35,7 +35,7 @@ _COMMANDS = {
     "  neardup index query papers.index new.jsonl --top 3",
 )
 def index() -> None:
-    """Keep a collection that grows: documents come and go, and each can be asked for its near-duplicates.
+    """Keep a collection that grows: documents are added and removed, and each can be queried for its near-duplicates.
 
     An index is a folder. One command at a time may change it; any number may read it meanwhile, and they see what
     is complete. What a command says it has added is on disk, whatever happens to the process afterwards.
