@@ -93,7 +93,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class SourceShare:
-    """How much of a source goes."""
+    """How much of a source is removed."""
 
     source: str
     documents: int
@@ -107,12 +107,12 @@ class SourceShare:
 
 @dataclass(frozen=True, slots=True)
 class CleanSummary(Summary):
-    """A summary, and what went. ``pairs`` are those of distinct texts, ``clusters`` those that lose something."""
+    """A summary, and what was removed. ``pairs`` are of distinct texts, ``clusters`` those that lose something."""
 
     keep: str
     """The policy."""
     kept: int
-    """Documents that stay, protected ones included."""
+    """Documents that are kept, protected ones included."""
     removed: int
     protected: int
     """Documents of protected sources."""
@@ -138,14 +138,14 @@ class CleanSummary(Summary):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cleaned:
-    """A clean collection and why each document went. A sequence of two: ``clean, removed = dedup(…)``."""
+    """A clean collection and why each document was removed. A sequence of two: ``clean, removed = dedup(…)``."""
 
     data: Any
-    """What was given, without the documents that went: of the same kind; for paths the names of the files written."""
+    """What was given, without the removed documents: of the same kind; for paths the names of the files written."""
     removed: pa.Table
     """id, source, row, keeper, keeper_source, similarity, cluster, rule, and with texts text and keeper_text.
 
-    One record for each document that went. By containment or overlap also start, end, keeper_start, keeper_end and
+    One record for each removed document. By containment or overlap also start, end, keeper_start, keeper_end and
     passage: the longest passage that both share.
     """
     summary: CleanSummary

@@ -28,7 +28,7 @@ def test_the_audit_is_a_text_that_ends_with_the_verdict():
     done = run(str(ABSTRACTS), "-t", "0.8", "--documents", "200", "--quiet")
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
-    assert lines[0] == "documents     600 distinct texts, 200 drawn (sample seed 1)"
+    assert lines[0] == "documents     600 distinct texts, 200 sampled (sample seed 1)"
     assert lines[-1].startswith("verdict       kept: ")
     assert any(line.startswith("similarity") for line in lines)
     assert done.stderr == ""

@@ -59,7 +59,7 @@ def test_two_files_are_shown_with_their_passages(run):
         "Jaccard       0.2941, 5 of 17 shingles; below the threshold 0.5",
         "contained     50.0 % of A in B, 41.7 % of B in A",
         "estimate      0.3281 ± 0.0403 by 128 slots",
-        "bands         42x3: some band agrees for 66.1 % of pairs so alike; here 2 do, but too few slots: not found",
+        "bands         42x3: 66.1 % of pairs this similar agree in some band; this one in 2, too few slots: not found",
         "passages      2 in A, 2 in B; the longest has 26 characters, from 4 in A and 9 in B",
         "covered       70.5 % of A, 65.2 % of B",
         "compared by   word:3, normalised by nfc",
@@ -79,8 +79,8 @@ def test_two_files_are_shown_with_their_passages(run):
 
 
 def test_the_bands_are_said_to_find_the_pair_or_not(run):
-    assert "some band agrees for 100 % of pairs so alike; here 21 do: found\n" in run("a.txt", "a.txt").stdout
-    assert "; here none does: not found\n" in run("a.txt", "b.txt").stdout
+    assert "100 % of pairs this similar agree in some band; this one in 21: found\n" in run("a.txt", "a.txt").stdout
+    assert "; this one in none: not found\n" in run("a.txt", "b.txt").stdout
 
 
 def test_json_is_one_object_with_the_measures(run):
@@ -154,7 +154,7 @@ def test_ids_that_are_not_there_or_not_one(run):
         "Error: there is no document 'dap' among 5. Did you mean 'dup'?\n",
     )
     result = run("a", "dup", "--in", name)
-    assert (result.exit_code, "the id 'dup' stands for 2 documents" in result.stderr) == (1, True)
+    assert (result.exit_code, "the id 'dup' belongs to 2 documents" in result.stderr) == (1, True)
     result = run("a", "b")
     assert (result.exit_code, "there is no file 'a'" in result.stderr, "--in" in result.stderr) == (1, True, True)
 

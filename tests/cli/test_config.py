@@ -261,7 +261,7 @@ def test_all_faults_of_a_file_are_told_with_their_lines_in_the_words_of_the_opti
         "n.toml:8: serve: serve is a command. Give its options in a table [serve].",
         "n.toml:10: keep: neardup find has no option of this name.",
         "n.toml:11: against: ",
-        "n.toml:13: on_bad: it stands there twice",
+        "n.toml:13: on_bad: it is there twice",
         "n.toml:14: seed: it is 2021-01-01. Give a text or a number.",
         "n.toml:15: [fnd]: there is no command 'fnd'. Did you mean 'find'?",
         "n.toml:16: [index.biuld]: there is no command 'biuld'. Did you mean 'build'?",

@@ -310,7 +310,7 @@ def test_an_interrupted_run_goes_on_and_is_gone_afterwards(
         stopped = dedup(*args)
     assert stopped.exit_code == 1
     assert stopped.stderr.endswith(
-        "Error: work is full.\nThe work so far is in work: go on with the same command and --resume, or delete it.\n"
+        "Error: work is full.\nThe work so far is in work: continue with the same command and --resume, or delete it.\n"
     )
     again = dedup(*args)
     assert again.exit_code == 1

@@ -97,7 +97,7 @@ def test_ctrl_c_leaves_the_workdir_and_says_how_to_go_on(tmp_path: Path, reposit
     assert process.returncode == 130
     assert err == (
         "interrupted, nothing written\n"
-        "The work so far is in work: go on with the same command and --resume, or delete it.\n"
+        "The work so far is in work: continue with the same command and --resume, or delete it.\n"
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["docs.jsonl", "work"]
 

@@ -114,7 +114,7 @@ def test_what_does_not_go_together_is_a_usage_error(run: Run, words: tuple[str, 
 def test_a_file_on_both_sides_is_named(run: Run) -> None:
     result = run("find", "docs.jsonl", "--against", "docs.jsonl")
     assert result.exit_code == 1
-    assert "docs.jsonl is an input, and the inputs are held against it too" in result.stderr
+    assert "docs.jsonl is an input, and the inputs are compared with it too" in result.stderr
 
 
 def test_auto_needs_inputs_that_can_be_read_twice(run: Run) -> None:

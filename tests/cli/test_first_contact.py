@@ -77,7 +77,7 @@ def test_who_has_to_mend_an_input_is_not_told_to_resume() -> None:
     Path("many.jsonl").write_text(lines("a", "b") + "{broken\n")
     result = run("find", "many.jsonl", "-o", "pairs.csv", "--workdir", "work")
     assert result.exit_code == 1
-    assert "go on with the same command" not in result.stderr
+    assert "continue with the same command" not in result.stderr
     assert "with all inputs as they are --resume goes on from it, else delete it" in " ".join(result.stderr.split())
 
 

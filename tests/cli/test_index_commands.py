@@ -197,7 +197,7 @@ def test_add_if_new_adds_what_is_near_to_nothing_and_lists_all() -> None:
         {"id": "e", "is_new": True, "match": None, "similarity": None},
     ]
     assert "added         2 of 5 documents" in result.stderr
-    assert "not added     3 near to another, 0 with an id that was there" in result.stderr
+    assert "not added     3 near-duplicates, 0 with an id that was there" in result.stderr
     assert ids() == ["fox", "else", "b", "e"]
     again = rows(good("add", "i", "more.jsonl", "--if-new").stdout)
     assert not any(row["is_new"] for row in again)
@@ -238,7 +238,7 @@ def test_add_if_new_settles_an_id_that_is_there() -> None:
     assert "'fox'" in result.stderr
     skipped = good("add", "i", "more.jsonl", "--if-new", "--on-duplicate", "skip")
     assert rows(skipped.stdout) == [{"id": "fox", "is_new": False, "match": None, "similarity": None}]
-    assert "not added     0 near to another, 1 with an id that was there" in skipped.stderr
+    assert "not added     0 near-duplicates, 1 with an id that was there" in skipped.stderr
     assert rows(good("add", "i", "more.jsonl", "--if-new", "--on-duplicate", "replace").stdout)[0]["is_new"]
 
 
@@ -413,7 +413,7 @@ def test_verify_names_mends_and_fails() -> None:
     looked = index("verify", "i", "--no-repair")
     assert looked.exit_code == 1
     assert segment.name in looked.stdout
-    assert "To mend what can be mended: neardup index verify i" in looked.stdout
+    assert "To repair what can be repaired: neardup index verify i" in looked.stdout
     mended = index("verify", "i")
     assert mended.exit_code == 1
     assert "made again: " in mended.stdout

@@ -67,7 +67,7 @@ def test_near_copies_stay_behind_and_are_listed() -> None:
     lines = write_jsonl("in.jsonl", [("fox", FOX), ("foxed", FOXED), ("else", ELSE), ("else2", ELSE), ("e", "")])
     result = good("dedup-stream", "i", "in.jsonl", "--removed", "removed.csv")
     assert result.stdout_bytes == lines[0] + lines[2] + lines[4]
-    assert "removed       2 near to another, 0 with an id that was there" in result.stderr
+    assert "removed       2 near-duplicates, 0 with an id that was there" in result.stderr
     assert Path("removed.csv").read_text().splitlines() == [
         "id,match,similarity", f"foxed,fox,{jaccard(FOX, FOXED)!r}", "else2,else,1.0"
     ]  # fmt: skip

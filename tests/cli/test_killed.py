@@ -148,7 +148,7 @@ def test_a_spool_that_cannot_grow_is_told_and_the_run_goes_on_when_it_can(small:
     assert done.returncode == 1
     assert os.strerror(errno.EFBIG) in done.stderr
     assert "work" in done.stderr
-    assert "The work so far is in work: go on with the same command and --resume, or delete it." in done.stderr
+    assert "The work so far is in work: continue with the same command and --resume, or delete it." in done.stderr
     assert "Traceback" not in done.stderr
     assert set(contents(small)) == {key for key in contents(small) if key.startswith("work/")}
     finish(small, *COMMANDS[name], *HOW, "--resume")
@@ -228,7 +228,7 @@ def test_a_full_disk_under_the_output_is_told_and_the_run_goes_on_after_room_was
         args = [*(outputs.get(arg, arg) for arg in COMMANDS["dedup"]), *HOW]
         err = fails(small, *args)
         assert f"cannot write {target / 'clean' / 'b.jsonl'}: No space left on device. Free some space" in err
-        assert "The work so far is in work: go on with the same command and --resume" in err
+        assert "The work so far is in work: continue with the same command and --resume" in err
         assert not (target / "clean" / "a.jsonl").exists()
         disk.grow("200m")
         finish(small, *args, "--resume")

@@ -45,7 +45,7 @@ Run = Callable[..., Result]
         (["--clusters", "clusters"], "clusters does not tell a format."),
         (["-o", "x.csv", "--clusters", "x.csv"], "x.csv is named for two outputs."),
         (["-o", "x.csv", "--clusters", "./x.csv"], "is named for two outputs."),
-        (["-o", "x.csv", "--clusters", "x.csv.spec.json", "--format", "csv"], "where the spec"),
+        (["-o", "x.csv", "--clusters", "x.csv.spec.json", "--format", "csv"], "the name of the spec of another"),
         (["--clusters", "-"], "stdout can take one thing only."),
         (["--json", "-o", "-"], "stdout can take one thing only."),
         (["-o", "docs.jsonl"], "docs.jsonl is an input too (docs.jsonl)."),

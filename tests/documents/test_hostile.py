@@ -53,7 +53,7 @@ def word(body: str) -> bytes:
     return making.docx(f"<w:p><w:r><w:t>{body}</w:t></w:r></w:p>")
 
 
-TIME = r"^reading it takes more than 1 seconds of processor time\. Open it in its program and save it anew"
+TIME = r"^reading it takes more than 1 seconds of processor time\. Open it in its program and save it again"
 MEMORY = r"^reading it takes more than 120 MB of memory\. Split it, or leave it out\.$"
 SIZE = r"^it unpacks to more than 256 MB, or to more than 100 times its size\. Split it, or leave it out\.$"
 DAMAGED = r"^it is damaged: "

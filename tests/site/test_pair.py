@@ -438,7 +438,7 @@ def test_empty_and_equal_texts(pair: Callable[..., Page]) -> None:
     page = pair("", "")
     assert "share no passage" in page.locator("main").inner_text()
     page = pair(A, A)
-    assert "100.0% of A and 100.0% of B stand in both texts" in page.locator("main").inner_text()
+    assert "100.0% of A and 100.0% of B are in both texts" in page.locator("main").inner_text()
     page = pair(A, "nothing of it")
     assert page.locator("[aria-label='Next passage']").is_disabled()
 

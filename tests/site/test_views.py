@@ -25,7 +25,7 @@ HEADINGS = {
     "#/histogram": "How similar the pairs are",
     "#/clusters": "Clusters",
     "#/cluster/0": "Cluster 1",
-    "#/sources": "Sources against sources",
+    "#/sources": "Pairs between sources",
 }
 
 
@@ -282,7 +282,7 @@ def test_a_cluster_shows_its_members_graph_matrix_and_pairs(look: Look, folder: 
 def test_the_graph_is_walked_with_keys_and_tells_what_it_shows(look: Look, folder: Path) -> None:
     page = look(folder, "#/cluster/0")
     page.locator(".node[tabindex='0']").focus()
-    assert "Member 1, the keeper" in page.locator(".graph-told").inner_text()
+    assert "Member 1, the representative" in page.locator(".graph-told").inner_text()
     page.keyboard.press("ArrowRight")
     assert "Member 2" in page.locator(".graph-told").inner_text()
     assert page.locator(".node[tabindex='0']").count() == 1
@@ -307,7 +307,7 @@ def test_members_that_were_left_out_are_told(look: Look, abstracts: Report, tmp_
     settled(page, "Cluster 1")
     said = page.locator("main").inner_text()
     assert f"{50_000 - len(members):,} are left out" in said
-    assert "those least like it (far)" in said
+    assert "those least similar (far)" in said
 
 
 def test_sources_are_held_against_each_other(look: Look, folder: Path, abstracts: Report, large: Path) -> None:

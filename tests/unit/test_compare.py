@@ -182,7 +182,7 @@ def test_ids_of_a_collection(tmp_path):
     path = tmp_path / "c.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     assert [each.content for each in pick_documents([path], ("1", "1"), item=False)] == ["one", "one"]
-    with pytest.raises(InputError, match="the id '2' stands for 2 documents"):
+    with pytest.raises(InputError, match="the id '2' belongs to 2 documents"):
         pick_documents([path], ("1", "2"), item=False)
     with pytest.raises(InputError, match=r"no document '11' among 3\. 1 bad record was passed over\. Did you mean '1'"):
         pick_documents([path], ("1", "11"), item=False)

@@ -296,7 +296,7 @@ def test_a_folder_of_documents_is_read_and_faults_do_not_end_the_run() -> None:
     assert (found.summary.documents, found.summary.bad) == (3, 1)
     assert [str(fault) for fault in found.faults] == [
         "d/sub/cut.pdf: it is damaged: the mark at the end of a PDF is missing, so it was cut short. Fetch it again, "
-        "or open it in its program and save it anew."
+        "or open it in its program and save it again."
     ]
 
 

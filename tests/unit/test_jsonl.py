@@ -82,7 +82,7 @@ def path(tmp_path: Path) -> Path:
         (b'{"id": 1, "text": "\xc0\xaf"}', "byte 0xc0 at byte 20"),
         (b'{"id": 1, "text": "\xf4\x90\x80\x80"}', "byte 0xf4 at byte 20"),
         (b'{"id": 1, "text": "a", "x": "\xf5"}', "byte 0xf5 at byte 30"),
-        (b'\xef\xbb\xbf{"id": 1, "text": "a"}', "a byte order mark stands before the record"),
+        (b'\xef\xbb\xbf{"id": 1, "text": "a"}', "a byte order mark comes before the record"),
         (b'{"id": 1, "text": "a\x00"}', "no valid JSON: Invalid control character"),
         (b'{"id": 1, "text": "a\tb"}', "no valid JSON: Invalid control character"),
         (b'{"id": 1, "text": "\\x41"}', "no valid JSON: Invalid \\escape"),

@@ -97,7 +97,7 @@ def test_an_argument_beside_a_preset_wins_even_with_its_default() -> None:
     assert str(found.spec.shingle) == "char:9"
     assert found.spec.normalize.casefold
     assert str(found.summary.preset) == (
-        "--for records = --normalize casefold,space; given beside it: --shingle char:9 -t 0.8"
+        "--for records = --normalize casefold,space; given with it: --shingle char:9 -t 0.8"
     )
 
 
@@ -110,7 +110,7 @@ def test_the_summary_says_what_a_preset_stands_for(documents: str) -> None:
 @pytest.mark.parametrize("command", ["audit", "compare", "plan"])
 def test_the_other_commands_say_what_a_preset_stands_for_too(command: str, documents: str) -> None:
     args = ["0", "1", "--in", documents] if command == "compare" else [documents]
-    stood_for = "--for records = --shingle word:1 --normalize casefold,space; given beside it: -t 0.7"
+    stood_for = "--for records = --shingle word:1 --normalize casefold,space; given with it: -t 0.7"
     assert stood_for in run(command, *args, "--for", "records", "-t", "0.7").output
     told = json.loads(run(command, *args, "--for", "records", "-t", "0.7", "--json").stdout)
     assert (told["spec"]["shingle"], told["spec"]["threshold"]) == ("word:1", 0.7)
@@ -181,7 +181,7 @@ def test_an_index_says_what_its_preset_stood_for(documents: str, tmp_path: Path)
     built = run("index", "build", str(tmp_path / "built"), documents, "--for", "records", "-t", "0.6")
     created = run("index", "create", str(tmp_path / "created"), "--for", "records", "-t", "0.6")
     for done in (built, created):
-        assert "--for records = --shingle word:1 --normalize casefold,space; given beside it: -t 0.6" in done.stderr
+        assert "--for records = --shingle word:1 --normalize casefold,space; given with it: -t 0.6" in done.stderr
 
 
 def test_an_index_is_compared_in_with_its_own_settings(documents: str, tmp_path: Path) -> None:

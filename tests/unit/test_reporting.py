@@ -268,7 +268,7 @@ def test_long_texts_are_shown_in_windows_that_hold_their_passages(tmp_path: Path
     assert all(sum(len(text) for _, text in each["pieces"]) <= 20_000 for each in texts)
     assert [each["characters"] for each in texts] == [39_000, 34_000]
     assert cluster["pairs"][0]["longest"][0] >= 30_000
-    assert "windows" in " ".join(read.meta["limits"])
+    assert "only around what they share" in " ".join(read.meta["limits"])
 
 
 def test_of_very_long_texts_fewer_pairs_and_texts_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -537,7 +537,8 @@ def test_what_was_skipped_is_counted(tmp_path: Path) -> None:
     assert facts["exact copies"].startswith("1 document ")
     assert len(read.meta["faults"]) == 1
     assert read.meta["faults"][0].startswith(f"{tmp_path / 'docs.jsonl'}:4: ")
-    assert facts["measured"] == "nothing to say: the sample has no true pair; draw more documents (1 document drawn)"
+    verdict = "nothing to say: the sample has no true pair; sample more documents"
+    assert facts["measured"] == f"{verdict} (1 document sampled)"
     assert read.meta["audit"] is None
 
 
@@ -563,5 +564,5 @@ def test_a_report_is_not_written_where_it_would_be_read_or_over_something_else(t
         report(tmp_path, folder)
     target = tmp_path / "page.html"
     report(["a", "b"], target, single_file=True)
-    with pytest.raises(InputError, match=r"page.html is an input, and lies where the report goes"):
+    with pytest.raises(InputError, match=r"page.html is an input, and lies where the report is to be written"):
         report(tmp_path, target, single_file=True, glob="*.html")

@@ -149,7 +149,7 @@ def test_each_difference_of_what_the_work_was_made_from_is_named(path):
         'inputs[1] is {"path": "b"} and was absent',
         "t is absent and was 0.8",
         "k is 9 and was absent",
-        f"delete {path} and start anew",
+        f"delete {path} and start again",
     ):
         assert fact in message
     assert "spec_id" not in message
@@ -234,7 +234,7 @@ def test_one_changed_byte_is_found_and_its_file_named(path, file, place):
     at = {"magic": 0, "version": 8, "facts": 40, "zeros": 4000, "first": 4096, "last": len(blob) - 1}[place]
     blob[at] ^= 1
     target.write_bytes(blob)
-    with pytest.raises(SpoolError, match=rf"{file}\.spool is damaged: .*Delete .*work and start anew"):
+    with pytest.raises(SpoolError, match=rf"{file}\.spool is damaged: .*Delete .*work and start again"):
         Workdir.reopen(path, IDENTITY)
 
 

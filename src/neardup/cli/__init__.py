@@ -31,15 +31,15 @@ except ImportError:  # Windows
 
 _COMMANDS = {
     "audit": ("neardup.cli.audit", "Measure the recall and the precision of a search on its own collection."),
-    "compare": ("neardup.cli.compare", "Hold two texts against each other: every measure, and what they share."),
-    "dedup": ("neardup.cli.dedup", "Copy a collection without its near-duplicates, and say why each one went."),
+    "compare": ("neardup.cli.compare", "Compare two texts: every measure, and what they share."),
+    "dedup": ("neardup.cli.dedup", "Copy a collection without its near-duplicates, and say why each was removed."),
     "demo": ("neardup.cli.demo", "Find and report on a small collection that comes with neardup."),
     "explain": ("neardup.cli.explain", "Show every step of the method on a few small documents."),
     "figures": ("neardup.cli.figures", "Draw what the method does on a collection."),
     "find": ("neardup.cli.find", "Find the near-duplicate pairs of a collection, and their clusters."),
     "index": ("neardup.cli.index", "Keep a collection that grows: add, remove, query documents."),
     "plan": ("neardup.cli.plan", "Choose bands, and predict candidates, memory and time before a run."),
-    "report": ("neardup.cli.report", "Make pages to look at of what is found in a collection."),
+    "report": ("neardup.cli.report", "Make pages that show what is found in a collection."),
     "serve": ("neardup.cli.serve", "Serve an index over HTTP."),
     "warm": ("neardup.cli.warm", "Compile all kernels now, so that no later command has to."),
 }
@@ -197,7 +197,7 @@ def _work_left(ctx: click.Context, *, by_input: bool = False) -> str:
         return ""  # none was needed, or a run that was done has begun to remove it
     if by_input:
         return f"The work so far is in {place}: with all inputs as they are --resume goes on from it, else delete it."
-    return f"The work so far is in {place}: go on with the same command and --resume, or delete it."
+    return f"The work so far is in {place}: continue with the same command and --resume, or delete it."
 
 
 def stop_now(ctx: click.Context) -> NoReturn:

@@ -21,14 +21,14 @@ from neardup.params import DEFAULT_AUDIT, DEFAULT_SEED, InputOptions, RunOptions
     type=options.whole("documents", 1),
     metavar="N",
     default=DEFAULT_AUDIT,
-    help="Documents to draw: all near-duplicates of each are found exactly. More make the interval narrower.",
+    help="Documents to sample: all near-duplicates of each are found exactly. More make the interval narrower.",
 )
 @options.defaulted(
     "--sample-seed",
     type=options.whole("sample-seed", 0),
     metavar="N",
     default=DEFAULT_SEED,
-    help="Which documents are drawn.",
+    help="Seed that chooses which documents are sampled.",
 )
 @click.option("--json", is_flag=True, help="Print the audit as one JSON object.")
 @click.option(
@@ -62,11 +62,11 @@ def audit(
 ) -> None:
     """Measure the recall and the precision of a search on its own collection.
 
-    The search is run as `neardup find` would run it with these options. Then some documents are drawn, all
-    their near-duplicates are found exactly in one pass over the texts, and what the search found is held
-    against them: recall with its interval, in all and by similarity, beside what the promise expects.
+    The search is run as `neardup find` would run it with these options. Then some documents are sampled, all
+    their near-duplicates are found exactly in one pass over the texts, and compared with what the search
+    found: recall with its interval, in all and by similarity, beside what the promise expects.
 
-    The audit goes to stdout, everything else to stderr. No pairs are written but those that --misses asks for.
+    The audit goes to stdout, everything else to stderr. The only pairs written are those of --misses.
 
     Exit codes: 0 the promise is kept, 1 it is broken or the run failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """

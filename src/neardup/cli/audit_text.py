@@ -13,7 +13,7 @@ def audit_lines(audit: Audit, *, files: Sequence[str], is_alone: bool = False) -
     """Return an audit for a person, a line an item, the verdict last; ``is_alone``: no summary tells what was read."""
     texts = counted(audit.documents, "distinct text")
     rows = [
-        ("documents", f"{texts}, {audit.sampled:,} drawn (sample seed {audit.sample_seed})"),
+        ("documents", f"{texts}, {audit.sampled:,} sampled (sample seed {audit.sample_seed})"),
         *(left_out(audit.bad, audit.blank, audit.passed_over, audit.columns) if is_alone else []),
         ("true pairs", f"{counted(audit.pairs, 'pair')} with a document of the sample, {audit.found:,} found"),
         ("recall", _recall(audit)),
@@ -31,7 +31,7 @@ def _recall(audit: Audit) -> str:
     if audit.recall is None:
         return "unknown"
     if audit.sampled == audit.documents:
-        return f"{shown(audit.recall)}: all documents were drawn"
+        return f"{shown(audit.recall)}: all documents were sampled"
     interval = f"{shown(audit.recall_low)} to {shown(audit.recall_high)}"
     return (
         f"{shown(audit.recall)}; over all documents {interval} (95 % interval, design effect {audit.design_effect:.1f})"
@@ -57,10 +57,12 @@ def _notes(audit: Audit) -> list[tuple[str, str]]:
     notes = []
     if audit.crowd_documents:
         drawn = counted(audit.crowd_documents, "document")
-        notes.append(("crowds", f"{drawn} of the sample in crowds: pairs of two such are not counted"))
+        notes.append(("crowds", f"{drawn} of the sample in crowds: pairs between two of them are not counted"))
     if audit.overfull:
         left = counted(audit.overfull, "document")
-        notes.append(("overfull", f"{left} in groups too large to pair up: their pairs are counted, without promise"))
+        notes.append(
+            ("overfull", f"{left} in groups too large to pair up: their pairs are counted, recall not promised")
+        )
     return notes
 
 

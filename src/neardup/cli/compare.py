@@ -74,13 +74,13 @@ def compare(
     reading: InputOptions,
     voice: forms.Voice,
 ) -> None:
-    """Hold two documents against each other: how alike they are, and what they share.
+    """Compare two documents: how similar they are, and what they share.
 
     A and B are files, each one document, in any format that neardup find reads; - is stdin. With --in they are ids of a
-    collection or of an index; an index brings its own settings.
+    collection or of an index; an index has its own settings.
 
-    To stdout go the exact similarity and containment, what the signatures and bands of a search make of the pair, and
-    both texts with the shared passages marked: exactly those characters that a shingle of both texts covers. Linked
+    Written to stdout: the exact similarity and containment, what a search makes of the pair by signatures and bands,
+    and both texts with the shared passages marked: exactly those characters that a shingle of both texts covers. Linked
     passages have one number. In small gaps between them the words that changed are marked too. Characters that are not
     seen, or that steer a terminal, are shown by name.
 
@@ -181,7 +181,7 @@ def _from_index(
             if given != made:
                 by = "" if used is None or name in typed else f" by --for {used.name}"
                 raise click.UsageError(
-                    f"--{name} is {given}{by}, and {path} was made with {made}. Leave it out: an index brings its"
+                    f"--{name} is {given}{by}, and {path} was made with {made}. Leave it out: an index has its"
                     " own settings."
                 )
         stored = held.get_many(list(names))

@@ -56,7 +56,7 @@ def facts(found: Comparison, names: tuple[str, str]) -> list[str]:
         ("Jaccard", f"{similarity_text(found.jaccard, spec.threshold)}, {common:,} of {union:,} shingles{below}"),
         ("contained", f"{_share(found.containment_a_in_b)} of A in B, {_share(found.containment_b_in_a)} of B in A"),
         ("estimate", f"{similarity_text(found.estimate, 0.0)} ± {found.estimate_error:.4f} by {spec.slots} slots"),
-        ("bands", f"{found.bands}: some band agrees for {_share(found.probability)} of pairs so alike; {here}"),
+        ("bands", f"{found.bands}: {_share(found.probability)} of pairs this similar agree in some band; {here}"),
         ("passages", f"{len(found.passages.a):,} in A, {len(found.passages.b):,} in B{far if length else ''}"),
         ("covered", f"{covered_a} of A, {covered_b} of B"),
         ("compared by", f"{spec.shingle}, normalised by {spec.normalize}"),
@@ -67,9 +67,9 @@ def facts(found: Comparison, names: tuple[str, str]) -> list[str]:
 def _bands(found: Comparison) -> str:
     """Whether a search meets this very pair, and why not."""
     if not found.agreeing_bands:
-        return "here none does: not found"
-    met = f"here {found.agreeing_bands:,} {'does' if found.agreeing_bands == 1 else 'do'}"
-    return f"{met}: found" if found.found else f"{met}, but too few slots: not found"
+        return "this one in none: not found"
+    met = f"this one in {found.agreeing_bands:,}"
+    return f"{met}: found" if found.found else f"{met}, too few slots: not found"
 
 
 def _share(value: float) -> str:

@@ -298,7 +298,7 @@ class _Document:
         for name, value in table.items():
             key = _key(name)
             if key in met:
-                self.fault(path, name, "it stands there twice, with a dash and with an underscore.")
+                self.fault(path, name, "it is there twice, with a dash and with an underscore.")
             met.add(key)
             if key in commands and isinstance(value, dict) and group is not None:
                 inner = group.get_command(click.Context(group), key)

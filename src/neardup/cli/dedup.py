@@ -48,7 +48,7 @@ def _alarm(value: Any) -> float:
     "--output",
     "-o",
     metavar="OUTPUT",
-    help="Where the clean copies go: a folder, which gets a copy of each input file; for a single input a file; or"
+    help="Place of the clean copies: a folder, which gets a copy of each input file; for a single input a file; or"
     " - for one stream on stdout.  [default: none, and required unless --dry-run is given]",
 )
 @options.preset
@@ -59,14 +59,14 @@ def _alarm(value: Any) -> float:
     type=options.Checked("rule", params.Keep.parse),
     metavar="RULE",
     default=params.DEFAULT_KEEP,
-    help="Which of a group of near-duplicates stays: first, last, longest, shortest, or the one of the largest or"
-    " smallest value: max:COLUMN, min:COLUMN. Ties go to the first. none: all members of a group go.",
+    help="Which of a group of near-duplicates is kept: first, last, longest, shortest, or the one with the largest or"
+    " smallest value: max:COLUMN, min:COLUMN. Ties go to the first. none: all members of a group are removed.",
 )
 @click.option(
     "--prefer",
     multiple=True,
     metavar="SOURCE",
-    help="Input file, folder or pattern whose documents stay rather than others, whatever --keep says. May be given"
+    help="Input file, folder or pattern whose documents are kept rather than others, whatever --keep says. May be given"
     " several times, the most preferred first.  [default: none]",
 )
 @click.option(
@@ -74,22 +74,22 @@ def _alarm(value: Any) -> float:
     multiple=True,
     metavar="INPUT",
     type=click.Path(path_type=Path),
-    help="Further input, none of whose documents is removed: those of the others that are near to them are. It is"
-    " not copied, unless it is an INPUT too. May be given several times.  [default: none]",
+    help="Further input whose documents are never removed; near-duplicates of them are removed from the others. It"
+    " is not copied, unless it is an INPUT too. May be given several times.  [default: none]",
 )
 @click.option(
     "--overlap",
     type=options.Checked("rule", params.Overlap.parse),
     metavar="RULE",
-    help="Hold the documents against those of --protect only, by n-grams: gpt3, llama3 or dolma, rules that makers of"
+    help="Compare the documents with those of --protect only, by n-grams: gpt3, llama3 or dolma, rules that makers of"
     " language models have published; or N: one shared n-gram of N words is enough; char:N, byte:N the same. With"
-    " :SHARE behind it, such as 13:0.5, that share of the words of a protected document must stand in n-grams that the"
+    " :SHARE behind it, such as 13:0.5, that share of the words of a protected document must be in n-grams that the"
     " other has.  [default: compare documents with each other]",
 )
 @click.option(
     "--removed",
     metavar="FILE",
-    help="File that tells of each removed document its id, source and row, the document kept for it, their exact"
+    help="File that says for each removed document its id, source and row, the document kept for it, their exact"
     " similarity, their cluster, and what decided; by containment or overlap also the longest passage that both share;"
     " .jsonl, .csv or .parquet.  [default: none is written]",
 )
@@ -98,8 +98,8 @@ def _alarm(value: Any) -> float:
     "--show",
     type=options.whole("show", 1),
     metavar="N",
-    help="Show N examples of what goes beside what stays, on stderr before the summary: spread over the similarities"
-    " there are, the least similar first, the two texts from where they differ.  [default: none]",
+    help="Show N examples of removed documents, each with the one kept for it, on stderr before the summary: spread"
+    " over all similarities, the least similar first, both texts from where they differ.  [default: none]",
 )
 @click.option(
     "--annotate",
@@ -109,15 +109,15 @@ def _alarm(value: Any) -> float:
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Do everything but write the copies: the summary, and the file of --removed, say what would go. The plan of"
-    " the run, as neardup plan makes it, comes before the summary.",
+    help="Do everything but write the copies: the summary, and the file of --removed, say what would be removed. The"
+    " plan of the run, as neardup plan makes it, comes before the summary.",
 )
 @options.defaulted(
     "--alarm",
     type=options.Checked("share", _alarm),
     metavar="SHARE",
     default=params.DEFAULT_ALARM,
-    help="The summary sounds an alarm for each source that loses more than this share of its documents.",
+    help="The summary has an alarm for each source that loses more than this share of its documents.",
 )
 @options.json_summary
 @options.recall
@@ -151,19 +151,19 @@ def dedup(
     run: RunOptions,
     voice: forms.Voice,
 ) -> None:
-    """Copy a collection without its near-duplicates, and say why each document went.
+    """Copy a collection without its near-duplicates, and say why each was removed.
 
     INPUT is any mix of folders (of all these), JSONL, CSV, TSV, Parquet, Arrow and .xlsx files and text files,
     each also compressed (.gz, .zst, .bz2, .xz, .lz4), and glob patterns. Each gets a copy of the same name, format and
-    compression; what stays is untouched. Inputs are read twice, so stdin cannot be one.
+    compression; what is kept is unchanged. Inputs are read twice, so stdin cannot be one.
 
-    Documents are taken in the order of --protect, --prefer and --keep, then of the input: one that is still
-    there is kept, and all those found near to it go. So each that goes has an exact similarity of at least
-    the threshold to the one kept for it. Empty documents stay. With --overlap those go that overlap with a
-    protected one, and no others.
+    Documents are taken in the order of --protect, --prefer and --keep, then of the input: one that is
+    still there is kept, and all near-duplicates found of it are removed. So each removed document has an exact
+    similarity of at least the threshold to the one kept for it. Empty documents are kept. With --overlap only
+    documents that overlap with a protected one are removed.
 
-    What does not fit into --memory is worked on in files beside the output, and a run that was stopped goes
-    on from there with --resume.
+    What does not fit into --memory is worked on in files beside the output, and a run that was stopped
+    continues from there with --resume.
 
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C; a run that fails or is stopped leaves
     no half-written output.
@@ -179,14 +179,14 @@ def dedup(
     if with_text is not False and removed is None:
         raise click.UsageError("--with-text is for the table of removals. Give --removed FILE too, or leave it out.")
     if show is not None and voice.quiet:
-        raise click.UsageError("--show says on stderr what goes, and --quiet keeps that silent. Give one of them.")
+        raise click.UsageError("--show prints on stderr, and --quiet prints nothing there. Give one of them.")
     copies = None if dry_run else output
     table = _targets((*inputs, *protect), copies, removed, json=voice.json, glob=reading.glob)
     if overlap is not None:
         for name in forms.typed(ctx, (*SearchOptions.names(), "keep", "prefer")):
-            raise click.UsageError(f"--overlap says itself what is compared, and what goes. Leave --{name} out.")
+            raise click.UsageError(f"--overlap decides what is compared, and what is removed. Leave --{name} out.")
         if not protect:
-            raise click.UsageError("--overlap holds documents against protected ones. Name these with --protect.")
+            raise click.UsageError("--overlap compares documents with protected ones. Name these with --protect.")
     elif keep.rule == "none" and prefer:
         raise click.UsageError("--keep none keeps no document rather than others. Leave --prefer out.")
     else:

@@ -30,7 +30,7 @@ def demo(*, ctx: click.Context, output: Path, quiet: bool) -> None:
     """Find the near-duplicates of a small collection, and make a report to look at.
 
     The collection comes with neardup: 24 chapters of the New Testament in 11 English versions, some of which are
-    revisions of others. The texts are left beside the report, so that you can go on with them; the command that makes
+    revisions of others. The texts are left beside the report, so that you can use them further; the command that makes
     the report is printed. Nothing is opened, and nothing is sent anywhere.
     """
     from neardup import demo

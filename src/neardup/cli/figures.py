@@ -28,7 +28,7 @@ FIGURE_FORMATS = ("png", "svg", "pdf")
     required=True,
     type=click.Path(file_okay=False),
     metavar="DIR",
-    help="Folder for the figures; made when it is not there. A file of the same name is replaced.",
+    help="Folder for the figures; made if it does not exist. A file of the same name is replaced.",
 )
 @click.option(
     "--format",
@@ -66,10 +66,10 @@ def figures(
     run: RunOptions,
     voice: forms.Voice,
 ) -> None:
-    """Draw what the method does on a collection: five figures, each in a file of its own.
+    """Draw what the method does on a collection: five figures, each in its own file.
 
     s-curves (which pairs the bands make candidates), recall (found against true pairs), bands (what each further band
-    brings), similarities (of the pairs found) and clusters (their sizes).
+    adds), similarities (of the pairs found) and clusters (their sizes).
 
     INPUT and the options of the search are those of `neardup find`. The names of the files written go to stdout.
     Needs matplotlib: pip install 'neardup[plot]'.

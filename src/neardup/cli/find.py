@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     "--audit",
     type=options.whole("audit", 1),
     metavar="N",
-    help="Then measure recall and precision: draw N documents, find all their near-duplicates exactly, and hold the"
-    " pairs against them, as neardup audit does. Exit code 1 when the promise is broken.  [default: no audit]",
+    help="Then measure recall and precision: sample N documents, find all their near-duplicates exactly, and compare"
+    " the pairs with them, as neardup audit does. Exit code 1 when the promise is broken.  [default: no audit]",
 )
 @click.option(
     "--dry-run",
@@ -86,9 +86,9 @@ def find(
     (one document each), each also compressed (.gz, .zst, .bz2, .xz, .lz4), glob patterns, and - for stdin.
 
     Pairs (id_a, id_b, similarity) go to stdout or to the file that -o names; everything else goes to stderr. With
-    --measure containment they say too which one is part of the other (contained: a, b or both), with --with-text
-    what both say (text_a, text_b; of clusters text, keeper_text). What does not fit into --memory is worked on in
-    files beside the output, and a run that was stopped goes on from there with --resume.
+    --measure containment they also say which one is part of the other (contained: a, b or both), with --with-text
+    both texts (text_a, text_b; of clusters text, keeper_text). What does not fit into --memory is worked on in
+    files beside the output, and a run that was stopped continues from there with --resume.
 
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C; a run that fails or is stopped leaves
     no half-written output.

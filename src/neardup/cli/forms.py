@@ -129,7 +129,7 @@ def _check_search(search: SearchOptions, given: Mapping[str, Any]) -> None:
     if search.candidates_by is not None:
         _check_candidates(search, against=bool(against))
     if is_containment:
-        _check_no_signatures(search, "--measure containment", "a join of its own")
+        _check_no_signatures(search, "--measure containment", "a separate join")
     elif search.exact is True or against:
         _check_no_signatures(search, "--against" if against else "--exact", "the exact join")
     if against and search.collapse_exact:

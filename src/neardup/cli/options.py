@@ -84,7 +84,7 @@ preset = click.option(
     type=Checked("kind", partial(params.check_preset, option="for")),
     metavar="KIND",
     help="Settings that were measured on a kind of text, in place of the defaults: shingle, normalisation, threshold."
-    f" Options given beside it win. {params.presets_help()}.  [default: none, which is as copies]",
+    f" Options given with it win. {params.presets_help()}.  [default: none, which is as copies]",
 )
 
 threshold = defaulted(
@@ -101,17 +101,17 @@ measure = defaulted(
     "--measure",
     type=click.Choice(params.MEASURES),
     default=params.DEFAULT_MEASURE,
-    help="What the threshold is of. jaccard: the share of the shingles of both that both have. containment: the"
-    " share of the smaller one's that the larger has, for texts that are part of others; all pairs are found,"
-    " by a join of its own.",
+    help="What the threshold is compared with. jaccard: shingles in both texts, as a share of all their shingles."
+    " containment: as a share of those of the smaller text, for texts that are part of others; all such pairs are"
+    " found, by a separate join.",
 )
 
 verify = defaulted(
     "--verify",
     type=click.Choice(params.VERIFY),
     default=params.DEFAULT_VERIFY,
-    help="What the shingles of a pair are compared by before it is reported. hash: by 64-bit hashes with a key"
-    " that each run draws at random. text: by themselves too, so that nothing rests on a hash; takes longer.",
+    help="How the shingles of a pair are compared before it is reported. hash: by 64-bit hashes with a random key"
+    " that is new in each run. text: also as text, so that nothing depends on a hash; takes longer.",
 )
 
 recall = defaulted(
@@ -153,7 +153,7 @@ bands = click.option(
     "--bands",
     type=Checked("bxr", params.Bands.parse),
     metavar="BxR",
-    help="Bands and rows by hand, such as 32x8; --recall then only sets how hard candidates are filtered, and the"
+    help="Bands and rows, such as 32x8; --recall then only sets how hard candidates are filtered, and the"
     " summary says which recall they give.  [default: chosen for the threshold and recall]",
 )
 
@@ -172,22 +172,22 @@ seed = defaulted(
     type=whole("seed", 0, 2**63 - 1),
     metavar="N",
     default=params.DEFAULT_SEED,
-    help="Seed of the hash functions. Another seed may find another few of the pairs that recall allows to be missed.",
+    help="Seed of the hash functions. Another seed may miss other pairs, within the promised recall.",
 )
 
 sketch = defaulted(
     "--sketch",
     type=click.Choice(params.SKETCH_FAMILIES),
     default=params.DEFAULT_SKETCH,
-    help="Family of MinHash functions. The others are those of the literature; they are slower and find the same.",
+    help="Family of MinHash functions. The others are from the literature; they are slower and find the same pairs.",
 )
 
 link = defaulted(
     "--link",
     type=click.Choice(params.LINK_RULES),
     default="star",
-    help="How pairs make clusters. star: each member is a found pair with the one that stands for the cluster."
-    " connected: whatever a chain of pairs joins.",
+    help="How pairs make clusters. star: each member forms a found pair with the representative of the cluster."
+    " connected: all documents that a chain of pairs joins.",
 )
 
 collapse_exact = click.option(
@@ -201,8 +201,8 @@ crowd = defaulted(
     type=whole("crowd", 2),
     metavar="N",
     default=params.DEFAULT_CROWD,
-    help="A group of more than this many documents that all look alike is listed as a star: each paired with its"
-    " leader, not with each other. The summary names such crowds.",
+    help="A group of more than this many similar documents, a crowd, is listed as a star: each is paired with its"
+    " leader, not with each other. The summary names the crowds.",
 )
 
 YES = "yes"
@@ -377,7 +377,7 @@ workdir = click.option(
 resume = click.option(
     "--resume",
     is_flag=True,
-    help="Go on with the run that was interrupted: the same command, inputs and options, and this.",
+    help="Continue an interrupted run: repeat the same command with the same inputs and options, and this one.",
 )
 
 output = click.option("--output", "-o", metavar="FILE", help="File for the pairs; - is stdout.  [default: stdout]")
@@ -392,8 +392,8 @@ output_format = click.option(
 clusters = click.option(
     "--clusters",
     metavar="FILE",
-    help="File for the clusters: id, cluster, keeper and similarity to the keeper of every document that is in"
-    " one.  [default: none is written]",
+    help="File for the clusters: id, cluster, keeper (the representative) and similarity to it, of every document that"
+    " is in one.  [default: none is written]",
 )
 
 json_summary = click.option(

@@ -52,7 +52,7 @@ def _weights(value: Any) -> tuple[float, float]:
     type=options.Checked("two numbers", _weights),
     metavar="FP,FN",
     default=",".join(map(str, DEFAULT_WEIGHTS)),
-    help="What the rule area weighs the area of false positives by, and that of false negatives.",
+    help="Weights of the areas of false positives and of false negatives, for the rule area.",
 )
 @options.sketch
 @options.seed
@@ -67,9 +67,9 @@ def _weights(value: Any) -> tuple[float, float]:
 def plan(*, ctx: click.Context, inputs: tuple[Path, ...], plot: str | None, voice: forms.Voice, **asked: Any) -> None:
     """Choose bands, and predict candidates, memory and time before a run.
 
-    Every INPUT of `neardup find` will do; it is read once, and a sample of its texts is compared. The setting chosen is
+    INPUT is what `neardup find` reads; it is read once, and a sample of its texts is compared. The setting chosen is
     the one that is predicted to be fastest among those that keep the recall promise. Without INPUT the plan shows what
-    a threshold and a number of slots come to, and what the rules of the literature would take.
+    a threshold and a number of slots give, and what the rules of the literature would take.
 
     The plan goes to stdout, everything else to stderr. Nothing but the figure of --plot is written, and no run is
     started.

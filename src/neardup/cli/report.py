@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     "-o",
     required=True,
     metavar="DIR",
-    help="Folder for the pages; made when it is not there, and an earlier report in it is replaced. A name that"
+    help="Folder for the pages; made if it does not exist, and an earlier report in it is replaced. A name that"
     " ends in .html is one file, as with --single-file.",
 )
 @click.option(
@@ -54,14 +54,14 @@ if TYPE_CHECKING:
     "--audit",
     type=options.whole("audit", 1),
     metavar="N",
-    help="Measure the recall too: draw N documents and find all their near-duplicates exactly, as neardup audit does."
+    help="Measure the recall too: sample N documents and find all their near-duplicates exactly, as neardup audit does."
     " Exit code 1 when the promise is broken.  [default: no audit]",
 )
 @click.option(
     "--size",
     type=options.Checked("size", partial(parse_memory, name="size")),
     metavar="SIZE",
-    help="How many bytes the report may have, about, such as 50MB. Past it the smaller clusters have no page."
+    help="Size of the report, about, such as 50MB. Beyond it the smaller clusters have no page."
     "  [default: 200MB; 20MB for a single file]",
 )
 @options.preset
@@ -99,7 +99,7 @@ def report(
     show for each pair both texts side by side with the passages that they share. INPUT and the options of the
     search are those of `neardup find`. Inputs are read twice, so stdin cannot be one.
 
-    What was found, and the page to open, is told on stderr; nothing goes to stdout.
+    What was found, and the page to open, is printed on stderr; nothing on stdout.
 
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C; a run that fails or is stopped leaves
     no half-written report.
@@ -159,7 +159,7 @@ def _check_no_search(ctx: click.Context) -> None:
     decided = [name for name in SearchOptions.names() if name != "link"]
     options = {param.name: param.opts[0] for param in ctx.command.params}
     for name in forms.typed(ctx, [*decided, "resume", "audit"]):
-        raise click.UsageError(f"--pairs brings its own spec, and searches nothing. Leave {options[name]} out.")
+        raise click.UsageError(f"--pairs has its own spec, and searches nothing. Leave {options[name]} out.")
 
 
 def _check_site(inputs: tuple[Path, ...], output: str, site: dict[str, Any]) -> None:

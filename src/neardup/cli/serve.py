@@ -27,22 +27,22 @@ def _seconds(value: Any) -> float:
 
 
 _LIMITS = {
-    "--max-query-size": ("query_bytes", "Body of a query, at most."),
-    "--max-document-size": ("document_bytes", "Body of a document, or a line of a stream."),
-    "--max-characters": ("characters", "Characters of a text."),
-    "--max-texts": ("texts", "Texts of one query."),
-    "--max-batch": ("batch", "Documents that are written together."),
-    "--max-buffered": ("buffered_bytes", "Bodies of all requests together, in memory."),
-    "--max-connections": ("connections", "Connections at one time."),
-    "--max-streams": ("streams", "Streams of documents at one time."),
+    "--max-query-size": ("query_bytes", "Largest body of a query."),
+    "--max-document-size": ("document_bytes", "Largest body of a document, or line of a stream."),
+    "--max-characters": ("characters", "Most characters of a text."),
+    "--max-texts": ("texts", "Most texts of one query."),
+    "--max-batch": ("batch", "Most documents that are written together."),
+    "--max-buffered": ("buffered_bytes", "Largest size of the bodies of all requests together, in memory."),
+    "--max-connections": ("connections", "Most connections at one time."),
+    "--max-streams": ("streams", "Most streams of documents at one time."),
     "--max-waiting": (
         "waiting",
-        "Requests that may wait for a thread, and as many that may wait for the writer; one more is told to try later.",
+        "Requests that may wait for a thread, and as many for the writer; further ones are asked to try again later.",
     ),
-    "--answer-seconds": ("answer_seconds", "In which a request is answered, or given up."),
-    "--receive-seconds": ("receive_seconds", "In which a body, or a line of a stream, arrives."),
-    "--head-seconds": ("head_seconds", "In which the head of a request arrives."),
-    "--stop-seconds": ("stop_seconds", "For what is at work when the service is stopped."),
+    "--answer-seconds": ("answer_seconds", "Seconds for the answer to a request, after which it is given up."),
+    "--receive-seconds": ("receive_seconds", "Seconds for a body, or a line of a stream, to arrive."),
+    "--head-seconds": ("head_seconds", "Seconds for the head of a request to arrive."),
+    "--stop-seconds": ("stop_seconds", "Seconds for running requests to finish when the service is stopped."),
 }
 """Options, the fields of ``ServiceLimits`` that they set, and their help."""
 
@@ -74,10 +74,10 @@ def _limit(name: str, field: str, about: str) -> Callable[[Any], Any]:
     "--token-file",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="File with the word that every request must bring in the header Authorization: Bearer WORD.  [default: none]",
+    help="File with the token that every request must send in the header Authorization: Bearer TOKEN.  [default: none]",
 )
 @click.option("--no-token", is_flag=True, help="Let anyone in, on an address that other machines reach too.")
-@click.option("--read-only", is_flag=True, help="Change nothing; another process may write the index meanwhile.")
+@click.option("--read-only", is_flag=True, help="Change nothing; another process may write the index at the same time.")
 @click.option(
     "--threads",
     type=options.whole("threads", 1),
@@ -102,8 +102,8 @@ def serve(
     """Serve an index over HTTP, with a page for people at /.
 
     INDEX is the folder that `neardup index create` or `neardup index build` made. /openapi.json describes the
-    requests. A line on stderr says when the service is ready and where; SIGTERM or Ctrl-C end it, when what is at work
-    is done. What was acknowledged is on the disk.
+    requests. A line on stderr says when the service is ready and where; SIGTERM or Ctrl-C end it, after
+    the requests at work are finished. What was acknowledged is on the disk.
 
     Without a token the service listens on this machine only, unless --no-token says that anyone may come in.
 

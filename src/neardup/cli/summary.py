@@ -186,7 +186,7 @@ def _found_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     if summary["short_protected"]:
         short = counted(summary["short_protected"], "protected document")
         rows.append(
-            ("too short", f"{short} of less than one n-gram ({summary['spec']['shingle']}): only equals are found")
+            ("too short", f"{short} of less than one n-gram ({summary['spec']['shingle']}): only equal texts are found")
         )
     return rows
 
@@ -262,7 +262,7 @@ def _crowd_rows(summary: Mapping[str, Any], crowds: Sequence[Mapping[str, Any]])
     rows = []
     if summary["overfull"]:
         left = counted(summary["overfull"], "document")
-        rows.append(("overfull", f"{left} in groups too large to pair up, compared with leaders only: no promise"))
+        rows.append(("overfull", f"{left} in groups too large to pair up, compared with leaders: recall not promised"))
     if not summary["crowds"]:
         return rows
     listed = sorted(crowds, key=lambda crowd: -crowd["documents"])

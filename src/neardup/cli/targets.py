@@ -112,7 +112,7 @@ def check_collisions(inputs: Iterable[Path], outputs: Sequence[str], *, glob: st
         raise click.UsageError(f"{outputs[0]} is named for two outputs. Give each a file of its own.")
     for path, name in zip(real, outputs, strict=True):
         if path.endswith(SPEC_SUFFIX) and path.removesuffix(SPEC_SUFFIX) in real:
-            raise click.UsageError(f"{name} is where the spec beside another output goes. Give another name.")
+            raise click.UsageError(f"{name} is the name of the spec of another output. Give another name.")
         for source in inputs:
             if _reads(source, path, glob):
                 raise click.UsageError(f"{name} is an input too ({source}). Give another file for the output.")

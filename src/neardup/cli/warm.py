@@ -30,10 +30,10 @@ from neardup.shown import duration
 def warm(*, ctx: click.Context, portable: bool, jobs: int | None, voice: forms.Voice) -> None:
     """Compile all kernels now, so that no later command has to.
 
-    A package that was built for this Python and this version of numba brings its machine code along; then there is
+    A package that was built for this Python and this version of numba includes its machine code; then there is
     nothing to do. Else the code goes to the first of these folders that can be written: the one that NUMBA_CACHE_DIR
-    names, the one of the package, the user's cache. Give this command when an image is built, or on each worker of a
-    cluster. Made once it serves all users who can read the folder.
+    names, the one of the package, the user's cache. Run this command when an image is built, or on each worker of a
+    cluster. Compiled once, it serves all users who can read the folder.
     """
     from neardup.kernels._jit import seconds
     from neardup.kernels.warm import compile_all, load_all

@@ -159,7 +159,7 @@ class Space:
         """Raise unless data of ``size`` bytes fits beside the program, with a tenth to spare."""
         if size > 0.9 * self.budget.work:
             limit = self.budget.limit - self.budget.work + size / 0.9
-            cure = ", and go on with --resume (resume=True)" if self.is_lasting else ""
+            cure = ", and continue with --resume (resume=True)" if self.is_lasting else ""
             raise InputError(
                 f"{what} need about {size / 1e6:.0f} MB of memory beside the program, and the limit of "
                 f"{self.budget.limit / 1e6:.0f} MB leaves {self.budget.work / 1e6:.0f} MB. Raise --memory (memory=) to "

@@ -25,7 +25,7 @@ def verify(core: Core, *, repair: bool) -> Verified:
         with core.database.reading() as reading:
             faults = database_faults(core, reading)
             if core.folder is not None and acknowledged(core.folder) is None:
-                faults.append(f"{LOCK}: it is damaged; the next change writes it anew")
+                faults.append(f"{LOCK}: it is damaged; the next change writes it again")
             damaged = _segments(core, reading) if core.folder is not None else []
             faults += [fault for *_, fault in damaged]
         healed = []

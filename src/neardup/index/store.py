@@ -525,7 +525,7 @@ class Index:
     def add_if_new(self, ids: Any, texts: Any, *, threshold: float | None = None, on_duplicate: str = "error") -> Any:
         """Add each document unless one that is there is like it: the check and the addition are one step.
 
-        Each document is checked and added in one step, in order, so those of one call are held against each other too.
+        Each document is checked and added in one step, in order, so those of one call are compared with each other too.
         A call is one transaction for every 1,024 documents, and a document that replaces another has its own. Empty
         documents are always new.
 
@@ -560,16 +560,16 @@ class Index:
         input_format: str | None = None,
         on_duplicate: str = "error",
     ) -> Streamed:
-        """Let the lines of a stream through whose documents are new, byte for byte and as they come.
+        """Pass on the lines of a stream whose documents are new, byte for byte and as they arrive.
 
-        A line goes to the output, and its document into the index, when it is near to none of the index and to none
-        before it in the stream. What has come is worked on after 0.2 seconds at most, in transactions of up to 1,000
-        documents, and a line is written when its document is on disk.
+        A line is written to the output, and its document added to the index, when it is a near-duplicate of none in
+        the index and of none before it in the stream. What has come is worked on after 0.2 seconds at most, in
+        transactions of up to 1,000 documents, and a line is written when its document is on disk.
 
         The call may end at any moment, also by an exception or with the process, and be made again with the same
-        stream or its rest. No line is written twice: a document that is in the index is near to itself. What the first
-        call had in the index and not yet written, of one transaction at most, the next one writes first where the
-        output is a file. So that is exactly once; what was on its way to a stream is lost.
+        stream or its rest. No line is written twice: a document that is in the index is a near-duplicate of itself.
+        What the first call had in the index and not yet written, of one transaction at most, the next one writes first
+        where the output is a file. So that is exactly once; what was on its way to a stream is lost.
 
         For records that are no lines there is ``add_if_new``.
 
@@ -579,7 +579,7 @@ class Index:
             output: a file, to the end of which lines are added, ``-`` for stdout, or an open binary stream. While a
                 step is worked on, a note is beside the file (``.neardup-pending``), from which the next call completes
                 it.
-            removed: a .jsonl or .csv file that a row is added to for each document that is not let through: id, match,
+            removed: a .jsonl or .csv file that a row is added to for each document that is not passed on: id, match,
                 similarity.
             threshold, on_duplicate: see ``add_if_new``.
             text, id: fields of the text and of the id. Documents without an id get a hash of their text as theirs.

@@ -107,7 +107,7 @@ class Resolver:
         if self._options.on_bad == "fail":
             for file in files:
                 if file.error is not None and self._folder_format(file) != formats.DOCUMENT:
-                    cure = "Mend it, or leave it out with --on-bad skip (on_bad='skip')."
+                    cure = "Fix it, or leave it out with --on-bad skip (on_bad='skip')."
                     raise InputError(f"{shown_path(file.error)} {cure}")
         files = [replace(file, format=self._folder_format(file)) for file in self._once(files, folder)]
         return files if patterns else self._of_texts(files)

@@ -247,7 +247,7 @@ class Faults:
         """
         if self.on_bad != "skip":
             fault = Fault(source or self.source, int(row), reason)
-            cure = f"{cure} Or" if cure else "Mend it, or"
+            cure = f"{cure} Or" if cure else "Fix it, or"
             raise InputError(f"{fault}. {cure} leave out bad records with --on-bad skip (on_bad='skip').")
         self.note(row, reason, source=source)
 

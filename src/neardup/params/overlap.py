@@ -50,8 +50,8 @@ class Overlap:
         found = re.fullmatch(r"(?:((?:word|char|byte):)?([0-9]+)|([a-z][a-z0-9]*))(?::([0-9.]+))?", str(text))
         if found is None or (found[3] is not None and found[3] not in OVERLAPS):
             raise InputError(
-                f"overlap is {text!r}. Give {', '.join(OVERLAPS)}, or N, word:N, char:N or byte:N for n-grams of a"
-                f" length of your own; a share may stand behind it, as in 13:0.5.{did_you_mean(str(text), OVERLAPS)}"
+                f"overlap is {text!r}. Give {', '.join(OVERLAPS)}, or N, word:N, char:N or byte:N for n-grams of"
+                f" another length; a share may follow, as in 13:0.5.{did_you_mean(str(text), OVERLAPS)}"
             )
         if found[3] is not None:
             rule = OVERLAPS[found[3]]

@@ -90,7 +90,7 @@ class Preset:
 
     def __str__(self) -> str:
         """The preset as it is typed, and what it stands for: ``--for essays = --shingle word:3 …``."""
-        beside = f"; given beside it: {as_options(self.given)}" if self.given else ""
+        beside = f"; given with it: {as_options(self.given)}" if self.given else ""
         return f"--for {self.name} = {as_options(self.options) or 'nothing'}{beside}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def resolve(values: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]
     >>> seen["shingle"], seen["threshold"], seen["link"]
     ('word:1', 0.8, 'star')
     >>> str(seen["preset"])
-    '--for records = --shingle word:1; given beside it: -t 0.8'
+    '--for records = --shingle word:1; given with it: -t 0.8'
     """
     name = values.get("preset")
     if name is None or isinstance(name, Preset):

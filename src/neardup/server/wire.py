@@ -55,7 +55,7 @@ class Found(Struct, kw_only=True):
     text: str | UnsetType = UNSET
     marks: Annotated[list[Mark], Meta(description="Shared passages in the hit's text.")] | UnsetType = UNSET
     links: (
-        Annotated[list[int], Meta(description="For each of query_marks, the one of marks that it went to.")] | UnsetType
+        Annotated[list[int], Meta(description="For each of query_marks, the mark that it belongs to.")] | UnsetType
     ) = UNSET
     query_marks: Annotated[list[Mark], Meta(description="Shared passages in the text asked about.")] | UnsetType = UNSET
     back_links: Annotated[list[int], Meta(description="For each of marks, its partner in query_marks.")] | UnsetType = (
@@ -117,7 +117,7 @@ _TOLD = [(name, kind) for name, kind in get_type_hints(IndexInfo).items() if nam
 Info = msgspec.defstruct(
     "Info",
     [*_TOLD, ("read_only", bool)],
-    namespace={"__doc__": "What the index is and holds; its place on the disk is not told."},
+    namespace={"__doc__": "What the index is and holds; its place on the disk is not shown."},
     kw_only=True,
 )
 

@@ -34,15 +34,15 @@ STAGE = 4 << 20
 """Bytes that are read into one place at a time, and about the largest single read."""
 
 _CURES = {
-    errno.ENOSPC: "Free space, then go on with the same command and --resume (resume=True).",
-    errno.EDQUOT: "Free some of your quota, then go on with the same command and --resume (resume=True).",
-    errno.EFBIG: "The file size is limited here (ulimit -f); raise the limit and go on with --resume (resume=True).",
+    errno.ENOSPC: "Free space, then continue with the same command and --resume (resume=True).",
+    errno.EDQUOT: "Free some of your quota, then continue with the same command and --resume (resume=True).",
+    errno.EFBIG: "The file size is limited here (ulimit -f); raise the limit and continue with --resume (resume=True).",
     errno.ENOENT: "Make the folder first, or name another one with --workdir (workdir=).",
     errno.ENOTDIR: "A part of the path is a file; name another folder with --workdir (workdir=).",
     errno.EACCES: "Name a folder that you may write to with --workdir (workdir=).",
     errno.EPERM: "Name a folder that you may write to with --workdir (workdir=).",
     errno.EROFS: "The file system is read-only; name a folder elsewhere with --workdir (workdir=).",
-    errno.EIO: "The disk fails; name a folder on another one with --workdir (workdir=) and start anew.",
+    errno.EIO: "The disk fails; name a folder on another one with --workdir (workdir=) and start again.",
 }
 
 
@@ -60,7 +60,7 @@ def at_work(path: Path) -> Iterator[None]:
 def damaged(path: Path, fact: str) -> SpoolError:
     """Return the SpoolError for a file that is not what was written."""
     return SpoolError(
-        f"{path} is damaged: {fact}. Delete {path.parent} and start anew without --resume (resume=False)."
+        f"{path} is damaged: {fact}. Delete {path.parent} and start again without --resume (resume=False)."
     )
 
 

@@ -74,7 +74,7 @@ class Manifest:
                 raise damaged(path, "its checksum is wrong")
             raise SpoolError(
                 f"{path} has format {format}; neardup {__version__} reads {_FORMAT}. Resume with the version that "
-                f"began the run, or delete {folder} and start anew without --resume (resume=False)."
+                f"began the run, or delete {folder} and start again without --resume (resume=False)."
             )
         return cls(**json.loads(body))
 

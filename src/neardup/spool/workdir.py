@@ -109,7 +109,7 @@ class Workdir:
                 more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
                 raise SpoolError(
                     f"the work in {path} was made from something else: {'; '.join(found[:NAMED])}{more}. "
-                    f"Run with what it was made from, or delete {path} and start anew without --resume (resume=False)."
+                    f"Run with what it was made from, or delete {path} and start again without --resume (resume=False)."
                 )
             workdir.state, workdir.peak_bytes = manifest.state, manifest.peak
             workdir._resume(manifest)

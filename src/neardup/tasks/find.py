@@ -106,15 +106,15 @@ def find(
             ``recall`` is then that of pairs at a similarity T of these shingles, and of those at ``threshold`` nothing
             is promised: ``audit`` measures it. T is chosen, or given: ``word:3@0.15``.
         seed: seed of the hash functions of signatures, bands and joins.
-        verify: what the shingles of a pair are compared by before it is reported. ``hash``: by 64-bit hashes with a key
-            that each run draws at random. ``text``: by themselves too, so that no reported similarity rests on a hash.
+        verify: how the shingles of a pair are compared before it is reported. ``hash``: by 64-bit hashes with a key
+            that is new and random in each run. ``text``: also as text, so that nothing depends on a hash.
         link: how pairs become clusters: ``star`` or ``connected``.
         with_text: True: the tables have the texts of their documents, as they were written, at the end: pairs the
             columns text_a and text_b, clusters text and keeper_text. A number: so many characters of each, at most.
         sort: order of the pairs: ``input``, or ``similarity``, the most similar first, ties in the order of the input.
             None: ``similarity`` with ``top``, else ``input``.
         top: list so many pairs only, the most similar ones; the summary counts all. Clusters are those of all pairs.
-        collapse_exact: list no pairs among exact copies; the first stands for them.
+        collapse_exact: list no pairs among exact copies; the first represents them.
         crowd: a group of more documents than this that all look alike is listed as a star: each paired with its leader.
         text, id: names of the columns, or fields, of the text and of the id; guessed when None. Several columns make
             one text, joined by newlines: a list of names, or one string with commas between.
@@ -130,7 +130,7 @@ def find(
             Past it work goes to disk. The tables of the result come beside it.
         workdir: folder to work in from the start, so that a run that was killed can be resumed; it is removed at the
             end. When None, a temporary folder is used if memory gets short.
-        resume: go on with the interrupted run whose work is in ``workdir``.
+        resume: continue the interrupted run whose work is in ``workdir``.
         observer: what is told about progress.
         progress: show a bar: on a terminal, below the cell of a notebook, else a line on stderr every ten seconds.
 
@@ -177,7 +177,7 @@ def open_across(inputs: Any, against: Any, options: InputOptions, *, item: bool,
     other = open_inputs(against, options, item=item, name="against", limit=reader.options.limit)
     for path, _ in (twice for _, shared in reader.shared_with(other) for twice in shared):
         raise InputError(
-            f"{path} is an input, and the inputs are held against it too. Leave it out on one side; a collection "
-            "is compared with itself when nothing is named to hold it against."
+            f"{path} is an input, and the inputs are compared with it too. Leave it out on one side; a collection "
+            "is compared with itself when no other is named."
         )
     return reader.joined(other.parts, other.found_over, is_across=True)

@@ -10,18 +10,18 @@ import click
 from neardup.cli import LazyGroup
 
 _COMMANDS = {
-    "add": ("neardup.cli.index.change", "Add documents, or only those that are near none that is there."),
+    "add": ("neardup.cli.index.change", "Add documents, or only those without a near-duplicate in the index."),
     "backup": ("neardup.cli.index.upkeep", "Copy an index while it is in use."),
     "build": ("neardup.cli.index.make", "Make an index of a whole collection."),
-    "compact": ("neardup.cli.index.upkeep", "Give back the room that removed documents take."),
+    "compact": ("neardup.cli.index.upkeep", "Free the space of removed documents."),
     "create": ("neardup.cli.index.make", "Make an empty index."),
-    "dedup-stream": ("neardup.cli.index.dedup_stream", "Let through the lines of a stream that are new, as they come."),
+    "dedup-stream": ("neardup.cli.index.dedup_stream", "Pass on the lines of a stream that are new, as they arrive."),
     "info": ("neardup.cli.index.upkeep", "Say what an index is and holds."),
     "merge": ("neardup.cli.index.change", "Add all documents of other indexes."),
     "pairs": ("neardup.cli.index.query", "Find the near-duplicates inside an index, and their clusters."),
-    "query": ("neardup.cli.index.query", "Find the documents that are near to given ones."),
+    "query": ("neardup.cli.index.query", "Find the documents that are similar to given ones."),
     "remove": ("neardup.cli.index.change", "Remove documents by their ids."),
-    "verify": ("neardup.cli.index.upkeep", "Check every file of an index, and mend what can be mended."),
+    "verify": ("neardup.cli.index.upkeep", "Check every file of an index, and repair what can be repaired."),
 }
 """Name of each command, the module that has it under that name, and its line in the help."""
 
@@ -35,7 +35,7 @@ _COMMANDS = {
     "  neardup index query papers.index new.jsonl --top 3",
 )
 def index() -> None:
-    """Keep a collection that grows: documents come and go, and each can be asked for its near-duplicates.
+    """Keep a collection that grows: documents are added and removed, and each can be queried for its near-duplicates.
 
     An index is a folder. One command at a time may change it; any number may read it meanwhile, and they see what
     is complete. What a command says it has added is on disk, whatever happens to the process afterwards.

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 @click.option(
     "--if-new",
     is_flag=True,
-    help="Add only documents that are near to none of the index, nor to one before them in the input, and list what"
-    " became of each: id, is_new, match, similarity.",
+    help="Add only documents without a near-duplicate in the index or before them in the input, and list for each"
+    " whether it was added: id, is_new, match, similarity.",
 )
 @shared.near
 @click.option("--output", "-o", metavar="FILE", help="File for the list of --if-new; - is stdout.  [default: stdout]")
@@ -159,7 +159,7 @@ def _tell_new(
         {**numbers, **counts.left_out, "threshold": least},
         [
             ("added", f"{new:,} of {read}"),
-            ("not added", f"{near:,} near to another, {skipped:,} with an id that was there"),
+            ("not added", f"{near:,} near-duplicates, {skipped:,} with an id that was there"),
             *left_out(counts.bad, counts.blank, counts.passed_over),
         ],
         [read, f"{new:,} added"],

@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     "--output",
     "-o",
     metavar="FILE",
-    help="File that the lines are added to, behind those that it has; - is stdout.  [default: stdout]",
+    help="File that the lines are appended to; - is stdout.  [default: stdout]",
 )
 @click.option(
     "--removed",
     metavar="FILE",
-    help="File that a row is added to for each document that is not let through: its id, the document that it is near"
+    help="File that a row is added to for each document that is not passed on: its id, the document that it is similar"
     " to, and their exact similarity; .jsonl or .csv.  [default: none is written]",
 )
 @shared.near
@@ -69,14 +69,14 @@ def dedup_stream(
     voice: forms.Voice,
     **reading: Any,
 ) -> None:
-    """Let through the lines of a stream that are new, as they come.
+    """Pass on the lines of a stream that are new, as they arrive.
 
     INPUT is JSON Lines in UTF-8, also compressed; with --input-format lines each line is a text; - is stdin. A line
     whose document is near to none of the index, nor to one before it in the stream, is added to the index and goes to
     stdout (or to the file of -o) byte for byte. What has come is worked on after 0.2 seconds at most, and a line goes
     out when its document is on disk.
 
-    The command can be stopped and started again, with the same stream or its rest: no document is let through twice,
+    The command can be stopped and started again, with the same stream or its rest: no document is passed on twice,
     because one that is in the index is a near-duplicate of itself. A process that is killed between the two steps has
     documents of one batch in the index whose lines it has not written. With -o FILE the same command completes the file
     when it is started again, before it reads on, so that no line is lost or doubled. Lines that were on their way to
@@ -152,7 +152,7 @@ def _tell(voice: forms.Voice, state: shared.Done, stream: DedupStream) -> None:
         [
             ("documents", f"{done.read:,}"),
             ("new", f"{done.new:,}"),
-            ("removed", f"{done.near:,} near to another, {done.skipped:,} with an id that was there"),
+            ("removed", f"{done.near:,} near-duplicates, {done.skipped:,} with an id that was there"),
             *left_out(done.bad, done.blank, ()),
         ],
         [counted(done.read, "document"), f"{done.new:,} new", f"{done.near + done.skipped:,} removed"],

@@ -59,12 +59,12 @@ def query(
     reading: InputOptions,
     with_text: bool | int,
 ) -> None:
-    """Find the documents of an index that are near to given ones.
+    """Find the documents of an index that are similar to given ones.
 
-    INPUT is what `neardup find` reads; - is stdin. The answer (query, id, similarity) goes to stdout or to the file
-    that -o names: for each document of the input, in order, the documents of the index that are at least as similar
-    as the threshold, the most similar first. Similarities are exact. A document that is in the index finds itself.
-    With --with-text come the texts of both (query_text, text). Works beside a command that is changing the index.
+    INPUT is what `neardup find` reads; - is stdin. The answer (query, id, similarity) is written to stdout or to the
+    file that -o names: for each document of the input, in order, the documents of the index that reach the threshold,
+    the most similar first. Similarities are exact. A document that is in the index finds itself. With --with-text it
+    has the texts of both (query_text, text). Works beside a command that is changing the index.
 
     With --measure containment: the documents that contain the one asked about, or are part of it; the answer has
     the column contained, which is the part: query, document or both. The threshold may be below that of the index.

@@ -36,16 +36,16 @@ on_duplicate = options.defaulted(
     "--on-duplicate",
     type=click.Choice(params.ON_DUPLICATE),
     default="error",
-    help="What a document does whose id is there already: end the command with a message, be left out, or take the"
-    " place of the one that is there.",
+    help="What is done with a document whose id is in the index already: end the command with a message, leave it"
+    " out, or replace the one that is there.",
 )
 
 missing = options.defaulted(
     "--missing",
     type=click.Choice(params.ON_MISSING),
     default="error",
-    help="What an id does that is not there: end the command with a message before anything is removed, or be left"
-    " out and counted.",
+    help="What is done with an id that is not there: end the command with a message before anything is removed, or"
+    " leave it out and count it.",
 )
 
 near = click.option(

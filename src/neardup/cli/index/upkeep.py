@@ -40,7 +40,7 @@ def _info_rows(info: neardup.IndexInfo, *, verbose: bool) -> list[tuple[str, str
         ("documents", f"{info.documents:,}, {info.empty:,} empty"),
         *shared.spec_rows(info, verbose=verbose),
         ("segments", f"{info.segments:,} of {counted(info.segment_documents, 'document')}"),
-        ("removed", f"{info.removed:,} whose room is not given back yet"),
+        ("removed", f"{info.removed:,} whose space is not freed yet"),
         ("size", f"{megabytes(info.total_bytes)}{each}"),
         *((f"{label:<{width}}  ", size) for label, size in files),
         *healed,
@@ -51,17 +51,17 @@ def _info_rows(info: neardup.IndexInfo, *, verbose: bool) -> list[tuple[str, str
 @forms.command("verify", "index verify papers.index", "index verify papers.index --no-repair --json")
 @shared.index_path
 @click.option(
-    "--no-repair", is_flag=True, help="Only look: change nothing. Works beside a command that is changing the index."
+    "--no-repair", is_flag=True, help="Only check: change nothing. Works beside a command that is changing the index."
 )
 @shared.json_answer
 @options.voices
 def verify(*, ctx: click.Context, index: Path, no_repair: bool, voice: forms.Voice) -> None:
-    """Check every byte of every file of an index, and mend what can be mended.
+    """Check every byte of every file of an index, and repair what can be repaired.
 
     Files of postings are made from the documents, and made again where they are damaged or missing. The documents
     themselves cannot be made again: what is wrong with them is named. The answer goes to stdout.
 
-    Exit codes: 0 nothing was wrong, 1 something was wrong (also when it was mended) or the check failed, 2 wrong
+    Exit codes: 0 nothing was wrong, 1 something was wrong (also when it was repaired) or the check failed, 2 wrong
     usage, 130 stopped by Ctrl-C.
     """
     with neardup.Index.open(index, read_only=no_repair) as held:
@@ -76,7 +76,7 @@ def _faults(found: neardup.Verified, shown: str, documents: int, *, repair: bool
     if found.ok:
         return [f"{shown}: {counted(documents, 'document')}, no fault"]
     told = [f"  {fault}" for fault in found.faults] + [f"made again: {name}" for name in found.healed]
-    cure = [] if repair else [f"To mend what can be mended: neardup index verify {shown}"]
+    cure = [] if repair else [f"To repair what can be repaired: neardup index verify {shown}"]
     return [f"{shown}: {counted(len(found.faults), 'fault')}", *told, *cure]
 
 
@@ -85,10 +85,10 @@ def _faults(found: neardup.Verified, shown: str, documents: int, *, repair: bool
 @shared.json_answer
 @options.voices
 def compact(*, ctx: click.Context, index: Path, voice: forms.Voice) -> None:
-    """Give back the room that removed documents take, and put all postings into one file.
+    """Free the space of removed documents, and put all postings into one file.
 
-    Nothing else changes: queries give what they gave, a little faster. Readers go on meanwhile. An index keeps itself
-    tidy while it is written to; this is for the end of a large change, or before it is copied elsewhere.
+    Nothing else changes: queries give the same answers, a little faster. Readers go on reading. An index does this by
+    itself while it is written to; the command is for the end of a large change, or before it is copied elsewhere.
 
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """

@@ -123,6 +123,6 @@ def _tell_sparse(spec: Spec, counts: Column, observer: Observer) -> None:
     if sparse:
         observer.note(
             f"sketch one-permutation: {sparse} of {len(counts)} documents have fewer than {limit} shingles, which "
-            f"leaves many of {spec.slots} slots empty; they meet many strangers, and checking those takes time. "
+            f"leaves many of {spec.slots} slots empty; they make many false candidates, and checking those takes time. "
             "The sketch hybrid fills the slots."
         )

@@ -42,7 +42,7 @@ class Unreadable(Exception):
 def damaged(detail: str) -> Unreadable:
     """The fault of a file that is not what its suffix says, or not whole."""
     said = " ".join(detail.split()).rstrip(".")[:200]
-    return Unreadable(f"it is damaged: {said}", "Fetch it again, or open it in its program and save it anew.")
+    return Unreadable(f"it is damaged: {said}", "Fetch it again, or open it in its program and save it again.")
 
 
 def protected() -> Unreadable:

@@ -123,7 +123,7 @@ def _answer(request: dict[str, Any]) -> tuple[bytes, bytes]:
         fault = exc
     except Exception as exc:
         said = f"reading it failed with {type(exc).__name__}: {exc}"[:300]
-        fault = Unreadable(said, "Open it in its program and save it anew, or leave it out.")
+        fault = Unreadable(said, "Open it in its program and save it again, or leave it out.")
     return UNREADABLE, json.dumps([fault.reason, fault.cure]).encode("ascii")
 
 

@@ -31,7 +31,7 @@ _START = (
 _START_SECONDS = 120.0
 _END_SECONDS = 5.0
 _MOST_FAULT = 1 << 16
-_CURE = "Open it in its program and save it anew, or leave it out."
+_CURE = "Open it in its program and save it again, or leave it out."
 
 
 @dataclass(frozen=True, slots=True)

@@ -271,7 +271,7 @@ def parse_object(line: bytes, encoding: str) -> dict[str, Any]:
         raise BadRecord(f"{reason} no valid {encoding}", cure) from exc
     except json.JSONDecodeError as exc:
         if line.startswith(b"\xef\xbb\xbf"):
-            raise BadRecord("a byte order mark stands before the record") from exc
+            raise BadRecord("a byte order mark comes before the record") from exc
         raise BadRecord(f"no valid JSON: {exc.msg} at character {exc.pos + 1}") from exc
     except RecursionError as exc:
         raise BadRecord("no usable JSON: nested too deeply") from exc

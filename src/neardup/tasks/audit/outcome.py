@@ -42,7 +42,7 @@ class Audit:
     documents: int
     """Distinct texts with a shingle: what the sample is drawn from."""
     sampled: int
-    """Documents drawn."""
+    """Documents in the sample."""
     sample_seed: int
     threshold: float
     promised: float | None
@@ -114,7 +114,7 @@ def judge(
     if false_pairs:
         return f"broken: {false_pairs} of the pairs found are below the threshold or have another similarity", True
     if not pairs:
-        return "nothing to say: the sample has no true pair; draw more documents", False
+        return "nothing to say: the sample has no true pair; sample more documents", False
     recall = " to ".join(dict.fromkeys(map(shown, interval)))
     if theory is None or chance is None:
         return f"measured, nothing promised: {found} of {pairs} true pairs found; recall is {recall}", False

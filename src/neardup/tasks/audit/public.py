@@ -78,13 +78,13 @@ def audit(
 ) -> Audit:
     """Measure the recall and the precision of a search on the collection itself.
 
-    The search is run as ``find`` would run it. Then some documents are drawn, all their near-duplicates are found
-    exactly in one pass over the texts, and what the search found is held against them. The answer is the same for any
+    The search is run as ``find`` would run it. Then some documents are sampled, all their near-duplicates are found
+    exactly in one pass over the texts, and compared with what the search found. The answer is the same for any
     ``threads``, ``block``, ``memory`` and order of the input.
 
     Args:
         inputs: as for ``find``.
-        documents: how many distinct texts to draw; all when there are fewer.
+        documents: how many distinct texts to sample; all when there are fewer.
         sample_seed: which ones. The interval holds the recall of the search for about 95 of 100 seeds, or more.
         threshold, recall, shingle, normalize, sketch, slots, bands, candidates_by, seed, exact, crowd: as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``.

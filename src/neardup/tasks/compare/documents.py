@@ -91,7 +91,7 @@ def pick_documents(
             raise no_document(name, near, documents=documents, bad=bad)
         if times[name] > 1:
             raise InputError(
-                f"the id {name!r} stands for {times[name]:,} documents. Name the column of another id with --id, or "
+                f"the id {name!r} belongs to {times[name]:,} documents. Name the column of another id with --id, or "
                 "give the documents as files."
             )
     return [Document(name, found[name]) for name in names]

@@ -42,7 +42,7 @@ def compare(
     bands: str | Bands | None = None,
     seed: int = params.DEFAULT_SEED,
 ) -> Comparison:
-    """Hold two texts, or two sets, against each other.
+    """Compare two texts, or two sets.
 
     Similarity and containment are exact. The shared passages are spans of the texts as they were given, and cover
     exactly those characters that a shingle of both texts covers: what is marked is what was counted. The estimate and
@@ -89,7 +89,7 @@ def compare(
 
 
 def compare_texts(a: str, b: str, spec: Spec) -> Comparison:
-    """Hold two texts against each other. Linear in their lengths.
+    """Compare two texts. Linear in their lengths.
 
     With ``item`` shingles a text is the set of its words between white space.
     """

@@ -57,7 +57,7 @@ def make_spec(
     if str(policy.keep) != DEFAULT_KEEP or policy.prefer:
         name = "prefer" if policy.prefer else "keep"
         raise InputError(
-            f"with overlap {rule} all documents go that overlap with a protected one, and no others. Leave {name} out."
+            f"with overlap {rule} only documents that overlap with a protected one are removed. Leave {name} out."
         )
     return tuning.make_overlap_spec(rule, search)
 

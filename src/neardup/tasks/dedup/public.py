@@ -82,36 +82,36 @@ def dedup(
     observer: Observer | None = None,
     progress: bool = False,
 ) -> Cleaned:
-    """Give a collection back without its near-duplicates, and say why each document went.
+    """Give a collection back without its near-duplicates, and say why each was removed.
 
     Documents are taken in the order that ``keep`` says, ties by input order; one that is still there is kept, and
-    those found near to it go. So every document that goes has an exact similarity of at least ``threshold`` to the one
-    kept for it, and no found pair is left among the kept. Empty documents stay. All else is untouched: records that
-    stay are what they were, byte for byte or value for value.
+    all near-duplicates found of it are removed. So every removed document has an exact similarity of at least
+    ``threshold`` to the one kept for it, and no found pair is left among the kept. Empty documents are kept. All else
+    is unchanged: kept records are what they were, byte for byte or value for value.
 
     Args:
         inputs: as for ``find``: a path or paths, or a frame, table, dataset, list or mapping in memory.
         output: for paths, where the clean copies go: a folder, or for a single file a file. One copy for each input
             file, of the same name, format and compression. None: nothing is written.
         keep: ``first``, ``last``, ``longest``, ``shortest`` (bytes of the normalised text), ``max:COLUMN`` or
-            ``min:COLUMN`` (documents without a value last); or ``none``: all members of a cluster go, each for the one
-            that it is most similar to, or for a protected one.
+            ``min:COLUMN`` (documents without a value last); or ``none``: all members of a cluster are removed, each
+            because of the one that it is most similar to, or of a protected one.
         prefer: input files, folders or patterns whose documents are kept rather than others, the first first.
-        protect: further inputs whose documents never go and are not written; others that are near to them go. A file
-            that is among the inputs too is written whole.
-        overlap: hold the documents against the protected ones only, by a rule of n-gram overlap: ``gpt3``, ``llama3``,
+        protect: further inputs whose documents are never removed nor written; near-duplicates of them are removed. A
+            file that is among the inputs too is written whole.
+        overlap: compare the documents with the protected ones only, by a rule of n-gram overlap: ``gpt3``, ``llama3``,
             ``dolma``, N or ``word:N`` (one shared N-gram of words is enough), ``char:N``, ``byte:N``; with ``:SHARE``
-            behind it, such as ``13:0.5``, that share of the words of a protected document must stand in n-grams that
+            behind it, such as ``13:0.5``, that share of the words of a protected document must be in n-grams that
             the other has. The rule says what is compared: options of the search cannot be given with it, nor ``keep``
-            and ``prefer``, for all that overlap go.
+            and ``prefer``, since all that overlap are removed.
         annotate: leave nothing out, and add the columns cluster, keeper and similarity.
         with_text: True: ``removed`` has the columns text and keeper_text at its end, as they were written. A number: so
             many characters of each, at most.
-        show: so many ``examples`` of what goes beside what stays, spread over their similarities, each text cut round
-            the place where the two differ; None: none.
+        show: so many ``examples`` of removed documents beside kept ones, spread over their similarities, each text cut
+            round the place where the two differ; None: none.
         alarm: the summary names sources that lose more than this share.
-        measure: as for ``find``. With ``containment`` what is part of a document that stays goes, and what has a
-            protected document in it; ``longest`` is then the document of most shingles, so that the part goes.
+        measure: as for ``find``. With ``containment`` documents are removed that are part of a kept one, or contain a
+            protected one; ``longest`` is then the document of most shingles, so that the part is removed.
         preset, exact, threshold, recall, shingle, normalize, sketch, slots, bands, candidates_by, seed, verify, crowd:
             as for ``find``.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block: as for ``find``; bad records that
@@ -120,9 +120,9 @@ def dedup(
 
     Returns:
         Cleaned with ``data`` (the same kind of object as the inputs; for paths the names of the files written),
-        ``removed`` (an Arrow table with one record for each document that went), ``summary`` and ``examples``. By
+        ``removed`` (an Arrow table with one record for each removed document), ``summary`` and ``examples``. By
         containment or overlap ``removed`` has the longest passage that the two have in common: ``start`` and ``end`` in
-        characters of the document that went, ``keeper_start`` and ``keeper_end``, and ``passage``, its first 200
+        characters of the removed document, ``keeper_start`` and ``keeper_end``, and ``passage``, its first 200
         characters.
 
     Raises:

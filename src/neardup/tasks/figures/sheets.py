@@ -113,7 +113,7 @@ def _crowd_note(finding: Finding) -> str:
     documents = sum(crowds.column("documents").to_pylist())
     return (
         f"{counted(crowds.num_rows, 'crowd')} of {counted(documents, 'document')} in all: of these only the pairs with "
-        "the leader of the crowd are listed and drawn."
+        "the leader of the crowd are listed and shown."
     )
 
 
@@ -124,7 +124,7 @@ def plot_audit(audit: Audit, run: Run, target: str | os.PathLike[str], files: At
 
 def _recall_of(audit: Audit, about: About) -> Figure:
     note = (
-        f"All true pairs of {counted(audit.sampled, 'document')}, drawn by the hash of the text from "
+        f"All true pairs of {counted(audit.sampled, 'document')}, sampled by the hash of the text from "
         f"{audit.documents:,} distinct ones; pairs are of distinct texts. "
         f"{'Promise ' if audit.promised is not None else 'Recall '}{audit.verdict}."
     )

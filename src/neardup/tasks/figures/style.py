@@ -139,8 +139,8 @@ def check_suffix(target: str | os.PathLike[str]) -> str:
     suffix = Path(target).suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
         raise InputError(
-            f"the figure is to go to {os.fspath(target)}, and figures are png, svg or pdf. Give a name that ends in "
-            f".png, .svg or .pdf.{did_you_mean(suffix, FORMATS)}"
+            f"the figure is to be written to {os.fspath(target)}, and figures are png, svg or pdf. Give a name that "
+            f"ends in .png, .svg or .pdf.{did_you_mean(suffix, FORMATS)}"
         )
     return suffix
 

@@ -23,8 +23,8 @@ MEASURES = {
     CONTAINMENT: "containment: of the shingles of the smaller of two documents, the share that the larger has",
 }
 RULES = {
-    "star": "each member is a found pair with the one that stands for the cluster",
-    "connected": "whatever a chain of pairs joins",
+    "star": "each member forms a found pair with the representative",
+    "connected": "all documents that a chain of pairs joins",
 }
 
 
@@ -52,7 +52,7 @@ def facts(basis: ReportInput, summary: Summary, linked: Linked, audit: Audit | N
         ("removed", f"{counted(int(linked.removed[0]), 'document')} if one of each cluster stayed"),
         *([("settings", str(summary.preset))] if summary.preset is not None else []),
         ("recall", _recall(basis, summary)),
-        *([("measured", f"{audit.verdict} ({counted(audit.sampled, 'document')} drawn)")] if audit is not None else []),
+        *([] if audit is None else [("measured", f"{audit.verdict} ({counted(audit.sampled, 'document')} sampled)")]),
         *_skipped(basis, summary),
         *(("hint", _hint(hint)) for hint in summary.hints),
     ]
@@ -103,7 +103,7 @@ def _recall(basis: ReportInput, summary: Summary) -> str:
 def _skipped(basis: ReportInput, summary: Summary) -> list[tuple[str, str]]:
     """Documents whose pairs are not all listed."""
     if basis.pairs_from is not None:
-        return [("crowds", "not told by a file of pairs; leaders were taken for what they are by their many pairs")]
+        return [("crowds", "a file of pairs does not name them; leaders were recognised by their many pairs")]
     leaders = "with their leader only"
     return [
         (
@@ -112,7 +112,7 @@ def _skipped(basis: ReportInput, summary: Summary) -> list[tuple[str, str]]:
         ),
         (
             "overfull",
-            f"{counted(summary.overfull, 'document')} in groups too large to pair up, compared {leaders}: no promise",
+            f"{counted(summary.overfull, 'document')} in groups too large to pair up: recall not promised",
         ),
     ]
 
@@ -121,13 +121,13 @@ def curve_note(basis: ReportInput, count: Count, most: int) -> str:
     """What the numbers at each threshold mean."""
     spec = basis.run.spec
     note = (
-        f"Of the pairs found at {spec.threshold:g}, those that reach each threshold; clusters are made of these anew, "
-        f"by the rule {basis.rule}. Removed are all documents of each cluster but one."
+        f"Of the pairs found at {spec.threshold:g}, those that reach each threshold; from these clusters are made "
+        f"again, by the rule {basis.rule}. Removed are all documents of each cluster but one."
     )
     if not spec.exact and spec.threshold < 1.0:
         note += (
-            f" A search with a higher threshold may find a few pairs more, since it misses others than one at "
-            f"{spec.threshold:g}."
+            f" A search with a higher threshold may find a few pairs more, since it does not miss the same ones as a "
+            f"search at {spec.threshold:g}."
         )
     if basis.search.leads.size:
         note += (
@@ -145,8 +145,8 @@ def limits(contents: Contents, pages: Pages, *, apart: int, size: int) -> list[s
     paged = pages.page.size
     if apart:
         told.append(
-            f"Found and on no page: {counted(apart, 'pair')} of documents that are not in one cluster. --link "
-            "connected (link=) puts all that have pairs with each other into one."
+            f"Found and on no page: {counted(apart, 'pair')} of documents in different clusters. --link "
+            "connected (link=) puts documents that form a pair into one cluster."
         )
     if listed < len(groups):
         told.append(f"The {listed:,} largest of {len(groups):,} clusters are listed.")
@@ -154,19 +154,19 @@ def limits(contents: Contents, pages: Pages, *, apart: int, size: int) -> list[s
         why = f"the report may have {megabytes(size)}"
         if paged_clusters.is_cut and paged == len(paged_clusters.shown):
             why = "the texts of more would take too long to be compared"
-        told.append(f"Of the {listed:,} clusters listed the first {paged:,} have pages of their own: {why}.")
+        told.append(f"Of the {listed:,} clusters listed the first {paged:,} have pages: {why}.")
     sampled = int(np.count_nonzero(groups.size[:paged] > MOST_WHOLE))
     if sampled:
         told.append(
-            f"Of {counted(sampled, 'cluster')} with more than {MOST_WHOLE} members the keeper is shown, and the {NEAR} "
-            f"nearest to it, the {FAR} farthest, and {RANDOM} others."
+            f"Of {counted(sampled, 'cluster')} with more than {MOST_WHOLE} members the representative is shown, with "
+            f"the {NEAR} most and the {FAR} least similar to it, and {RANDOM} others."
         )
     if pages.partial:
         told.append(
-            f"On {counted(pages.partial, 'page')} of large clusters the similarities of members that are no found pair "
-            "were not computed."
+            f"On {counted(pages.partial, 'page')} of large clusters the similarities of members that form no found "
+            "pair were not computed."
         )
     long = sum(bool((lengths > LONG).any()) for lengths in paged_clusters.lengths[:paged])
     if long:
-        told.append(f"Texts of more than {LONG:,} characters are shown in windows round what they share.")
+        told.append(f"Texts of more than {LONG:,} characters are shown only around what they share.")
     return told

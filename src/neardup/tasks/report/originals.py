@@ -110,8 +110,8 @@ def check_inputs(reader: Reader, output: str | os.PathLike[str]) -> None:
             real = os.path.realpath(path)
             if real == place or real.startswith(os.path.join(place, "")):
                 raise InputError(
-                    f"{path} is an input, and lies where the report goes. Give a place outside of the inputs, or leave "
-                    "an earlier report out with --glob (glob=)."
+                    f"{path} is an input, and lies where the report is to be written. Give a place outside the inputs, "
+                    "or leave an earlier report out with --glob (glob=)."
                 )
 
 

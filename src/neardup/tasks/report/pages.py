@@ -191,11 +191,11 @@ def _full_matrices(counts: list[I64]) -> list[bool]:
 
 def _note(is_full: bool, pairs_left_out: int) -> str:
     """What the similarities of a cluster are, and how many pairs have no page."""
-    note = "The similarities of the keeper with each member shown, and of pairs that were found. Others were left out."
+    note = "The similarities of the representative with each member shown, and of found pairs. Others were left out."
     if is_full:
         note = "The similarities of all members shown with each other, exact."
     if pairs_left_out:
-        note += f" {pairs_left_out:,} of these pairs have no page of their own, for want of room."
+        note += f" {pairs_left_out:,} of these pairs have no page, for lack of space."
     return note
 
 

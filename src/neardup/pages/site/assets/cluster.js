@@ -13,8 +13,8 @@
     const name = n.plain(row.keeper, 60);
     const view = n.make("article", { class: "cluster" },
       heading(`Cluster ${n.count(number + 1)}`),
-      n.make("p", { class: "lede" }, `${n.many(row.size, "document")}. The keeper is `, n.named(n.plain(row.keeper, 200)), "."),
-      figures([["Documents", n.count(row.size)], ["Least similarity to the keeper", n.cut(row.least)], ["Mean similarity to the keeper", n.cut(row.mean)]]));
+      n.make("p", { class: "lede" }, `${n.many(row.size, "document")}. The representative is `, n.named(n.plain(row.keeper, 200)), "."),
+      figures([["Documents", n.count(row.size)], ["Least similarity to the representative", n.cut(row.least)], ["Mean similarity to the representative", n.cut(row.mean)]]));
     const crumbs = [["#/clusters", "Clusters"], [null, `Cluster ${n.count(number + 1)}`]];
     const title = `Cluster ${n.count(number + 1)}: ${name}`;
     if (!cluster) {
@@ -53,7 +53,7 @@
 
   function membersTable(cluster) {
     const withSource = cluster.members.some((member) => n.sourceName(member.source));
-    const names = [["number", "No."], ["id", "Document"], ["similarity", "To the keeper"], ["size", "Characters"],
+    const names = [["number", "No."], ["id", "Document"], ["similarity", "To the representative"], ["size", "Characters"],
       ...(withSource ? [["source", "Source"]] : []), ...(cluster.left_out ? [["kind", "Shown as"]] : [])];
     const pairsWithKeeper = new Map();
     cluster.pairs.forEach((pair, k) => {
@@ -63,14 +63,14 @@
     const rows = cluster.members.map((member, i) => {
       const k = pairsWithKeeper.get(i);
       const id = n.named(n.plain(member.id, 300));
-      return [n.make("span", { class: "no" }, String(i + 1)), k === undefined ? id : n.make("a", { href: n.pairAddress(k), title: "See it beside the keeper" }, id),
-        i === cluster.keeper ? n.make("strong", { class: "keeper" }, "keeper") : similarity(member.similarity), n.count(member.characters),
+      return [n.make("span", { class: "no" }, String(i + 1)), k === undefined ? id : n.make("a", { href: n.pairAddress(k), title: "See it beside the representative" }, id),
+        i === cluster.keeper ? n.make("strong", { class: "keeper" }, "representative") : similarity(member.similarity), n.count(member.characters),
         ...(withSource ? [n.appendText(n.make("bdi"), n.sourceName(member.source))] : []),
         ...(cluster.left_out ? [member.kind] : [])];
     });
     const box = document.createDocumentFragment();
     if (cluster.left_out) {
-      box.append(note(`${n.many(cluster.members.length, "member")} of ${n.count(cluster.size)} ${cluster.members.length === 1 ? "is" : "are"} shown: the keeper, those nearest to it (near), those least like it (far), and some drawn from the rest (random). ${n.count(cluster.left_out)} ${cluster.left_out === 1 ? "is" : "are"} left out.`));
+      box.append(note(`${n.many(cluster.members.length, "member")} of ${n.count(cluster.size)} ${cluster.members.length === 1 ? "is" : "are"} shown: the representative, those most similar to it (near), those least similar (far), and a sample of the rest (random). ${n.count(cluster.left_out)} ${cluster.left_out === 1 ? "is" : "are"} left out.`));
     }
     box.append(table("Members", names, rows));
     return box;
@@ -79,17 +79,17 @@
   function graphSection(cluster, shared) {
     if (cluster.members.length < 3) return [];
     const told = n.make("p", { class: "graph-told", "aria-hidden": "true" });
-    const rest = "Point at a member or a line, or walk with the arrow keys.";
+    const rest = "Point at a member or a line, or use the arrow keys.";
     told.textContent = rest;
     const made = n.graph({ ...shared, keeper: cluster.keeper, tell: (message) => { told.textContent = message || rest; } });
-    const legend = `Numbers are those of the table above. A line ties two members of similarity ${n.exact(n.meta.threshold)} and more, thicker the more alike they are; ` +
-      `faint lines are below it. ${n.many(made.tied, "tie")} of ${n.many(cluster.similarities.length, "pair")} computed.` +
+    const legend = `Numbers are those of the table above. A line joins two members of similarity ${n.exact(n.meta.threshold)} or more, thicker the more similar they are; ` +
+      `faint lines are below it. ${n.many(made.tied, "line")} of ${n.many(cluster.similarities.length, "pair")} computed.` +
       (made.leftOut ? ` ${n.count(made.leftOut)} faint lines are not drawn.` : "");
     return [section("Graph", n.make("figure", { class: "card graph-box" }, made.picture, told, n.make("figcaption", { class: "soft" }, legend)))];
   }
 
   function matrixNote(cluster) {
-    const legend = `Bold: similarity ${n.exact(n.meta.threshold)} and more. Numbers are cut, not rounded; a cell leads to both texts.`;
+    const legend = `Bold: similarity ${n.exact(n.meta.threshold)} or more. Numbers are cut, not rounded; click a cell to see both texts.`;
     return n.make("p", { class: "soft" }, [legend, cluster.matrix_note].filter(Boolean).join(" "));
   }
 

@@ -27,7 +27,7 @@
         waiting.delete(name);
       };
       script.onload = () => {
-        settle.reject(new Error(`data/${name}.js is damaged. Make the report anew.`)); // no effect when it was taken
+        settle.reject(new Error(`data/${name}.js is damaged. Make the report again.`)); // no effect when it was taken
         done();
       };
       script.onerror = () => {

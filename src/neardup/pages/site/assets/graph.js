@@ -76,7 +76,7 @@
   function graph({ members, similarities, keeper, threshold, pairOf, tell }) {
     const at = places(members.length, similarities, keeper);
     const picture = n.draw("svg", { class: "graph", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label":
-      `Graph of ${n.many(members.length, "member")}. Arrow keys go from member to member. The same is in the table of similarities below.` });
+      `Graph of ${n.many(members.length, "member")}. Arrow keys move from member to member. The same is in the table of similarities below.` });
     const edges = n.draw("g", { class: "edges" });
     const nodes = n.draw("g", { class: "nodes" });
     picture.append(edges, nodes);
@@ -105,8 +105,8 @@
     }
     const about = (i) => {
       const best = [...ties[i]].sort((x, y) => y[1] - x[1] || x[0] - y[0]).slice(0, 5).map(([j, s]) => `${j + 1} (${n.cut(s)})`);
-      const tied = ties[i].length ? `tied to ${ties[i].length} of the members shown: ${best.join(", ")}${ties[i].length > 5 ? " and others" : ""}` : "tied to none of the members shown";
-      return `Member ${i + 1}${i === keeper ? ", the keeper" : ""}, ${n.plain(members[i].id, 60)}: ${tied}.`;
+      const tied = ties[i].length ? `similar to ${ties[i].length} of the members shown: ${best.join(", ")}${ties[i].length > 5 ? " and others" : ""}` : "similar to none of the members shown";
+      return `Member ${i + 1}${i === keeper ? ", the representative" : ""}, ${n.plain(members[i].id, 60)}: ${tied}.`;
     };
     const drawn = members.map((member, i) => {
       const node = n.draw("g", { class: `node is-${member.kind}`, role: "img", tabindex: i === keeper ? 0 : -1, transform: `translate(${at[i][0]} ${at[i][1]})`, "aria-label": about(i) },

@@ -22,7 +22,7 @@
     const { curve, bins } = meta;
     const view = n.make("article", { class: "histogram" }, heading("How similar the pairs are"));
     if (!meta.counts.pairs) {
-      view.append(note("No pair was found, so there is nothing to draw."));
+      view.append(note("No pair was found, so there is nothing to show."));
       return view;
     }
     state.at = Math.min(state.at, curve.t.length - 1);

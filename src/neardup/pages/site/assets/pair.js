@@ -57,7 +57,7 @@
   function verdict(pair, a, b) {
     if (!pair.passages.a.length) return n.make("p", { class: "lede" }, "The two texts share no passage.");
     return n.make("p", { class: "lede" },
-      `${n.share(pair.covered[0])} of A and ${n.share(pair.covered[1])} of B stand in both texts.`);
+      `${n.share(pair.covered[0])} of A and ${n.share(pair.covered[1])} of B are in both texts.`);
   }
 
   function figures(measure, pair, onlongest) {
@@ -95,9 +95,9 @@
     const toggle = n.make("label", { class: "check" },
       n.make("input", { type: "checkbox", id: "differences", checked: true }), " Changed words in small gaps");
     return n.make("div", { class: "tools" },
-      n.make("div", { class: "walk", role: "group", "aria-label": "Walk the passages" }, step(-1, "Previous", "‹"), told, step(1, "Next", "›")),
+      n.make("div", { class: "walk", role: "group", "aria-label": "Passages" }, step(-1, "Previous", "‹"), told, step(1, "Next", "›")),
       differing ? toggle : null,
-      n.make("p", { class: "hint" }, "Click a passage, or press Enter on it, to see it in the other text. Arrow keys go from passage to passage."));
+      n.make("p", { class: "hint" }, "Click a passage, or press Enter on it, to see it in the other text. Arrow keys move from passage to passage."));
   }
 
   function side(letter, member, pane) {

@@ -34,7 +34,7 @@
       const found = pattern.exec(hash);
       if (!found) continue;
       const parts = found.slice(1);
-      return (await show(...parts)) ?? lost(`The report has no ${parts.length > 1 ? "pair" : "cluster"} at ${hash}. It may have been made anew since this address was noted.`);
+      return (await show(...parts)) ?? lost(`The report has no ${parts.length > 1 ? "pair" : "cluster"} at ${hash}. It may have been made again since this address was noted.`);
     }
     return lost(`Nothing in this report is at ${n.plain(hash, 80)}.`);
   }

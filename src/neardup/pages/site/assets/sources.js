@@ -1,4 +1,4 @@
-// Sources against sources: how many pairs tie one file or label to another.
+// Pairs between sources: how many pairs tie one file or label to another.
 (function (n) {
   "use strict";
 
@@ -6,9 +6,9 @@
 
   function sourcesView() {
     const { sources, counts } = n.meta;
-    const view = n.make("article", { class: "sources" }, heading("Sources against sources"));
+    const view = n.make("article", { class: "sources" }, heading("Pairs between sources"));
     if (!sources || sources.names.length < 2) {
-      view.append(note("All documents are of one source, so there is nothing to hold against each other. Give several inputs, or --sources with a pattern that finds the source in each id, to see which of them share documents."));
+      view.append(note("All documents are of one source, so there is nothing to compare. Give several inputs, or --sources with a pattern that finds the source in each id, to see which of them share documents."));
       return view;
     }
     const { names, documents, pairs } = sources;
@@ -27,11 +27,11 @@
     const rows = names.map((_, i) => n.make("tr", {}, n.make("th", { scope: "row" }, name(i)), n.make("td", { class: "of" }, n.count(documents[i])),
       ...names.map((_, j) => cell(i, j))));
     view.append(
-      n.make("p", { class: "lede" }, `${n.many(across, "pair")} of ${n.count(counts.pairs)} ${across === 1 ? "ties" : "tie"} documents of different sources, ${n.count(within)} ${within === 1 ? "ties" : "tie"} documents of one.`),
+      n.make("p", { class: "lede" }, `${n.many(across, "pair")} of ${n.count(counts.pairs)} ${across === 1 ? "is" : "are"} between sources, ${n.count(within)} within one.`),
       scroller("Pairs between sources", n.make("table", { class: "heat between" }, n.make("caption", {}, "Pairs between sources; on the diagonal, inside one."),
         n.make("thead", {}, head), n.make("tbody", {}, ...rows))));
     if (typeof sources.inside === "string" && sources.inside) view.append(n.make("p", { class: "soft" }, sources.inside));
-    if (sources.left_out) view.append(n.make("p", { class: "soft" }, `The last row and column stand for ${n.many(sources.left_out, "more source")} together.`));
+    if (sources.left_out) view.append(n.make("p", { class: "soft" }, `The last row and column are for ${n.many(sources.left_out, "more source")} together.`));
     return view;
   }
 

@@ -7,7 +7,7 @@
   const collator = new Intl.Collator("en", { numeric: true });
   const NUMBERS = ["size", "least", "mean", "source"];
   const COLUMNS = [
-    ["keeper", "Keeper"],
+    ["keeper", "Representative"],
     ["size", "Size"],
     ["least", "Least"],
     ["mean", "Mean"],

@@ -177,7 +177,7 @@ class CleanWriter:
         except OSError as exc:
             if self.keep_parts and exc.errno in _FULL:
                 raise OutputError(
-                    f"cannot write {name}: {exc.strerror}. Free some space, then go on with the same command and "
+                    f"cannot write {name}: {exc.strerror}. Free some space, then continue with the same command and "
                     f"--resume; {len(self._whole)} of {len(self.outputs)} files are finished and kept."
                 ) from exc
             raise output_error(name, exc) from exc
