@@ -82,6 +82,7 @@ def test_without_matplotlib_the_install_line_is_told_before_anything_is_read(com
     hidden = tmp_path / "hidden"
     hidden.mkdir()
     (hidden / "matplotlib.py").write_text("raise ImportError('hidden')\n")
+    (tmp_path / "nothing.jsonl").write_text("{never read\n")
     done = command("figures", "nothing.jsonl", "-o", "out", env={**os.environ, "PYTHONPATH": str(hidden)})
     assert done.returncode == 1
     assert done.stderr == "Error: figures need matplotlib: pip install 'neardup[plot]'\n"

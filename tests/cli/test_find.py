@@ -262,7 +262,7 @@ def test_a_failed_run_says_where_its_work_is_and_the_next_goes_on_there(
     assert failed.exit_code == 1
     assert failed.stderr == (
         "Error: docs.jsonl:7: no field 'text'.\n"
-        "The work so far is in work: continue with the same command and --resume, or delete it.\n"
+        "The work so far is in work: with all inputs as they are --resume goes on from it, else delete it.\n"
     )
     search.error = None
     again = neardup_find("--workdir", "work")

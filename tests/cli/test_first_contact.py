@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,7 @@ def test_a_test_set_without_a_text_is_an_error_and_no_clean_bill(rule: list[str]
     assert result.exit_code == 1
     assert "there is no text in what is protected (test.jsonl)" in result.stderr
     assert not Path("clean.jsonl").exists()
-    with pytest.raises(InputError, match="no text in what is protected"):
-        neardup.dedup(["a", "b"], protect=[""])
+    assert neardup.dedup(["a", "b"], protect=[""]).summary.removed == 0  # what is in memory is known
 
 
 def test_a_quoted_test_text_that_similarity_does_not_find_brings_the_hint_that_does() -> None:
@@ -63,6 +63,25 @@ def test_copies_inside_the_folder_that_is_read_are_refused() -> None:
     assert result.exit_code == 2
     assert "shards/out is inside the folder shards, and the next run would read the copies too" in result.stderr
     assert run("dedup", "shards", "-o", "shards-out").exit_code == 0
+
+
+def test_a_folder_with_an_archive_is_cleaned_without_it_when_asked_and_that_is_told() -> None:
+    Path("shards").mkdir()
+    Path("shards", "a.jsonl").write_text(lines("one and the same text", "one and the same text"))
+    with zipfile.ZipFile("shards/old.zip", "w") as archive:
+        archive.writestr("b.jsonl", lines("a text in an archive"))
+    refused = run("dedup", "shards", "-o", "clean")
+    assert refused.exit_code != 0
+    assert "With --on-bad skip" in refused.stderr
+    done = run("dedup", "shards", "-o", "clean", "--on-bad", "skip", "--json")
+    assert done.exit_code == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["documents"], told["removed"]) == (2, 1)
+    (over,) = told["passed_over"]
+    assert (over["reason"], over["suffix"], over["count"]) == ("no clean copy", ".zip", 1)
+    assert [path.name for path in Path("clean").iterdir()] == ["a.jsonl"]
+    again = run("dedup", "shards", "-o", "clean2", "--on-bad", "skip")
+    assert "1 .zip of which no clean copy is made" in " ".join(again.stderr.split())
 
 
 def test_several_patterns_are_read_all() -> None:

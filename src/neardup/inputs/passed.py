@@ -18,7 +18,7 @@ Reason: TypeAlias = Literal[
     "suffix", "not asked for", "hidden file", "hidden folder", "lock file", "file linked twice", "folder linked twice",
     "report", "folder", "beside a dataset", "written by neardup", "no text column", "no records", "needs openpyxl",
     "further sheet", "no regular file", "encrypted", "replaced", "archive in an archive",
-    "needs warcio", "no page", "damaged",
+    "needs warcio", "no page", "damaged", "no clean copy",
 ]  # fmt: skip
 
 _BY_SUFFIX = {
@@ -33,6 +33,7 @@ _BY_SUFFIX = {
     "damaged": " that cannot be read",
     "encrypted": " protected by a password",
     "archive in an archive": " in an archive",
+    "no clean copy": " of which no clean copy is made",
 }
 """Reasons for which files are counted by suffix, and how their numbers are told."""
 _KINDS = 5
@@ -73,6 +74,7 @@ _CURE_OF = {
 _CURE_OF_REASON = {
     "no text column": "name the column with --text COLUMN",
     "no records": "write one object a line (jq -c '.[]' FILE.json > FILE.jsonl)",
+    "no clean copy": "unpack them into the folder, and take them away",
     "encrypted": "unpack the archive with its password, and give the folder",
     "archive in an archive": "unpack the outer one, and give the folder",
     "needs openpyxl": "pip install 'neardup[xlsx]'",
@@ -96,7 +98,8 @@ class PassedOver:
     missing), ``further sheet`` (of a spreadsheet, beside the one that is read); in archives also ``no regular file``,
     ``encrypted``, ``replaced`` (by a later one of its name) and ``archive in an archive``; of web archives ``no page``
     (a record of what was fetched that is no page, or was not found) and ``needs warcio``; ``damaged`` (it
-    cannot be opened as what its name says, and what is bad is to be skipped)."""
+    cannot be opened as what its name says, and what is bad is to be skipped); ``no clean
+    copy`` (an archive, which ``dedup`` does not write)."""
     suffix: str
     """In small letters, with that of a compression; empty where none tells a kind, and for folders."""
     count: int

@@ -16,6 +16,7 @@ from neardup.engine.joins.containment import sizes_of
 from neardup.engine.state import Gathered
 from neardup.errors import InputError
 from neardup.inputs.folder import FilesSource
+from neardup.inputs.passed import Passing, together
 from neardup.inputs.reader import Reader, open_inputs
 from neardup.inputs.source import Source
 from neardup.params import CONTAINMENT, DEFAULT_KEEP, InputOptions, Keep, Overlap, SearchOptions, Spec
@@ -67,7 +68,7 @@ def open_protected(inputs: Any, protect: Any, options: InputOptions, *, item: bo
 
     A file that is among both is read once. InputError where text files of a folder are protected in part.
     """
-    reader = open_inputs(inputs, options, item=item, again=True)
+    reader = _without_archives(open_inputs(inputs, options, item=item, again=True))
     if protect is None or (isinstance(protect, Sequence) and not isinstance(protect, str) and not len(protect)):
         return reader, frozenset()
     other = open_inputs(protect, options, item=item, name="protect", limit=reader.options.limit)
@@ -89,11 +90,25 @@ def open_protected(inputs: Any, protect: Any, options: InputOptions, *, item: bo
     return reader.joined(more, other.found_over), frozenset(protected)
 
 
+def _without_archives(reader: Reader) -> Reader:
+    """The reader without what a folder holds of which no copy can be made, where bad records are to be skipped."""
+    parts = reader.written_parts
+    kept = [part for part in parts if part.no_copy is None]
+    if len(kept) in (0, len(parts)) or reader.base is None or reader.options.on_bad != "skip":
+        return reader
+    passing = Passing()
+    for path in dict.fromkeys((part.paths or [part.name])[0] for part in parts if part.no_copy is not None):
+        passing.note("no clean copy", path)
+    over = together([*reader.found_over, *passing.table()])
+    return Reader(kept, reader.sources, reader.options, reader.value, passed_over=over)
+
+
 def check_policy(reader: Reader, policy: Policy) -> None:
     """Say before a long run whether the inputs can be copied, and have what the policy asks for."""
     for part in reader.written_parts:
         if part.no_copy is not None:
-            raise InputError(part.no_copy)
+            more = " With --on-bad skip (on_bad='skip') the files beside it are cleaned, and it is left out."
+            raise InputError(part.no_copy + (more if reader.base is not None else ""))
     if policy.keep.rule == NONE and policy.prefer:
         raise InputError("keep is none, so no document is rather kept than others. Leave prefer out, or keep.")
     paths = [path for part in reader.parts for path in (part.paths or [part.name])]
@@ -124,6 +139,7 @@ class Origins:
         self._search = search
         self._policy = policy
         self.keeps_none = policy.keep.rule == NONE
+        self.are_files = run.reader.value is None
         self.protected = policy.protected
         """Names of the sources that never lose anything."""
         by_size = run.spec.measure == CONTAINMENT and policy.keep.rule in ("longest", "shortest")

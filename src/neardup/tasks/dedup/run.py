@@ -57,12 +57,16 @@ def clean(run: Run, policy: Policy) -> Cleaning:
 
 
 def _check_protected(origins: Origins, gathered: Gathered) -> Mask:
-    """Which documents are protected, bool[n]; InputError where some are to be and none has a text.
+    """Which documents are protected, bool[n]; InputError where files are to be and hold no text.
 
     A test set that was not fetched would otherwise look like one with which nothing has anything in common.
     """
     is_protected: Mask = origins.tier(np.arange(len(gathered.collection))) == 0
-    if origins.protected and not np.any(gathered.collection.counts.take(np.flatnonzero(is_protected))):
+    if (
+        origins.protected
+        and origins.are_files
+        and not np.any(gathered.collection.counts.take(np.flatnonzero(is_protected)))
+    ):
         names = ", ".join(sorted(origins.protected))
         raise InputError(f"there is no text in what is protected ({names}). Check these inputs, or protect nothing.")
     return is_protected
