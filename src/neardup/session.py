@@ -25,7 +25,7 @@ from neardup._version import __version__
 from neardup.arrays import numbers, strings
 from neardup.engine import run as engine
 from neardup.engine.check import TooLargeError
-from neardup.engine.fit import PASSAGES, SLOW, Hint, fit
+from neardup.engine.fit import PASSAGES, SLOW, Hint, fit, layout_hints
 from neardup.engine.joins.overlap import Overlaps
 from neardup.engine.observe import Observer, Silent
 from neardup.engine.reading.families import check_room
@@ -34,7 +34,9 @@ from neardup.engine.results.ordered import ordered_pairs
 from neardup.engine.space import RECORD_SHARE, Budget, Space
 from neardup.engine.state import FoundRows, Gathered, RunTally, SearchState
 from neardup.errors import InputChanged, InputError
+from neardup.inputs.folder import FilesSource
 from neardup.inputs.names import Provenance
+from neardup.inputs.passed import suffix_of
 from neardup.inputs.reader import Reader, Stamps
 from neardup.params import CONTAINMENT, OVERLAP, ListOptions, Overlap, Preset, RunOptions, Spec
 from neardup.result import Result, Summary
@@ -151,7 +153,7 @@ class Run:
         """Verified pairs of representatives; InputError where two are too long for the memory limit."""
         with self._refusing_too_large():
             gathered = self.gather(self.spec)
-            hints = fit(gathered.collection, gathered.copies.weight)
+            hints = (*fit(gathered.collection, gathered.copies.weight), *layout_hints(self._kinds(), self.spec))
             # whoever asks for copies by name has chosen what is the default
             self.hints = tuple(hint for hint in hints if hint.kind != PASSAGES or self.preset is None)
             for hint in self.hints:
@@ -163,6 +165,11 @@ class Run:
         """Documents that overlap with protected ones, by the rule of the spec; InputError as ``search``."""
         with self._refusing_too_large():
             return engine.overlap(gathered, Overlap.parse(self.spec.overlap), is_protected)
+
+    def _kinds(self) -> set[str]:
+        """The suffixes of files that are one document each, where some are more than plain text."""
+        files = [file for part in self.reader.parts if isinstance(part, FilesSource) for file in part.files]
+        return {suffix_of(file.path) for file in files} if any(file.is_document for file in files) else set()
 
     @contextmanager
     def _refusing_too_large(self) -> Iterator[None]:

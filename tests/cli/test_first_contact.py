@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,22 @@ def test_a_folder_with_an_archive_is_cleaned_without_it_when_asked_and_that_is_t
     assert [path.name for path in Path("clean").iterdir()] == ["a.jsonl"]
     again = run("dedup", "shards", "-o", "clean2", "--on-bad", "skip")
     assert "1 .zip of which no clean copy is made" in " ".join(again.stderr.split())
+
+
+def test_a_copy_with_other_line_breaks_in_another_kind_of_file_is_found_by_what_the_hint_names() -> None:
+    letter = " ".join(f"item{i * 7919 % 1000} of {i}" for i in range(200))
+    Path("leak").mkdir()
+    Path("leak", "letter.txt").write_text(textwrap.fill(letter, 30))
+    Path("leak", "letter.html").write_text(f"<html><body><p>{letter}</p></body></html>")
+    told = json.loads(run("find", "leak", "-o", "pairs.csv", "--json").stdout)
+    (hint,) = [each for each in told["hints"] if each["kind"] == "layout"]
+    assert told["pairs"] == 0
+    assert ".html, .txt" in hint["text"]
+    again = run(*hint["command"].split()[1:])
+    assert json.loads(again.stdout)["pairs"] == 1
+    Path("leak", "letter.html").unlink()
+    alone = json.loads(run("find", "leak", "-o", "pairs.csv", "--json").stdout)
+    assert [each for each in alone["hints"] if each["kind"] == "layout"] == []
 
 
 def test_several_patterns_are_read_all() -> None:

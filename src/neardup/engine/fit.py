@@ -94,7 +94,8 @@ LOWER_RECALL = 0.9
 MANY_CANDIDATES = 5e8
 """Candidate pairs from which a run is slow: minutes of CPU time on any machine."""
 
-SHORT, SCRIPT, CODE, PASSAGES, SLOW, PROTECTED = "short", "script", "code", "passages", "slow", "protected"
+SHORT, SCRIPT, CODE, PASSAGES, SLOW = "short", "script", "code", "passages", "slow"
+PROTECTED, LAYOUT = "protected", "layout"
 """Kinds of hints."""
 
 
@@ -105,7 +106,8 @@ class Hint:
     kind: str
     """``short``: texts too short for the shingle and threshold; ``script``: words of a script without spaces;
     ``code``: source code by characters; ``passages``: many texts share passages and few pairs reach the threshold;
-    ``slow``: so many candidates that the run takes long; ``protected``: nothing is similar to what is protected."""
+    ``slow``: so many candidates that the run takes long; ``protected``: nothing is similar to what is protected;
+    ``layout``: files of several kinds break lines in different ways, and the shingles have the line breaks in them."""
     text: str
     """One or two sentences."""
     preset: str | None = None
@@ -316,6 +318,17 @@ def unlike_protected(spec: Spec) -> Hint:
         " longer documents are found by containment, or by shared n-grams (overlap gpt3)."
     )
     return Hint(PROTECTED, seen, None, {"measure": CONTAINMENT})
+
+
+def layout_hints(kinds: set[str], spec: Spec) -> list[Hint]:
+    """The hint where documents of several ``kinds`` (``.pdf``, ``.txt``) are compared line breaks and all."""
+    if len(kinds) < 2 or spec.normalize.space or spec.normalize.strip or spec.shingle.kind not in ("char", "byte"):
+        return []
+    seen = (
+        f"The files are of several kinds ({', '.join(sorted(kinds))}), which break lines in different ways, and"
+        f" {spec.shingle} counts each line break."
+    )
+    return [Hint(LAYOUT, seen, None, {"normalize": str(replace(spec.normalize, space=True))})]
 
 
 def _with_fewer(spec: Spec) -> dict[str, Any]:

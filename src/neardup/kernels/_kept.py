@@ -84,8 +84,8 @@ def own_name() -> str:
 def _portable_name() -> str | None:
     """Name of the folder of machine code for any processor of this architecture, if it runs on this one."""
     processor, needed = PORTABLE.get(platform.machine().lower(), (None, []))
-    if processor is None or config.CPU_NAME not in (None, processor):
-        return None  # with NUMBA_CPU_NAME somebody has asked for code of another kind
+    if processor is None or config.CPU_NAME not in (None, processor) or config.CPU_FEATURES:
+        return None  # with NUMBA_CPU_NAME or NUMBA_CPU_FEATURES somebody has asked for code of another kind
     try:
         has = llvm.get_host_cpu_features()
     except RuntimeError:
