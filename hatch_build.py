@@ -25,9 +25,11 @@ class Kernels(BuildHookInterface):
         if version == "editable" or os.environ.get("NEARDUP_KERNELS") == "0":
             return
         self._made = mkdtemp(prefix="neardup-kernels-")
+        # an isolated build finds its libraries by sys.path only, which the interpreter by itself would not have
+        places = [str(Path(self.root) / "src"), *filter(None, sys.path)]
         done = subprocess.run(
             [sys.executable, "-m", "neardup.kernels.warm", self._made],
-            env={**os.environ, "PYTHONPATH": str(Path(self.root) / "src")},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(places)},
             capture_output=True,
             text=True,
         )
