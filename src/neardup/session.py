@@ -146,6 +146,7 @@ class Run:
             names=self.provenance,
             observer=self.observer,
             space=self.space,
+            reopened=self.reader.reopened,
             keep_written=self.keep_written,
         )
 

@@ -50,6 +50,8 @@ class LineBlock:
     """No other block shares the buffer, which may be given back after use."""
     too_large: int = 0
     """Bytes of a line that is longer than may be held; then it is the only line of the block, which has no data."""
+    at: int = 0
+    """Where in the input, unpacked and as UTF-8, the block begins."""
     part: int = WHOLE
     """PART, LAST: a piece of such a line, and the last of them, where pieces were asked for."""
 
@@ -126,7 +128,7 @@ def line_blocks(
     with _opened(source) as stream:
         line = 1
         stored = long = 0
-        for data, size, part in _cuts(as_utf8(stream, encoding), min(block_bytes, most), slabs or Slabs(), most):
+        for data, size, at, part in _cuts(as_utf8(stream, encoding), min(block_bytes, most), slabs or Slabs(), most):
             consumed = stream.stored - stored
             stored += consumed
             if part:
@@ -135,7 +137,7 @@ def line_blocks(
                 gives_up = count_to is not None and long > count_to
                 if pieces:
                     data = data[: size + SLACK].copy()  # the next piece is read into the same buffer
-                    yield LineBlock(data, size, int(is_last), line, consumed, is_alone=False, part=part)
+                    yield LineBlock(data, size, int(is_last), line, consumed, is_alone=False, at=at, part=part)
                 elif is_last or gives_up:
                     is_ended = is_last and size > 0 and data[size - 1] == NEWLINE
                     yield LineBlock(_NOTHING, 0, 1, line, consumed, is_alone=False, too_large=long - is_ended)
@@ -148,9 +150,9 @@ def line_blocks(
                 continue
             lines = _count_lines(data, size)
             if max_lines is None or lines <= max_lines:
-                yield LineBlock(data, size, lines, line, consumed)
+                yield LineBlock(data, size, lines, line, consumed, at=at)
             else:
-                yield from _split(data, line_ends(data, size), max_lines, line, consumed)
+                yield from _split(data, line_ends(data, size), max_lines, line, consumed, at)
             line += lines
 
 
@@ -178,13 +180,13 @@ def _opened(source: str | Path | ByteStream) -> ByteStream:
     return source if isinstance(source, ByteStream) else ByteStream(source)
 
 
-def _split(data: U8, ends: I64, max_lines: int, line: int, consumed: int) -> Iterator[LineBlock]:
+def _split(data: U8, ends: I64, max_lines: int, line: int, consumed: int, at: int) -> Iterator[LineBlock]:
     """One buffer as blocks of at most ``max_lines`` lines; the first carries the consumed bytes."""
     start = 0
     for i in range(0, ends.size, max_lines):
         stop = int(ends[min(i + max_lines, ends.size) - 1])
         lines = min(max_lines, ends.size - i)
-        yield LineBlock(data[start:], stop - start, lines, line + i, consumed, is_alone=False)
+        yield LineBlock(data[start:], stop - start, lines, line + i, consumed, is_alone=False, at=at + start)
         start, consumed = stop, 0
 
 
@@ -224,12 +226,16 @@ class Slabs:
                 self._returned.append(buffer)
 
 
-def _cuts(feed: Feed, block_bytes: int, slabs: Slabs, most: int) -> Iterator[tuple[U8, int, int]]:
-    """Buffers of whole lines and how many bytes of each are meant; of a line of more than ``most`` bytes its pieces."""
+def _cuts(feed: Feed, block_bytes: int, slabs: Slabs, most: int) -> Iterator[tuple[U8, int, int, int]]:
+    """Buffers of whole lines, how many bytes of each are meant, where in the input they lie, and what they are.
+
+    Of a line of more than ``most`` bytes its pieces.
+    """
     block_bytes = max(block_bytes, SLACK)  # the byte order mark must fit into the first
     data = slabs.take(block_bytes + SLACK)
     held = 0  # bytes at the start of data that were read before
     seen = 0  # bytes of them that have no newline
+    at = 0  # where data begins in the input
     first = True
     is_long = False  # the unfinished line is longer than may be held
     while True:
@@ -241,24 +247,28 @@ def _cuts(feed: Feed, block_bytes: int, slabs: Slabs, most: int) -> Iterator[tup
         if first and data[: min(size, len(_BOM))].tobytes() == _BOM:
             data = data[len(_BOM) :]
             size -= len(_BOM)
+            at = len(_BOM)
         first = False
         if is_long:
             cut = first_newline(data, size) + 1
             is_long = not cut and not ended
-            yield data, cut or size, PART if is_long else LAST
+            yield data, cut or size, at, PART if is_long else LAST
             if ended and cut in (0, size):
                 return
+            at += cut or size
             data, held = (data, 0) if is_long else _moved(data, cut, size, block_bytes, slabs, most)
             seen = 0
             continue
         cut = size if ended else _last_newline(data, seen, size) + 1
         if cut > 0:
-            yield data, cut, WHOLE
+            yield data, cut, at, WHOLE
         if ended:
             return
+        at += cut
         is_long = cut == 0 and size > most
         if is_long:
-            yield data, size, PART
+            yield data, size, at, PART
+            at += size
             data, held = slabs.take(block_bytes + SLACK), 0
         else:
             data, held = _moved(data, cut, size, block_bytes, slabs, most)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from neardup.cutting import cut
 from neardup.spool.columns import FileColumn, MemoryColumn, group_heads
-from neardup.spool.files import STAGE, SpoolFile
-from neardup.types import I64, SLACK, U8, Documents, Mask
+from neardup.spool.files import STAGE
+from neardup.types import I64, SLACK, U8, Documents, Mask, frozen
 
 GAP = 16 << 10
 """Bytes between two texts that are cheaper to read than to jump over."""
@@ -109,7 +109,7 @@ class MemoryTexts(Texts):
 
     def _same(self, left: I64, right: I64, lengths: I64, room: int) -> Mask:
         """Nothing is copied."""
-        return _equal(self._addresses(left), self._addresses(right), lengths)
+        return same_bytes(self._addresses(left), self._addresses(right), lengths)
 
     def _addresses(self, rows: I64) -> I64:
         """int64[m]: where in memory the bytes of some documents begin."""
@@ -162,7 +162,7 @@ class FileTexts(Texts):
         np.cumsum(stops - starts, out=offsets[1:])
         data = np.empty(int(offsets[-1]) + SLACK, dtype=np.uint8)
         data[-SLACK:] = 0
-        _read(self._data.file, starts, stops, data)
+        read_ranges(self._data.file.read, starts, stops, data)
         yield Documents(data, offsets), np.arange(rows.size), slice(0, rows.size)
 
     def _lengths_of(self, rows: I64) -> I64:
@@ -183,7 +183,7 @@ class FileTexts(Texts):
         rows, place = np.unique(np.concatenate((left, right)), return_inverse=True)
         ((documents, _, _),) = self.parts(rows)
         begins = documents.data.ctypes.data + documents.offsets[place]
-        return _equal(begins[: left.size], begins[left.size :], lengths)
+        return same_bytes(begins[: left.size], begins[left.size :], lengths)
 
     def _same_pieces(self, left: int, right: int, room: int) -> bool:
         starts, stops = self._bounds(np.array([left, right]))
@@ -212,8 +212,8 @@ class FileTexts(Texts):
         return starts, stops
 
 
-def _read(file: SpoolFile, starts: I64, stops: I64, into: U8) -> None:
-    """Read rising ranges one behind the other; a Python step for each piece that has a gap before it."""
+def read_ranges(read: Callable[[int, memoryview], None], starts: I64, stops: I64, into: U8) -> None:
+    """Read rising ranges of a file one behind the other; ``read`` fills a place with the bytes from a position on."""
     some = stops > starts
     starts, stops = starts[some], stops[some]
     if starts.size == 0:
@@ -226,29 +226,28 @@ def _read(file: SpoolFile, starts: I64, stops: I64, into: U8) -> None:
     long = sizes >= LONG
     raw = into.data
     for begin, size, place in zip(begins[long].tolist(), sizes[long].tolist(), places[long].tolist(), strict=True):
-        file.read(begin, raw[place : place + size])
-    _read_short(file, begins[~long], sizes[~long], places[~long], raw)
+        read(begin, raw[place : place + size])
+    _read_short(read, begins[~long], sizes[~long], places[~long], into)
 
 
-def _read_short(file: SpoolFile, begins: I64, sizes: I64, places: I64, raw: memoryview) -> None:
+def _read_short(read: Callable[[int, memoryview], None], begins: I64, sizes: I64, places: I64, into: U8) -> None:
     """Read pieces in groups of near ones into a stage, and copy each from there to its place."""
     if begins.size == 0:
         return
+    from neardup.kernels.delimited import copy_pieces  # here: whoever checks names of outputs needs no numba
+
     ends = begins + sizes
     heads = group_heads(begins, ends, near=GAP, most=STAGE)
     tails = np.append(heads[1:], begins.size)
     firsts, spans = begins[heads], ends[tails - 1] - begins[heads]
-    room = np.empty(int(spans.max()), dtype=np.uint8).data
+    stage = np.empty(int(spans.max()) + SLACK, dtype=np.uint8)
     where: list[Any] = [each.tolist() for each in (heads, tails, firsts, spans)]
     for head, tail, first, span in zip(*where, strict=True):
-        stage = room[:span]
-        file.read(first, stage)
-        offsets = (begins[head:tail] - first).tolist()
-        for offset, size, place in zip(offsets, sizes[head:tail].tolist(), places[head:tail].tolist(), strict=True):
-            raw[place : place + size] = stage[offset : offset + size]
+        read(first, stage[:span].data)
+        copy_pieces(frozen(stage), begins[head:tail] - first, sizes[head:tail], into, places[head:tail])
 
 
-def _equal(first: I64, second: I64, lengths: I64) -> Mask:
+def same_bytes(first: I64, second: I64, lengths: I64) -> Mask:
     """Whether the bytes at pairs of addresses are the same; the caller keeps what lies there."""
     from neardup.kernels.equal import equal_bytes  # here: whoever checks names of outputs needs no numba
 

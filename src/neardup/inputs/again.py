@@ -1,0 +1,111 @@
+"""Records read a second time, each by its place in a file, so that a run need not keep the texts of all of them.
+
+Only of plain files: of what is compressed, transcoded, in an archive or comes through a pipe a part cannot be read
+without all that is before it. Whether a file is still what it was is asked twice: by its size and time whenever it is
+opened here, and by the hashes of the texts where they are compared (``engine.reading.again``).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+
+from neardup.errors import InputChanged, InputError
+from neardup.inputs.blocks import NEWLINE, LineBlock
+from neardup.inputs.formats import stored_codec, text_codec
+from neardup.inputs.source import Source
+from neardup.shown import shown_path
+from neardup.spool import read_ranges
+from neardup.types import I64, SLACK, Batch, Documents
+
+
+def is_plain(source: Source, encoding: str) -> bool:
+    """Whether the bytes of a source's records are in a file of its name, as they are."""
+    is_utf8 = text_codec(encoding) == "utf-8"
+    return source.is_own_file and is_utf8 and stored_codec(source.name) is None and os.path.isfile(source.name)
+
+
+class PlainFile:
+    """A regular file that is read again at places, for as long as it is what it was when this was made."""
+
+    def __init__(self, path: str) -> None:
+        """It must stay as it is now: as large, and changed no later."""
+        self.path = path
+        self._stamp = self._now(os.stat(path))
+
+    @staticmethod
+    def _now(facts: os.stat_result) -> tuple[int, int]:
+        return facts.st_size, facts.st_mtime_ns
+
+    def changed(self, what: str = "was changed") -> InputChanged:
+        """The error to raise: the file is not what it was."""
+        return InputChanged(
+            f"{shown_path(self.path)} {what} while the run went on, and its texts are read again where they are "
+            "compared. Start again when nobody writes to it, or give a copy."
+        )
+
+    @contextmanager
+    def opened(self) -> Iterator[int]:
+        """A descriptor of the file; InputChanged where it is another one now."""
+        try:
+            fd = os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        except FileNotFoundError as exc:
+            raise self.changed("was removed") from exc
+        except OSError as exc:
+            raise InputError(f"{shown_path(self.path)} cannot be read again: {exc.strerror or exc}.") from exc
+        try:
+            if self._now(os.fstat(fd)) != self._stamp:
+                raise self.changed()
+            yield fd
+        finally:
+            os.close(fd)
+
+
+class LineRecords:
+    """Records of a plain file that are lines, or whole runs of lines."""
+
+    def __init__(self, file: PlainFile, parse: Callable[[LineBlock], Batch], facts: dict[str, Any]) -> None:
+        """``parse`` reads a block of records as it was read the first time; ``facts`` say how."""
+        self._file = file
+        self._parse = parse
+        self._facts = facts
+
+    @classmethod
+    def of(cls, source: Source, encoding: str, parse: Callable[[LineBlock], Batch], **facts: Any) -> Self | None:
+        """Those of a source that is about to be read; None where they cannot be read again."""
+        if not is_plain(source, encoding):
+            return None
+        return cls(PlainFile(source.name), parse, {"source": source.name, **facts})
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """JSON values from which ``Reader.reopened`` makes it again."""
+        return self._facts
+
+    def changed(self) -> InputChanged:
+        return self._file.changed()
+
+    def read(self, starts: I64, stops: I64) -> Documents:
+        """The documents of records by their bytes in the file; see ``types.Origin``."""
+        size = int((stops - starts).sum())
+        data = np.empty(size + SLACK, dtype=np.uint8)
+        with self._file.opened() as fd:
+
+            def read(start: int, into: memoryview) -> None:
+                done = 0
+                while done < into.nbytes:
+                    got = os.preadv(fd, [into[done:]], start + done)
+                    if got == 0:
+                        raise self._file.changed("was cut short")
+                    done += got
+
+            read_ranges(read, starts, stops, data)
+        data[size:] = NEWLINE
+        batch = self._parse(LineBlock(data, size, starts.size, 1, 0))
+        if len(batch.documents) != starts.size or batch.bad:
+            raise self._file.changed()
+        return batch.documents
