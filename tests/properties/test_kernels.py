@@ -27,7 +27,7 @@ from neardup.kernels import sketching as fast_sketching
 from neardup.kernels import utf8 as fast_utf8
 from neardup.kernels import verify as fast_verify
 from neardup.params import Bands
-from neardup.stages.bands import Leading, all_pairs, first_bands, in_part
+from neardup.stages.bands import Leading, all_pairs, first_bands
 from neardup.stages.shingle import SALT
 from neardup.stages.text import INERT_RANGES
 from neardup.types import PaddedSets

@@ -22,8 +22,10 @@ from neardup.stages.shingle import Hasher, build_rows
 from neardup.stages.verify import Chunk
 from neardup.types import F64, I64, U32, Documents, Mask, PaddedSets
 
-CHUNK_SHINGLES = 8_000_000
-"""Shingles held at a time by a thread, unless the budget has room for fewer: 64 MB of sets."""
+CHUNK_SHINGLES = 2_000_000
+"""Shingles held at a time by a thread, unless the budget has room for fewer: 16 MB of sets."""
+MOST_PAIRS = 1 << 20
+"""Pairs that are checked together, at most: 200 MB."""
 SHINGLE_BYTES = 20
 """Memory for each of them: the text, the set, the table in which it is built."""
 FEW = 256
@@ -38,7 +40,7 @@ PAIR_BYTES = 200
 
 def pairs_at_once(space: Space) -> int:
     """Pairs that the memory has room for while they are checked."""
-    return max(1_000, space.budget.share(0.15) // PAIR_BYTES)
+    return min(MOST_PAIRS, max(1_000, space.budget.share(0.15) // PAIR_BYTES))
 
 
 class TooLargeError(Exception):
@@ -84,6 +86,14 @@ class Screen:
     """0: to be checked as it is, unless it is inside a crowd."""
     is_inside: Mask
     """Whether both documents stand in one crowd."""
+
+
+def _compacted(left: I64, right: I64, n: int) -> tuple[I64, I64, I64]:
+    """The numbers below n that two columns have, rising, and the columns as places in them."""
+    is_used = np.zeros(n, dtype=np.bool_)
+    is_used[left] = is_used[right] = True
+    place = np.cumsum(is_used) - 1
+    return np.flatnonzero(is_used), place[left], place[right]
 
 
 Read = list[tuple[Documents, I64, I64]]
@@ -186,7 +196,9 @@ class Checker:
     def _checked(
         self, left: I64, right: I64, threshold: float, screen: Screen | None
     ) -> Iterator[tuple[Chunk, F64, int]]:
-        parts = verify_stage.chunks(left, right, self.collection.counts.take, budget=self._chunk)
+        beside = 0 if screen is None else self.collection.values.slots // 2  # signatures, of half a shingle a slot
+        counts = self.collection.counts.take
+        parts = verify_stage.chunks(left, right, lambda rows: counts(rows) + beside, budget=self._chunk)
 
         def work(chunk: Chunk) -> tuple[Chunk, F64, int]:
             if screen is None:
@@ -203,7 +215,7 @@ class Checker:
         told = np.flatnonzero(tag)
         read: Read = []
         if told.size:
-            used, place = np.unique(np.concatenate((chunk.left[told], chunk.right[told])), return_inverse=True)
+            used, left, right = _compacted(chunk.left[told], chunk.right[told], chunk.docs.size)
             signatures = self.collection.values
             values = np.empty((used.size, signatures.slots), dtype=np.uint32)
             unknown = np.flatnonzero(signatures.put_held(chunk.docs[used], values))
@@ -211,12 +223,12 @@ class Checker:
             for documents, local, part in self.collection.texts.parts(rows):
                 values[unknown[part]] = signatures.make(documents, local)
                 read.append((documents, rows[part], local))
-            keep[told] = screen.keep(values, place[: told.size], place[told.size :], tag[told], is_inside[told])
+            keep[told] = screen.keep(values, left, right, tag[told], is_inside[told])
         similarity = np.full(keep.size, -1.0)
         some = np.flatnonzero(keep)
         if some.size:
-            docs, place = np.unique(np.concatenate((chunk.left[some], chunk.right[some])), return_inverse=True)
-            fewer = Chunk(chunk.pairs[some], chunk.docs[docs], place[: some.size], place[some.size :])
+            docs, left, right = _compacted(chunk.left[some], chunk.right[some], chunk.docs.size)
+            fewer = Chunk(chunk.pairs[some], chunk.docs[docs], left, right)
             similarity[some] = self._check_chunk(fewer, threshold, read)
         return similarity, some.size
 

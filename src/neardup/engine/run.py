@@ -85,17 +85,18 @@ def gather(
     return Gathered(collection, copies, weight, Checker(collection, threads=threads), tally, stages, names)
 
 
-def search(gathered: Gathered, *, split_row: int | None = None) -> SearchState:
+def search(gathered: Gathered, *, split_row: int | None = None, keep_keys: bool = False) -> SearchState:
     """Find the verified pairs of a collection.
 
-    From ``split_row`` on a second collection begins, if only pairs across are wanted; for the joins.
+    From ``split_row`` on a second collection begins, if only pairs across are wanted; for the joins. ``keep_keys``: the
+    buckets will be asked for once more.
     """
     spec = gathered.collection.spec
     if spec.exact:
         pairs = _joined(gathered, split_row)
         crowd = np.full(len(gathered.collection), -1, dtype=np.int32)
     else:
-        pairs, crowd = _banded(gathered)
+        pairs, crowd = _banded(gathered, keep_keys=keep_keys)
     if split_row is None:
         alone = np.flatnonzero((gathered.weight > spec.crowd) & (crowd < 0))
         crowd[alone] = alone
@@ -152,12 +153,14 @@ def _confirmed(joined: PairStore, collection: Collection, check: Checker) -> Pai
     return pairs
 
 
-def _banded(gathered: Gathered) -> tuple[PairStore, I32]:
+def _banded(gathered: Gathered, *, keep_keys: bool) -> tuple[PairStore, I32]:
     """Verified pairs by banding, and the leader of each row's crowd."""
     collection, check, tally, stages = gathered.collection, gathered.check, gathered.tally, gathered.stages
     observer = stages.observer
     with stages.stage("candidates", collection.spec.bands.bands, "bands"):
         candidates = find_candidates(collection, gathered.weight, check, threads=tally.threads, observer=observer)
+    if not keep_keys:
+        collection.drop_keys()
     with stages.stage("check", None, ""):
         pairs = _verified(candidates, collection, check, tally.threads, observer)
         check.drop_buffers()

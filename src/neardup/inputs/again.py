@@ -14,19 +14,26 @@ from typing import Any, Self
 
 import numpy as np
 
+from neardup.cutting import starts_of
 from neardup.errors import InputChanged, InputError
 from neardup.inputs.blocks import NEWLINE, LineBlock
 from neardup.inputs.formats import stored_codec, text_codec
 from neardup.inputs.source import Source
+from neardup.kernels.reading import read_pieces
 from neardup.shown import shown_path
-from neardup.spool import read_ranges
 from neardup.types import I64, SLACK, Batch, Documents
 
 
 def is_plain(source: Source, encoding: str) -> bool:
     """Whether the bytes of a source's records are in a file of its name, as they are."""
     is_utf8 = text_codec(encoding) == "utf-8"
-    return source.is_own_file and is_utf8 and stored_codec(source.name) is None and os.path.isfile(source.name)
+    return (
+        hasattr(os, "pread")
+        and source.is_own_file
+        and is_utf8
+        and stored_codec(source.name) is None
+        and os.path.isfile(source.name)
+    )
 
 
 class PlainFile:
@@ -64,6 +71,19 @@ class PlainFile:
         finally:
             os.close(fd)
 
+    def read(self, fd: int, start: int, into: memoryview) -> None:
+        """Read one piece; InputChanged where the file ends before it does, InputError where it cannot be read."""
+        done = 0
+        while done < into.nbytes:
+            try:
+                got = os.pread(fd, into.nbytes - done, start + done)
+            except OSError as exc:
+                raise InputError(f"{shown_path(self.path)} cannot be read again: {exc.strerror or exc}.") from exc
+            if not got:
+                raise self.changed("was cut short")
+            into[done : done + len(got)] = got
+            done += len(got)
+
 
 class LineRecords:
     """Records of a plain file that are lines, or whole runs of lines."""
@@ -91,19 +111,13 @@ class LineRecords:
 
     def read(self, starts: I64, stops: I64) -> Documents:
         """The documents of records by their bytes in the file; see ``types.Origin``."""
-        size = int((stops - starts).sum())
+        sizes = stops - starts
+        places = starts_of(sizes)
+        size = int(places[-1])
         data = np.empty(size + SLACK, dtype=np.uint8)
         with self._file.opened() as fd:
-
-            def read(start: int, into: memoryview) -> None:
-                done = 0
-                while done < into.nbytes:
-                    got = os.preadv(fd, [into[done:]], start + done)
-                    if got == 0:
-                        raise self._file.changed("was cut short")
-                    done += got
-
-            read_ranges(read, starts, stops, data)
+            for left in range(read_pieces(fd, starts, sizes, data, places), sizes.size):
+                self._file.read(fd, int(starts[left]), data[places[left] : places[left + 1]].data)
         data[size:] = NEWLINE
         batch = self._parse(LineBlock(data, size, starts.size, 1, 0))
         if len(batch.documents) != starts.size or batch.bad:

@@ -200,14 +200,14 @@ class Slabs:
 
     def __init__(self) -> None:
         self._slab: U8 = np.empty(0, dtype=np.uint8)
-        self._returned: list[U8] = []
+        self._returned: dict[int, list[U8]] = {}
         self._lock = threading.Lock()
 
     def take(self, size: int) -> U8:
         """A buffer of ``size`` bytes that nobody else has; large ones are allocated by themselves."""
         with self._lock:
-            if self._returned and self._returned[-1].size == size:
-                return self._returned.pop()
+            if returned := self._returned.get(size):
+                return returned.pop()
             if size > SLAB_BYTES // 2:
                 return np.empty(size, dtype=np.uint8)
             if size > self._slab.size:
@@ -223,7 +223,7 @@ class Slabs:
         """
         if buffer.size <= SLAB_BYTES // 2:
             with self._lock:
-                self._returned.append(buffer)
+                self._returned.setdefault(buffer.size, []).append(buffer)
 
 
 def _cuts(feed: Feed, block_bytes: int, slabs: Slabs, most: int) -> Iterator[tuple[U8, int, int, int]]:

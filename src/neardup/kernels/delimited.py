@@ -241,21 +241,6 @@ def copy_fields(data, spans, out, offsets):
             to += 1
 
 
-@kernel("read(uint8[::1]), int64[::1], int64[::1], uint8[::1], int64[::1]")
-def copy_pieces(data, begins, sizes, out, places):
-    """Copy ``sizes[i]`` bytes of ``data`` from ``begins[i]`` on to ``out`` at ``places[i]``.
-
-    Of short pieces up to seven bytes behind each are read, not written.
-    """
-    for i in range(begins.size):
-        at, to, size = begins[i], places[i], sizes[i]
-        whole = size & ~7
-        for k in range(0, whole, 8):
-            store64(out, to + k, load64(data, at + k))
-        for k in range(whole, size):
-            out[to + k] = data[at + k]
-
-
 @kernel("uint8[::1], int64, int64[::1]")
 def line_stops(data, size, out):
     """Write the place behind each newline of ``data[:size]`` to ``out`` (int64[size]), and return how many there are.

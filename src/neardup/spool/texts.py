@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup.cutting import cut
-from neardup.spool.columns import FileColumn, MemoryColumn, group_heads
-from neardup.spool.files import STAGE
-from neardup.types import I64, SLACK, U8, Documents, Mask, frozen
+from neardup.spool.columns import FileColumn, MemoryColumn
+from neardup.types import I64, SLACK, Documents, Mask
 
-GAP = 16 << 10
-"""Bytes between two texts that are cheaper to read than to jump over."""
 PAIRS_AT_A_TIME = 1 << 18
 """Pairs compared at a time."""
 _PAIR = 64
 """Bytes of memory that a document takes beside its text while it is compared."""
-LONG = 128 << 10
-"""Bytes from which a piece is read straight to its place: one copy saved is worth a system call."""
 
 
 class Texts(Protocol):
@@ -162,7 +157,7 @@ class FileTexts(Texts):
         np.cumsum(stops - starts, out=offsets[1:])
         data = np.empty(int(offsets[-1]) + SLACK, dtype=np.uint8)
         data[-SLACK:] = 0
-        read_ranges(self._data.file.read, starts, stops, data)
+        self._data.file.gather(starts, stops - starts, data)
         yield Documents(data, offsets), np.arange(rows.size), slice(0, rows.size)
 
     def _lengths_of(self, rows: I64) -> I64:
@@ -187,7 +182,7 @@ class FileTexts(Texts):
 
     def _same_pieces(self, left: int, right: int, room: int) -> bool:
         starts, stops = self._bounds(np.array([left, right]))
-        step = max(room, GAP)
+        step = max(room, 1 << 14)
         for at in range(0, int(stops[0] - starts[0]), step):
             size = min(step, int(stops[0] - starts[0]) - at)
             first, second = np.empty(size, dtype=np.uint8), np.empty(size, dtype=np.uint8)
@@ -210,41 +205,6 @@ class FileTexts(Texts):
         starts, stops = ends[rows.size :], ends[: rows.size]
         starts[rows == 0] = 0
         return starts, stops
-
-
-def read_ranges(read: Callable[[int, memoryview], None], starts: I64, stops: I64, into: U8) -> None:
-    """Read rising ranges of a file one behind the other; ``read`` fills a place with the bytes from a position on."""
-    some = stops > starts
-    starts, stops = starts[some], stops[some]
-    if starts.size == 0:
-        return
-    # ranges that touch are one piece
-    heads = np.concatenate(([0], np.flatnonzero(starts[1:] != stops[:-1]) + 1))
-    begins, ends = starts[heads], stops[np.append(heads[1:], starts.size) - 1]
-    sizes = ends - begins
-    places = np.cumsum(sizes) - sizes
-    long = sizes >= LONG
-    raw = into.data
-    for begin, size, place in zip(begins[long].tolist(), sizes[long].tolist(), places[long].tolist(), strict=True):
-        read(begin, raw[place : place + size])
-    _read_short(read, begins[~long], sizes[~long], places[~long], into)
-
-
-def _read_short(read: Callable[[int, memoryview], None], begins: I64, sizes: I64, places: I64, into: U8) -> None:
-    """Read pieces in groups of near ones into a stage, and copy each from there to its place."""
-    if begins.size == 0:
-        return
-    from neardup.kernels.delimited import copy_pieces  # here: whoever checks names of outputs needs no numba
-
-    ends = begins + sizes
-    heads = group_heads(begins, ends, near=GAP, most=STAGE)
-    tails = np.append(heads[1:], begins.size)
-    firsts, spans = begins[heads], ends[tails - 1] - begins[heads]
-    stage = np.empty(int(spans.max()) + SLACK, dtype=np.uint8)
-    where: list[Any] = [each.tolist() for each in (heads, tails, firsts, spans)]
-    for head, tail, first, span in zip(*where, strict=True):
-        read(first, stage[:span].data)
-        copy_pieces(frozen(stage), begins[head:tail] - first, sizes[head:tail], into, places[head:tail])
 
 
 def same_bytes(first: I64, second: I64, lengths: I64) -> Mask:

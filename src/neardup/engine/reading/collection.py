@@ -145,6 +145,11 @@ class Collection:
         """uint64[m], keys of some rows in one band."""
         return band_stage.as_numbers(self.keys[band].take(rows))
 
+    def drop_keys(self) -> None:
+        """Give their memory back, where they are in memory and nobody will ask for buckets again."""
+        if not self.is_spooled:
+            self.keys = []
+
     def grouped(self, band: int, weight: I32, part: int = 0, parts: int = 1) -> tuple[I64, I64]:
         """Buckets of rows with weight of one band, whose keys lie in one of ``parts`` ranges; (members, starts)."""
         return band_stage.grouped(lambda: self.keys[band].scan(KEYS_AT_A_TIME), weight, part, parts)

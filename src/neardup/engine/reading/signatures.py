@@ -14,7 +14,7 @@ from neardup.cutting import cut, starts_of
 from neardup.engine.reading.again import PIECE_BYTES, SourceTexts
 from neardup.engine.reading.families import Hashers, read_slots, sketch_batch
 from neardup.engine.threads import in_order
-from neardup.kernels.delimited import copy_pieces
+from neardup.kernels.reading import copy_pieces
 from neardup.params import Spec
 from neardup.spool import Column, MemoryColumn
 from neardup.types import I64, SLACK, U32, Documents, Mask

@@ -30,6 +30,8 @@ from neardup.types import SLACK, Batch, Documents, Origin
 
 _LOOKED = 1 << 16
 """Bytes in which the first record is looked for."""
+_GRAIN = 1 << 20
+"""Bytes by which the buffers for texts differ."""
 _LONGEST_INTEGER = 640
 """Characters that every Python turns into an int; a longer number is read as a float."""
 
@@ -214,8 +216,8 @@ class _Buffers:
         self.block = block
         self.keys = np.frombuffer(bytearray(text + id), dtype=np.uint8)
         self.sizes = np.array([len(text), -1 if columns.id is None else len(id)], dtype=np.int64)
-        # As large as the block, but only pages that are written to take memory.
-        self.out = slabs.take(block.data.size)
+        # As large as the block, but only pages that are written to take memory; of few sizes, to be used again.
+        self.out = slabs.take(-(-(block.size + SLACK) // _GRAIN) * _GRAIN)
         self.ids = np.empty(block.size + SLACK, dtype=np.uint8)
         self.offsets = np.empty(block.lines + 1, dtype=np.int64)
         self.id_offsets = np.empty(block.lines + 1, dtype=np.int64)
