@@ -63,6 +63,7 @@ class Collection:
 
     spec: Spec
     space: Space
+    hashers: Hashers
     texts: SourceTexts
     values: Signatures
     counts: Column
@@ -77,8 +78,9 @@ class Collection:
     """Texts that normalisation changed, as they were written, where that is kept."""
 
     @classmethod
-    def new(cls, spec: Spec, space: Space, hashers: Hashers, *, keep_written: bool, keep_values: bool) -> Collection:
+    def new(cls, spec: Spec, space: Space, *, keep_written: bool = False, keep_values: bool = False) -> Collection:
         """An empty one, or the one that an interrupted run left in the workdir."""
+        hashers = Hashers.of(spec)
         counts, prints, keys = _columns(spec, space)
         is_item = spec.shingle.kind == "item"
         normalize = partial(text_stage.normalize_documents, normalize=spec.normalize, items=is_item)
@@ -86,7 +88,7 @@ class Collection:
         texts = SourceTexts(space, prints, normalize, keep=spec.sketch == "none" or needs_memory(spec))
         changed = made_texts("written", space) if keep_written else None
         values = Signatures(spec, hashers, texts, keep=keep_values)
-        return cls(spec, space, texts, values, counts, prints, keys, changed=changed)
+        return cls(spec, space, hashers, texts, values, counts, prints, keys, changed=changed)
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -217,21 +219,20 @@ class RowNames(Protocol):
         """Become what an interrupted run's was."""
 
 
-def _sketch(
-    task: Callable[[], Batch], spec: Spec, hashers: Hashers, signatures: Signatures, *, keep_written: bool
-) -> tuple[Batch, Rows]:
+def _sketch(task: Callable[[], Batch], collection: Collection, *, keep_written: bool) -> tuple[Batch, Rows]:
     """One block's work, in a worker thread."""
     batch = task()
+    spec = collection.spec
     documents = text_stage.normalize_documents(batch.documents, spec.normalize, items=spec.shingle.kind == "item")
     n = len(documents)
     keys = np.empty((spec.bands.bands, n, band_stage.KEY_BYTES), dtype=np.uint8)
-    is_held = signatures.wants(n, documents.nbytes)
+    is_held = collection.values.wants(n, documents.nbytes)
     counts = np.empty(n, dtype=np.int64)
     values, short = None, 0
     step = max(1, n) if is_held else SKETCHED
     for first in range(0, n, step):
         some = slice(first, min(first + step, n))
-        values, counts[some], more = sketch_batch(documents.slice(some.start, some.stop), spec, hashers)
+        values, counts[some], more = sketch_batch(documents.slice(some.start, some.stop), spec, collection.hashers)
         band_stage.short_keys(values, spec.bands, first, keys)
         short += more
     prints = sketch_stage.fingerprints(documents)
@@ -261,9 +262,8 @@ def collect(
     of long documents, until that is more than the budget's store; from then on everything goes to files, and what was
     read lasts from checkpoint to checkpoint.
     """
-    hashers = Hashers.of(spec)
     keep_values |= needs_memory(spec)
-    collection = Collection.new(spec, space, hashers, keep_written=keep_written, keep_values=keep_values)
+    collection = Collection.new(spec, space, keep_written=keep_written, keep_values=keep_values)
     done = _restored(collection, names, space, reopened)
     if done is None:
         return collection
@@ -272,7 +272,7 @@ def collect(
     kept = collection.nbytes
 
     def sketch(task: Callable[[], Batch]) -> tuple[Batch, Rows]:
-        return _sketch(task, spec, hashers, collection.values, keep_written=keep_written)
+        return _sketch(task, collection, keep_written=keep_written)
 
     sketched = in_order(sketch, rest, threads=threads, ahead=threads + 2)
     for batch, rows in sketched:
@@ -296,19 +296,19 @@ def collect(
         elif collection.nbytes - kept > CHECKPOINT_BYTES:
             kept = collection.nbytes
             _keep(collection, names, space, read=done)
-    _finish(collection, hashers, observer)
+    _finish(collection, observer)
     if space.workdir is not None:
         _keep(collection, names, space, read=done, stage="read")
     return collection
 
 
-def _finish(collection: Collection, hashers: Hashers, observer: Observer) -> None:
+def _finish(collection: Collection, observer: Observer) -> None:
     """What can be done only when all is read; the user is told where many slots stay empty."""
     spec, counts = collection.spec, collection.counts
     if spec.sketch == "one-permutation":
         tell_sparse(spec, counts, observer)
     if needs_memory(spec):
-        values = permuted(spec, collection.texts, counts, hashers.checked)
+        values = permuted(spec, collection.texts, counts, collection.hashers.checked)
         collection.values.replace(values)
         keys = np.empty((spec.bands.bands, len(values), band_stage.KEY_BYTES), dtype=np.uint8)
         band_stage.short_keys(values.array, spec.bands, 0, keys)

@@ -64,6 +64,7 @@ class Signatures:
 
     def replace(self, values: Column) -> None:
         """Take those of all rows, where they could be made only when all texts were read."""
+        self.slots = values.width
         store = self._store()
         store[0].append(np.arange(len(values)))
         store[1].append(values.slice(0, len(values)))
