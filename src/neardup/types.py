@@ -107,8 +107,8 @@ class Origin(Protocol):
         Raises InputChanged where the file is not what it was.
         """
 
-    def changed(self) -> InputChanged:
-        """The error to raise where what was read again is not what was read before."""
+    def changed(self, start: int) -> InputChanged:
+        """The error to raise where the record that begins there is not what was read before."""
 
 
 class Places(NamedTuple):

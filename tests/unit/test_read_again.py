@@ -127,6 +127,24 @@ def test_a_folder_of_both_gives_every_text_to_its_row(tmp_path: Path):
         space.close(finished=True)
 
 
+def test_files_that_are_one_document_each_are_read_again(tmp_path: Path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    texts = [f"{text} in file {i}" for i, text in enumerate(AWKWARD)]
+    for i, text in enumerate(texts):
+        (folder / f"{i}.txt").write_bytes(text.encode())
+    collection, _, _ = collected(folder)
+    assert len(collection.texts.kept) == 0
+    rows = np.array([1, 4, 7, 9])
+    assert texts_of(collection, rows) == [texts[row].replace("e\u0301", "é") for row in rows]
+    (folder / "4.txt").write_text("another")
+    with pytest.raises(InputChanged, match=r"4\.txt was changed while"):
+        texts_of(collection, rows)
+    (folder / "4.txt").unlink()
+    with pytest.raises(InputChanged, match=r"4\.txt was removed while"):
+        texts_of(collection, rows)
+
+
 def pairs_after(path: Path, change, monkeypatch: pytest.MonkeyPatch):
     """``find`` on a file to which something happens when all of it was read."""
     from neardup.engine import run

@@ -8,7 +8,7 @@ opened here, and by the hashes of the texts where they are compared (``engine.re
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
@@ -19,6 +19,7 @@ from neardup.errors import InputChanged, InputError
 from neardup.inputs.blocks import NEWLINE, LineBlock
 from neardup.inputs.formats import stored_codec, text_codec
 from neardup.inputs.source import Source
+from neardup.inputs.walk import InputFile
 from neardup.kernels.reading import read_pieces
 from neardup.shown import shown_path
 from neardup.types import I64, SLACK, Batch, Documents
@@ -36,6 +37,13 @@ def is_plain(source: Source, encoding: str) -> bool:
     )
 
 
+def _changed(path: str, what: str = "was changed") -> InputChanged:
+    return InputChanged(
+        f"{shown_path(path)} {what} while the run went on, and its texts are read again where they are compared. Start "
+        "again when nobody writes to it, or give a copy."
+    )
+
+
 class PlainFile:
     """A regular file that is read again at places, for as long as it is what it was when this was made."""
 
@@ -50,10 +58,7 @@ class PlainFile:
 
     def changed(self, what: str = "was changed") -> InputChanged:
         """The error to raise: the file is not what it was."""
-        return InputChanged(
-            f"{shown_path(self.path)} {what} while the run went on, and its texts are read again where they are "
-            "compared. Start again when nobody writes to it, or give a copy."
-        )
+        return _changed(self.path, what)
 
     @contextmanager
     def opened(self) -> Iterator[int]:
@@ -106,7 +111,7 @@ class LineRecords:
         """JSON values from which ``Reader.reopened`` makes it again."""
         return self._facts
 
-    def changed(self) -> InputChanged:
+    def changed(self, start: int) -> InputChanged:
         return self._file.changed()
 
     def read(self, starts: I64, stops: I64) -> Documents:
@@ -122,4 +127,40 @@ class LineRecords:
         batch = self._parse(LineBlock(data, size, starts.size, 1, 0))
         if len(batch.documents) != starts.size or batch.bad:
             raise self._file.changed()
+        return batch.documents
+
+
+class WholeFiles:
+    """Text files of which each is one document: a record is a file, and its place the number of it."""
+
+    def __init__(self, source: str, files: Sequence[InputFile], read: Callable[[Sequence[InputFile]], Batch]) -> None:
+        """``read`` reads some of ``files``, as it did the first time."""
+        self._source = source
+        self._files = files
+        self._read = read
+
+    @staticmethod
+    def can_be_read(files: Sequence[InputFile]) -> bool:
+        """Whether each is plain text in a regular file: what is made from a document takes too long to make twice."""
+        return not any(file.is_document or file.stream or file.error or not os.path.isfile(file.path) for file in files)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return {"source": self._source}
+
+    def changed(self, start: int) -> InputChanged:
+        path = self._files[start].path
+        return _changed(path, "was changed" if os.path.exists(path) else "was removed")
+
+    def read(self, starts: I64, stops: I64) -> Documents:
+        """The documents of files by their numbers; see ``types.Origin``."""
+        some = starts.tolist()
+        try:
+            batch = self._read([self._files[place] for place in some])
+        except InputError as exc:
+            gone = next((place for place in some if not os.path.isfile(self._files[place].path)), None)
+            raise exc if gone is None else self.changed(gone) from exc
+        if len(batch.documents) != len(some):
+            left = set(some) - set((batch.rows - 1).tolist())
+            raise self.changed(min(left, default=some[0]))
         return batch.documents

@@ -12,7 +12,6 @@ from neardup.kernels._jit import inlined, kernel, part
 from neardup.kernels.stored import M1, M3, S32, mix
 
 PARTS = 512
-PART_SHIFT = np.uint64(55)
 EMPTY = np.uint32(0xFFFFFFFF)
 
 
@@ -25,16 +24,9 @@ def _key(values, row, first, width):
     return x
 
 
-@kernel("uint32[:, ::1], int64[::1], int64, int64, uint64[::1]")
-def band_keys(values, rows, first, width, keys):
-    """64-bit key of slots ``first`` to ``first + width`` for each of ``rows`` into ``keys``."""
-    for i in range(rows.size):
-        keys[i] = _key(values, rows[i], first, width)
-
-
 @kernel("uint32[:, ::1], int64, uint64[:, ::1]")
 def all_keys(values, width, keys):
-    """Keys of all rows in all bands, as ``band_keys`` gives them, into ``keys[bands, n]``."""
+    """64-bit keys of all rows in all bands into ``keys[bands, n]``: those that the files of an index hold."""
     for i in range(values.shape[0]):
         for band in range(keys.shape[0]):
             keys[band, i] = _key(values, i, band * width, width)
@@ -46,7 +38,7 @@ def short_keys(values, width, first, keys):
 
     Multilinear hashing (M. Dietzfelbinger, "Universal Hashing and k-Wise Independent Random Variables via Integer
     Arithmetic without Primes", STACS 1996) of the slots, mixed once: its multiplications do not wait for each other, so
-    it takes a fifth of what ``band_keys`` does. Rows of different slots share a key with about 2**-40; who meets by it
+    it takes a third of what ``all_keys`` does. Rows of different slots share a key with about 2**-40; who meets by it
     must be held against the slots.
     """
     bands = keys.shape[0]
@@ -105,7 +97,9 @@ def scatter_parts(keys, weight, first, low, high, place, packed):
 
 @kernel("uint64[::1], int64[::1], uint64")
 def group_parts(packed, ends, salt):
-    """Groups of two and more rows of one key in each part; (members, starts) as ``buckets`` gives them.
+    """Groups of two and more rows of one key in each part; (members, starts).
+
+    Bucket g is ``members[starts[g] : starts[g + 1]]``, in the order of the rows.
 
     Part p is ``packed[ends[p] : ends[p + 1]]`` as ``scatter_parts`` writes it. One table a part, in which ``salt``
     (odd, random) scatters the keys, says of each entry the one before it of its key; most have none and are done.
@@ -173,78 +167,6 @@ def group_parts(packed, ends, salt):
             members[tally[to]] = np.int64(packed[begin + j] & np.uint64(0xFFFFFFFF))
             tally[to] += 1
     return members[:used].copy(), starts[: found + 1].copy()
-
-
-@kernel("uint64[::1], int64[::1], uint64")
-def buckets(keys, rows, salt):
-    """Group ``rows`` by key; return (members, starts) of the groups of two and more.
-
-    Bucket g is ``members[starts[g] : starts[g + 1]]``, in the order of ``rows``. Loop: count, scatter, then a table a
-    partition, in which ``salt`` (odd, random) scatters the keys. Memory: 20 bytes a row beside the input.
-    """
-    n = keys.size
-    counts = np.zeros(PARTS + 1, np.int64)
-    for i in range(n):
-        counts[np.int64(keys[i] >> PART_SHIFT) + 1] += 1
-    largest = 0
-    for p in range(PARTS):
-        largest = max(largest, counts[p + 1])
-        counts[p + 1] += counts[p]
-    place = counts[:PARTS].copy()
-    item = np.empty(n, np.int64)
-    for i in range(n):
-        p = np.int64(keys[i] >> PART_SHIFT)
-        item[place[p]] = i
-        place[p] += 1
-    size = 4
-    while size < 2 * largest:
-        size *= 2
-    table = np.empty(size, np.int64)
-    group = np.empty(largest, np.int64)
-    tally = np.empty(largest, np.int64)
-    members = np.empty(n, np.int64)
-    starts = np.empty(n // 2 + 1, np.int64)
-    starts[0] = 0
-    found = 0
-    used = 0
-    for p in range(PARTS):
-        begin, end = counts[p], counts[p + 1]
-        if end - begin < 2:
-            continue
-        mask, shift = 3, np.uint64(62)
-        while mask + 1 < 2 * (end - begin):
-            mask, shift = 2 * mask + 1, shift - np.uint64(1)
-        table[: mask + 1] = -1
-        groups = 0
-        for j in range(begin, end):
-            key = keys[item[j]]
-            cell = np.int64((key * salt) >> shift)
-            while table[cell] >= 0 and keys[item[begin + table[cell]]] != key:
-                cell = (cell + 1) & mask
-            if table[cell] < 0:
-                table[cell] = j - begin
-                group[j - begin] = groups
-                tally[groups] = 1
-                groups += 1
-            else:
-                g = group[table[cell]]
-                group[j - begin] = g
-                tally[g] += 1
-        for g in range(groups):
-            size_g = tally[g]
-            if size_g > 1:
-                tally[g] = used
-                used += size_g
-                found += 1
-                starts[found] = used
-            else:
-                tally[g] = -1
-        for j in range(begin, end):
-            g = group[j - begin]
-            if tally[g] >= 0:
-                members[tally[g]] = rows[item[j]]
-                tally[g] += 1
-    return members[:used], starts[: found + 1]
 
 
 @part

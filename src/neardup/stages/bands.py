@@ -50,13 +50,6 @@ class BandBuckets:
             yield self.members[starts[0] : starts[-1]], starts - starts[0]
 
 
-def keys_at(values: U32, rows: I64, band: int, bands: Bands) -> U64:
-    """uint64[m], the keys of some rows in one band."""
-    keys = np.empty(rows.size, dtype=np.uint64)
-    banding.band_keys(values, rows, band * bands.rows, bands.rows, keys)
-    return keys
-
-
 def keys_of(values: U32, bands: Bands) -> U64:
     """uint64[bands, n], the keys of all rows in all bands."""
     keys = np.empty((bands.bands, values.shape[0]), dtype=np.uint64)
@@ -65,11 +58,18 @@ def keys_of(values: U32, bands: Bands) -> U64:
     return keys
 
 
-def short_keys(values: U32, bands: Bands, first: int, keys: U8) -> None:
-    """Keys of 40 bits of all rows in all bands into ``keys`` (uint8[bands, n, KEY_BYTES]), from row ``first`` on.
+def short_keys(values: U32, bands: Bands) -> U8:
+    """uint8[bands, n, KEY_BYTES]: keys of 40 bits of all rows in all bands.
 
     Equal slots have equal keys; n rows of different slots have n squared / 2**41 pairs of equal ones.
     """
+    keys = np.empty((bands.bands, values.shape[0], KEY_BYTES), dtype=np.uint8)
+    put_short_keys(values, bands, 0, keys)
+    return keys
+
+
+def put_short_keys(values: U32, bands: Bands, first: int, keys: U8) -> None:
+    """Write ``short_keys`` of some rows to those of all, from row ``first`` on."""
     if bands.bands:
         banding.short_keys(values, bands.rows, first, keys)
 
@@ -101,10 +101,10 @@ def grouped(blocks: Callable[[], Iterable[tuple[int, U8]]], weight: I32, part: i
     return members, starts
 
 
-def group(keys: U64, rows: I64, weight: I32, *, limit: int) -> BandBuckets:
-    """Buckets of equal keys; those of more documents than ``limit``, as ``weight`` (int32[n]) counts them, are hot."""
-    members, starts = banding.buckets(keys, rows, SALT)
-    return limited(members, starts, weight, limit=limit)
+def group(keys: U8, rows: I64, weight: I32, *, limit: int) -> BandBuckets:
+    """Buckets of equal short keys (uint8[m, KEY_BYTES]) of ``rows``; see ``limited``."""
+    members, starts = grouped(lambda: [(0, keys)], np.ones(rows.size, dtype=np.int32), 0, 1)
+    return limited(rows[members], starts, weight, limit=limit)
 
 
 def limited(members: I64, starts: I64, weight: I32, *, limit: int) -> BandBuckets:
@@ -117,11 +117,6 @@ def limited(members: I64, starts: I64, weight: I32, *, limit: int) -> BandBucket
         return BandBuckets(members, starts, [])
     hot = [members[starts[b] : starts[b + 1]].copy() for b in over]
     return BandBuckets(*BandBuckets(members, starts, []).chosen(load <= limit), hot)
-
-
-def band_buckets(values: U32, rows: I64, weight: I32, band: int, bands: Bands, *, limit: int) -> BandBuckets:
-    """Group the signatures of ``rows`` (no copies, none empty) by one band; see ``group``."""
-    return group(keys_at(values, rows, band, bands), rows, weight, limit=limit)
 
 
 def all_pairs(members: I64, starts: I64) -> Iterator[tuple[I64, I64]]:

@@ -140,8 +140,9 @@ class SourceTexts(Texts):
 
     def _read(self, origin: Origin, rows: I64, starts: I64, sizes: I64) -> Documents:
         documents = self._normalize(origin.read(starts, starts + sizes))
-        if not np.array_equal(fingerprints(documents), self._prints.take(rows)):
-            raise origin.changed()
+        same = (fingerprints(documents) == self._prints.take(rows)).all(axis=1)
+        if not same.all():
+            raise origin.changed(int(starts[np.argmin(same)]))
         return documents
 
     def _same(self, left: I64, right: I64, lengths: I64, room: int) -> Mask:

@@ -143,9 +143,10 @@ class Collection:
         """Whether it is in files of the workdir."""
         return not isinstance(self.counts, MemoryColumn)
 
-    def keys_at(self, band: int, rows: I64) -> U64:
-        """uint64[m], keys of some rows in one band."""
-        return band_stage.as_numbers(self.keys[band].take(rows))
+    def keys_at(self, band: int, rows: I64) -> U8:
+        """uint8[m, KEY_BYTES], keys of some rows in one band."""
+        keys: U8 = self.keys[band].take(rows)
+        return keys
 
     def drop_keys(self) -> None:
         """Give their memory back, where they are in memory and nobody will ask for buckets again."""
@@ -225,7 +226,7 @@ def _sketch(task: Callable[[], Batch], collection: Collection, *, keep_written: 
     spec = collection.spec
     documents = text_stage.normalize_documents(batch.documents, spec.normalize, items=spec.shingle.kind == "item")
     n = len(documents)
-    keys = np.empty((spec.bands.bands, n, band_stage.KEY_BYTES), dtype=np.uint8)
+    keys = np.zeros((spec.bands.bands, n, band_stage.KEY_BYTES), dtype=np.uint8)
     is_held = collection.values.wants(n, documents.nbytes)
     counts = np.empty(n, dtype=np.int64)
     values, short = None, 0
@@ -233,7 +234,8 @@ def _sketch(task: Callable[[], Batch], collection: Collection, *, keep_written: 
     for first in range(0, n, step):
         some = slice(first, min(first + step, n))
         values, counts[some], more = sketch_batch(documents.slice(some.start, some.stop), spec, collection.hashers)
-        band_stage.short_keys(values, spec.bands, first, keys)
+        if not needs_memory(spec):  # else there are no signatures yet
+            band_stage.put_short_keys(values, spec.bands, first, keys)
         short += more
     prints = sketch_stage.fingerprints(documents)
     changed = changed_texts(batch.documents, documents) if keep_written else None
@@ -310,10 +312,8 @@ def _finish(collection: Collection, observer: Observer) -> None:
     if needs_memory(spec):
         values = permuted(spec, collection.texts, counts, collection.hashers.checked)
         collection.values.replace(values)
-        keys = np.empty((spec.bands.bands, len(values), band_stage.KEY_BYTES), dtype=np.uint8)
-        band_stage.short_keys(values.array, spec.bands, 0, keys)
-        collection.keys = [MemoryColumn(np.uint8, band_stage.KEY_BYTES) for _ in keys]
-        for column, band in zip(collection.keys, keys, strict=True):
+        collection.keys = [MemoryColumn(np.uint8, band_stage.KEY_BYTES) for _ in range(spec.bands.bands)]
+        for column, band in zip(collection.keys, band_stage.short_keys(values.array, spec.bands), strict=True):
             column.append(band)
 
 
