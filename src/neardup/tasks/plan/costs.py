@@ -10,6 +10,7 @@ import numpy as np
 
 from neardup.engine.space import Budget
 from neardup.params import Bands
+from neardup.stages.bands import KEY_BYTES
 from neardup.tasks.plan.census import pass_chances
 from neardup.types import F64
 
@@ -43,14 +44,16 @@ MET_SECONDS = 40e-9
 DOCUMENT_BYTES, PAIRED_BYTES = 24, 110
 """Memory for each document, and for each that has a pair, while clusters are made."""
 COLUMN_BYTES = 40
-"""For each document beside text, signature and id: counts, hash of the text, where it lies."""
-GROUP_BYTES = 56
+"""For each document beside text, signature, keys and id: counts, hash of the text, where it lies."""
+GROUP_BYTES = 16
 """For each row of a band that is grouped, in every thread."""
 CANDIDATE_BYTES = 24
 """For each candidate that waits to be checked."""
-SHINGLE_BYTES = 8
-CHUNK_SHINGLES = 8_000_000
-"""Shingles of the sets that a thread holds while pairs are checked."""
+SHINGLE_BYTES = 20
+CHUNK_SHINGLES = 2_000_000
+"""Shingles of the sets that a thread holds while pairs are checked, with their texts."""
+PAIR_BYTES, MOST_PAIRS = 200, 1 << 20
+"""For each pair that is being checked, and as many as are at a time."""
 BLOCK_BYTES = 12 << 20
 """For each block of documents that is being read."""
 RESULT_BYTES = 40
@@ -83,6 +86,10 @@ class Profile:
     distinct: int
     bytes: int
     """Of normalised text."""
+    kept_bytes: int
+    """Of them, those that a run with bands keeps."""
+    long_documents: int
+    """Documents of which it holds the signatures."""
     id_bytes: int
     copies: int
     copy_pairs: int
@@ -201,25 +208,35 @@ def predict(profile: Profile, speeds: Speeds, setting: Setting, *, budget: Budge
     size = float(profile.pair_shingles @ passed) / near / 2 if near > 0 else profile.shingles / max(profile.distinct, 1)
     pairs = _found(profile)
     rows = profile.distinct * setting.bands.bands
-    store = _store(profile, setting.slots)
-    disk = _disk(store, 8 * setting.bands.bands * profile.documents, budget)
+    keys = KEY_BYTES * setting.bands.bands * profile.documents
+    held = 4 * setting.slots * profile.long_documents
+    store = profile.kept_bytes + profile.id_bytes + COLUMN_BYTES * profile.documents + keys + held
+    disk = _disk(store, store - held, budget)
     pace = speeds.pace
     comparing = candidates.expected * (COMPARE_SECONDS + SLOT_SECONDS * setting.slots) * pace
+    per_byte, per_text = speeds.sketch[setting.slots]
+    near_half = int(np.argmax(met >= 0.5)) if met.max() >= 0.5 else profile.slots
+    again = min(float(profile.distinct), float(profile.partnered[near_half]) + stars)
+    a_text = (speeds.read + per_byte) * profile.bytes / max(profile.documents, 1) + per_text
     merging = float((profile.pair_shingles * _merged(profile.slots, profile.threshold)) @ passed) + stars * 2 * size
     seconds = {
         **_reading(profile, speeds, speeds.sketch[setting.slots], store, threads),
-        "candidates": (rows * (speeds.group + speeds.key * setting.bands.rows) + comparing) / threads,
-        "check": (involved * size * speeds.build + merging * MERGE_SECONDS * pace) / threads
+        "candidates": rows * (speeds.group + speeds.key * setting.bands.rows) / threads,
+        "check": (again * a_text + comparing + involved * size * speeds.build + merging * MERGE_SECONDS * pace)
+        / threads
         + checked.expected * PAIR_SECONDS * pace,
         "cluster": (involved + profile.copies + checked.expected) * CLUSTER_SECONDS * pace,
         **_writing(profile, pairs, disk, pace),
     }
     checking = threads * SHINGLE_BYTES * min(CHUNK_SHINGLES, involved * size)
     grouping = profile.distinct * GROUP_BYTES * min(threads, setting.bands.bands)
-    waiting = CANDIDATE_BYTES * checked.expected
+    waiting = CANDIDATE_BYTES * candidates.expected
+    pairing = PAIR_BYTES * min(MOST_PAIRS, candidates.expected) - keys
     paired = involved + profile.copies
     clusters = DOCUMENT_BYTES * profile.documents + PAIRED_BYTES * paired + RESULT_BYTES * pairs.expected
-    memory = _memory(profile, budget, threads, store, disk, max(grouping + waiting, checking + waiting, clusters))
+    memory = _memory(
+        profile, budget, threads, store, disk, max(grouping + waiting, checking + waiting + pairing, clusters - keys)
+    )
     return Estimate(candidates, checked, pairs, seconds, memory, disk)
 
 
@@ -273,14 +290,9 @@ def _found(profile: Profile) -> Range:
     return Range(profile.document_pairs + fixed, texts.low * copies + fixed, texts.high * copies + fixed)
 
 
-def _store(profile: Profile, slots: int) -> int:
-    """Bytes of documents, signatures and ids."""
-    return profile.bytes + profile.id_bytes + (COLUMN_BYTES + 4 * slots) * profile.documents
-
-
-def _disk(store: int, keys: int, budget: Budget) -> int:
-    """Bytes of files, as a run predicts them for itself: keys of the bands too, and a tenth for pairs."""
-    return int(1.1 * (store + keys)) if store > budget.store else 0
+def _disk(store: int, spooled: int, budget: Budget) -> int:
+    """Bytes of files, where what is held does not fit: what goes there, and a tenth for pairs."""
+    return int(1.1 * spooled) if store > budget.store else 0
 
 
 def _memory(profile: Profile, budget: Budget, threads: int, store: int, disk: int, stage: float) -> int:
@@ -316,8 +328,8 @@ def predict_exact(
     pairs = _found(profile)
     pace = speeds.pace
     a_met = last.probe_seconds / last.met if last.met > 10_000 else MET_SECONDS * pace
-    store = _store(profile, 1)
-    disk = _disk(store, 0, budget)
+    store = profile.bytes + profile.id_bytes + COLUMN_BYTES * profile.documents
+    disk = _disk(store, store, budget)
     # the least sketch there is stands for counting shingles
     per_byte, _ = speeds.sketch[min(speeds.sketch)]
     a_sift, then = (each.sift_seconds / max(each.shingles, 1) for each in (last, before))
