@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 from tests.twins import hashing
@@ -38,6 +40,28 @@ def test_documents_of_about_a_chunk(slots, count):
     check("char:9", [digits[: count + 8]], slots, 2)
     check("word:1", [b" ".join(b"%d" % i for i in range(count))], slots, 2)
     check("item", [b"\xff".join(b"%d" % i for i in range(count))], slots, 2)
+
+
+@pytest.mark.parametrize(("slots", "rounds"), [(1, 2), (7, 2), (64, 2), (100, 2), (128, 2), (128, 3), (256, 3)])
+def test_sets_of_sizes_at_which_slots_are_filled_in_another_way(slots, rounds):
+    """All slots at once or the empty ones, in vectors of slots or of hashes, one chunk or more; and repeats of few."""
+    draw = random.Random(slots)
+    sizes = [0, 1, 2, 3, *range(17, 34), 63, 64, 65, 127, 128, 129, 300, 1023, 1024, 1025, *range(2047, 2051)]
+    blobs = [b"\xff".join(b"%x" % draw.getrandbits(64) for _ in range(size)) for size in sizes]
+    for kinds in (1, 2, 3, 20):
+        few = [b"%x" % draw.getrandbits(64) for _ in range(kinds)]
+        blobs += [b"\xff".join(draw.choice(few) for _ in range(size)) for size in sizes]
+    check("item", blobs, slots, rounds)
+
+
+@pytest.mark.parametrize("slots", [100, 128])
+def test_a_hash_of_zero_is_not_taken_for_one_seen_before(slots):
+    """A long document of few shingles drops those that it has just seen; the table of these begins without any."""
+    key = hasher_of("item").params.key
+    made = [hashing.bytes_with_hash(h, key) for h in (0, 1, 256, 512)]
+    items = [item for item in made if b"\xff" not in item]
+    assert made[0] in items
+    check("item", [b"\xff".join(items * CHUNK), b"\xff".join([made[0]] * 2 * CHUNK)], slots, 3)
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3])

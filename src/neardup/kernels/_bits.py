@@ -82,6 +82,20 @@ def _cttz(typingctx: Any, value: Any) -> Any:
     return types.int64(types.uint64), codegen
 
 
+def _bits_equal(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        vector = ir.VectorType(ir.IntType(32), 64)
+        view = context.make_array(signature.args[0])(context, builder, args[0])
+        found = builder.load(builder.bitcast(builder.gep(view.data, [args[1]]), vector.as_pointer()))
+        found.align = 4
+        nothing = ir.Constant(vector, ir.Undefined)
+        one = builder.insert_element(nothing, args[2], ir.IntType(32)(0))
+        every = builder.shuffle_vector(one, nothing, ir.Constant(vector, [0] * 64))
+        return builder.bitcast(builder.icmp_unsigned("==", found, every), ir.IntType(64))
+
+    return types.uint64(array, types.int64, types.uint32), codegen
+
+
 def _at(address: Any, size: int) -> int:
     return int.from_bytes(ctypes.string_at(int(address), size), "little")
 
@@ -133,3 +147,9 @@ def cttz64(value: Any) -> Any:
     """Number of zero bits below the lowest set bit of a uint64; 64 for zero."""
     bits = int(value)
     return (bits & -bits).bit_length() - 1 if bits else 64
+
+
+@_compiled_as(_bits_equal)
+def bits_equal(array: Any, index: Any, value: Any) -> Any:
+    """Bit j of 64: whether ``array[index + j]`` of a uint32 array is ``value``. All 64 must lie in the array."""
+    return np.packbits(array[index : index + 64] == value, bitorder="little").view(np.uint64)[0]
