@@ -49,7 +49,7 @@ SECONDS = {
     "verify.build_sets": 2.7,
     "banding.star_leaders": 2.0,
     "scanning.scan": 1.8,
-    "sketching.sketch_block": 1.7,
+    "sketching.sketch_block": 2.1,
     "containing.probe": 1.4,
     "scanning.choose": 1.3,
     "occurring.match": 1.2,
