@@ -173,7 +173,7 @@ class Archive:
             self._tar = tarfile.open(self.path, "r:")  # noqa: SIM115 - closed by close()
         else:
             self._below = ByteStream(self.path, codec=archive_codec(self.path))
-            below: Any = _Unpacked(self._below)
+            below: Any = self._below
             self._tar = tarfile.open(fileobj=below, mode="r|")  # noqa: SIM115 - closed by close()
         self._entry, self._at, self._is_read = None, -1, False
 
@@ -200,17 +200,6 @@ class Archive:
                 f"{self.path} cannot be read as an archive: {why}. Fetch it again, or unpack by hand what can be saved "
                 "and give the folder."
             ) from exc
-
-
-class _Unpacked:
-    """A stream as the file that tarfile reads from."""
-
-    def __init__(self, stream: ByteStream) -> None:
-        self._stream = stream
-
-    def read(self, size: int) -> bytes:
-        buffer = bytearray(size)
-        return bytes(memoryview(buffer)[: self._stream.fill(memoryview(buffer))])
 
 
 class _Counted:
