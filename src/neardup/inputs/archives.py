@@ -231,13 +231,10 @@ class _Counted:
         """Its archive closes it."""
 
 
-class MemberSource(Source):
-    """A file of records in an archive."""
+class _Archived(Source):
+    """Something in an archive."""
 
-    def __init__(self, archive: Archive, member: Member, format: str, options: ReadOptions) -> None:
-        super().__init__(shown_path(f"{archive.path}/{member.path}"), options, total_bytes=member.size)
-        self.archive, self.member, self.format = archive, member, format
-        self._read: Source | None = None
+    archive: Archive
 
     @property
     def no_copy(self) -> str:
@@ -246,6 +243,15 @@ class MemberSource(Source):
     @property
     def paths(self) -> list[str]:
         return [self.archive.path]
+
+
+class MemberSource(_Archived):
+    """A file of records in an archive."""
+
+    def __init__(self, archive: Archive, member: Member, format: str, options: ReadOptions) -> None:
+        super().__init__(shown_path(f"{archive.path}/{member.path}"), options, total_bytes=member.size)
+        self.archive, self.member, self.format = archive, member, format
+        self._read: Source | None = None
 
     @property
     def passed(self) -> Sequence[Any]:
@@ -275,7 +281,7 @@ class MemberSource(Source):
         return kind(self.name, self._options, total_bytes=self.total_bytes, stream=stream)
 
 
-class ArchivedTexts(Source):
+class ArchivedTexts(_Archived):
     """The texts and documents of an archive, a document each; their rows are their places among them, from 1."""
 
     format = "text"
@@ -283,14 +289,6 @@ class ArchivedTexts(Source):
     def __init__(self, archive: Archive, files: Sequence[tuple[Member, InputFile]], options: ReadOptions) -> None:
         super().__init__(shown_path(archive.path), options, total_bytes=sum(member.size for member, _ in files))
         self.archive, self._files = archive, files
-
-    @property
-    def no_copy(self) -> str:
-        return self.archive.no_copy
-
-    @property
-    def paths(self) -> list[str]:
-        return [self.archive.path]
 
     def tasks(self) -> Iterator[Task]:
         """Yield tasks of about 4 MB; the bytes are taken out of the archive here, and read to texts in the tasks."""
