@@ -10,27 +10,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from neardup.cutting import starts_of
+from neardup.cutting import cut, starts_of
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
 from neardup.engine.space import Space
 from neardup.engine.threads import in_order
 from neardup.params import CONTAINMENT, TEXT
+from neardup.spool import Texts
 from neardup.stages import verify as verify_stage
 from neardup.stages.shingle import Hasher, build_rows
 from neardup.stages.verify import Chunk
 from neardup.types import F64, I64, Documents, PaddedSets
 
 CHUNK_SHINGLES = 8_000_000
-"""Shingles held at a time by a thread, unless the budget has room for fewer: 64 MB of sets."""
+"""Shingles held at a time for each thread, unless the budget has room for fewer: 64 MB of sets."""
 SHINGLE_BYTES = 20
 """Memory for each of them: the text, the set, the table in which it is built."""
-FEW = 256
-"""Pairs that are checked in the calling thread: starting others would take longer."""
+FEW = 1 << 17
+"""Shingles of documents whose pairs are checked in the calling thread: starting others would take longer."""
 COMPARED_BYTES = 64
 """Memory for each byte of the two longest documents while shingles themselves are compared."""
 TABLE_BYTES = 32
 """Memory for each shingle of the largest document while its set is built."""
+TEXTS_PART = 0.1
+"""Of the memory for data, what texts may take that are read together: a text takes an eighth of its set."""
+FEW_TEXTS = 1 << 12
+"""Texts that the calling thread asks for by itself."""
+PIECES = 4
+"""Of a chunk, for each thread: they end at about the same time then."""
 PAIR_BYTES = 200
 """Memory for each pair that is being checked, beside the texts."""
 
@@ -91,6 +98,28 @@ def built_sets(
     buffers.give_back(hashes)
 
 
+class _Loaded:
+    """The texts of rising rows, all of them at hand."""
+
+    def __init__(self, texts: Texts, rows: I64, *, threads: int) -> None:
+        """Ask for them, a run of rows in each thread."""
+        self._rows = rows
+        self._blocks: list[tuple[Documents, I64, int, int]] = []
+        step = max(1, -(-rows.size // threads))
+        runs = [slice(first, first + step) for first in range(0, rows.size, step)]
+        loaded = in_order(lambda run: list(texts.parts(rows[run])), runs, threads=threads)
+        for run, found in zip(runs, loaded, strict=True):
+            self._blocks += [(block, local, run.start + at.start, run.start + at.stop) for block, local, at in found]
+
+    def parts(self, rows: I64) -> Iterator[tuple[Documents, I64, slice]]:
+        """Some of them, as ``Texts.parts`` gives them."""
+        places = np.searchsorted(self._rows, rows)
+        ends = np.searchsorted(places, [stop for *_, stop in self._blocks]).tolist()
+        for (documents, local, start, _), begin, end in zip(self._blocks, [0, *ends[:-1]], ends, strict=True):
+            if end > begin:
+                yield documents, local[places[begin:end] - start], slice(begin, end)
+
+
 class Checker:
     """Knows a collection's texts and gives the exact similarity of pairs of its rows.
 
@@ -105,7 +134,7 @@ class Checker:
         self.threads = threads
         self.checked = 0
         self._is_containment = collection.spec.measure == CONTAINMENT
-        self._chunk = min(CHUNK_SHINGLES, collection.space.budget.share(0.25) // (threads * SHINGLE_BYTES))
+        self._chunk = min(CHUNK_SHINGLES * threads, collection.space.budget.share(0.25) // SHINGLE_BYTES)
         self._buffers = Buffers(np.uint64)
         self._large = threading.Lock()
         """Held while texts are compared that have more than the share of a thread."""
@@ -132,43 +161,79 @@ class Checker:
         self._buffers.clear()
 
     def _checked(self, left: I64, right: I64, threshold: float) -> Iterator[tuple[Chunk, F64]]:
-        parts = verify_stage.chunks(left, right, self.collection.counts.take, budget=self._chunk)
+        counts, lengths = self.collection.counts.take, self.collection.texts.lengths
+        for chunks in self._together(verify_stage.chunks(left, right, counts, lengths, budget=self._chunk)):
+            rows = chunks[0].docs if len(chunks) == 1 else np.unique(np.concatenate([chunk.docs for chunk in chunks]))
+            texts = _Loaded(self.collection.texts, rows, threads=self.threads if rows.size >= FEW_TEXTS else 1)
+            for chunk in chunks:
+                yield chunk, self._check_chunk(chunk, texts, threshold)
+            del texts  # before the next are read
 
-        def work(chunk: Chunk) -> tuple[Chunk, F64]:
-            return chunk, self._check_chunk(chunk, threshold)
+    def _together(self, chunks: Iterator[Chunk]) -> Iterator[list[Chunk]]:
+        """Chunks whose texts fit into memory together: they are read at once, in the order of the input."""
+        room = self.collection.space.budget.share(TEXTS_PART)
+        held: list[Chunk] = []
+        size = 0
+        for chunk in chunks:
+            more = int(chunk.lengths.sum())
+            if held and size + more > room:
+                yield held
+                held, size = [], 0
+            held.append(chunk)
+            size += more
+        if held:
+            yield held
 
-        threads = self.threads if left.size >= FEW else 1
-        return in_order(work, parts, threads=threads, ahead=threads + 1)
-
-    def _check_chunk(self, chunk: Chunk, threshold: float) -> F64:
+    def _check_chunk(self, chunk: Chunk, texts: _Loaded, threshold: float) -> F64:
         """Build the sets of a chunk's documents, each once, then merge its pairs."""
-        counts = self.collection.counts.take(chunk.docs)
-        total = int(counts.sum())
-        need = SHINGLE_BYTES * total + TABLE_BYTES * int(counts.max(initial=0))
+        total = int(chunk.counts.sum())
+        need = SHINGLE_BYTES * total + TABLE_BYTES * int(chunk.counts.max(initial=0))
         if need > max(self._chunk * SHINGLE_BYTES, self.collection.space.budget.work):
-            raise TooLargeError(chunk.docs[np.argsort(counts)[-2:]], need)
-        fresh = min(self._chunk, 4 * total)
-        with built_sets(self.collection, chunk.docs, counts, self.hasher, self._buffers, fresh=fresh) as sets:
+            raise TooLargeError(chunk.docs[np.argsort(chunk.counts)[-2:]], need)
+        # of one pair that is larger than a chunk, a set after the other: each takes a table of its own
+        threads = self.threads if FEW <= total <= self._chunk else 1
+        starts, sizes = starts_of(chunk.counts), np.empty(chunk.docs.size, dtype=np.int64)
+        hashes = self._buffers.take(total, fresh=min(self._chunk, 4 * total))
+
+        def build(docs: slice) -> None:
+            for documents, local, part in texts.parts(chunk.docs[docs]):
+                at = slice(docs.start + part.start, docs.start + part.stop)
+                places = starts[at.start : at.stop + 1]
+                build_rows(documents, local, chunk.counts[at], self.hasher, places, sizes[at], hashes)
+
+        def check(pairs: slice) -> F64:
+            left, right = chunk.left[pairs], chunk.right[pairs]
             similarity = verify_stage.check_pairs(
-                *(chunk.left, chunk.right, sets, sets), threshold=threshold, is_containment=self._is_containment
+                *(left, right, sets, sets), threshold=threshold, is_containment=self._is_containment
             )
-        if self.collection.spec.verify == TEXT:
-            self._compare_shingles(chunk, counts, similarity, threshold)
+            if self.collection.spec.verify == TEXT:
+                self._compare_shingles(chunk, left, right, texts, similarity, threshold)
+            return similarity
+
+        most = total if threads == 1 else total // (PIECES * threads)
+        for _ in in_order(build, cut(chunk.counts, most), threads=threads):
+            pass
+        sets = PaddedSets(starts[:-1], sizes, hashes)
+        step = chunk.left.size if threads == 1 else -(-chunk.left.size // (PIECES * threads))
+        pieces = (slice(i, i + step) for i in range(0, chunk.left.size, step))
+        similarity = np.concatenate(list(in_order(check, pieces, threads=threads)))
+        self._buffers.give_back(hashes)
         return similarity
 
-    def _compare_shingles(self, chunk: Chunk, counts: I64, similarity: F64, threshold: float) -> None:
-        """Hold the pairs that reach the threshold against their texts."""
+    def _compare_shingles(
+        self, chunk: Chunk, left: I64, right: I64, texts: _Loaded, similarity: F64, threshold: float
+    ) -> None:
+        """Hold pairs of a chunk that reach the threshold against their texts."""
         near = np.flatnonzero(similarity >= 0)
-        used, place = np.unique(np.concatenate((chunk.left[near], chunk.right[near])), return_inverse=True)
-        rows = chunk.docs[used]
-        lengths = np.sort(self.collection.texts.lengths(rows))
+        used, place = np.unique(np.concatenate((left[near], right[near])), return_inverse=True)
+        rows, lengths = chunk.docs[used], np.sort(chunk.lengths[used])
         need = int(lengths.sum()) + COMPARED_BYTES * int(lengths[-2:].sum())
         if need > self.collection.space.budget.work:
-            raise TooLargeError(chunk.docs[np.argsort(counts)[-2:]], need)
+            raise TooLargeError(chunk.docs[np.argsort(chunk.counts)[-2:]], need)
         checked = similarity[near]
-        with self._large if need > self._chunk * SHINGLE_BYTES else nullcontext():
+        with self._large if need > self._chunk * SHINGLE_BYTES // self.threads else nullcontext():
             found: list[bytes] = []
-            for documents, local, _ in self.collection.texts.parts(rows):
+            for documents, local, _ in texts.parts(rows):
                 found += [documents.blob(at) for at in local.tolist()]
             verify_stage.compare_shingles(
                 Documents.from_bytes(found),

@@ -82,6 +82,13 @@ def _cttz(typingctx: Any, value: Any) -> Any:
     return types.int64(types.uint64), codegen
 
 
+def _ctpop(typingctx: Any, value: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
+
+    return types.int64(types.uint64), codegen
+
+
 def _at(address: Any, size: int) -> int:
     return int.from_bytes(ctypes.string_at(int(address), size), "little")
 
@@ -133,3 +140,9 @@ def cttz64(value: Any) -> Any:
     """Number of zero bits below the lowest set bit of a uint64; 64 for zero."""
     bits = int(value)
     return (bits & -bits).bit_length() - 1 if bits else 64
+
+
+@_compiled_as(_ctpop)
+def ones64(value: Any) -> Any:
+    """Number of bits that are set in a uint64."""
+    return int(value).bit_count()
