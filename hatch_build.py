@@ -8,6 +8,7 @@ for every platform, and kernels are compiled when they are needed. ``NEARDUP_KER
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,4 @@ class Kernels(BuildHookInterface):
         build_data["infer_tag"] = True
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        import shutil
-
         shutil.rmtree(getattr(self, "_made", ""), ignore_errors=True)

@@ -73,6 +73,7 @@ def direct() -> dict[str, Any]:
     import numpy as np
 
     from neardup.kernels import banding, delimited, utf8
+    from neardup.stages.verify import chunks
 
     data = np.frombuffer(b'a\t"b ""c"" \n d\n' + "né\xff".encode("latin-1") + bytes(64), dtype=np.uint8)
     state = np.array([delimited.START, 0, 0])
@@ -83,6 +84,7 @@ def direct() -> dict[str, Any]:
         "record": [delimited.follow_record(data, 0, 15, 9, True, state), delimited.unclosed_field(data, 15, 9)],
         "utf8": [utf8.is_ascii(data, 0, 15), utf8.is_ascii(data, 0, 20)],
         "first bands": [first.tolist(), same.tolist()],
+        "chunks": [chunk.pairs.tolist() for chunk in chunks(left, right, abs, abs, budget=2)],
     }
 
 

@@ -104,7 +104,7 @@ def audit(
 
                 plot_audit(audit, work, plot, together)
         ctx.meta[WRITTEN] = files
-    told = {**audit.as_dict(), **forms.preset_facts(search)}
-    voice.answer(told, [*audit_lines(audit, files=files, is_alone=True), *labelled(preset_rows(told["preset"]))])
+    lines = [*audit_lines(audit, files=files, is_alone=True), *labelled(preset_rows(search.used_preset))]
+    voice.answer({**audit.as_dict(), **forms.preset_facts(search)}, lines)
     if audit.is_broken:
         ctx.exit(1)

@@ -209,7 +209,7 @@ def _tell(found: Comparison, html: Path | None, search: SearchOptions, *, second
     from neardup.cli.summary import labelled, preset_rows, whole_spec
 
     rows = [("written", str(html))] if html is not None else []
-    rows += preset_rows(forms.preset_facts(search)["preset"])
+    rows += preset_rows(search.used_preset)
     say(*labelled([*rows, *whole_spec(found.spec.as_dict(), verbose=verbose)]))
     parts = [
         f"similarity {similarity_text(found.jaccard, found.spec.threshold)}",

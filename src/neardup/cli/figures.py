@@ -94,7 +94,7 @@ def figures(
             observer.in_background(lambda: written.extend(drawn))
     if not voice.quiet:
         rows = left_out(work.provenance.bad, work.provenance.blank, reader.passed_over, reader.columns)
-        say(*labelled([*rows, *preset_rows(forms.preset_facts(search)["preset"])]))
+        say(*labelled([*rows, *preset_rows(search.used_preset)]))
     with stdout_errors():
         print_names(written)
     if not voice.quiet:

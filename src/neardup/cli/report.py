@@ -165,7 +165,7 @@ def _check_no_search(ctx: click.Context) -> None:
 def _check_site(inputs: tuple[Path, ...], output: str, site: dict[str, Any]) -> None:
     """Refuse at once what names and options tell."""
     from neardup.cli.targets import mend_and_tell
-    from neardup.pages.site.write import check_site, is_page
+    from neardup.pages.site.write import check_site, is_named_page, is_page
     from neardup.tasks.report.build import check_size
     from neardup.tasks.report.origins import check_pattern
 
@@ -174,7 +174,7 @@ def _check_site(inputs: tuple[Path, ...], output: str, site: dict[str, Any]) -> 
     if output == STDOUT:
         raise click.UsageError("a report cannot go to stdout. Give a name with -o.")
     site["single_file"] = site["single_file"] or is_page(output)
-    if site["single_file"] and Path(output).suffix.lower() not in (".html", ".htm"):
+    if site["single_file"] and not is_named_page(output):
         raise click.UsageError(f"{output} is to be one file. Give a name that ends in .html.")
     with usage_errors():
         check_size(site["size"], single_file=site["single_file"])

@@ -293,9 +293,10 @@ def left_out(
     return [*rows, *passed_rows(passed_over), *named]
 
 
-def preset_rows(preset: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    """What a preset, as ``Preset.as_dict`` has it, stood for."""
-    return [] if preset is None else [("settings", str(Preset(**preset)))]
+def preset_rows(preset: Preset | Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """What a preset, itself or as ``Preset.as_dict`` has it, stood for."""
+    used = Preset(**preset) if isinstance(preset, Mapping) else preset
+    return [] if used is None else [("settings", str(used))]
 
 
 def hint_rows(hints: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:

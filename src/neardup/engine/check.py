@@ -11,29 +11,40 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from neardup.cutting import starts_of
+from neardup.cutting import cut, starts_of
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
 from neardup.engine.space import Space
 from neardup.engine.threads import in_order
 from neardup.params import CONTAINMENT, TEXT
+from neardup.spool import Texts
 from neardup.stages import verify as verify_stage
 from neardup.stages.shingle import Hasher, build_rows
-from neardup.stages.verify import Chunk
+from neardup.stages.verify import Chunk, numbered
 from neardup.types import F64, I64, U32, Documents, Mask, PaddedSets
 
 CHUNK_SHINGLES = 2_000_000
-"""Shingles held at a time by a thread, unless the budget has room for fewer: 16 MB of sets."""
+"""Shingles held at a time for each thread, unless the budget has room for fewer: 16 MB of sets."""
 MOST_PAIRS = 1 << 20
 """Pairs that are checked together, at most: 200 MB."""
 SHINGLE_BYTES = 20
 """Memory for each of them: the text, the set, the table in which it is built."""
-FEW = 256
-"""Pairs that are checked in the calling thread: starting others would take longer."""
+FEW = 1 << 17
+"""Shingles of documents whose pairs are checked in the calling thread: starting others would take longer."""
 COMPARED_BYTES = 64
 """Memory for each byte of the two longest documents while shingles themselves are compared."""
 TABLE_BYTES = 32
 """Memory for each shingle of the largest document while its set is built."""
+TEXTS_PART = 0.1
+"""Of the memory for data, what texts may take that are read together: a text takes an eighth of its set."""
+MOST_TEXTS = 64 << 20
+"""Bytes of them that are enough, whatever the limit is."""
+SCREENED = 1 << 16
+"""Pairs whose signatures, where both are held, are looked at together."""
+FEW_TEXTS = 1 << 12
+"""Texts that the calling thread asks for by itself."""
+PIECES = 4
+"""Of a chunk, for each thread: they end at about the same time then."""
 PAIR_BYTES = 200
 """Memory for each pair that is being checked, beside the texts."""
 
@@ -87,59 +98,49 @@ class Screen:
     is_inside: Mask
     """Whether both documents stand in one crowd."""
 
-
-def _compacted(left: I64, right: I64, n: int) -> tuple[I64, I64, I64]:
-    """The numbers below n that two columns have, rising, and the columns as places in them."""
-    is_used = np.zeros(n, dtype=np.bool_)
-    is_used[left] = is_used[right] = True
-    place = np.cumsum(is_used) - 1
-    return np.flatnonzero(is_used), place[left], place[right]
-
-
-Read = list[tuple[Documents, I64, I64]]
-"""Texts that are at hand: blocks, the rows of some of their documents, rising, and their places in the block."""
-
-
-def _texts(collection: Collection, rows: I64, read: Read) -> Iterator[tuple[Documents, I64, I64]]:
-    """Documents of rising ``rows``, block by block: the block, places in it, and which of ``rows`` they are."""
-    rest = np.ones(rows.size, dtype=np.bool_)
-    for documents, have, places in read:
-        at = np.minimum(np.searchsorted(rows, have), rows.size - 1)
-        here = rows[at] == have
-        if here.any():
-            rest[at[here]] = False
-            yield documents, places[here], at[here]
-    others = np.flatnonzero(rest)
-    for documents, places, part in collection.texts.parts(rows[others]):
-        yield documents, places, others[part]
+    def of(self, pairs: I64) -> Screen:
+        """That of some of the pairs."""
+        return Screen(self.keep, self.tag[pairs], self.is_inside[pairs])
 
 
 @contextmanager
 def built_sets(
-    collection: Collection,
-    rows: I64,
-    counts: I64,
-    hasher: Hasher,
-    buffers: Buffers,
-    *,
-    fresh: int,
-    read: Read | None = None,
+    collection: Collection, rows: I64, counts: I64, hasher: Hasher, buffers: Buffers, *, fresh: int
 ) -> Iterator[PaddedSets]:
     """Sets of rising ``rows``, in a buffer for as long as the block lasts.
 
-    ``counts`` are shingles with repeats of each; a fresh buffer has room for at least ``fresh`` of them. ``read`` has
-    texts that need not be asked for.
+    ``counts`` are shingles with repeats of each; a fresh buffer has room for at least ``fresh`` of them.
     """
-    starts, sizes = np.empty(rows.size, dtype=np.int64), np.empty(rows.size, dtype=np.int64)
-    hashes = buffers.take(int(counts.sum()), fresh=fresh)
-    end = 0
-    for documents, local, which in _texts(collection, rows, read or []):
-        places = starts_of(counts[which]) + end
-        found = np.empty(which.size, dtype=np.int64)
-        build_rows(documents, local, counts[which], hasher, places, found, hashes)
-        starts[which], sizes[which], end = places[:-1], found, int(places[-1])
-    yield PaddedSets(starts, sizes, hashes)
+    starts = starts_of(counts)
+    sizes = np.empty(rows.size, dtype=np.int64)
+    hashes = buffers.take(int(starts[-1]), fresh=fresh)
+    for documents, local, part in collection.texts.parts(rows):
+        places = starts[part.start : part.stop + 1]
+        build_rows(documents, local, counts[part], hasher, places, sizes[part], hashes)
+    yield PaddedSets(starts[:-1], sizes, hashes)
     buffers.give_back(hashes)
+
+
+class _Loaded:
+    """The texts of rising rows, all of them at hand."""
+
+    def __init__(self, texts: Texts, rows: I64, *, threads: int) -> None:
+        """Ask for them, a run of rows in each thread."""
+        self._rows = rows
+        self._blocks: list[tuple[Documents, I64, int, int]] = []
+        step = max(1, -(-rows.size // threads))
+        runs = [slice(first, first + step) for first in range(0, rows.size, step)]
+        loaded = in_order(lambda run: list(texts.parts(rows[run])), runs, threads=threads)
+        for run, found in zip(runs, loaded, strict=True):
+            self._blocks += [(block, local, run.start + at.start, run.start + at.stop) for block, local, at in found]
+
+    def parts(self, rows: I64) -> Iterator[tuple[Documents, I64, slice]]:
+        """Some of them, as ``Texts.parts`` gives them."""
+        places = np.searchsorted(self._rows, rows)
+        ends = np.searchsorted(places, [stop for *_, stop in self._blocks]).tolist()
+        for (documents, local, start, _), begin, end in zip(self._blocks, [0, *ends[:-1]], ends, strict=True):
+            if end > begin:
+                yield documents, local[places[begin:end] - start], slice(begin, end)
 
 
 class Checker:
@@ -156,7 +157,7 @@ class Checker:
         self.threads = threads
         self.checked = 0
         self._is_containment = collection.spec.measure == CONTAINMENT
-        self._chunk = min(CHUNK_SHINGLES, collection.space.budget.share(0.25) // (threads * SHINGLE_BYTES))
+        self._chunk = min(CHUNK_SHINGLES * threads, collection.space.budget.share(0.25) // SHINGLE_BYTES)
         self._buffers = Buffers(np.uint64)
         self._large = threading.Lock()
         """Held while texts are compared that have more than the share of a thread."""
@@ -179,11 +180,15 @@ class Checker:
         similarity = np.full(left.size, -1.0)
         step = pairs_at_once(self.collection.space)
         for i in range(0, left.size, step):
-            some = slice(i, i + step)
-            part = similarity[some]
-            of = screen and Screen(screen.keep, screen.tag[some], screen.is_inside[some])
+            some = np.arange(i, min(i + step, left.size))
+            of = screen and screen.of(some)
+            if of is not None:
+                alive, tag = self._screened_by_held(left[some], right[some], of)
+                if observer is not None:
+                    observer.advance(int(np.count_nonzero(~alive)))
+                some, of = some[alive], Screen(of.keep, tag[alive], of.is_inside[alive])
             for chunk, found, checked in self._checked(left[some], right[some], threshold, of):
-                part[chunk.pairs] = found
+                similarity[some[chunk.pairs]] = found
                 self.checked += checked if threshold > 0 else 0
                 if observer is not None:
                     observer.advance(chunk.pairs.size)
@@ -193,76 +198,139 @@ class Checker:
         """Give up the memory that is kept for the next chunk."""
         self._buffers.clear()
 
+    def _screened_by_held(self, left: I64, right: I64, screen: Screen) -> tuple[Mask, I64]:
+        """Pairs that are not dropped by signatures that are held, and their tags: 0 where the screen was passed."""
+        alive, tag = np.ones(left.size, dtype=np.bool_), screen.tag.copy()
+        signatures = self.collection.values
+        if signatures.nbytes == 0:
+            return alive, tag
+
+        def look(first: int) -> None:
+            some = np.arange(first, min(first + SCREENED, left.size))
+            some = some[tag[some] > 0]
+            if not some.size:
+                return
+            docs, a, b = numbered(left[some], right[some])
+            values = np.empty((docs.size, signatures.slots), dtype=np.uint32)
+            unknown = signatures.put_held(docs, values)
+            told = np.flatnonzero(~(unknown[a] | unknown[b]))
+            at = some[told]
+            alive[at] = screen.keep(values, a[told], b[told], tag[at], screen.is_inside[at])
+            tag[at] = 0
+
+        for _ in in_order(look, range(0, left.size, SCREENED), threads=self.threads):
+            pass
+        return alive, tag
+
     def _checked(
         self, left: I64, right: I64, threshold: float, screen: Screen | None
     ) -> Iterator[tuple[Chunk, F64, int]]:
+        counts, lengths = self.collection.counts.take, self.collection.texts.lengths
         beside = 0 if screen is None else self.collection.values.slots // 2  # signatures, of half a shingle a slot
-        counts = self.collection.counts.take
-        parts = verify_stage.chunks(left, right, lambda rows: counts(rows) + beside, budget=self._chunk)
+        parts = verify_stage.chunks(left, right, counts, lengths, budget=self._chunk, beside=beside)
+        for chunks in self._together(parts):
+            rows = chunks[0].docs if len(chunks) == 1 else np.unique(np.concatenate([chunk.docs for chunk in chunks]))
+            texts = _Loaded(self.collection.texts, rows, threads=self.threads if rows.size >= FEW_TEXTS else 1)
+            for chunk in chunks:
+                if screen is None:
+                    yield chunk, self._check_chunk(chunk, texts, threshold), chunk.pairs.size
+                    continue
+                similarity = np.full(chunk.pairs.size, -1.0)
+                some = np.flatnonzero(self._screened(chunk, texts, screen.of(chunk.pairs)))
+                if some.size:
+                    similarity[some] = self._check_chunk(chunk.of(some), texts, threshold)
+                yield chunk, similarity, some.size
+            del texts  # before the next are read
 
-        def work(chunk: Chunk) -> tuple[Chunk, F64, int]:
-            if screen is None:
-                return chunk, self._check_chunk(chunk, threshold, []), chunk.pairs.size
-            return chunk, *self._screened(chunk, threshold, screen)
+    def _screened(self, chunk: Chunk, texts: _Loaded, screen: Screen) -> Mask:
+        """bool[m]: which pairs of a chunk pass the screen."""
+        keep = ~screen.is_inside
+        told = np.flatnonzero(screen.tag)
+        if not told.size:
+            return keep
+        part = chunk.of(told)
+        signatures = self.collection.values
+        values = np.empty((part.docs.size, signatures.slots), dtype=np.uint32)
+        unknown = np.flatnonzero(signatures.put_held(part.docs, values))
 
-        threads = self.threads if left.size >= FEW else 1
-        return in_order(work, parts, threads=threads, ahead=threads + 1)
+        def make(some: slice) -> None:
+            at = unknown[some]
+            for documents, local, run in texts.parts(part.docs[at]):
+                values[at[run]] = signatures.make(documents, local)
 
-    def _screened(self, chunk: Chunk, threshold: float, screen: Screen) -> tuple[F64, int]:
-        """Check the pairs of a chunk that pass the screen; how many they are. Each text is read once for both."""
-        tag, is_inside = screen.tag[chunk.pairs], screen.is_inside[chunk.pairs]
-        keep = ~is_inside
-        told = np.flatnonzero(tag)
-        read: Read = []
-        if told.size:
-            used, left, right = _compacted(chunk.left[told], chunk.right[told], chunk.docs.size)
-            signatures = self.collection.values
-            values = np.empty((used.size, signatures.slots), dtype=np.uint32)
-            unknown = np.flatnonzero(signatures.put_held(chunk.docs[used], values))
-            rows = chunk.docs[used[unknown]]
-            for documents, local, part in self.collection.texts.parts(rows):
-                values[unknown[part]] = signatures.make(documents, local)
-                read.append((documents, rows[part], local))
-            keep[told] = screen.keep(values, left, right, tag[told], is_inside[told])
-        similarity = np.full(keep.size, -1.0)
-        some = np.flatnonzero(keep)
-        if some.size:
-            docs, left, right = _compacted(chunk.left[some], chunk.right[some], chunk.docs.size)
-            fewer = Chunk(chunk.pairs[some], chunk.docs[docs], left, right)
-            similarity[some] = self._check_chunk(fewer, threshold, read)
-        return similarity, some.size
+        threads = self.threads if unknown.size >= FEW_TEXTS else 1
+        step = max(1, -(-unknown.size // (PIECES * threads)))
+        runs = (slice(first, first + step) for first in range(0, unknown.size, step))
+        for _ in in_order(make, runs, threads=threads):
+            pass
+        keep[told] = screen.keep(values, part.left, part.right, screen.tag[told], screen.is_inside[told])
+        return keep
 
-    def _check_chunk(self, chunk: Chunk, threshold: float, read: Read) -> F64:
+    def _together(self, chunks: Iterator[Chunk]) -> Iterator[list[Chunk]]:
+        """Chunks whose texts fit into memory together: they are read at once, in the order of the input."""
+        room = min(MOST_TEXTS, self.collection.space.budget.share(TEXTS_PART))
+        held: list[Chunk] = []
+        size = 0
+        for chunk in chunks:
+            more = int(chunk.lengths.sum())
+            if held and size + more > room:
+                yield held
+                held, size = [], 0
+            held.append(chunk)
+            size += more
+        if held:
+            yield held
+
+    def _check_chunk(self, chunk: Chunk, texts: _Loaded, threshold: float) -> F64:
         """Build the sets of a chunk's documents, each once, then merge its pairs."""
-        counts = self.collection.counts.take(chunk.docs)
-        total = int(counts.sum())
-        need = SHINGLE_BYTES * total + TABLE_BYTES * int(counts.max(initial=0))
+        total = int(chunk.counts.sum())
+        need = SHINGLE_BYTES * total + TABLE_BYTES * int(chunk.counts.max(initial=0))
         if need > max(self._chunk * SHINGLE_BYTES, self.collection.space.budget.work):
-            raise TooLargeError(chunk.docs[np.argsort(counts)[-2:]], need)
-        fresh = min(self._chunk, 4 * total)
-        with built_sets(
-            self.collection, chunk.docs, counts, self.hasher, self._buffers, fresh=fresh, read=read
-        ) as sets:
+            raise TooLargeError(chunk.docs[np.argsort(chunk.counts)[-2:]], need)
+        # of one pair that is larger than a chunk, a set after the other: each takes a table of its own
+        threads = self.threads if FEW <= total <= self._chunk else 1
+        starts, sizes = starts_of(chunk.counts), np.empty(chunk.docs.size, dtype=np.int64)
+        hashes = self._buffers.take(total, fresh=min(self._chunk, 4 * total))
+
+        def build(docs: slice) -> None:
+            for documents, local, part in texts.parts(chunk.docs[docs]):
+                at = slice(docs.start + part.start, docs.start + part.stop)
+                places = starts[at.start : at.stop + 1]
+                build_rows(documents, local, chunk.counts[at], self.hasher, places, sizes[at], hashes)
+
+        def check(pairs: slice) -> F64:
+            left, right = chunk.left[pairs], chunk.right[pairs]
             similarity = verify_stage.check_pairs(
-                *(chunk.left, chunk.right, sets, sets), threshold=threshold, is_containment=self._is_containment
+                *(left, right, sets, sets), threshold=threshold, is_containment=self._is_containment
             )
-        if self.collection.spec.verify == TEXT:
-            self._compare_shingles(chunk, counts, similarity, threshold)
+            if self.collection.spec.verify == TEXT:
+                self._compare_shingles(chunk, left, right, texts, similarity, threshold)
+            return similarity
+
+        most = total if threads == 1 else total // (PIECES * threads)
+        for _ in in_order(build, cut(chunk.counts, most), threads=threads):
+            pass
+        sets = PaddedSets(starts[:-1], sizes, hashes)
+        step = chunk.left.size if threads == 1 else -(-chunk.left.size // (PIECES * threads))
+        pieces = (slice(i, i + step) for i in range(0, chunk.left.size, step))
+        similarity = np.concatenate(list(in_order(check, pieces, threads=threads)))
+        self._buffers.give_back(hashes)
         return similarity
 
-    def _compare_shingles(self, chunk: Chunk, counts: I64, similarity: F64, threshold: float) -> None:
-        """Hold the pairs that reach the threshold against their texts."""
+    def _compare_shingles(
+        self, chunk: Chunk, left: I64, right: I64, texts: _Loaded, similarity: F64, threshold: float
+    ) -> None:
+        """Hold pairs of a chunk that reach the threshold against their texts."""
         near = np.flatnonzero(similarity >= 0)
-        used, place = np.unique(np.concatenate((chunk.left[near], chunk.right[near])), return_inverse=True)
-        rows = chunk.docs[used]
-        lengths = np.sort(self.collection.texts.lengths(rows))
+        used, place = np.unique(np.concatenate((left[near], right[near])), return_inverse=True)
+        rows, lengths = chunk.docs[used], np.sort(chunk.lengths[used])
         need = int(lengths.sum()) + COMPARED_BYTES * int(lengths[-2:].sum())
         if need > self.collection.space.budget.work:
-            raise TooLargeError(chunk.docs[np.argsort(counts)[-2:]], need)
+            raise TooLargeError(chunk.docs[np.argsort(chunk.counts)[-2:]], need)
         checked = similarity[near]
-        with self._large if need > self._chunk * SHINGLE_BYTES else nullcontext():
+        with self._large if need > self._chunk * SHINGLE_BYTES // self.threads else nullcontext():
             found: list[bytes] = []
-            for documents, local, _ in self.collection.texts.parts(rows):
+            for documents, local, _ in texts.parts(rows):
                 found += [documents.blob(at) for at in local.tolist()]
             verify_stage.compare_shingles(
                 Documents.from_bytes(found),

@@ -334,8 +334,9 @@ def layout_hints(kinds: set[str], spec: Spec) -> list[Hint]:
 
 def _with_fewer(spec: Spec) -> dict[str, Any]:
     """Options with which fewer pairs meet: bands of more rows, else candidates by longer shingles, else more alike."""
+    higher = {"threshold": min(round(spec.threshold + 0.2, 2), 1.0)}
     if spec.candidates_by is not None:
-        return {"threshold": min(round(spec.threshold + 0.2, 2), 1.0)}
+        return higher
     if spec.slots >= MORE_SLOTS and spec.shingle.kind == "char" and 2 * spec.shingle.k <= LONGER:
         return {"candidates_by": f"char:{LONGER}", "recall": LONGER_RECALL}
     tries: tuple[dict[str, Any], ...] = ({"slots": MORE_SLOTS}, {"recall": LOWER_RECALL})
@@ -345,7 +346,7 @@ def _with_fewer(spec: Spec) -> dict[str, Any]:
             bands = tuning.choose_bands(spec.threshold, slots=each.get("slots", spec.slots), recall=recall)
             if bands.rows > spec.bands.rows:
                 return each
-    return {"threshold": min(round(spec.threshold + 0.2, 2), 1.0)}
+    return higher
 
 
 def _unless_used(spec: Spec, kind: str, preset: str, text: str) -> list[Hint]:

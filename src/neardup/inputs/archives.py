@@ -173,7 +173,7 @@ class Archive:
             self._tar = tarfile.open(self.path, "r:")  # noqa: SIM115 - closed by close()
         else:
             self._below = ByteStream(self.path, codec=archive_codec(self.path))
-            below: Any = _Unpacked(self._below)
+            below: Any = self._below
             self._tar = tarfile.open(fileobj=below, mode="r|")  # noqa: SIM115 - closed by close()
         self._entry, self._at, self._is_read = None, -1, False
 
@@ -200,17 +200,6 @@ class Archive:
                 f"{self.path} cannot be read as an archive: {why}. Fetch it again, or unpack by hand what can be saved "
                 "and give the folder."
             ) from exc
-
-
-class _Unpacked:
-    """A stream as the file that tarfile reads from."""
-
-    def __init__(self, stream: ByteStream) -> None:
-        self._stream = stream
-
-    def read(self, size: int) -> bytes:
-        buffer = bytearray(size)
-        return bytes(memoryview(buffer)[: self._stream.fill(memoryview(buffer))])
 
 
 class _Counted:
@@ -242,13 +231,10 @@ class _Counted:
         """Its archive closes it."""
 
 
-class MemberSource(Source):
-    """A file of records in an archive."""
+class _Archived(Source):
+    """Something in an archive."""
 
-    def __init__(self, archive: Archive, member: Member, format: str, options: ReadOptions) -> None:
-        super().__init__(shown_path(f"{archive.path}/{member.path}"), options, total_bytes=member.size)
-        self.archive, self.member, self.format = archive, member, format
-        self._read: Source | None = None
+    archive: Archive
 
     @property
     def no_copy(self) -> str:
@@ -257,6 +243,15 @@ class MemberSource(Source):
     @property
     def paths(self) -> list[str]:
         return [self.archive.path]
+
+
+class MemberSource(_Archived):
+    """A file of records in an archive."""
+
+    def __init__(self, archive: Archive, member: Member, format: str, options: ReadOptions) -> None:
+        super().__init__(shown_path(f"{archive.path}/{member.path}"), options, total_bytes=member.size)
+        self.archive, self.member, self.format = archive, member, format
+        self._read: Source | None = None
 
     @property
     def passed(self) -> Sequence[Any]:
@@ -286,7 +281,7 @@ class MemberSource(Source):
         return kind(self.name, self._options, total_bytes=self.total_bytes, stream=stream)
 
 
-class ArchivedTexts(Source):
+class ArchivedTexts(_Archived):
     """The texts and documents of an archive, a document each; their rows are their places among them, from 1."""
 
     format = "text"
@@ -294,14 +289,6 @@ class ArchivedTexts(Source):
     def __init__(self, archive: Archive, files: Sequence[tuple[Member, InputFile]], options: ReadOptions) -> None:
         super().__init__(shown_path(archive.path), options, total_bytes=sum(member.size for member, _ in files))
         self.archive, self._files = archive, files
-
-    @property
-    def no_copy(self) -> str:
-        return self.archive.no_copy
-
-    @property
-    def paths(self) -> list[str]:
-        return [self.archive.path]
 
     def tasks(self) -> Iterator[Task]:
         """Yield tasks of about 4 MB; the bytes are taken out of the archive here, and read to texts in the tasks."""

@@ -92,6 +92,11 @@ class ByteStream:
         self._ahead = self._ahead[ahead:]
         return ahead + self._fill(view[ahead:])
 
+    def read(self, size: int) -> bytes:
+        """The next ``size`` bytes, fewer only at the end: for libraries that read from files."""
+        buffer = bytearray(size)
+        return bytes(memoryview(buffer)[: self.fill(memoryview(buffer))])
+
     def close(self) -> None:
         """Close the file; standard input is left open."""
         if self.name != "-":

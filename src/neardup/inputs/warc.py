@@ -98,7 +98,7 @@ class WarcSource(Source):
 
             if not stream.peek().lstrip().startswith(_MAGIC):  # warcio would take a line of words for an ARC header
                 raise EOFError("it does not begin with a record")
-            for row, record in enumerate(ArchiveIterator(_File(stream)), start=1):
+            for row, record in enumerate(ArchiveIterator(stream), start=1):
                 if record.rec_type not in _KINDS:
                     continue
                 http, address = record.http_headers, record.rec_headers.get_header("WARC-Target-URI") or f"record {row}"
@@ -155,17 +155,6 @@ def _charset(parameters: str) -> str | None:
         return text_codec(name) if name else None
     except InputError:
         return None
-
-
-class _File:
-    """A stream as the file that warcio reads from."""
-
-    def __init__(self, stream: ByteStream) -> None:
-        self._stream = stream
-
-    def read(self, size: int) -> bytes:
-        buffer = bytearray(size)
-        return bytes(memoryview(buffer)[: self._stream.fill(memoryview(buffer))])
 
 
 @contextmanager

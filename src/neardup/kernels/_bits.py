@@ -96,6 +96,13 @@ def _bits_equal(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
     return types.uint64(array, types.int64, types.uint32), codegen
 
 
+def _ctpop(typingctx: Any, value: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
+
+    return types.int64(types.uint64), codegen
+
+
 def _at(address: Any, size: int) -> int:
     return int.from_bytes(ctypes.string_at(int(address), size), "little")
 
@@ -153,3 +160,9 @@ def cttz64(value: Any) -> Any:
 def bits_equal(array: Any, index: Any, value: Any) -> Any:
     """Bit j of 64: whether ``array[index + j]`` of a uint32 array is ``value``. All 64 must lie in the array."""
     return np.packbits(array[index : index + 64] == value, bitorder="little").view(np.uint64)[0]
+
+
+@_compiled_as(_ctpop)
+def ones64(value: Any) -> Any:
+    """Number of bits that are set in a uint64."""
+    return int(value).bit_count()

@@ -37,18 +37,20 @@ from numba.core.serialize import dumps
 
 HERE = Path(__file__).parent
 SHIPPED = HERE / "compiled"
-PORTABLE = {
-    "x86_64": ("x86-64-v3", "avx avx2 bmi bmi2 cx16 f16c fma lzcnt movbe popcnt sahf sse3 sse4.1 sse4.2 ssse3".split()),
-    "amd64": ("x86-64-v3", "avx avx2 bmi bmi2 cx16 f16c fma lzcnt movbe popcnt sahf sse3 sse4.1 sse4.2 ssse3".split()),
-    "aarch64": ("generic", ["neon"]),
-    "arm64": ("generic", ["neon"]),
-}
+_X86 = "x86-64-v3", "avx avx2 bmi bmi2 cx16 f16c fma lzcnt movbe popcnt sahf sse3 sse4.1 sse4.2 ssse3".split()
+_ARM = "generic", ["neon"]
+PORTABLE = {"x86_64": _X86, "amd64": _X86, "aarch64": _ARM, "arm64": _ARM}
 """By architecture the processor that a package brings machine code for, and what another must have to run it.
 
 x86-64-v3 are the processors with AVX2, of 2013 and later (psABI of x86-64, section 3.1.1).
 """
 
 _only: Path | None = None
+
+
+def portable() -> tuple[str, list[str]] | None:
+    """What ``PORTABLE`` says of the architecture at hand."""
+    return PORTABLE.get(platform.machine().lower())
 
 
 @cache
@@ -83,8 +85,10 @@ def own_name() -> str:
 @cache
 def _portable_name() -> str | None:
     """Name of the folder of machine code for any processor of this architecture, if it runs on this one."""
-    processor, needed = PORTABLE.get(platform.machine().lower(), (None, []))
-    if processor is None or config.CPU_NAME not in (None, processor) or config.CPU_FEATURES:
+    if (known := portable()) is None:
+        return None
+    processor, needed = known
+    if config.CPU_NAME not in (None, processor) or config.CPU_FEATURES:
         return None  # with NUMBA_CPU_NAME or NUMBA_CPU_FEATURES somebody has asked for code of another kind
     try:
         has = llvm.get_host_cpu_features()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from neardup.kernels._bits import cttz64, ones64
 from neardup.kernels._jit import kernel
 
 
@@ -56,6 +57,73 @@ def stars(first, second, similarity, fixed, keeper, to_keeper):
         if keeper[b] < 0 and (keeper[a] == a or fixed[a]):
             keeper[b] = a
             to_keeper[b] = similarity[e]
+
+
+@kernel("int64[::1], int64[::1], int64, uint64[::1], int64[::1], int64[::1]")
+def number(left, right, first, marks, a, b):
+    """Number the distinct rows of pairs from 0 on, as they rise: those of the two sides into ``a`` and ``b``.
+
+    ``marks``: zeros, with a bit for each row from ``first`` to the last. Returns the rows, int64[m]. O(pairs + marks),
+    about 10 ns a pair where a sort takes 200.
+    """
+    one = np.uint64(1)
+    for e in range(left.size):
+        x, y = left[e] - first, right[e] - first
+        marks[x >> 6] |= one << np.uint64(x & 63)
+        marks[y >> 6] |= one << np.uint64(y & 63)
+    before = np.empty(marks.size, np.int64)
+    count = 0
+    for w in range(marks.size):
+        before[w] = count
+        count += ones64(marks[w])
+    rows = np.empty(count, np.int64)
+    at = 0
+    for w in range(marks.size):
+        word = marks[w]
+        while word != 0:
+            rows[at] = first + 64 * w + cttz64(word)
+            word &= word - one
+            at += 1
+    for e in range(left.size):
+        x, y = left[e] - first, right[e] - first
+        a[e] = before[x >> 6] + ones64(marks[x >> 6] & ((one << np.uint64(x & 63)) - one))
+        b[e] = before[y >> 6] + ones64(marks[y >> 6] & ((one << np.uint64(y & 63)) - one))
+    return rows
+
+
+@kernel("int32[::1], int64[::1]")
+def by_component(label, left):
+    """Rows and edges of each connected component, together: ``label`` as ``components`` gives it, ``left`` of edges.
+
+    Returns rows, int64[n], and where those of each component start, int64[components + 1]; the same of edges. Within a
+    component both rise. Two counting sorts, linear.
+    """
+    component = np.empty(label.size, np.int64)
+    count = 0
+    for i in range(label.size):
+        if label[i] == i:
+            component[i] = count
+            count += 1
+        else:
+            component[i] = component[label[i]]
+    row_starts, edge_starts = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
+    for i in range(label.size):
+        row_starts[component[i] + 1] += 1
+    for e in range(left.size):
+        edge_starts[component[left[e]] + 1] += 1
+    for c in range(count):
+        row_starts[c + 1] += row_starts[c]
+        edge_starts[c + 1] += edge_starts[c]
+    rows, edges = np.empty(label.size, np.int64), np.empty(left.size, np.int64)
+    at = row_starts.copy()
+    for i in range(label.size):
+        rows[at[component[i]]] = i
+        at[component[i]] += 1
+    at[:] = edge_starts
+    for e in range(left.size):
+        edges[at[component[left[e]]]] = e
+        at[component[left[e]]] += 1
+    return rows, row_starts, edges, edge_starts
 
 
 @kernel("int64[::1], int64[::1], int64[::1], int64, int64, int64[::1]")

@@ -59,10 +59,9 @@ def compile_all(names: list[str], *, jobs: int, portable: bool, folder: Path | N
 
 def _portable() -> dict[str, str]:
     """The variables that let numba compile for all processors of this architecture."""
-    machine = platform.machine()
-    if machine.lower() not in _kept.PORTABLE:
-        raise RuntimeError(f"there is no portable machine code for the architecture {machine}")
-    return {"NUMBA_CPU_NAME": _kept.PORTABLE[machine.lower()][0], "NUMBA_CPU_FEATURES": ""}
+    if (known := _kept.portable()) is None:
+        raise RuntimeError(f"there is no portable machine code for the architecture {platform.machine()}")
+    return {"NUMBA_CPU_NAME": known[0], "NUMBA_CPU_FEATURES": ""}
 
 
 @contextmanager

@@ -41,6 +41,9 @@ _TEXT_ROWS, _TEXT_BYTES = 1 << 17, 8 << 20
 _GROUP_ROWS, _GROUP_BYTES = 1 << 20, 16 << 20
 """A row group of Parquet."""
 
+_LOOKED_AT = 1 << 12
+"""Numbers of a column by which it is told whether most come again."""
+
 _JSON_SPECIAL = r'["\\\x00-\x1f]'
 # RFC 4180 needs the first part; an empty text differs from no value; some readers drop blanks at an end.
 _CSV_SPECIAL = '[",\r\n]|^$|^[ \t]|[ \t]$'
@@ -267,11 +270,23 @@ def _cells(column: pa.Array, text: Callable[[pa.Array], pa.Array], *, null: str)
 
 
 def _float_text(column: pa.Array, null: str) -> pa.Array:
-    """Shortest digits that read back as the same float64; a whole number gets ``.0`` and stays a float."""
-    cells = column.cast(pa.float64()).cast(pa.large_string())
+    """Shortest digits that read back as the same float64; a whole number gets ``.0`` and stays a float.
+
+    Where they come again and again, as shares of small sets do, each distinct one is put into digits once.
+    """
+    numbers = column.cast(pa.float64())
+    bits = numbers.view(pa.int64())  # 0.0 and -0.0 are two
+    if 2 * len(bits[:_LOOKED_AT].unique()) > len(bits[:_LOOKED_AT]):  # of long texts most are distinct
+        return _digits(numbers, null)
+    packed = bits.dictionary_encode()
+    return _digits(packed.dictionary.view(pa.float64()), null).take(packed.indices)
+
+
+def _digits(numbers: pa.Array, null: str) -> pa.Array:
+    cells = numbers.cast(pa.large_string())
     whole = pc.match_substring_regex(cells, r"^-?[0-9]+$")
     cells = pc.if_else(whole, pc.binary_join_element_wise(cells, scalar(".0"), scalar("")), cells)
-    return pc.if_else(pc.is_finite(column), cells, scalar(null))
+    return pc.if_else(pc.is_finite(numbers), cells, scalar(null))
 
 
 def _json_text(cells: pa.Array) -> pa.Array:

@@ -10,10 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from neardup.cutting import cut
 from neardup.kernels import equal, graph
 from neardup.kernels import verify as kernels
 from neardup.stages.shingle import Hasher, shingle_set
 from neardup.types import F64, I64, Documents, PaddedSets
+
+SPARSE = 1024
+"""Rows for each pair, from the first to the last, up to which rows are numbered by a bit for each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,37 +28,81 @@ class Chunk:
     """Indices into the candidate pairs."""
     docs: I64
     """Rows whose sets are needed, rising."""
+    counts: I64
+    """Shingles of each, with repeats."""
+    lengths: I64
+    """Bytes of each."""
     left: I64
     """Index into ``docs`` for each pair."""
     right: I64
     """Index into ``docs`` for each pair."""
 
+    def of(self, some: I64) -> Chunk:
+        """The chunk of some of the pairs, by their places in it, and of the documents that they need."""
+        docs, left, right = numbered(self.left[some], self.right[some])
+        return Chunk(self.pairs[some], self.docs[docs], self.counts[docs], self.lengths[docs], left, right)
 
-def chunks(left: I64, right: I64, counts: Callable[[I64], I64], *, budget: int) -> Iterator[Chunk]:
-    """Cut candidate pairs into chunks whose documents have at most about ``budget`` shingles, or of one pair with more.
 
-    ``counts`` gives the shingles of rows, with repeats. Documents are laid out by connected component of the candidate
-    graph and cut into blocks of half the budget; pairs are ordered by the blocks of their two documents. A set is built
-    once where its component fits a block, and at most once for each block that it has a pair with. O(pairs log pairs).
+def chunks(
+    left: I64,
+    right: I64,
+    counts: Callable[[I64], I64],
+    lengths: Callable[[I64], I64],
+    *,
+    budget: int,
+    beside: int = 0,
+) -> Iterator[Chunk]:
+    """Cut candidate pairs into chunks whose documents have at most ``budget`` shingles, or of one pair with more.
+
+    ``counts`` gives the shingles of rising rows, with repeats, ``lengths`` their bytes. A chunk has whole components of
+    the candidate graph, so that no document is in two of them; only a component that is too large by itself is cut.
+    ``beside``: what a document counts for beside its shingles.
+    O(pairs), and for such a component O(pairs log pairs).
     """
     if left.size == 0:
         return
-    rows, compact = np.unique(np.concatenate((left, right)), return_inverse=True)
-    a, b = compact[: left.size], compact[left.size :]
-    component = graph.components(a, b, rows.size)
-    layout = np.argsort(component, kind="stable")
-    cost = counts(rows)
-    block = np.empty(rows.size, dtype=np.int64)
-    block[layout] = np.cumsum(cost[layout]) // max(1, budget // 2)
-    order = np.lexsort((b, a, component[a], block[b], block[a]))
-    a, b = a[order], b[order]
-    seen = np.full(rows.size, -1, dtype=np.int64)
+    rows, a, b = numbered(left, right)
+    cost, size = counts(rows), lengths(rows)
+    if int(cost.sum()) + beside * rows.size <= budget:
+        yield Chunk(np.arange(left.size), rows, cost, size, a, b)
+        return
+    docs, doc_starts, pairs, pair_starts = graph.by_component(graph.components(a, b, rows.size), a)
+    place = np.empty(rows.size, dtype=np.int64)
+    for part in cut(np.add.reduceat(cost[docs] + beside, doc_starts[:-1]), budget):
+        mine = np.sort(docs[doc_starts[part.start] : doc_starts[part.stop]])
+        some = pairs[pair_starts[part.start] : pair_starts[part.stop]]
+        place[mine] = np.arange(mine.size)
+        whole = Chunk(some, rows[mine], cost[mine], size[mine], place[a[some]], place[b[some]])
+        yield from [whole] if int((whole.counts + beside).sum()) <= budget else _blocks(whole, budget, beside)
+
+
+def numbered(left: I64, right: I64) -> tuple[I64, I64, I64]:
+    """The distinct rows of pairs, rising, and which of them each side is."""
+    first, last = int(min(left.min(), right.min())), int(max(left.max(), right.max()))
+    if last - first > SPARSE * left.size:
+        rows, both = np.unique(np.concatenate((left, right)), return_inverse=True)
+        return rows, both[: left.size], both[left.size :]
+    marks = np.zeros((last - first) // 64 + 1, dtype=np.uint64)
+    a, b = np.empty(left.size, dtype=np.int64), np.empty(left.size, dtype=np.int64)
+    return graph.number(np.ascontiguousarray(left), np.ascontiguousarray(right), first, marks, a, b), a, b
+
+
+def _blocks(whole: Chunk, budget: int, beside: int) -> Iterator[Chunk]:
+    """A component that is too large, cut: documents into blocks of half the budget, pairs by the blocks of both.
+
+    A set is built at most once for each block that it has a pair with.
+    """
+    cost = whole.counts + beside
+    block = np.cumsum(cost) // max(1, budget // 2)
+    order = np.lexsort((whole.right, whole.left, block[whole.right], block[whole.left]))
+    a, b = whole.left[order], whole.right[order]
+    seen = np.full(whole.docs.size, -1, dtype=np.int64)
     begin = 0
     while begin < order.size:
         end = int(graph.reach(a, b, cost, begin, budget, seen))
-        members = order[begin:end]
-        docs, inside = np.unique(np.concatenate((left[members], right[members])), return_inverse=True)
-        yield Chunk(members, docs, inside[: members.size], inside[members.size :])
+        docs, left, right = numbered(a[begin:end], b[begin:end])
+        of_docs = whole.docs[docs], whole.counts[docs], whole.lengths[docs]
+        yield Chunk(whole.pairs[order[begin:end]], *of_docs, left, right)
         begin = end
 
 

@@ -80,7 +80,12 @@ def write_pair(target: str | Path, meta: dict[str, Any], page: dict[str, Any]) -
 
 def is_page(target: str | Path) -> bool:
     """Whether a report of this name is one file, whose name says so, and not a folder."""
-    return Path(target).suffix.lower() in (".html", ".htm") and not os.path.isdir(target)
+    return is_named_page(target) and not os.path.isdir(target)
+
+
+def is_named_page(target: str | Path) -> bool:
+    """Whether a name is that of a page."""
+    return Path(target).suffix.lower() in (".html", ".htm")
 
 
 def check_site(target: str | Path, *, single_file: bool) -> None:

@@ -51,25 +51,31 @@ def clean(run: Run, policy: Policy) -> Cleaning:
         return Cleaning(run, policy, search, chosen, origins, SecondReading(run, search, chosen))
     gathered = run.gather(run.spec)
     origins = Origins(run, gathered, policy)
-    search, overlaps = run.overlap(gathered, _check_protected(origins, gathered))
+    is_protected = _protected(origins, gathered)
+    _check_protected(origins, gathered, is_protected)
+    search, overlaps = run.overlap(gathered, is_protected)
     chosen = choose_overlapping(search, origins, overlaps)
     return Cleaning(run, policy, search, chosen, origins, SecondReading(run, search, chosen), overlaps.short)
 
 
-def _check_protected(origins: Origins, gathered: Gathered) -> Mask:
-    """Which documents are protected, bool[n]; InputError where files are to be and hold no text.
+def _protected(origins: Origins, gathered: Gathered) -> Mask:
+    """Which documents are protected, bool[n]."""
+    is_protected: Mask = origins.tier(np.arange(len(gathered.collection))) == 0
+    return is_protected
+
+
+def _check_protected(origins: Origins, gathered: Gathered, is_protected: Mask | None = None) -> None:
+    """Raise InputError where files are protected and hold no text.
 
     A test set that was not fetched would otherwise look like one with which nothing has anything in common.
     """
-    is_protected: Mask = origins.tier(np.arange(len(gathered.collection))) == 0
-    if (
-        origins.protected
-        and origins.are_files
-        and not np.any(gathered.collection.counts.take(np.flatnonzero(is_protected)))
-    ):
+    if not (origins.protected and origins.are_files):
+        return
+    if is_protected is None:
+        is_protected = _protected(origins, gathered)
+    if not np.any(gathered.collection.counts.take(np.flatnonzero(is_protected))):
         names = ", ".join(sorted(origins.protected))
         raise InputError(f"there is no text in what is protected ({names}). Check these inputs, or protect nothing.")
-    return is_protected
 
 
 @dataclass(slots=True)
