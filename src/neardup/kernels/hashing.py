@@ -344,6 +344,12 @@ def _in_word(data, position, stop, letters):
 
 
 @inlined
+def gathered(bits):
+    """The highest bits of eight bytes, of which the others are zero, in order in the lowest byte."""
+    return ((bits >> S7) * GATHER) >> S56
+
+
+@inlined
 def _alnum(word):
     """Of eight ASCII bytes, the highest bit of each that is a letter or a digit."""
     lower = word | C20
@@ -372,9 +378,9 @@ def _classes(data, position, stop, letters, inside):
     for j in range(8):
         word = load64(data, position + 8 * j)
         shift = np.uint64(8 * j)
-        plain |= ((((_alnum(word & ~HIGH) & ~word) >> S7) * GATHER) >> S56) << shift
-        high |= ((((word & HIGH) >> S7) * GATHER) >> S56) << shift
-        more |= ((((word & ~(word << ONE) & HIGH) >> S7) * GATHER) >> S56) << shift
+        plain |= gathered(_alnum(word & ~HIGH) & ~word) << shift
+        high |= gathered(word & HIGH) << shift
+        more |= gathered(word & ~(word << ONE) & HIGH) << shift
     within = ALL >> np.uint64(max(0, 64 - (stop - position)))
     plain, high, more = plain & within, high & within, more & within
     if high == 0:
