@@ -28,8 +28,8 @@ PAGE = 64
 PAGES = 0x110000 // PAGE
 
 QUIET = (0xC3, 0xD0, 0xD1, *range(0xE4, 0xEA), 0xEB, 0xEC)
-"""Bytes that begin characters of which each is in both forms, has class 0, and composes with none before it: letters of
-Latin-1, Cyrillic, ideographs, most of Hangul. Those of U+4000 to U+9FFF not assigned yet are reserved for ideographs."""
+"""Bytes that begin characters of which each is in both forms, has class 0, and composes with none before it: those of
+Latin-1, Cyrillic, ideographs, most of Hangul. What is not assigned yet from U+4000 to U+9FFF is for ideographs."""
 
 SAME, MAPPED, ASK = 0, 1, 2
 """What is known of a document: it is in the form, its characters tell what it becomes, only the judge can tell."""
