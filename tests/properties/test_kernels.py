@@ -22,7 +22,6 @@ from neardup.kernels import classical as fast_classical
 from neardup.kernels import copies as fast_copies
 from neardup.kernels import graph as fast_graph
 from neardup.kernels import hashing as fast_hashing
-from neardup.kernels import normal as fast_normal
 from neardup.kernels import sketching as fast_sketching
 from neardup.kernels import utf8 as fast_utf8
 from neardup.kernels import verify as fast_verify
@@ -38,7 +37,6 @@ from neardup.stages.bands import (
     put_short_keys,
     short_keys,
 )
-from neardup.stages.text import INERT_RANGES
 from neardup.types import PaddedSets
 
 EXAMPLES = settings(max_examples=60)
@@ -451,51 +449,9 @@ def test_copies_are_spelled_out_as_the_twin_spells_them(sizes, seed):
 )
 def test_ascii_is_told_from_the_rest(blobs, poison):
     block = packed(blobs, poison)
-    fast, slow = np.zeros(len(blobs), dtype=np.bool_), np.zeros(len(blobs), dtype=np.bool_)
-    fast_normal.mark_not_ascii(block.data, block.offsets, fast)
-    normal.mark_not_ascii(block.data, block.offsets, slow)
-    assert fast.tolist() == slow.tolist()
     for begin, end in zip(block.offsets[:-1].tolist(), block.offsets[1:].tolist(), strict=True):
         expected = normal.is_ascii(block.data, begin, end)
         assert fast_utf8.is_ascii(block.data, begin, end) == expected
-
-
-EDGES = sorted({min(0x10FFFF, max(0, edge + d)) for pair in INERT_RANGES for edge in pair for d in (-1, 0, 1)})
-NEAR_EDGES = st.one_of(st.sampled_from(EDGES), st.integers(0, 0x10FFFF)).filter(lambda x: not 0xD800 <= x <= 0xDFFF)
-
-
-@given(st.lists(st.lists(NEAR_EDGES, max_size=30), min_size=1, max_size=4), st.integers(0, 70))
-def test_inert_characters_are_told_from_the_rest(documents, run):
-    blobs = [("a" * run + "".join(map(chr, points))).encode() for points in documents]
-    block = packed(blobs, 0xBF)
-    ends = np.array([end for low, high in INERT_RANGES for end in (low, high + 1)], dtype=np.int64)
-    fast, slow = np.ones(len(blobs), dtype=np.bool_), np.zeros(len(blobs), dtype=np.bool_)
-    fast_normal.mark_not_inert(block.data, block.offsets, ends, fast)
-    normal.mark_not_inert(block.data, block.offsets, ends, slow)
-    assert fast.tolist() == slow.tolist()
-
-
-ASCII_SPACE = b"\t\n\v\f\r\x1c\x1d\x1e\x1f "
-
-
-@given(
-    st.lists(st.text(st.characters(max_codepoint=127), max_size=100), max_size=4),
-    st.sets(st.integers(33, 126)),
-    st.booleans(),
-    st.integers(0, 2),
-)
-def test_ascii_documents_are_mapped_as_the_twin_maps_them(texts, dropped, fold, space):
-    table = np.arange(128, dtype=np.uint8)
-    table[list(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ")] += 32 * fold
-    table[sorted(dropped)] = 0xFF
-    table[list(ASCII_SPACE)] = 0x80
-    block = packed([text.encode() for text in texts])
-    results = []
-    for map_ascii in (fast_normal.map_ascii, normal.map_ascii):
-        out, ends = np.zeros(block.nbytes + 1, dtype=np.uint8), np.zeros(len(texts) + 1, dtype=np.int64)
-        map_ascii(block.data, block.offsets, table, space, out, ends)
-        results.append((out.tobytes(), ends.tolist()))
-    assert results[0] == results[1]
 
 
 # The families of the literature

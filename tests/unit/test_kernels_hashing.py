@@ -144,9 +144,12 @@ GUARDED = """
 import ctypes, mmap, sys
 import numpy as np
 from neardup.kernels import hashing, normal, sketching, utf8, verify
+from neardup.params import Normalize
+from neardup.stages.characters import table_of
 from neardup.types import SLACK, Documents
 from tests.twins.blocks import filled, hasher_of
 
+plain = table_of(Normalize.parse("nfkc,casefold,punct,space")).now
 page = mmap.PAGESIZE
 room = mmap.mmap(-1, 4 * page)
 address = ctypes.addressof(ctypes.c_char.from_buffer(room))
@@ -165,10 +168,14 @@ for blob in blobs:
     whole[end - len(blob) : end] = np.frombuffer(blob, dtype=np.uint8)
     block = Documents(whole, np.array([end - len(blob), end, end], dtype=np.int64))
     assert np.shares_memory(block.data, whole)
-    flags = np.zeros(2, dtype=np.bool_)
+    flags = np.zeros(2, dtype=np.uint8)
     hashing.fingerprint(block.data, block.offsets, np.zeros((2, 2), np.uint64))
-    normal.mark_not_ascii(block.data, block.offsets, flags)
-    normal.mark_not_inert(block.data, block.offsets, np.array([0, 0x300], np.int64), flags)
+    wanted = np.zeros(normal.PAGES, np.bool_)
+    for items in (False, True):
+        normal.look(plain, block.data, block.offsets, items, flags, wanted)
+        flags[:] = normal.MAPPED
+        out, ends = np.zeros(9000, np.uint8), np.zeros(3, np.int64)
+        normal.write(plain, block.data, block.offsets, items, flags, wanted, out, ends)
     utf8.is_ascii(block.data, end - len(blob), end)
     for shingle in (*shingles, "word:3", "item"):
         h = hasher_of(shingle)

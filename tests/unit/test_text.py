@@ -1,76 +1,26 @@
-"""Normalisation: the ranges that are never asked about are inert, and blocks become what each text alone becomes."""
+"""Normalisation: blocks become what each text alone becomes, whoever makes it, the kernels or the judge."""
 
 from __future__ import annotations
 
-import itertools
 import unicodedata
+from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.twins.blocks import packed
 
 from neardup.params import Normalize
-from neardup.stages.text import INERT_RANGES, SEPARATOR, normalize_documents, normalize_text
+from neardup.stages import text as stage
+from neardup.stages.text import SEPARATOR, normalize_documents, normalize_text
 from neardup.types import Documents
 
-INERT = [point for low, high in INERT_RANGES for point in range(low, high + 1)]
 OPTIONS = [
     ",".join([form, *steps, *space])
     for form in ("none", "nfc", "nfkc")
     for steps in ((), ("casefold",), ("punct",), ("casefold", "punct"))
     for space in ((), ("space",), ("strip",))
 ]
-
-
-# The ranges
-
-
-def test_ranges_rise_and_do_not_touch_each_other():
-    edges = [edge for pair in INERT_RANGES for edge in pair]
-    assert edges == sorted(edges)
-    assert all(high + 1 < low for (_, high), (low, _) in itertools.pairwise(INERT_RANGES))
-
-
-def test_every_inert_character_is_its_own_nfc_and_stays_where_it_is():
-    for char in map(chr, INERT):
-        assert unicodedata.normalize("NFC", char) == char
-        assert unicodedata.is_normalized("NFC", char)
-        assert unicodedata.combining(char) == 0, f"U+{ord(char):04X} may be moved past its neighbours"
-
-
-def canonical_pairs() -> set[tuple[int, int]]:
-    """All pairs of code points that NFC joins: canonical decompositions in two that it composes again, and Hangul."""
-    pairs = set()
-    for point in range(0x110000):
-        parts = unicodedata.decomposition(chr(point)).split()
-        if len(parts) == 2 and not parts[0].startswith("<"):
-            first, second = (int(part, 16) for part in parts)
-            if len(unicodedata.normalize("NFC", chr(first) + chr(second))) == 1:
-                pairs.add((first, second))
-    leads, vowels = range(0x1100, 0x1113), range(0x1161, 0x1176)
-    pairs |= set(itertools.product(leads, vowels))
-    pairs |= {(syllable, tail) for syllable in range(0xAC00, 0xD7A4, 28) for tail in range(0x11A8, 0x11C3)}
-    return pairs
-
-
-def test_no_two_inert_characters_compose():
-    inert = set(INERT)
-    pairs = canonical_pairs()
-    assert len(pairs) > 900 + 19 * 21 + 399 * 27
-    assert [pair for pair in pairs if inert.issuperset(pair)] == []
-    assert not inert & {second for _, second in pairs}, "an inert character joins to one before it"
-
-
-def test_two_inert_characters_in_a_row_are_unchanged():
-    """All edges of the ranges and their neighbours, and 300 more, each before each."""
-    random = np.random.default_rng(1)
-    edges = {p for low, high in INERT_RANGES for p in (low, low + 1, (low + high) // 2, high - 1, high)}
-    some = [chr(p) for p in sorted(edges | set(random.choice(INERT, 300).tolist()))]
-    text = "".join(a + b for a, b in itertools.product(some, some))
-    assert unicodedata.normalize("NFC", text) == text
-    assert all(unicodedata.normalize("NFC", a + b) == a + b for a, b in itertools.product(some, some))
 
 
 # Blocks and texts
@@ -183,3 +133,135 @@ def test_bytes_that_are_no_utf8_are_replaced_where_a_text_is_normalised():
 def test_an_empty_block_stays_empty():
     for options in OPTIONS:
         assert len(normalize_documents(Documents.from_texts([]), Normalize.parse(options))) == 0
+
+
+# All of Unicode
+
+ALL = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
+MOST = [
+    c
+    for c in ALL
+    if unicodedata.category(c) not in ("Cn", "Co") and not "\u4e10" < c < "\u9fd0" and not c > "\U00017000"
+]
+"""What is assigned, without most ideographs."""
+USED = ("nfc", "nfkc", "none,casefold,punct,strip", "nfc,casefold,punct,space", "nfkc,casefold,punct,strip")
+JOINED = {
+    part
+    for parts in map(unicodedata.decomposition, ALL)
+    if " " in parts and not parts.startswith("<")
+    for part in (chr(int(parts.split()[0], 16)), chr(int(parts.split()[1], 16)))
+}
+NEARBY = [
+    *sorted(JOINED),
+    *(c for c in MOST if unicodedata.combining(c)),
+    "\u1100",
+    "\u1161",
+    "\u11a8",
+    "가",
+    "각",
+    "ﾊ",
+    "ﾟ",
+]
+"""Both halves of all that is composed, and all marks."""
+
+
+def is_judged(monkeypatch, texts: list[str], options: str) -> bool:
+    """Whether a block asks the judge about one of its texts."""
+    asked = []
+    monkeypatch.setattr(stage, "normalize_text", lambda text, normalize: asked.append(text) or "")
+    normalize_documents(Documents.from_texts(texts), Normalize.parse(options))
+    return bool(asked)
+
+
+@pytest.mark.parametrize("options", USED)
+def test_every_character_becomes_alone_and_after_a_letter_what_the_definition_says(options):
+    chars = ALL if options == "nfc" else MOST
+    check(list(chars), options)
+    check([f"a{char} b" for char in MOST], options)
+
+
+@pytest.mark.parametrize("options", USED)
+def test_all_marks_and_halves_become_after_each_other_what_the_definition_says(options):
+    """Each of them before some, in another order each time: some 60,000 pairs, in texts of three."""
+    some = [NEARBY[(i * step) % len(NEARBY)] for step in (1, 7, 61, 211) for i in range(len(NEARBY))]
+    check([a + b + c for a, b, c in zip(some, some[1:], some[2:], strict=False)], options)
+    for mark in ("\u0301", "\u0308", "\u0323", "\u0345", "\u093c", "\u0e48", "\u3099", "\u1161", "\u0f71"):
+        check([f"x{char}{mark}" for char in NEARBY], options)
+
+
+UNICODE = st.lists(
+    st.one_of(st.sampled_from(NEARBY), st.characters(blacklist_categories=("Cs",)), st.sampled_from(PIECES)),
+    max_size=40,
+).map("".join)
+
+
+@settings(max_examples=150)
+@given(st.lists(UNICODE, min_size=1, max_size=4), st.sampled_from(OPTIONS))
+def test_any_text_becomes_what_the_definition_says(texts, options):
+    check(texts, options)
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.tuples(UNICODE.map(str.encode), st.binary(max_size=6), ASCII.map(str.encode)), min_size=1, max_size=3),
+    st.sampled_from(OPTIONS),
+    st.booleans(),
+)
+def test_any_bytes_become_what_the_definition_says_of_them_decoded(parts, options, items):
+    normalize = Normalize.parse(options)
+    blobs = [b"".join(part) for part in parts]
+    block = packed(blobs)
+    done = normalize_documents(block, normalize, items=items)
+    if done is block:  # no form and no step, or ASCII
+        return
+    for i, blob in enumerate(blobs):
+        each = blob.split(SEPARATOR) if items else [blob]
+        made = [normalize_text(one.decode("utf-8", "replace"), normalize).encode() for one in each]
+        assert done.blob(i) == SEPARATOR.join(made)
+
+
+def test_the_judge_is_asked_about_a_letter_and_a_mark_that_become_one(monkeypatch):
+    assert is_judged(monkeypatch, ["plain", "e\u0301"], "nfc")
+    assert is_judged(monkeypatch, ["\u1100\u1161"], "nfc")
+    assert is_judged(monkeypatch, ["a\u0316\u0301\u0316"], "nfc")
+
+
+ORDINARY = [
+    "สวัสดีครับ ที่นี่มีน้ำ",
+    "한국어 문장입니다.",
+    "Привет, мир! ё й",
+    "中文，句子。",
+    "日本語のテキストです。",
+    "Việt Nam có tiếng nói",
+    "हिन्दी में लिखा हुआ, क़लम के बिना ड़",
+    "اللُّغَة العَرَبِيَّة",
+    "עִבְרִית",
+    "ქართული",
+    "বাংলা কোথায়",
+    "தமிழ் மொழி",
+    "తెలుగు",
+    "മലയാളം",
+    "ខ្មែរ",
+    "မြန်မာ",
+    "“Quotes” – and… café naïve",
+    "😀👍🏽 emoji",
+    "１２３、ｈ",
+]
+
+
+@pytest.mark.parametrize("options", ["nfc", "nfc,casefold,punct,space", "nfc,casefold,punct"])
+def test_the_judge_is_not_asked_about_ordinary_text_of_any_script(monkeypatch, options):
+    texts = [unicodedata.normalize("NFC", text) for text in ORDINARY]
+    assert [text for text in texts if is_judged(monkeypatch, [text], options)] == []
+
+
+def test_texts_that_grow_beyond_their_room_become_what_the_definition_says():
+    check(["\ufdfa" * 4000, "plain é", "\ufdfa" * 9], "nfkc")
+    check(["\ufdfa" * 4000, "plain é", "\u0390" * 9000], "nfkc,casefold,punct,space")
+
+
+def test_threads_that_meet_new_characters_at_once_get_the_same_texts():
+    stage.table_of.cache_clear()
+    texts = [[chr(p) * 3 + "É" for p in range(start, 0x3000, 97)] for start in range(0x100, 0x180, 8)]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda each: check(each, "nfkc,casefold,punct,space"), texts)) == [None] * len(texts)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels._bits import load64
+from neardup.kernels._bits import cttz64, load64
 from neardup.kernels._jit import inlined, kernel, part, record
 from neardup.kernels.stored import ALL, M2, S29, S32, lanes, mix
 
@@ -28,9 +28,19 @@ BYTE, CHAR, WORD, ITEM = 0, 1, 2, 3
 CHUNK = 2048
 """Hashes a chunk: 16 KB, half of L1."""
 SHORT = -1
+PLAIN = 24
+"""Windows in a run of ASCII that is hashed apart from the text around it."""
 
-ONE, S63 = np.uint64(1), np.uint64(63)
+ONE, S7, S63 = np.uint64(1), np.uint64(7), np.uint64(63)
 HIGH = np.uint64(0x8080808080808080)
+S8, S16, S24, S56 = np.uint64(8), np.uint64(16), np.uint64(24), np.uint64(56)
+BYTE0, LOW6 = np.uint64(0xFF), np.uint64(0x3F)
+C20 = np.uint64(0x2020202020202020)
+BELOW_A, ABOVE_Z = np.uint64(0x1F1F1F1F1F1F1F1F), np.uint64(0x0505050505050505)
+BELOW_0, ABOVE_9 = np.uint64(0x5050505050505050), np.uint64(0x4646464646464646)
+"""Added to an ASCII byte they set its highest bit from a, from behind z, from 0 and from behind 9 on."""
+GATHER = np.uint64(0x0102040810204080)
+"""Times the lowest bits of eight bytes, it has them in order in its highest byte."""
 SEPARATOR = 0xFF
 
 
@@ -56,7 +66,7 @@ class Cursor(NamedTuple):
     state: Any
     """int64[4]: position, end of the window, words carried over (SHORT: the text is its one shingle), stage."""
     words: Any
-    """uint64: hashes of single words."""
+    """uint64: hashes of single words, or where characters begin."""
     hashes: Any
     """uint64: those of shingles."""
 
@@ -82,6 +92,22 @@ def _hash_two(first, last, start, first_by, last_by):
     return mix((x ^ (x >> S29)) + last * last_by)
 
 
+@inlined
+def _fold(x, word, key):
+    """Eight bytes of more than sixteen."""
+    x = (x ^ word) * key[1]
+    return x ^ (x >> S32)
+
+
+@inlined
+def _hash_word(data, begin, length, key):
+    """``hash_bytes`` of at most sixteen bytes without a branch: the lengths of words are not to be guessed."""
+    start = _start(key, length)
+    x = (load64(data, begin) & (ALL >> np.uint64(max(0, 64 - 8 * length))) ^ start) * key[1]
+    longer = (x ^ (x >> S29)) + load64(data, begin + max(length, 8) - 8) * key[3]
+    return mix(longer if length > 8 else x)
+
+
 @part
 def hash_bytes(data, begin, length, key):
     """Hash ``length`` >= 1 bytes; loads up to eight bytes past them."""
@@ -93,8 +119,7 @@ def hash_bytes(data, begin, length, key):
     x = start
     position = begin
     while position + 8 < begin + length - 8:
-        x = (x ^ load64(data, position)) * key[1]
-        x ^= x >> S32
+        x = _fold(x, load64(data, position), key)
         position += 8
     return _hash_two(load64(data, position) ^ x, load64(data, begin + length - 8), start, key[1], key[3])
 
@@ -186,46 +211,114 @@ def _fill_bytes(data, stop, k, key, state, out):
 
 
 @part
-def _fill_chars(data, stop, k, key, state, out):
+def _mark_starts(data, begin, stop, k, most, starts):
+    """Where the characters from ``begin`` on begin, at most ``most`` of them, and ``stop`` behind the last of the text.
+
+    A character is a byte and the continuation bytes behind it. Stops behind a run of ASCII that is worth a path of its
+    own. Eight bytes at a time and without a branch: each is written, those that begin a character are kept.
+    """
+    starts[0] = np.uint64(begin)
+    n = 1
+    position = begin + 1
+    plain = 0
+    while n + 8 <= most and position + 8 <= stop:
+        word = load64(data, position)
+        if word & HIGH == 0:
+            plain += 8
+            if plain >= k + PLAIN:
+                return n
+        else:
+            plain = 0
+        bits = ~(word & ~(word << ONE)) >> S7
+        for j in range(8):
+            starts[n] = np.uint64(position + j)
+            n += np.int64((bits >> np.uint64(8 * j)) & ONE)
+        position += 8
+    while n < most and position < stop:
+        starts[n] = np.uint64(position)
+        n += data[position] & 0xC0 != 0x80
+        position += 1
+    if n < most:
+        starts[n] = np.uint64(stop)
+        n += 1
+    return n
+
+
+@part
+def _spans(data, begins, ends, key, out):
+    """Hash the windows between begins and ends (uint64).
+
+    The lengths of windows change with each space between wide letters, which is not to be guessed: where all are of
+    some lengths the same instructions hash them, of which some results are not used.
+    """
+    least, most = ALL, np.uint64(0)
+    for i in range(begins.size):
+        length = ends[i] - begins[i]
+        least, most = min(least, length), max(most, length)
+    if most <= 16:
+        for i in range(begins.size):
+            begin = np.int64(begins[i])
+            out[i] = _hash_word(data, begin, np.int64(ends[i]) - begin, key)
+    elif least > 8 and most <= 24:
+        for i in range(begins.size):
+            begin = np.int64(begins[i])
+            length = np.int64(ends[i]) - begin
+            start = _start(key, length)
+            first = load64(data, begin)
+            if length > 16:
+                first = load64(data, begin + 8) ^ _fold(start, first, key)
+            out[i] = _hash_two(first, load64(data, begin + length - 8), start, key[1], key[3])
+    elif least > 16 and most <= 32:
+        for i in range(begins.size):
+            begin = np.int64(begins[i])
+            length = np.int64(ends[i]) - begin
+            start = _start(key, length)
+            folded = _fold(start, load64(data, begin), key)
+            first = load64(data, begin + 8)
+            if length > 24:
+                folded = _fold(folded, first, key)
+                first = load64(data, begin + 16)
+            out[i] = _hash_two(first ^ folded, load64(data, begin + length - 8), start, key[1], key[3])
+    else:
+        for i in range(begins.size):
+            begin = np.int64(begins[i])
+            out[i] = hash_bytes(data, begin, np.int64(ends[i]) - begin, key)
+
+
+@part
+def _fill_chars(data, stop, k, key, starts, state, out):
     """Windows of k code points. ASCII runs take the byte path; the test is a run's, not a document's.
 
-    Between calls [state[0], state[1]) is the next window; state[3] is 0 before the first and 2 after the last.
+    Between calls state[0] is the begin of the next window; state[3] is 0 before the first and 2 after the last.
     """
-    begin, end = state[0], state[1]
+    begin = state[0]
     if state[3] == 2:
         return 0
-    if state[3] == 0:
-        state[3] = 1
-        end = begin
-        tokens = 0
-        while tokens < k and end < stop:
-            end = _next(data, end, stop)
-            tokens += 1
-        if tokens < k:
-            state[3] = 2
-            if tokens == 0:
-                return 0
-            state[2] = SHORT
-            out[0] = hash_bytes(data, begin, stop - begin, key)
-            return 1
     n = 0
-    while n < out.size:
-        run = _ascii_run(data, begin, stop, out.size - n + k) if end - begin == k else 0
-        if run >= k:
+    while n < out.size and stop - begin >= k:
+        run = _ascii_run(data, begin, stop, out.size - n + k)
+        if run >= k + PLAIN or run == stop - begin:
             count = min(run - k + 1, out.size - n)
             _windows(data, begin, count, k, key, out[n:])
             n += count
             begin += count
-            end = begin - 1 + k
-        else:
-            out[n] = hash_bytes(data, begin, end - begin, key)
-            n += 1
-            begin = _next(data, begin, stop)
-        if end >= stop:
-            state[3] = 2
+            continue
+        found = _mark_starts(data, begin, stop, k, out.size - n + k, starts)
+        count = found - k
+        if count <= 0:
             break
-        end = _next(data, end, stop)
-    state[0], state[1] = begin, end
+        _spans(data, starts[:count], starts[k:found], key, out[n:])
+        n += count
+        begin = np.int64(starts[count])
+    if n < out.size:
+        if n == 0 and state[3] == 0 and begin < stop:
+            state[2] = SHORT
+            out[0] = hash_bytes(data, begin, stop - begin, key)
+            n = 1
+        state[3] = 2
+    else:
+        state[3] = 1
+    state[0] = begin
     return n
 
 
@@ -251,13 +344,110 @@ def _in_word(data, position, stop, letters):
 
 
 @inlined
-def _join(words, begin, count, key):
-    """Hash of ``count`` word hashes in order."""
-    x = _start(key, count) ^ key[3]
-    for j in range(count):
-        x = (x ^ words[begin + j]) * key[1]
-        x ^= x >> S32
-    return mix(x)
+def gathered(bits):
+    """The highest bits of eight bytes, of which the others are zero, in order in the lowest byte."""
+    return ((bits >> S7) * GATHER) >> S56
+
+
+@inlined
+def _alnum(word):
+    """Of eight ASCII bytes, the highest bit of each that is a letter or a digit."""
+    lower = word | C20
+    letter = (lower + BELOW_A) & ~(lower + ABOVE_Z)
+    digit = (word + BELOW_0) & ~(word + ABOVE_9)
+    return (letter | digit) & HIGH
+
+
+@inlined
+def _value(word):
+    """``_code_point`` of the bytes of ``word`` without a branch."""
+    lead = np.int64(word & BYTE0)
+    size = 2 + np.int64(lead >= 0xE0) + np.int64(lead >= 0xF0)
+    low = np.int64((word >> S8) & LOW6) << 12 | np.int64((word >> S16) & LOW6) << 6 | np.int64((word >> S24) & LOW6)
+    return min(((lead & (0x7F >> size)) << 18 | low) >> (24 - 6 * size), 0x10FFFF)
+
+
+@part
+def _classes(data, position, stop, letters, inside):
+    """Which of the 64 bytes from ``position`` on belong to words, a bit each; none from ``stop`` on.
+
+    ``inside``, 0 or 1, is the class of the character before, to which continuation bytes at ``position`` belong; -1:
+    a character begins here. Characters beyond ASCII are looked at one by one, but none waits for another.
+    """
+    plain, high, more = np.uint64(0), np.uint64(0), np.uint64(0)
+    for j in range(8):
+        word = load64(data, position + 8 * j)
+        shift = np.uint64(8 * j)
+        plain |= gathered(_alnum(word & ~HIGH) & ~word) << shift
+        high |= gathered(word & HIGH) << shift
+        more |= gathered(word & ~(word << ONE) & HIGH) << shift
+    within = ALL >> np.uint64(max(0, 64 - (stop - position)))
+    plain, high, more = plain & within, high & within, more & within
+    if high == 0:
+        return plain
+    if inside < 0:
+        more &= ~ONE
+    left = high & ~more
+    while left:
+        bit = cttz64(left)
+        left &= left - ONE
+        at = position + bit
+        value = _value(load64(data, at) & (ALL >> np.uint64(max(0, 64 - 8 * (stop - at)))))
+        plain |= np.uint64((letters[value >> 3] >> (value & 7)) & 1) << np.uint64(bit)
+    led = ((plain << ONE) | np.uint64(inside == 1)) & more
+    return plain | (more & ~(more + led))  # the carry runs through the bytes that continue a letter
+
+
+@part
+def _hash_words(data, stop, letters, key, held, room, words, state):
+    """Hash words from state[0] on into ``words[held:room]``; return how many are held then.
+
+    64 bytes at a time: bits say which belong to words, and where they change a word begins or ends.
+    """
+    position = state[0]
+    inside = -1
+    begin = position
+    while position < stop:
+        bits = _classes(data, position, stop, letters, inside)
+        before = np.uint64(inside == 1)
+        edges = (bits ^ ((bits << ONE) | before)) & (ALL >> np.uint64(max(0, 64 - (stop - position))))
+        inside = np.int64(before)
+        while edges:
+            at = position + cttz64(edges)
+            edges &= edges - ONE
+            if inside:
+                length = at - begin
+                words[held] = (
+                    _hash_word(data, begin, length, key) if length <= 16 else hash_bytes(data, begin, length, key)
+                )
+                held += 1
+                if held == room:
+                    state[0] = at
+                    return held
+            begin = at
+            inside = 1 - inside
+        position += 64
+    if inside == 1:
+        words[held] = hash_bytes(data, begin, stop - begin, key)
+        held += 1
+    state[0] = stop
+    return held
+
+
+@part
+def _join(words, k, key, out):
+    """Hash of each run of k word hashes, in order, into ``out``. The chains of many runs advance together."""
+    start = _start(key, k) ^ key[3]
+    for first in range(0, out.size, 256):
+        x = out[first : min(first + 256, out.size)]
+        for i in range(x.size):
+            x[i] = start
+        for j in range(k):
+            word = words[first + j : first + j + x.size]
+            for i in range(x.size):
+                x[i] = _fold(x[i], word[i], key)
+        for i in range(x.size):
+            x[i] = mix(x[i])
 
 
 @part
@@ -266,34 +456,22 @@ def _fill_words(data, stop, k, key, letters, words, state, out):
     if state[3] == 2:
         return 0
     first = state[3] == 0
-    origin = position = state[0]
-    held = state[2]
+    origin = state[0]
     room = min(words.size, out.size + k - 1)
-    while held < room:
-        while position < stop and not _in_word(data, position, stop, letters):
-            position = _next(data, position, stop)
-        begin = position
-        while position < stop and _in_word(data, position, stop, letters):
-            position = _next(data, position, stop)
-        if position == begin:
-            break
-        words[held] = hash_bytes(data, begin, position - begin, key)
-        held += 1
+    held = _hash_words(data, stop, letters, key, state[2], room, words, state)
     state[3] = 1 if held == room else 2
-    state[0] = position
     if first and held < k:
         state[3] = 2
         state[2] = SHORT
         if held > 0:
-            out[0] = _join(words, 0, held, key)
+            _join(words, held, key, out[:1])
             return 1
         if stop > origin:
             out[0] = hash_bytes(data, origin, stop - origin, key)
             return 1
         return 0
     count = held - k + 1
-    for i in range(count):
-        out[i] = _join(words, i, k, key)
+    _join(words, k, key, out[:count])
     for j in range(k - 1):
         words[j] = words[count + j]
     state[2] = k - 1
@@ -341,7 +519,7 @@ def fill(params, data, stop, cursor):
     if kind == BYTE:
         return _fill_bytes(data, stop, k, key, state, out)
     if kind == CHAR:
-        return _fill_chars(data, stop, k, key, state, out)
+        return _fill_chars(data, stop, k, key, words, state, out)
     if kind == WORD:
         return _fill_words(data, stop, k, key, letters, words, state, out)
     return _fill_items(data, stop, key, state, out)

@@ -1,43 +1,28 @@
 """Normalisation: from documents as read to documents as compared.
 
-ASCII needs no Unicode form, so a block of it passes through untouched, buffer and all. Of other texts only those with a
-character that a form could change are handed to ``unicode_forms``, the judge; the test errs on the side of asking it.
-Nothing here merges words of another script: marks are never stripped.
+ASCII needs no Unicode form, so a block of it passes through untouched, buffer and all. Kernels write the texts of which
+each character tells by itself what becomes of it. The others, mostly those with letters and marks to be joined, are
+handed one by one to ``normalize_text``, the judge; the test errs on the side of asking it. Nothing here merges words of
+another script: marks are never stripped.
 """
 
 from __future__ import annotations
 
 import re
-import sys
-import unicodedata
-from functools import lru_cache
+from collections.abc import Callable
 
 import numpy as np
 
 from neardup.cutting import starts_of
 from neardup.kernels import normal, utf8
+from neardup.kernels.normal import Characters
 from neardup.params import Normalize
+from neardup.stages.characters import Table, is_punctuation, table_of
 from neardup.stages.unicode_forms import FORMS, to_form
-from neardup.types import SLACK, U8, Documents
+from neardup.types import I64, SLACK, U8, Documents, Mask
 
 SEPARATOR = b"\xff"
 """Between the items of a document that is a set."""
-
-INERT_RANGES = (
-    (0x0000, 0x02FF),  # Latin with its precomposed letters, IPA
-    (0x0400, 0x0482),  # Cyrillic
-    (0x048A, 0x0590),  # Cyrillic, Armenian
-    (0x0E01, 0x0E37),  # Thai letters (its marks are not inert)
-    (0x10D0, 0x10FF),  # Georgian
-    (0x2010, 0x2027),  # punctuation
-    (0x3001, 0x3029),  # punctuation of East Asia
-    (0x3041, 0x3096),  # Hiragana
-    (0x30A1, 0x30FF),  # Katakana
-    (0x4E00, 0x9FFF),  # unified ideographs
-    (0xAC00, 0xD7A3),  # Hangul syllables
-    (0xFF01, 0xFF60),  # full-width forms
-)
-"""Code points that NFC neither changes nor joins to a neighbour that is itself in these ranges. Tested one by one."""
 
 
 def normalize_text(text: str, normalize: Normalize) -> str:
@@ -54,7 +39,7 @@ def normalize_text(text: str, normalize: Normalize) -> str:
         if form is not None:
             text = to_form(text, form)
     if normalize.punct:
-        text = text.translate(_punctuation())
+        text = text.translate(_PUNCTUATION)
     if normalize.space:
         text = " ".join(text.split())
     elif normalize.strip:
@@ -68,73 +53,74 @@ def normalize_documents(documents: Documents, normalize: Normalize, *, items: bo
     With ``items`` documents are sets, items apart by SEPARATOR, each normalised by itself: steps may make items equal,
     never join them.
     """
-    if normalize.form == "none" and normalize.is_form_only:
+    if normalize.is_form_only and (normalize.form == "none" or _is_ascii(documents)):
         return documents
-    first, last = int(documents.offsets[0]), int(documents.offsets[-1])
-    ascii_only = utf8.is_ascii(documents.data, first, last)
-    if ascii_only and normalize.is_form_only:
-        return documents
-    if ascii_only and not items:
-        return _ascii_documents(documents, normalize)
-    needs = np.ones(len(documents), dtype=np.bool_)
-    if normalize.is_form_only and normalize.form == "nfc":
-        normal.mark_not_inert(documents.data, documents.offsets, _inert_ends(), needs)
-    elif normalize.is_form_only:
-        normal.mark_not_ascii(documents.data, documents.offsets, needs)
-    return _replaced(documents, normalize, np.flatnonzero(needs).tolist(), items=items)
+    table = table_of(normalize)
+    found = np.full(len(documents), normal.MAPPED, dtype=np.uint8)
+    if normalize.is_form_only:
+        _with_all_pages(table, lambda now, wanted: normal.look(now, *_arrays(documents), items, found, wanted))
+        if not found.any():
+            return documents
+    done = _mapped(documents, table, found, items=items) if (found == normal.MAPPED).any() else documents
+    return _judged(documents, done, normalize, np.flatnonzero(found == normal.ASK).tolist(), items=items)
 
 
-def _replaced(documents: Documents, normalize: Normalize, places: list[int], *, items: bool) -> Documents:
-    """The block with the documents at ``places`` normalised one by one; what lies between is copied in one piece."""
-    pieces: list[bytes] = []
-    sizes = np.diff(documents.offsets)
-    copied = 0
-    for i in places:
-        old = documents.blob(i)
-        parts = old.split(SEPARATOR) if items else [old]
-        texts = (normalize_text(part.decode("utf-8", "replace"), normalize) for part in parts)
-        new = SEPARATOR.join(text.encode("utf-8", "replace") for text in texts)
-        if new != old:
-            pieces += [documents.data[documents.offsets[copied] : documents.offsets[i]].tobytes(), new]
-            sizes[i] = len(new)
-            copied = i + 1
-    if not pieces:
-        return documents
-    pieces.append(documents.data[documents.offsets[copied] : documents.offsets[-1]].tobytes())
-    return Documents(np.frombuffer(b"".join(pieces) + bytes(SLACK), dtype=np.uint8), starts_of(sizes))
+def _arrays(documents: Documents) -> tuple[U8, I64]:
+    return documents.data, documents.offsets
 
 
-def _ascii_documents(documents: Documents, normalize: Normalize) -> Documents:
-    out = np.zeros(documents.nbytes + SLACK, dtype=np.uint8)
-    offsets = np.empty_like(documents.offsets)
-    space = 1 if normalize.space else (2 if normalize.strip else 0)
-    table = _ascii_map(normalize.casefold, normalize.punct)
-    normal.map_ascii(documents.data, documents.offsets, table, space, out, offsets)
+def _is_ascii(documents: Documents) -> bool:
+    return bool(utf8.is_ascii(documents.data, int(documents.offsets[0]), int(documents.offsets[-1])))
+
+
+def _with_all_pages(table: Table, kernel: Callable[[Characters, Mask], int]) -> None:
+    """Call a kernel until the table has the pages that it meets; the second time is the last but for threads."""
+    wanted = np.zeros(normal.PAGES, dtype=np.bool_)
+    while kernel(table.now, wanted):
+        table.grow(wanted)
+        wanted[:] = False
+
+
+def _mapped(documents: Documents, table: Table, found: U8, *, items: bool) -> Documents:
+    """The block with the documents found MAPPED as their characters become, and nothing of those that are ASK."""
+    room = documents.nbytes + documents.nbytes // 4 + 4096  # texts that grow more are left to the judge
+    out, offsets = np.zeros(room + SLACK, dtype=np.uint8), np.empty_like(documents.offsets)
+    known = found.copy()
+
+    def write(now: Characters, wanted: Mask) -> int:
+        found[:] = known
+        return int(normal.write(now, *_arrays(documents), items, found, wanted, out[: room + 8], offsets))
+
+    _with_all_pages(table, write)
     return Documents(out, offsets)
 
 
-@lru_cache(maxsize=1)
-def _punctuation() -> dict[int, None]:
-    return {point: None for point in range(sys.maxunicode + 1) if unicodedata.category(chr(point)).startswith("P")}
+def _judged(old: Documents, done: Documents, normalize: Normalize, places: list[int], *, items: bool) -> Documents:
+    """``done`` with the documents at ``places`` normalised one by one; what lies between is copied in one piece."""
+    pieces: list[bytes] = []
+    sizes = np.diff(done.offsets)
+    copied = 0
+    for i in places:
+        blob = old.blob(i)
+        parts = blob.split(SEPARATOR) if items else [blob]
+        texts = (normalize_text(part.decode("utf-8", "replace"), normalize) for part in parts)
+        new = SEPARATOR.join(text.encode("utf-8", "replace") for text in texts)
+        if new != done.blob(i):
+            pieces += [done.data[done.offsets[copied] : done.offsets[i]].tobytes(), new]
+            sizes[i] = len(new)
+            copied = i + 1
+    if not pieces:
+        return done
+    pieces.append(done.data[done.offsets[copied] : done.offsets[-1]].tobytes())
+    return Documents(np.frombuffer(b"".join(pieces) + bytes(SLACK), dtype=np.uint8), starts_of(sizes))
 
 
-@lru_cache(maxsize=4)
-def _ascii_map(casefold: bool, punct: bool) -> U8:
-    """What becomes of each ASCII byte: itself, another, 0x80 for white space, 0xFF for nothing."""
-    table = np.arange(128, dtype=np.uint8)
-    for byte in range(128):
-        char = chr(byte)
-        if char.isspace():
-            table[byte] = 0x80
-        elif punct and unicodedata.category(char).startswith("P"):
-            table[byte] = 0xFF
-        elif casefold:
-            table[byte] = ord(char.casefold())
-    return table
+class _Punctuation(dict[int, int | None]):
+    """For ``str.translate``: punctuation becomes nothing. It learns the characters that it meets."""
+
+    def __missing__(self, point: int) -> int | None:
+        self[point] = kept = None if is_punctuation(chr(point)) else point
+        return kept
 
 
-@lru_cache(maxsize=1)
-def _inert_ends() -> np.typing.NDArray[np.int64]:
-    """Boundaries of INERT_RANGES, rising: a code point is inert when an odd number of them is at or below it."""
-    ends = [end for low, high in INERT_RANGES for end in (low, high + 1)]
-    return np.array(ends, dtype=np.int64)
+_PUNCTUATION = _Punctuation()
