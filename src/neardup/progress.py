@@ -26,6 +26,7 @@ _LABELS = {
     "read": "reading and sketching",
     "candidates": "grouping into bands",
     "rarity": "looking for rare shingles",
+    "crowds": "looking for crowds",
     "join": "joining",
     "check": "checking candidate pairs",
     "cluster": "making clusters",

@@ -35,7 +35,7 @@ Run = Callable[..., Result]
         (["--seed", "-1"], "seed is -1. Give a whole number from 0 to"),
         (["--sketch", "fast"], "'fast' is not one of"),
         (["--link", "chain"], "'chain' is not one of"),
-        (["--crowd", "1"], "crowd is 1. Give a whole number of 2 or more."),
+        (["--crowd", "1"], "crowd is 1. Give a whole number of at least 2, such as 1000, or 0 to list every pair."),
         (["--threads", "0"], "threads is 0. Give a whole number of 1 or more."),
         (["--encoding", "utf-88"], "encoding is 'utf-88'"),
         (["--on-bad", "ignore"], "'ignore' is not one of"),

@@ -231,6 +231,34 @@ def test_an_exact_join_killed_behind_any_checkpoint_goes_on_in_blocks_of_any_siz
         assert found.clusters == expected.clusters
 
 
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize("how", [{"exact": True}, {"measure": "containment"}], ids=str)
+def test_a_join_killed_behind_any_checkpoint_has_the_same_crowds(
+    how: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of a join that was finished are kept, others are found again."""
+    page = words(1, 80)
+    source = tmp_path / "documents.txt"
+    documents = [edited(page, i, 1) for i in range(80)] + [edited(page, 900 + i, 9) for i in range(30)]
+    source.write_text("\n".join(documents + documents[:9]), encoding="utf-8")
+    options: dict[str, Any] = {"threshold": 0.7, "crowd": 40, "input_format": "lines", "block": 20, "threads": 2, **how}
+    expected = neardup.find(source, **options)
+    assert expected.summary.crowds == 1
+    died = 0
+    for checkpoints in range(1, 1000):
+        for _ in killed_after(checkpoints, monkeypatch):
+            try:
+                neardup.find(source, workdir=tmp_path / "work", **options)
+            except Killed:
+                died += 1
+            else:
+                assert died > 3
+                return
+        found = neardup.find(source, resume=True, workdir=tmp_path / "work", **options)
+        for table in ("pairs", "clusters", "crowds"):
+            assert getattr(found, table) == getattr(expected, table)
+
+
 def test_resuming_says_what_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source, work = tmp_path / "a.txt", tmp_path / "work"
     source.write_text("one text that is there\nanother text\n", encoding="utf-8")

@@ -143,7 +143,7 @@ def test_pairs_that_outgrow_the_memory_go_to_disk(tmp_path: Path, monkeypatch: p
     page = [f"w{i}" for i in range(60)]
     documents = [" ".join([*page, f"x{i}"]) for i in range(900)]
     documents += documents[:200]
-    options: dict[str, Any] = {"exact": True, "threshold": 0.9, "shingle": "word:1"}
+    options: dict[str, Any] = {"exact": True, "threshold": 0.9, "shingle": "word:1", "crowd": 0}
     whole = neardup.find(documents, **options)
     assert whole.summary.spooled == 0
     assert len(whole.pairs) == 1100 * 1099 // 2

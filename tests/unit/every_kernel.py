@@ -20,6 +20,8 @@ SEARCHES: dict[str, dict[str, Any]] = {
     "banded": {},
     "exact": {"exact": True},
     "containment": {"measure": "containment"},
+    "crowds joined": {"exact": True, "crowd": 2},
+    "crowds contained": {"measure": "containment", "crowd": 2},
     "texts compared": {"verify": "text"},
     "words": {"shingle": "word:2", "normalize": "nfkc,casefold,punct,space"},
     "bytes": {"shingle": "byte:20", "crowd": 2},

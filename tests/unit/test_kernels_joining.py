@@ -45,6 +45,22 @@ def test_cells_are_the_leading_bits_of_every_shingle_hash_sorted_by_part(shingle
         assert all(cell * parts >> bits == part for cell in inside.tolist())
 
 
+@EXAMPLES
+@given(st.lists(st.text("ab", min_size=2, max_size=30), min_size=1, max_size=25), st.integers(1, 6))
+def test_keys_are_equal_where_the_lowest_shingles_are(texts, lows):
+    hasher, documents = hasher_of("char:2"), packed([text.encode() for text in texts])
+    room = np.empty(sum(map(len, texts)), np.uint32)
+    keys = np.empty(len(texts), np.uint32)
+    docs = np.arange(len(texts))
+    given_room = {"raw": room, "values": room.copy(), "lows": lows, "keys": keys}
+    join_stage.cells(documents, docs, hasher, bits=8, side=3, **given_room)
+    lowest = [tuple(sorted(set(hashes_of(hasher, text.encode())))[:lows]) for text in texts]
+    for i, key in enumerate(keys.tolist()):
+        assert [j for j, other in enumerate(keys.tolist()) if other == key] == [
+            j for j, other in enumerate(lowest) if other == lowest[i]
+        ]
+
+
 @pytest.mark.parametrize("bits", [10, join_stage.SMALL_BITS + 1])
 def test_occurrences_are_counted_until_the_table_is_full_and_classes_rise_with_them(bits):
     times = [1, 2, 3, 100, 128, 129, 200, 255, 256, 1000, 60_000, 70_000]

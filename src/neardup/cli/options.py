@@ -49,6 +49,11 @@ def _slots(value: Any) -> int:
     return params.check_slots(int(text) if text.isdecimal() else value)
 
 
+def _crowd(value: Any) -> int:
+    text = str(value).strip()
+    return params.check_crowd(int(text) if text.isdecimal() else value)
+
+
 def whole(name: str, low: int, high: int | None = None) -> Checked:
     """A whole number from ``low`` to ``high``; click's IntRange would print its bounds into the help."""
 
@@ -198,11 +203,11 @@ collapse_exact = click.option(
 
 crowd = defaulted(
     "--crowd",
-    type=whole("crowd", 2),
+    type=Checked("number", _crowd),
     metavar="N",
     default=params.DEFAULT_CROWD,
     help="A group of more than this many similar documents, a crowd, is listed as a star: each is paired with its"
-    " leader, not with each other. The summary names the crowds.",
+    " leader, not with each other. The summary names the crowds. 0: there are none, and every pair is listed.",
 )
 
 YES = "yes"

@@ -93,8 +93,7 @@ def search(gathered: Gathered, *, split_row: int | None = None, keep_keys: bool 
     """
     spec = gathered.collection.spec
     if spec.exact:
-        pairs = _joined(gathered, split_row)
-        crowd = np.full(len(gathered.collection), -1, dtype=np.int32)
+        pairs, crowd = _joined(gathered, split_row)
     else:
         pairs, crowd = _banded(gathered, keep_keys=keep_keys)
     if split_row is None:
@@ -119,18 +118,28 @@ def overlap(gathered: Gathered, rule: Overlap, is_protected: Mask) -> tuple[Sear
     return SearchState.of(gathered, pairs, nobody), found
 
 
-def _joined(gathered: Gathered, split_row: int | None) -> PairStore:
-    """Verified pairs by the join of the measure."""
+def _joined(gathered: Gathered, split_row: int | None) -> tuple[PairStore, I32]:
+    """Verified pairs by the join of the measure, and the leader of each row's crowd."""
     collection, spec, tally = gathered.collection, gathered.collection.spec, gathered.tally
     with gathered.stages.stage("join"):
         rows = np.flatnonzero(gathered.weight)
         sides = None if split_row is None else gathered.copies.sides(rows, split_row)
         work = JOINS[spec.measure]
         hasher, observer = Hasher(spec.shingle, spec.seed), gathered.stages.observer
-        joined = work(collection, rows, hasher, sides=sides, threads=tally.threads, observer=observer).run()
+        joined = work(
+            collection,
+            rows,
+            hasher,
+            weight=gathered.weight,
+            check=gathered.check,
+            sides=sides,
+            threads=tally.threads,
+            observer=observer,
+        ).run()
         pairs = _confirmed(joined.pairs, collection, gathered.check)
     tally.candidates, tally.checked = joined.candidates_met, joined.overlaps_counted
-    return pairs
+    none = np.full(len(collection), -1, dtype=np.int32)
+    return pairs, joined.crowd if joined.crowd.size else none
 
 
 def _confirmed(joined: PairStore, collection: Collection, check: Checker) -> PairStore:

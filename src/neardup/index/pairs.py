@@ -24,7 +24,7 @@ from neardup.index.statements import Reading, Row
 from neardup.index.views import documents_of, names_of
 from neardup.inputs.reader import Reader
 from neardup.inputs.source import ReadOptions, Source, Task
-from neardup.params import CONTAINMENT, ListOptions, RunOptions
+from neardup.params import CONTAINMENT, NO_CROWD, ListOptions, RunOptions
 from neardup.result import Result
 from neardup.session import Run
 from neardup.tuning import as_exact
@@ -32,8 +32,6 @@ from neardup.types import F64, I64, Batch, Documents
 
 PIECE = 4096
 """Queries of a batch."""
-NO_CROWD = 1 << 30
-"""Copies of a query, however many, are all listed."""
 SIDES = ("query", "both", "document")
 """Which is part of the other: where the query is the smaller, as large, the larger."""
 

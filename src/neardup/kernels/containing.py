@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels._jit import kernel, part, record
+from neardup.kernels.joining import run_end
 from neardup.kernels.rarest import LIST, SET_BLOCK, TABLE, find, is_marked, place
 from neardup.kernels.verify import VACANT, first_at_least, intersection, least_held
 
@@ -62,16 +63,25 @@ def _looked_up(a, size, sets, others, shift, places, needed):
 
 
 @kernel(
-    SET_BLOCK, SET_BLOCK, "int32[::1]", TABLE, "float64", SCRATCH, "int64[::1], int64[::1], int64[::1], float64[::1]"
+    SET_BLOCK,
+    SET_BLOCK,
+    "int32[::1], int32[::1], int32[::1]",
+    TABLE,
+    "float64",
+    SCRATCH,
+    "int64[::1], int64[::1], int64[::1], float64[::1]",
 )
-def probe(others, parts, needed, table, threshold, scratch, state, left, right, similarity):
+def probe(others, parts, crowds, part_crowds, needed, table, threshold, scratch, state, left, right, similarity):
     """Pairs of a set of the table and one of the documents from ``state[0]`` on that contains it.
 
     ``others`` and ``parts``, the sets of the table, are ``SetBlock``; of two of one size the smaller row is the part.
-    A pair needs the ``sides`` of both to make 3. Writes rows, the part to the left, and the share of it that the other
-    holds. Returns the number of pairs written. Stops early where those of the next document might not fit:
-    ``state[0]`` is the one to go on with, ``state[3]`` the room that it needs. ``state[1]`` counts pairs that shared a
-    kept shingle, ``state[2]`` those that shared enough of them to be counted in full.
+    A pair needs the ``sides`` of both to make 3. Where ``crowds`` and ``part_crowds`` are not empty they say which
+    crowd each set is in, or -1, and the lists of the table are in their order: pairs inside a crowd are passed over.
+
+    Writes rows, the part to the left, and the share of it that the other holds. Returns the number of pairs written.
+    Stops early where those of the next document might not fit: ``state[0]`` is the one to go on with, ``state[3]`` the
+    room that it needs. ``state[1]`` counts pairs that shared a kept shingle, ``state[2]`` those that shared enough of
+    them to be counted in full.
     """
     bitmap, slots, posts, salt = table
     in_bitmap = np.uint64(bitmap.size - 1)
@@ -116,21 +126,31 @@ def probe(others, parts, needed, table, threshold, scratch, state, left, right, 
             for j in range(lists):
                 lengths[j] = posts[cells[j]]
             for j in range(lists):
-                at = cells[j]
-                for p in range(at + 1, at + 1 + lengths[j]):
-                    x = posts[p]
-                    if x >= high:
-                        break
-                    count = hits[x]
-                    touched[met] = x
-                    met += count == 0
-                    hits[x] = count + 1
+                p, stop = cells[j] + 1, cells[j] + 1 + lengths[j]
+                while p < stop:
+                    behind = stop
+                    if part_crowds.size > 0:
+                        behind = run_end(posts, p, stop, part_crowds)
+                        if crowds[i] >= 0 and crowds[i] == part_crowds[posts[p]]:
+                            p = behind
+                            continue
+                    for q in range(p, behind):
+                        x = posts[q]
+                        if x >= high:
+                            break
+                        count = hits[x]
+                        touched[met] = x
+                        met += count == 0
+                        hits[x] = count + 1
+                    p = behind
         enough = 0
         for m in range(met):
             x = touched[m]
             count = hits[x]
             hits[x] = 0
             is_smaller = parts.sizes[x] < size or parts.rows[x] < others.rows[i]
+            if part_crowds.size > 0 and crowds[i] >= 0 and crowds[i] == part_crowds[x]:
+                continue
             if count >= needed[x] and is_smaller and parts.sides[x] | others.sides[i] == 3:
                 touched[enough] = x
                 enough += 1

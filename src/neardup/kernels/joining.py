@@ -15,34 +15,59 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from neardup.kernels._bits import peek32
 from neardup.kernels._jit import also, kernel, part, record
 from neardup.kernels.hashing import CHUNK, HASH_PARAMS, fill, new_cursor, rewind
 from neardup.kernels.rarest import SET_BLOCK
+from neardup.kernels.stored import mix
 from neardup.kernels.verify import UNIQUE, VACANT, first_at_least, intersection, overlap_needed
 
 ONE = np.uint64(1)
+HALF = np.uint64(32)
 FEW = 256
 """Hashes at a time where a document is left as soon as it is decided."""
 
 
+@part
+def _lower(value, lowest, n):
+    """Put a hash among the ``n`` lowest ones, in rising order, unless it is there; returns how many there are then."""
+    at = n
+    while at > 0 and lowest[at - 1] > value:
+        at -= 1
+    if at > 0 and lowest[at - 1] == value:
+        return n
+    n = min(n + 1, lowest.size)
+    for i in range(n - 1, at, -1):
+        lowest[i] = lowest[i - 1]
+    lowest[at] = value
+    return n
+
+
 @kernel(
-    HASH_PARAMS, "read(uint8[::1]), read(int64[::1]), int64[::1], int64, int64, uint32[::1], int64[::1], uint32[::1]"
+    HASH_PARAMS,
+    "read(uint8[::1]), read(int64[::1]), int64[::1], int64, int64, uint32[::1], int64[::1], uint32[::1], int64, "
+    "uint32[::1]",
 )
-def cells_of(params, data, offsets, docs, bits, part_bits, raw, starts, out):
+def cells_of(params, data, offsets, docs, bits, part_bits, raw, starts, out, lows, keys):
     """Cells of all shingles of ``docs``, sorted by part of the table.
 
     ``raw`` (uint32) and ``out`` (uint32) have room for all shingles with repeats. Part p, which is named by the leading
     ``part_bits`` bits of a cell, is ``out[starts[p] : starts[p + 1]]``. About 3 ns a shingle.
+
+    ``keys``, unless it is empty, get a hash of the ``lows`` lowest distinct shingles of each document, or of all if it
+    has fewer: near-copies agree in them with a good chance.
     """
     cursor = new_cursor(params, CHUNK)
     hashes = cursor.hashes
     shift = np.uint64(64 - bits)
     low = bits - part_bits
     held = np.zeros((1 << part_bits) + 1, np.int64)
+    lowest = np.empty(max(1, lows), np.uint64)
     n = 0
     for i in range(docs.size):
         begin, stop = offsets[docs[i]], offsets[docs[i] + 1]
         rewind(cursor, begin)
+        few, bound = 0, VACANT
         while True:
             count = fill(params, data, stop, cursor)
             if count == 0:
@@ -52,6 +77,17 @@ def cells_of(params, data, offsets, docs, bits, part_bits, raw, starts, out):
                 raw[n] = cell
                 held[(cell >> low) + 1] += 1
                 n += 1
+            if keys.size > 0:
+                for j in range(count):
+                    if hashes[j] < bound:
+                        few = _lower(hashes[j], lowest, few)
+                        if few == lowest.size:
+                            bound = lowest[few - 1]
+        if keys.size > 0:
+            key = np.uint64(few)
+            for j in range(few):
+                key = mix(key ^ lowest[j])
+            keys[i] = key >> HALF
     for p in range(1 << part_bits):
         held[p + 1] += held[p]
     starts[:] = held
@@ -61,18 +97,22 @@ def cells_of(params, data, offsets, docs, bits, part_bits, raw, starts, out):
         held[p] += 1
 
 
-@also("uint32[::1], uint8, int64, uint8[::1], uint8[::1]")  # of more cells, smaller ones
-@kernel("uint32[::1], uint8, int64, uint16[::1], uint8[::1]")
-def count_cells(cells, side, most, table, sides):
-    """Count each cell up, to ``most`` at most, and note in ``sides``, unless it is empty, the side that it was met on.
+@also("int64[::1], int64[:, ::1], uint8[::1], int64, int64, int64, uint8[::1], uint8[::1]")  # of more, smaller cells
+@kernel("int64[::1], int64[:, ::1], uint8[::1], int64, int64, int64, uint16[::1], uint8[::1]")
+def count_cells(addresses, starts, sides_of, first, last, most, table, sides):
+    """Count each cell of some parts up, to ``most`` at most, and note in ``sides``, unless it is empty, the side.
 
-    Random access within one part of the table.
+    Cells ``starts[g, p]`` to ``starts[g, p + 1]`` of those at ``addresses[g]`` (uint32) are in part p, and were met on
+    the side ``sides_of[g]``. Loop: parts, groups; random access within one part of the table.
     """
-    for i in range(cells.size):
-        cell = cells[i]
-        table[cell] += table[cell] < most
-        if sides.size > 0:
-            sides[cell] |= side
+    for p in range(first, last):
+        for g in range(starts.shape[0]):
+            side = sides_of[g]
+            for i in range(starts[g, p], starts[g, p + 1]):
+                cell = peek32(addresses[g] + 4 * i)
+                table[cell] += table[cell] < most
+                if sides.size > 0:
+                    sides[cell] |= side
 
 
 @part
@@ -240,7 +280,7 @@ def prefixes_of(block, classes, bits, threshold):
 
 
 @part
-def _slot(token, keys):
+def slot(token, keys):
     """Where ``token`` is in an open-addressing table, or the vacant cell where it would be."""
     mask = np.uint64(keys.size - 1)
     at = token & mask
@@ -249,9 +289,12 @@ def _slot(token, keys):
     return np.int64(at)
 
 
-@kernel(PREFIXES)
-def postings_of(prefixes):
-    """The fields of ``Postings`` of all shingles that are to be indexed. Linear: count, then place."""
+@kernel(PREFIXES, "int64[::1]")
+def postings_of(prefixes, order):
+    """The fields of ``Postings`` of all shingles that are to be indexed. Linear: count, then place.
+
+    ``order``, unless it is empty, is that of the sets of each shingle, in place of a rising one.
+    """
     tokens, begins, held = prefixes.tokens, prefixes.starts, prefixes.held_indexed
     total = held.sum()
     cells = 16
@@ -260,20 +303,34 @@ def postings_of(prefixes):
     keys, starts, places = np.full(cells, VACANT), np.zeros(cells + 1, np.int64), np.empty(total, np.int32)
     for i in range(held.size):
         for j in range(begins[i], begins[i] + held[i]):
-            at = _slot(tokens[j], keys)
+            at = slot(tokens[j], keys)
             keys[at] = tokens[j]
             starts[at + 1] += 1
     for at in range(cells):
         starts[at + 1] += starts[at]
-    for i in range(held.size):
+    for k in range(held.size):
+        i = order[k] if order.size > 0 else k
         for j in range(begins[i], begins[i] + held[i]):
-            at = _slot(tokens[j], keys)
+            at = slot(tokens[j], keys)
             places[starts[at]] = i
             starts[at] += 1
     for at in range(cells, 0, -1):
         starts[at] = starts[at - 1]
     starts[0] = 0
     return keys, starts, places
+
+
+@part
+def run_end(places, begin, end, crowds):
+    """Where the run of one crowd that begins at ``begin`` ends; ``places`` are in rising order of their crowds."""
+    crowd = crowds[places[begin]]
+    while begin < end:
+        middle = (begin + end) >> 1
+        if crowds[places[middle]] > crowd:
+            end = middle
+        else:
+            begin = middle + 1
+    return end
 
 
 @part
@@ -294,18 +351,21 @@ def _rest(end, kind, tail, other_end, other_kind, other_tail):
     SET_BLOCK,
     PREFIXES,
     POSTINGS,
-    "boolean, int64, float64, int32[::1], int32[::1], int64[::1], int64[::1], int64[::1], float64[::1]",
+    "int32[::1], int32[::1], boolean, int64, float64, int32[::1], int32[::1], int64[::1], int64[::1], int64[::1], "
+    "float64[::1]",
 )
 def probe(
-    block, prefixes, indexed, indexed_prefixes, postings, same, stop, threshold, overlap, touched, state, left, right,
-    similarity,
+    block, prefixes, indexed, indexed_prefixes, postings, crowds, indexed_crowds, same, stop, threshold, overlap,
+    touched, state, left, right, similarity,
 ):  # fmt: skip
     """Pairs of the sets ``state[0]`` to ``stop`` of a block with indexed ones that come before them in order of size.
 
     With ``same`` the probing sets are the indexed ones; else all indexed ones come before all probing ones. Loop:
     probing sets, their prefixes, postings; then each set that was met is counted in full, unless what was counted in
     the prefixes and what is left behind them cannot make the overlap that is needed: the positional filter, taken once
-    at the end of both prefixes. ``overlap`` (int32, all 0) and ``touched`` have a cell for each indexed set. A pair
+    at the end of both prefixes. Where ``crowds`` and ``indexed_crowds`` are not empty they say which crowd each set is
+    in, or -1, and the postings of a shingle are in their order: those of one's own crowd are passed over at once.
+    ``overlap`` (int32, all 0) and ``touched`` have a cell for each indexed set. A pair
     needs the ``sides`` of both to make 3. Returns the number of pairs written, indexed set to the left. Stops early
     where the pairs of the next set might not fit: ``state[0]`` is the set to go on with, ``state[3]`` the room that it
     needs. ``state[1]`` counts pairs met, ``state[2]`` those counted in full.
@@ -324,18 +384,26 @@ def probe(
         low = first_at_least(sizes, 0, high, _least_partner(size, threshold))
         met = 0
         for j in range(begins[x], begins[x] + held[x]):
-            at = _slot(prefixes.tokens[j], keys)
-            begin, behind = starts[at], starts[at + 1]
-            if begin < behind and places[begin] < low:
-                begin = first_at_least(places, begin, behind, low)
-            for i in range(begin, behind):
-                y = places[i]
-                if y >= high:
-                    break
-                if overlap[y] == 0:
-                    touched[met] = y
-                    met += 1
-                overlap[y] += 1
+            at = slot(prefixes.tokens[j], keys)
+            begin, end = starts[at], starts[at + 1]
+            while begin < end:
+                behind = end
+                if indexed_crowds.size > 0:
+                    behind = run_end(places, begin, end, indexed_crowds)
+                    if crowds[x] >= 0 and crowds[x] == indexed_crowds[places[begin]]:
+                        begin = behind
+                        continue
+                if places[begin] < low:
+                    begin = first_at_least(places, begin, behind, low)
+                for i in range(begin, behind):
+                    y = places[i]
+                    if y >= high:
+                        break
+                    if overlap[y] == 0:
+                        touched[met] = y
+                        met += 1
+                    overlap[y] += 1
+                begin = behind
         if met > left.size - n:
             for m in range(met):
                 overlap[touched[m]] = 0

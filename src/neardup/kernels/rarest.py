@@ -18,12 +18,14 @@ import numpy as np
 
 from neardup.kernels._jit import inlined, kernel, part, record
 from neardup.kernels.verify import UNIQUE, VACANT, least_held
-from neardup.types import SetBlock
+from neardup.types import I32, I64, U64, SetBlock
 
 ONE, TWO, SIX = np.uint64(1), np.uint64(2), np.uint64(63)
 S32, S40, S46 = np.uint64(32), np.uint64(40), np.uint64(46)
 LIST = np.uint64(1 << 62)
 """Beside the number of a list, so that it is not taken for that of a set."""
+
+_RISING = np.empty(0, np.int64)
 
 SET_BLOCK = record(SetBlock, "int64[::1], uint8[::1], int64[::1], int64[::1], uint64[::1]")
 
@@ -36,7 +38,7 @@ class Table(NamedTuple):
     slots: Any
     """uint64[cells, 2]: a shingle, and the set that keeps it or, with LIST added, where in ``posts`` those are."""
     posts: Any
-    """int32: of each list its length, then the sets, rising."""
+    """int32: of each list its length, then the sets, rising in each crowd."""
     salt: np.uint64
     """An odd number that nobody knows; it scatters the shingles over the cells."""
 
@@ -70,6 +72,10 @@ def choose(block, classes, bits, often, seen, threshold, share, spare, slack, to
     """
     shift = np.uint64(64 - bits)
     room = np.empty(256, np.int64)
+    most = 1
+    for i in range(block.sizes.size):
+        most = max(most, block.sizes[i])
+    kinds = np.empty(most, np.uint8)  # each lookup misses the cache, so there is one for each shingle
     total = 0
     for i in range(block.sizes.size):
         begin, size = block.starts[i], block.sizes[i]
@@ -79,7 +85,9 @@ def choose(block, classes, bits, often, seen, threshold, share, spare, slack, to
             continue
         room[:] = 0
         for j in range(size):
-            room[classes[sets[j] >> shift]] += 1
+            kinds[j] = classes[sets[j] >> shift]
+        for j in range(size):
+            room[kinds[j]] += 1
         lacking = size - least_held(size, threshold)
         take, strangers, first, further = 0, 0.0, 0.0, 0.0
         last, of_last = 0, 0
@@ -104,7 +112,7 @@ def choose(block, classes, bits, often, seen, threshold, share, spare, slack, to
         needed[i] = take - lacking
         before = total
         for j in range(size):
-            kind = classes[sets[j] >> shift]
+            kind = np.int64(kinds[j])
             if kind > last:
                 continue
             if kind == last:
@@ -149,19 +157,10 @@ def find(value, slots, at):
     return at
 
 
-@kernel("uint64[::1], int64[::1], uint64, int64")
-def table_of(tokens, held, salt, bits):
-    """The fields of a ``Table``, but for the salt, of the shingles that sets keep.
-
-    ``held[i]`` are of set i, set after set in ``tokens``.
-    The bitmap has ``bits`` bits, or up to twice as many. 24 bytes a shingle, and 4 for each that several sets keep.
-    """
-    size = 1
-    while 64 * size < bits:
-        size *= 2
-    bitmap, in_bitmap = np.zeros(size, np.uint64), np.uint64(size - 1)
-    cells = tokens.size + tokens.size // 2 + 16
-    slots = np.full((cells, 2), VACANT)
+@kernel("uint64[::1], uint64, uint64[::1], uint64[:, ::1]")
+def _count_tokens(tokens, salt, bitmap, slots):
+    """Count in each cell how many sets keep its shingle; returns the room that the lists of several sets take."""
+    in_bitmap, cells = np.uint64(bitmap.size - 1), slots.shape[0]
     room = 0
     for i in range(tokens.size):
         value = tokens[i]
@@ -172,7 +171,13 @@ def table_of(tokens, held, salt, bits):
             slots[at, 1] = 0
         slots[at, 1] += ONE
         room += np.int64(slots[at, 1] > ONE) + 2 * np.int64(slots[at, 1] == TWO)
-    posts = np.empty(room, np.int32)
+    return room
+
+
+@kernel("uint64[::1], int64[::1], int64[::1], uint64, uint64[:, ::1], int32[::1]")
+def _list_sets(tokens, held, order, salt, slots, posts):
+    """Write the sets that keep each shingle: one to the cell itself, several to ``posts``, in this order of them."""
+    cells = slots.shape[0]
     room = 0
     for at in range(cells):
         if slots[at, 0] != VACANT and slots[at, 1] > ONE:
@@ -180,10 +185,10 @@ def table_of(tokens, held, salt, bits):
             count = np.int64(slots[at, 1])
             slots[at, 1] = LIST + np.uint64(room)
             room += count + 1
-    end = 0
-    for x in range(held.size):
-        first, end = end, end + held[x]
-        for i in range(first, end):
+    ends = np.cumsum(held)
+    for k in range(held.size):
+        x = order[k] if order.size > 0 else k
+        for i in range(ends[x] - held[x], ends[x]):
             at = find(tokens[i], slots, place(tokens[i], salt, cells))
             if slots[at, 1] < LIST:
                 slots[at, 1] = np.uint64(x)
@@ -191,4 +196,17 @@ def table_of(tokens, held, salt, bits):
             begin = np.int64(slots[at, 1] - LIST)
             posts[begin] += 1
             posts[begin + posts[begin]] = x
+
+
+def table_of(tokens: U64, held: I64, salt: np.uint64, bits: int, order: I64 = _RISING) -> tuple[U64, U64, I32]:
+    """The fields of a ``Table``, but for the salt, of the shingles that sets keep.
+
+    ``held[i]`` are of set i, set after set in ``tokens``. ``order`` is that of the sets of a list; rising, if empty.
+    The bitmap has ``bits`` bits, or up to twice as many. 24 bytes a shingle, and 4 for each that several sets keep.
+    NumPy makes the arrays: it asks for large pages, which numba does not, and every access misses the cache.
+    """
+    bitmap = np.zeros(1 << max(0, (-(-int(bits) // 64) - 1).bit_length()), np.uint64)
+    slots = np.full((tokens.size + tokens.size // 2 + 16, 2), VACANT)
+    posts = np.empty(_count_tokens(tokens, salt, bitmap, slots), np.int32)
+    _list_sets(tokens, held, order, salt, slots, posts)
     return bitmap, slots, posts

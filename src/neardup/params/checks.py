@@ -33,6 +33,7 @@ __all__ = [
     "MAX_SLOTS",
     "MEASURES",
     "MIN_SLOTS",
+    "NO_CROWD",
     "ON_BAD",
     "ON_DUPLICATE",
     "ON_MISSING",
@@ -44,6 +45,7 @@ __all__ = [
     "VERIFY",
     "check_choice",
     "check_columns",
+    "check_crowd",
     "check_exact",
     "check_probability",
     "check_seed",
@@ -69,7 +71,9 @@ DEFAULT_ALARM = 0.5
 DEFAULT_AUDIT = 1000
 """Documents that an audit draws."""
 DEFAULT_CROWD = 1000
-"""A bucket or a group of copies of more documents than this is a crowd: checked and listed as a star."""
+"""A bucket, or a group of copies or near-copies, of more documents than this is a crowd: it is listed as a star."""
+NO_CROWD = 1 << 30
+"""In a spec: more documents than any collection has, where every pair is to be listed."""
 
 AUTO = "auto"
 """In place of True or False: let the plan decide."""
@@ -200,6 +204,15 @@ def check_choice(value: str, known: Sequence[str], name: str) -> str:
     if value not in known:
         raise InputError(f"{name} is {value!r}; known are {', '.join(known)}.{did_you_mean(str(value), known)}")
     return value
+
+
+def check_crowd(crowd: object) -> int:
+    """The number of documents above which a group is a crowd; 0: none is."""
+    if not isinstance(crowd, int) or isinstance(crowd, bool) or (crowd < 2 and crowd != 0):
+        raise InputError(
+            f"crowd is {crowd!r}. Give a whole number of at least 2, such as {DEFAULT_CROWD}, or 0 to list every pair."
+        )
+    return crowd
 
 
 def check_seed(value: int) -> int:

@@ -74,10 +74,7 @@ class SearchOptions(Options):
         if self.slots is not None:
             checks.check_slots(self.slots)
         checks.check_seed(self.seed)
-        if not isinstance(self.crowd, int) or isinstance(self.crowd, bool) or self.crowd < 2:
-            raise InputError(
-                f"crowd is {self.crowd!r}. Give a whole number of at least 2, such as {checks.DEFAULT_CROWD}."
-            )
+        checks.check_crowd(self.crowd)
         checks.check_choice(self.verify, checks.VERIFY, "verify")
         checks.check_choice(self.link, checks.LINK_RULES, "link")
         if isinstance(self.preset, str):

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.kernels import containing, joining, rarest
+from neardup.kernels import containing, joining, leading, rarest
 from neardup.kernels.containing import Scratch
 from neardup.stages.shingle import SALT, Hasher
-from neardup.types import F64, I64, U8, U32, U64, Documents, SetBlock
+from neardup.types import F64, I32, I64, U8, U32, U64, Documents, SetBlock
 
 PART_CELLS = 18
 """Binary logarithm of the cells that are counted at a time: 512 kB of the table, which a processor's cache holds."""
@@ -38,6 +38,11 @@ BITS_PER_KEY = 8
 """Of the bitmap, up to twice as many: one strange shingle in twenty is looked up in the table for nothing."""
 
 Table = NDArray[Any]
+
+_NO_KEYS: U32 = np.empty(0, dtype=np.uint32)
+_RISING: I64 = np.empty(0, dtype=np.int64)
+NO_CROWDS: I32 = np.empty(0, dtype=np.int32)
+"""In place of the crowd of each set, where there are no crowds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +77,26 @@ def _part_bits(bits: int) -> int:
     return max(0, bits - PART_CELLS)
 
 
-def cells(documents: Documents, docs: I64, hasher: Hasher, *, bits: int, side: int, raw: U32, values: U32) -> Cells:
+def cells(
+    documents: Documents,
+    docs: I64,
+    hasher: Hasher,
+    *,
+    bits: int,
+    side: int,
+    raw: U32,
+    values: U32,
+    lows: int = 0,
+    keys: U32 = _NO_KEYS,
+) -> Cells:
     """Cells of all shingles of ``docs`` (indices into the block) in a table of ``2**bits``; ``bits`` at most 32.
 
-    ``raw`` and ``values`` are room for all of them; the result is in ``values``.
+    ``raw`` and ``values`` are room for all of them; the result is in ``values``. ``keys``, unless it is empty, is
+    uint32[docs]: there goes a hash of the ``lows`` lowest shingles of each, in which near-copies are likely to agree.
     """
     starts = np.empty((1 << _part_bits(bits)) + 1, dtype=np.int64)
     text = documents.data, documents.offsets
-    joining.cells_of(hasher.params, *text, docs, bits, _part_bits(bits), raw, starts, values)
+    joining.cells_of(hasher.params, *text, docs, bits, _part_bits(bits), raw, starts, values, lows, keys)
     return Cells(values[: starts[-1]], starts, side)
 
 
@@ -99,12 +116,10 @@ class Occurrences:
 
     def count(self, met: Sequence[Cells], first: int, last: int) -> None:
         """Count the cells of the parts ``first`` to ``last``; other threads may count other parts meanwhile."""
-        for part in range(first, last):
-            for some in met:
-                inside = some.values[some.starts[part] : some.starts[part + 1]]
-                joining.count_cells(
-                    inside, np.uint8(some.side), np.iinfo(self._table.dtype).max, self._table, self._sides
-                )
+        addresses = np.array([some.values.__array_interface__["data"][0] for some in met], dtype=np.int64)
+        starts, sides = np.stack([some.starts for some in met]), np.array([some.side for some in met], dtype=np.uint8)
+        most = np.iinfo(self._table.dtype).max
+        joining.count_cells(addresses, starts, sides, first, last, most, self._table, self._sides)
 
     def rarity(self) -> Rarity:
         """Classes from counts; the table is used up.
@@ -177,9 +192,9 @@ def _probed(probe: Callable[[I64, I64, I64, F64], int], first: int, stop: int) -
 class Prefixes:
     """The rarest shingles of the sets of a block, with which they are indexed and probed with."""
 
-    def __init__(self, block: SetBlock, rarity: Rarity, threshold: float) -> None:
-        """Choose them. O(shingles); the sets are only read."""
-        self.block, self.threshold = block, threshold
+    def __init__(self, block: SetBlock, rarity: Rarity, threshold: float, crowds: I32 = NO_CROWDS) -> None:
+        """Choose them. O(shingles); the sets are only read. ``crowds``: the crowd that each set is in, or -1."""
+        self.block, self.threshold, self.crowds = block, threshold, crowds
         self.kept = joining.Prefixes(*joining.prefixes_of(block, rarity.classes, rarity.bits, threshold))
 
 
@@ -189,40 +204,76 @@ class Index:
     def __init__(self, prefixes: Prefixes) -> None:
         """Build the posting lists. O(shingles of the prefixes)."""
         self._indexed = prefixes
-        self._postings = joining.Postings(*joining.postings_of(prefixes.kept))
+        order = np.argsort(prefixes.crowds, kind="stable")
+        self._postings = joining.Postings(*joining.postings_of(prefixes.kept, order))
 
     def probe(self, probing: Prefixes, first: int, stop: int) -> Iterator[Joined]:
         """Pairs of the sets ``first`` to ``stop`` with indexed ones before them in the order of size, some at a time.
+
+        Pairs inside a crowd are passed over.
 
         ``probing`` are the prefixes that were indexed, or those of sets that all come behind the indexed ones.
         """
         indexed = self._indexed
         overlap = np.zeros(indexed.block.sizes.size, dtype=np.int32)
         touched = np.empty(indexed.block.sizes.size, dtype=np.int32)
-        sides = probing.block, probing.kept, indexed.block, indexed.kept, self._postings, probing is indexed
-        scratch = stop, indexed.threshold, overlap, touched
+        sides = probing.block, probing.kept, indexed.block, indexed.kept, self._postings
+        scratch = probing.crowds, indexed.crowds, probing is indexed, stop, indexed.threshold, overlap, touched
         for some in _probed(lambda *found: joining.probe(*sides, *scratch, *found), first, stop):
             yield replace(some, left=indexed.block.rows[some.left], right=probing.block.rows[some.right])
+
+
+def most_central(sets: SetBlock, members: I64, starts: I64) -> I64:
+    """int64[groups]: rows of the sets that are most similar to the others of their group; see the kernel."""
+    chosen = np.empty(starts.size - 1, dtype=np.int64)
+    leading.most_central(sets, members, starts, chosen)
+    return sets.rows[chosen]
+
+
+class Leaders:
+    """Sets that may lead crowds, the first ones before others, indexed so that sets of any size find them."""
+
+    def __init__(self, sets: SetBlock, rarity: Rarity, threshold: float) -> None:
+        """Index them, and take out those that are ``threshold`` similar to one before them. O(shingles)."""
+        self._sets, self._rarity, self._threshold = sets, rarity, threshold
+        prefixes = Prefixes(sets, rarity, threshold).kept
+        all_of = prefixes._replace(held_indexed=prefixes.held)
+        self._postings = joining.Postings(*joining.postings_of(all_of, _RISING))
+        self._leads = np.ones(sets.sizes.size, dtype=np.bool_)
+        self._first(sets, prefixes, is_own=True)
+
+    def first(self, sets: SetBlock) -> I64:
+        """int64[m]: row of the first leader that each set is near enough to, or -1. From any thread."""
+        at = self._first(sets, Prefixes(sets, self._rarity, self._threshold).kept, is_own=False)
+        return np.where(at >= 0, self._sets.rows[at], -1)
+
+    def _first(self, sets: SetBlock, prefixes: joining.Prefixes, *, is_own: bool) -> I64:
+        found = np.empty(sets.sizes.size, dtype=np.int64)
+        leading.first_leaders(sets, prefixes, self._sets, self._postings, self._threshold, is_own, self._leads, found)
+        return found
 
 
 class Parts:
     """Sets that may be contained in others, indexed by their rarest shingles."""
 
-    def __init__(self, sets: SetBlock, rarity: Rarity, threshold: float, *, documents: int) -> None:
-        """Choose shingles and build the table. O(shingles).
+    def __init__(
+        self, sets: SetBlock, rarity: Rarity, threshold: float, *, documents: int, crowds: I32 = NO_CROWDS
+    ) -> None:
+        """Choose shingles and build the table. O(shingles). ``crowds``: the crowd that each set is in, or -1.
 
         ``sets`` has none that is empty; ``rarity`` is of all ``documents``, these and those that will be probed with.
         Memory: 8 bytes for each shingle that is kept while it is built, and 32 from then on.
         """
         n = sets.sizes.size
-        self.sets, self.threshold = sets, threshold
+        self.sets, self.threshold, self._crowds = sets, threshold, crowds
         tokens = np.empty(int(sets.sizes.sum()), dtype=np.uint64)  # what is left over is never touched
         held, self._needed = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int32)
         total = rarest.choose(
             *(sets, rarity.classes, rarity.bits, rarity.often, documents, threshold),
             *(FURTHER_SHARE, FURTHER, SLACK, tokens, held, self._needed),
         )
-        bitmap, slots, posts = rarest.table_of(tokens[:total], held, SALT, BITS_PER_KEY * total)
+        order = np.argsort(crowds, kind="stable")
+        bitmap, slots, posts = rarest.table_of(tokens[:total], held, SALT, BITS_PER_KEY * total, order)
         self._table = rarest.Table(bitmap, slots, posts, SALT)
 
     def scratch(self) -> Scratch:
@@ -230,12 +281,14 @@ class Parts:
         n = self.sets.sizes.size
         return Scratch(np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32))
 
-    def probe(self, others: SetBlock, scratch: Scratch) -> Iterator[Joined]:
+    def probe(self, others: SetBlock, scratch: Scratch, crowds: I32 = NO_CROWDS) -> Iterator[Joined]:
         """Indexed sets that are contained in each of ``others``, some pairs at a time; these may be in any order.
+
+        ``crowds`` are those of ``others``; pairs inside a crowd are passed over.
 
         Of two sets the smaller is the part, and of equally large ones that of the smaller row: so each pair comes
         once, where all sets are indexed that can be part of something and all are probed with. A set is no part of
         itself.
         """
-        given = others, self.sets, self._needed, self._table, self.threshold, scratch
+        given = others, self.sets, crowds, self._crowds, self._needed, self._table, self.threshold, scratch
         return _probed(lambda *found: containing.probe(*given, *found), 0, others.sizes.size)

@@ -115,7 +115,8 @@ def find(
             None: ``similarity`` with ``top``, else ``input``.
         top: list so many pairs only, the most similar ones; the summary counts all. Clusters are those of all pairs.
         collapse_exact: list no pairs among exact copies; the first represents them.
-        crowd: a group of more documents than this that all look alike is listed as a star: each paired with its leader.
+        crowd: a group of more documents than this that all look alike is listed as a star: each paired with its leader;
+            0: every pair is listed.
         text, id: names of the columns, or fields, of the text and of the id; guessed when None. Several columns make
             one text, joined by newlines: a list of names, or one string with commas between.
         glob: pattern of the files of a folder that are read; all of a format that is read when None.

@@ -9,21 +9,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 
 from neardup.cutting import cut, starts_of
-from neardup.engine.check import Buffers, built_sets
+from neardup.engine.check import Buffers, Checker, built_sets
+from neardup.engine.joins import crowds
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
 from neardup.engine.results.pairs import PairStore
 from neardup.engine.threads import in_order
 from neardup.stages import join as join_stage
-from neardup.stages.join import Cells, Joined, Occurrences, Rarity
+from neardup.stages.join import NO_CROWDS, Cells, Joined, Leaders, Occurrences, Rarity
 from neardup.stages.shingle import Hasher
-from neardup.types import I64, U8, U32, U64, Mask, PaddedSets
+from neardup.types import F64, I32, I64, U8, U32, U64, Mask, PaddedSets, SetBlock
 
 BOTH = 3
 """A document on both sides of the join; any two of them may pair."""
@@ -34,6 +35,10 @@ HELD = 96
 cache."""
 WORTH = 0.7
 """Share of the shingles that may be left for another round to pay."""
+LEADERS_SHARE = 0.1
+"""Of the memory for data, for the sets of those that may lead crowds; there is a pass for each piece of them."""
+LEADER_BYTES = 48
+"""Memory for each shingle of them: itself, in a prefix, in the table of postings."""
 LEAST_BITS, MOST_BITS = 12, 32
 """Of the table of occurrences: binary logarithms of its cells."""
 
@@ -49,6 +54,8 @@ class Join:
     """Pairs that shared one of their rarest shingles."""
     overlaps_counted: int = 0
     """Of these, pairs whose common shingles were counted."""
+    crowd: I32 = field(default_factory=NO_CROWDS.copy)
+    """int32[n]: the leader of each row's crowd or -1; empty where there is no crowd."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +99,23 @@ class JoinWork:
     """How rare shingles are among the documents that are joined."""
 
     def __init__(
-        self, collection: Collection, rows: I64, hasher: Hasher, *, sides: U8 | None, threads: int, observer: Observer
+        self,
+        collection: Collection,
+        rows: I64,
+        hasher: Hasher,
+        *,
+        weight: I32,
+        check: Checker,
+        sides: U8 | None,
+        threads: int,
+        observer: Observer,
     ) -> None:
         """Nothing is read yet. ``rows`` are representatives that are not empty, rising.
 
-        ``sides`` is uint8[rows]: 1 and 2 where a pair needs one document of each side, 3 for both; None: any two.
+        ``weight`` is int32[n], documents that each row of the collection stands for. ``sides`` is uint8[rows]: 1 and 2
+        where a pair needs one document of each side, 3 for both; None: any two, and there may be crowds.
         """
+        self.check, self._weight = check, weight
         self.collection, self.hasher, self.space = collection, hasher, collection.space
         self.threshold = collection.spec.threshold
         self.rows, self.is_across = rows, sides is not None
@@ -113,18 +131,102 @@ class JoinWork:
 
         Raises TooLargeError where two documents do not fit into memory together.
         """
-        if "verified" in self.space.state:
+        state = self.space.state
+        if "verified" in state:
+            if state.get("crowded"):
+                self.found.crowd = np.array(self.space.column("crowds", np.int32).slice(0, len(self.collection)))
             return self.found
         rows, sides = self._pruned(self.rows, self.sides)
+        self._find_crowds(rows)
         if rows.size:
             self.join(rows, sides)
         if self.space.is_lasting:
-            self._checkpoint(verified=True)
+            if self.found.crowd.size:
+                self.space.column("crowds", np.int32).append(self.found.crowd)
+            self._checkpoint(verified=True, crowded=self.found.crowd.size > 0)
         return self.found
 
     def join(self, rows: I64, sides: U8) -> None:
         """Find the pairs of the documents that pruning left."""
         raise NotImplementedError
+
+    def near(self, left: I64, right: I64) -> tuple[Mask, F64]:
+        """Which pairs have a Jaccard similarity that crowds ask for, by the check; of these, the similarity as found.
+
+        The join goes by hashes of a public key, for which texts can be made that lie.
+        """
+        raise NotImplementedError
+
+    # Crowds
+
+    def crowds_of(self, rows: I64) -> I32:
+        """The crowd of each of these rows, or -1; empty where there is no crowd at all."""
+        return self.found.crowd[rows] if self.found.crowd.size else NO_CROWDS
+
+    def _find_crowds(self, rows: I64) -> None:
+        """Find the crowds among the documents that pruning left, and list their stars."""
+        proposed = self._proposed[np.isin(self._proposed, rows)]
+        if not proposed.size:
+            return
+        leader = self._led(rows, proposed)
+        at = np.flatnonzero((leader >= 0) & (leader != rows))
+        members, leaders = rows[at], leader[at]
+        enough, similarity = self.near(np.minimum(members, leaders), np.maximum(members, leaders))
+        members, leaders = members[enough], leaders[enough]
+        crowd = crowds.grown(len(self.collection), members, leaders, self._weight, self.collection.spec.crowd)
+        inside = crowd[members] >= 0
+        if inside.any():
+            self.found.crowd = crowd
+            self.found.pairs.add(members[inside], leaders[inside], similarity[inside])
+
+    def _most_central(self, sample: I64, starts: I64) -> I64:
+        """Of each group of a sample the document that is most similar to the others."""
+        counts = self.collection.counts.take(sample)
+
+        def choose(groups: slice) -> I64:
+            part = slice(int(starts[groups.start]), int(starts[groups.stop]))
+            rows = np.sort(sample[part])
+            with self.built(rows, self.collection.counts.take(rows)) as built:
+                block = SetBlock(rows, np.full(rows.size, BOTH, np.uint8), *built)
+                members = np.searchsorted(rows, sample[part])
+                return join_stage.most_central(block, members, starts[groups.start : groups.stop + 1] - part.start)
+
+        groups = cut(np.add.reduceat(counts, starts[:-1]) if sample.size else counts, SLAB)
+        return np.concatenate((sample[:0], *in_order(choose, groups, threads=self.threads)))
+
+    def _led(self, rows: I64, proposed: I64) -> I64:
+        """The first of the documents that may lead that each row is near enough to, or -1; leaders lead themselves.
+
+        Where their sets do not fit into memory together there is a pass over the texts for each piece of them. One that
+        is near to one before it does not lead.
+        """
+        near = crowds.near_enough(self.threshold)
+        leader = np.full(rows.size, -1, dtype=np.int64)
+        fit = self.fit if self.fit is not None else self.space.budget.share(LEADERS_SHARE) // LEADER_BYTES
+        counts = self.collection.counts.take(rows)
+        for piece in cut(self.collection.counts.take(proposed), max(1, fit)):
+            some = proposed[piece]
+            some = some[leader[np.searchsorted(rows, some)] < 0]
+            if not some.size:
+                continue
+            rising = np.sort(some)
+            hashes, starts, sizes = self.packed(rising, self.collection.counts.take(rising), threads=self.threads)
+            place = np.searchsorted(rising, some)
+            sets = SetBlock(some, np.full(some.size, BOTH, np.uint8), starts[place], sizes[place], hashes)
+            leaders = Leaders(sets, self.rarity, near)
+            free = np.flatnonzero(leader < 0)
+            self.observer.stage("crowds", free.size, "documents")
+
+            def lead(slab: slice, free: I64 = free, leaders: Leaders = leaders) -> int:
+                at = free[slab]
+                with self.built(rows[at], counts[at]) as built:
+                    block = SetBlock(rows[at], np.full(at.size, BOTH, np.uint8), *built)
+                    leader[at] = leaders.first(block)
+                return at.size
+
+            for done in in_order(lead, slabs(counts[free]), threads=self.threads):
+                self.observer.advance(done)
+        return leader
 
     # Pruning
 
@@ -135,21 +237,31 @@ class JoinWork:
         After one round all that were given are still counted, and those that are left could be part of any of them: a
         document may lack as much of itself by either measure.
         """
+        self._proposed = rows[:0]
+        keys = np.empty(rows.size if self._may_have_crowds(rows) else 0, dtype=np.uint32)
         for _ in range(self.rounds):
             counts = self.collection.counts.take(rows)
             total = int(counts.sum())
-            self.rarity = self._rarity_of(rows, sides, counts, total)
+            self.rarity = self._rarity_of(rows, sides, counts, total, keys)
+            if keys.size:  # of all documents: whom pruning leaves depends on the memory
+                self._proposed = self._most_central(*crowds.samples(self.collection, rows, self._weight, keys))
+                keys = keys[:0]
             alive = self._alive(rows, counts)
             rows, sides = rows[alive], sides[alive]
             if int(counts[alive].sum()) > WORTH * total:
                 break
         return rows, sides
 
-    def _rarity_of(self, rows: I64, sides: U8, counts: I64, total: int) -> Rarity:
+    def _may_have_crowds(self, rows: I64) -> bool:
+        """Whether there are documents enough, all of one side."""
+        return not self.is_across and int(self._weight[rows].sum(dtype=np.int64)) > self.collection.spec.crowd
+
+    def _rarity_of(self, rows: I64, sides: U8, counts: I64, total: int, keys: U32) -> Rarity:
         cells_fit = self.space.budget.share(0.33) // (2 if self.is_across else 1)
         bits = max(LEAST_BITS, min(total.bit_length(), cells_fit.bit_length() - 1, MOST_BITS))
         table = Occurrences(bits, is_across=self.is_across)
         buffers = Buffers(np.uint32)
+        lows = crowds.lows_of(self.threshold)
         self.observer.stage("rarity", rows.size, "documents")
 
         def cells(slab: slice) -> tuple[U32, list[Cells]]:
@@ -157,9 +269,17 @@ class JoinWork:
             raw, values = (buffers.take(size, fresh=SLAB) for _ in range(2))
             found = []
             used = 0
-            for documents, local, _ in self.collection.texts.parts(rows[slab]):
+            for documents, local, part in self.collection.texts.parts(rows[slab]):
                 some = join_stage.cells(
-                    documents, local, self.hasher, bits=bits, side=side, raw=raw, values=values[used:]
+                    documents,
+                    local,
+                    self.hasher,
+                    bits=bits,
+                    side=side,
+                    raw=raw,
+                    values=values[used:],
+                    lows=lows,
+                    keys=keys[slab][part],
                 )
                 found.append(some)
                 used += some.values.size

@@ -21,15 +21,18 @@ import numpy as np
 from neardup.cutting import starts_of
 from neardup.engine.check import Buffers, TooLargeError, built_sets
 from neardup.engine.joins.common import SLAB, JoinWork, Queue, slabs
+from neardup.engine.joins.crowds import near_enough
 from neardup.engine.reading.collection import Collection
 from neardup.engine.threads import in_order
 from neardup.kernels.containing import Scratch
 from neardup.stages.join import Parts
 from neardup.stages.shingle import Hasher
-from neardup.types import I64, U8, SetBlock
+from neardup.types import F64, I64, U8, Mask, SetBlock
 
 INDEX_SHARE = 0.4
 """Of the memory for data, for the sets that are indexed at a time."""
+LEFT_SHARE = 0.8
+"""Of what the documents leave of it, where they are in memory: another piece is another pass over the texts."""
 TABLE_BYTES = 40
 """Memory for each shingle of a document while its set is built, the set included."""
 KEPT_BYTES = 40
@@ -60,7 +63,7 @@ class ContainmentJoin(JoinWork):
         if need > self.space.budget.work:
             raise TooLargeError(self.rows[largest], need)
         everyone = Queue(self.rows, counts, counts, self.sides)
-        fit = self.fit if self.fit is not None else min(MOST_FIT, int(self.space.budget.share(INDEX_SHARE) / cost))
+        fit = self.fit if self.fit is not None else min(MOST_FIT, int(self._room() / cost))
         counts = self.collection.counts.take(rows)
         queue = Queue(rows, counts, counts, sides)[np.argsort(counts, kind="stable")]
         state = self.space.state
@@ -78,12 +81,30 @@ class ContainmentJoin(JoinWork):
             begin, passed = end, None
             self.keep(contained=queue.key(end), until=None, passed=None)
 
+    def _room(self) -> int:
+        """Bytes for the sets that are indexed at a time."""
+        budget = self.space.budget
+        if self.space.workdir is not None:
+            return budget.share(INDEX_SHARE)
+        left = budget.work - self.collection.nbytes - self.rarity.classes.nbytes
+        return max(budget.share(INDEX_SHARE), int(LEFT_SHARE * left))
+
+    def near(self, left: I64, right: I64) -> tuple[Mask, F64]:
+        found = self.check(left, right, self.threshold)
+        rows = np.unique(np.concatenate((left, right)))
+        known = sizes_of(self.collection, rows, self.check.hasher, threads=self.threads)
+        a, b = known.of(left), known.of(right)
+        common = np.rint(found * np.minimum(a, b))
+        enough = (found >= 0) & (common / (a + b - common) >= near_enough(self.threshold))
+        return enough, found[enough]
+
     def _pass_over(self, name: str, everyone: Queue, queue: Queue, begin: int, end: int, passed: int | None) -> None:
         """Index a piece, and pass all documents behind the row ``passed`` that are large enough over it."""
         own = self._indexed(queue[begin:end])
         if not own.sizes.size:
             return
-        parts = Parts(own, self.rarity, self.threshold, documents=len(everyone))
+        own_crowds = self.crowds_of(own.rows)
+        parts = Parts(own, self.rarity, self.threshold, documents=len(everyone), crowds=own_crowds)
         at = np.flatnonzero(everyone.counts >= own.sizes[0])
         if passed is not None:
             at = at[np.searchsorted(everyone.rows[at], passed, side="right") :]
@@ -98,7 +119,8 @@ class ContainmentJoin(JoinWork):
                 scratch = parts.scratch()
             rows = others.rows[slab]
             with self.built(rows, others.counts[slab]) as sets:
-                counted = self.add(parts.probe(SetBlock(rows, others.sides[slab], *sets), scratch))
+                block = SetBlock(rows, others.sides[slab], *sets)
+                counted = self.add(parts.probe(block, scratch, self.crowds_of(rows)))
             spare.append(scratch)
             return slab, counted
 

@@ -16,9 +16,10 @@ import numpy as np
 from neardup.cutting import cut
 from neardup.engine.check import TooLargeError
 from neardup.engine.joins.common import SLAB, JoinWork, Queue
+from neardup.engine.joins.crowds import near_enough
 from neardup.engine.threads import in_order
 from neardup.stages.join import Index, Prefixes
-from neardup.types import I64, U8, SetBlock
+from neardup.types import F64, I64, U8, Mask, SetBlock
 
 INDEX_SHARE = 0.45
 """Of the memory for data, for the sets that are indexed."""
@@ -66,9 +67,13 @@ class ExactJoin(JoinWork):
                 self.observer.advance(part.stop - max(part.start, begun))
                 self.keep(indexed=queue.key(part.stop))
 
+    def near(self, left: I64, right: I64) -> tuple[Mask, F64]:
+        found = self.check(left, right, near_enough(self.threshold))
+        return found >= 0, found[found >= 0]
+
     def _join_whole(self, queue: Queue, block: SetBlock, done: int) -> None:
         """All sets against those before them; what was probed with is kept from time to time."""
-        prefixes = Prefixes(block, self.rarity, self.threshold)
+        prefixes = Prefixes(block, self.rarity, self.threshold, self.crowds_of(block.rows))
         index = Index(prefixes)
         for stop in self._probe(index, prefixes, _ranges(queue.sizes, done, RANGES * self.threads)):
             self.observer.advance(stop - done)
@@ -111,7 +116,7 @@ class ExactJoin(JoinWork):
         back = np.empty_like(order)
         back[order] = np.arange(order.size)
         block = SetBlock(queue.rows, queue.sides, starts[back], sizes[back], hashes)
-        return Prefixes(block, self.rarity, self.threshold)
+        return Prefixes(block, self.rarity, self.threshold, self.crowds_of(block.rows))
 
 
 def _shingle_bytes(threshold: float) -> float:
