@@ -148,7 +148,9 @@ class Pending:
         self._layout: Sorter | None = None
         self._lock = threading.Lock()
         self.hot: set[int] = set()
-        """Bands with a hot bucket: there, pairs inside a crowd are not counted."""
+        """Bands with a hot bucket: there, pairs inside a crowd are not counted ..."""
+        self.apart: Mask = np.zeros(self._n, dtype=np.bool_)
+        """... nor are pairs of rows that were told apart (bool[n])."""
         self.met = 0
         """Candidates among the tagged pairs, as far as ``slabs`` has come."""
         self.records = 0
@@ -287,7 +289,8 @@ class Pending:
                 first, same = band_stage.first_bands(values, place[: at.size], place[at.size :], spec.bands)
             # a pair met in a later band than the first that it agrees in was dealt with there, in a hot bucket
             mine = first == tag[at] - 1
-            self.met += int(np.count_nonzero(mine & ~(inside[at] & is_hot[tag[at] - 1])))
-            keep[at] = mine & (same >= spec.min_matches)
+            apart = self.apart[left[at]] & self.apart[right[at]] & is_hot[tag[at] - 1]
+            self.met += int(np.count_nonzero(mine & ~apart & ~(inside[at] & is_hot[tag[at] - 1])))
+            keep[at] = mine & ~apart & (same >= spec.min_matches)
         keep &= ~inside
         return keep
