@@ -82,12 +82,37 @@ def direct() -> dict[str, Any]:
     values = np.array([[1, 2, 3, 4], [1, 2, 3, 5], [9, 9, 3, 4]], dtype=np.uint32)
     left, right, first, same = np.array([0, 0, 1]), np.array([1, 2, 2]), np.zeros(3, np.int64), np.zeros(3, np.int64)
     banding.first_bands(values, left, right, 2, 2, first, same)
-    return {
+    return _told_apart() | {
         "record": [delimited.follow_record(data, 0, 15, 9, True, state), delimited.unclosed_field(data, 15, 9)],
         "utf8": [utf8.is_ascii(data, 0, 15), utf8.is_ascii(data, 0, 20)],
         "first bands": [first.tolist(), same.tolist()],
         "chunks": [chunk.pairs.tolist() for chunk in chunks(left, right, abs, abs, budget=2)],
     }
+
+
+def _told_apart() -> dict[str, Any]:
+    """What documents share beside what many hold, and the partners of two of them by the shingles that they keep."""
+    import numpy as np
+
+    from neardup.params import Shingle
+    from neardup.stages import partners, sharing, shingle
+    from neardup.types import Documents
+
+    hasher = shingle.Hasher(Shingle.parse("char:5"), 1)
+    documents = Documents.from_bytes([text.encode() for text in TEXTS[:6]])
+    rows, counts = np.arange(6), np.array([len(text) for text in TEXTS[:6]])
+    tally = sharing.Tally(1000)
+    tally.see(documents, rows, hasher)
+    few = sharing.few_of(documents, rows, rows, counts, hasher, tally, most=3)
+    index = sharing.Sharing(few, 0.5)
+    pairs = [(left.tolist(), right.tolist()) for left, right in index.pairs(few, floor=1)]
+    commonness = partners.Commonness.of(0.5, 1000)
+    commonness.see(documents, rows, hasher)
+    sets = shingle.build_sets(Documents.from_bytes([text.encode() for text in TEXTS[:2]]), hasher, counts[:2])
+    kept = partners.build_index(sets, rows[:2], 2, commonness=commonness, threshold=0.5)
+    block = partners.Block(rows, rows, counts, np.zeros(6, dtype=np.bool_))
+    found = partners.find_candidates(documents, block, kept, partners.new_scratch(kept), hasher)
+    return {"told apart": [pairs, index.numbers(few).tolist()], "partners": [column.tolist() for column in found]}
 
 
 def main() -> None:

@@ -94,6 +94,42 @@ def test_the_pass_gives_what_counting_gives(shingle, blobs, threshold, data):
         assert kept[s][2] <= counts[row] <= sizes[s] / threshold + 1
 
 
+@pytest.mark.parametrize("shingle", ["char:3", "word:2"])
+@given(blobs=texts, threshold=st.sampled_from([0.1, 0.5, 0.8, 1.0]), words=st.sampled_from([1, 2, 64]))
+def test_words_of_bits_lose_no_partner(shingle, blobs, threshold, words):
+    hasher, documents = hasher_of(shingle), packed(blobs)
+    rows = np.arange(len(blobs), dtype=np.int64)
+    index, sets, _ = index_of(documents, hasher, rows.tolist(), threshold=threshold)
+    bits = np.zeros((len(blobs), words), dtype=np.uint64)
+    scanning.mark(sets.offsets, sets.hashes, bits)
+    block = Block(rows, rows, counts_of(documents), np.zeros(len(blobs), dtype=np.bool_))
+    left, right = find_candidates(documents, block, index, new_scratch(index), hasher, bits)
+    got = set(zip(left.tolist(), right.tolist(), strict=True))
+    assert len(got) == left.size
+    own = [set(sets.hashes[sets.offsets[i] : sets.offsets[i + 1]].tolist()) for i in rows]
+    for a in rows.tolist():
+        assert (a, a) not in got
+        for b in rows.tolist():
+            if a != b and len(own[a] & own[b]) / len(own[a] | own[b]) >= threshold:
+                assert (a, b) in got
+
+
+def test_words_of_bits_are_taken_where_strangers_share_much_and_tell_most_of_them_apart():
+    rng = np.random.default_rng(1)
+    blobs = ["".join(rng.choice(list("aeinrst "), 800)).encode() for _ in range(120)]
+    hasher, documents = hasher_of("char:3"), packed(blobs)
+    rows = np.arange(len(blobs), dtype=np.int64)
+    index, sets, commonness = index_of(documents, hasher, rows.tolist(), threshold=0.8)
+    bits = partners.bits_of(sets, index, commonness)
+    assert bits is not None
+    block = Block(rows, rows, counts_of(documents), np.zeros(rows.size, dtype=np.bool_))
+    left, _ = find_candidates(documents, block, index, new_scratch(index), hasher, bits)
+    assert left.size < 0.05 * rows.size**2
+    sparse = packed([" ".join(f"w{i * 97 + j}" for j in range(40)).encode() for i in range(120)])
+    index, sets, commonness = index_of(sparse, hasher_of("word:2"), rows.tolist(), threshold=0.8)
+    assert partners.bits_of(sets, index, commonness) is None
+
+
 def test_a_document_much_larger_than_what_it_can_share_is_no_candidate():
     short = " ".join(f"w{i}" for i in range(300)).encode()
     long = short + b" " + " ".join(f"v{i}" for i in range(60_000)).encode()

@@ -91,16 +91,18 @@ class Buffers:
 class Screen:
     """What is known of candidate pairs before they are checked, and who decides by their signatures which are."""
 
-    keep: Callable[[U32, I64, I64, I64, Mask], Mask]
-    """(signatures, left and right as places in them, tag, is_inside): bool[m], which to check."""
+    keep: Callable[[U32, I64, I64, I64, Mask, Mask], Mask]
+    """(signatures, left and right as places in them, tag, is_inside, is_apart): bool[m], which to check."""
     tag: I64
     """0: to be checked as it is, unless it is inside a crowd."""
     is_inside: Mask
     """Whether both documents stand in one crowd."""
+    is_apart: Mask
+    """Whether both were told apart in a hot bucket."""
 
     def of(self, pairs: I64) -> Screen:
         """That of some of the pairs."""
-        return Screen(self.keep, self.tag[pairs], self.is_inside[pairs])
+        return Screen(self.keep, self.tag[pairs], self.is_inside[pairs], self.is_apart[pairs])
 
 
 @contextmanager
@@ -186,7 +188,7 @@ class Checker:
                 alive, tag = self._screened_by_held(left[some], right[some], of)
                 if observer is not None:
                     observer.advance(int(np.count_nonzero(~alive)))
-                some, of = some[alive], Screen(of.keep, tag[alive], of.is_inside[alive])
+                some, of = some[alive], Screen(of.keep, tag[alive], of.is_inside[alive], of.is_apart[alive])
             for chunk, found, checked in self._checked(left[some], right[some], threshold, of):
                 similarity[some[chunk.pairs]] = found
                 self.checked += checked if threshold > 0 else 0
@@ -215,7 +217,8 @@ class Checker:
             unknown = signatures.put_held(docs, values)
             told = np.flatnonzero(~(unknown[a] | unknown[b]))
             at = some[told]
-            alive[at] = screen.keep(values, a[told], b[told], tag[at], screen.is_inside[at])
+            known = screen.of(at)
+            alive[at] = screen.keep(values, a[told], b[told], known.tag, known.is_inside, known.is_apart)
             tag[at] = 0
 
         for _ in in_order(look, range(0, left.size, SCREENED), threads=self.threads):
@@ -263,7 +266,8 @@ class Checker:
         runs = (slice(first, first + step) for first in range(0, unknown.size, step))
         for _ in in_order(make, runs, threads=threads):
             pass
-        keep[told] = screen.keep(values, part.left, part.right, screen.tag[told], screen.is_inside[told])
+        known = screen.of(told)
+        keep[told] = screen.keep(values, part.left, part.right, known.tag, known.is_inside, known.is_apart)
         return keep
 
     def _together(self, chunks: Iterator[Chunk]) -> Iterator[list[Chunk]]:

@@ -201,7 +201,11 @@ def _verified(
             if done:
                 observer.advance(done)
             is_begun = True
-        screen = Screen(pending.screen, tag, (crowd[left] >= 0) & (crowd[left] == crowd[right]))
+        is_inside, is_apart = (
+            (crowd[left] >= 0) & (crowd[left] == crowd[right]),
+            pending.apart[left] & pending.apart[right],
+        )
+        screen = Screen(pending.screen, tag, is_inside, is_apart)
         scaled = Scaled(observer, left.size, passed - done)
         similarity = check(left, right, spec.threshold, screen=screen, observer=scaled)
         done = passed

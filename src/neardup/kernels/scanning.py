@@ -4,6 +4,9 @@ A document with the set S has J(S, d) >= t only with documents d that hold at le
 each is known by its rarest shingles (``rarest``), here among those of small hash, as common as ``count`` tells, and
 ``scan`` holds the shingles of all documents against their table as they are hashed. Many end at their leading bits,
 nearly all others at one word of the bitmap. No pair is lost; that a candidate is a partner is for ``verify`` to say.
+
+Where shingles are so common that strangers share hundreds of those that are kept, counting them takes longer than
+holding each document against each set: ``screen`` does that, by words of bits that shingles set (``mark``).
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels._jit import inlined, kernel, part, record
-from neardup.kernels.hashing import CHUNK, HASH_PARAMS, fill, new_cursor, rewind
+from neardup.kernels.hashing import CHUNK, HASH_PARAMS, fill, new_cursor, rewind, table_bits
 from neardup.kernels.rarest import LIST, TABLE, Table, find, is_enough, is_marked, place
 from neardup.kernels.verify import VACANT, least_held
 
@@ -25,7 +28,12 @@ SEEN = 16
 """Leading bits of a hash that tell shingles apart where those of one document are counted."""
 APART = np.uint64(12)
 """A hash is counted by the bits from here on: those of small hash, which are kept, share their highest ones."""
-ONE = np.uint64(1)
+ONE, TWO, FOUR, SIX = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(6)
+IN_WORD, S56 = np.uint64(63), np.uint64(56)
+PAIRS, FOURS = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333)
+EIGHTS, BYTES = np.uint64(0x0F0F0F0F0F0F0F0F), np.uint64(0x0101010101010101)
+SPARE = 1e-6
+"""Rounding must not lose a pair at exactly the threshold."""
 LEAD = np.uint64(64 - COARSE)
 FACE = np.uint64(64 - SEEN)
 
@@ -180,6 +188,82 @@ def _distinct(params, data, begin, stop, cursor, seen, enough):
             found += seen[face] == 0
             seen[face] = 1
     return found
+
+
+@kernel("int64[::1], uint64[::1], uint64[:, ::1]")
+def mark(offsets, hashes, bits):
+    """Set in ``bits[s]``, a power of two of words, one bit for each shingle of each set, by its leading bits."""
+    words = np.int64(bits.shape[1])
+    shift = np.uint64(64 - table_bits(words * 32))
+    for s in range(offsets.size - 1):
+        for j in range(offsets[s], offsets[s + 1]):
+            bit = hashes[j] >> shift
+            bits[s, np.int64(bit >> SIX)] |= ONE << (bit & IN_WORD)
+
+
+@part
+def _mark_all(params, data, begin, stop, cursor, shift, own):
+    """Set the bits of all shingles of a document."""
+    hashes = cursor.hashes
+    own[:] = 0
+    rewind(cursor, begin)
+    while True:
+        held = fill(params, data, stop, cursor)
+        if held == 0:
+            break
+        for j in range(held):
+            bit = min(hashes[j], VACANT - ONE) >> shift
+            own[np.int64(bit >> SIX)] |= ONE << (bit & IN_WORD)
+
+
+@part
+def _only_in(mine, yours, begin, stop):
+    """Bits of some words that are set in the first and not in the second."""
+    n = np.int64(0)
+    for w in range(begin, stop):
+        x = mine[w] & ~yours[w]
+        x -= (x >> ONE) & PAIRS
+        x = (x & FOURS) + ((x >> TWO) & FOURS)
+        x = (x + (x >> FOUR)) & EIGHTS
+        n += np.int64((x * BYTES) >> S56)
+    return n
+
+
+@kernel(
+    HASH_PARAMS, "read(uint8[::1]), read(int64[::1])", BLOCK, "int64", INDEX, "uint64[:, ::1], int64[::1], int64[::1]"
+)
+def screen(params, data, offsets, block, first, index, bits, left, right):
+    """As ``scan``, with the bits of the sets by ``mark``, and other candidates: each partner is one, few others are.
+
+    A bit that one side has and the other has not is a shingle, at least, that the other lacks. So of a set S with p
+    bits that d has not, and d with q that S has not, J is at most (|S| - p) / (|S| + q). O(sets x words) a document.
+    """
+    words = np.int64(bits.shape[1])
+    half = words // 2
+    shift = np.uint64(64 - table_bits(words * 32))
+    own = np.empty(words, np.uint64)
+    cursor = new_cursor(params, CHUNK)
+    written = 0
+    for i in range(first, block.docs.size):
+        if left.size - written < index.rows.size:
+            return i, written
+        doc = block.docs[i]
+        _mark_all(params, data, offsets[doc], offsets[doc + 1], cursor, shift, own)
+        last = index.plain if block.crowded[i] else index.rows.size
+        for s in range(last):
+            size = index.sizes[s]
+            if block.counts[i] < least_held(size, index.threshold) or index.rows[s] == block.rows[i]:
+                continue
+            its = bits[s]
+            lacks, more = _only_in(its, own, 0, half), _only_in(own, its, 0, half)
+            if size - lacks < index.threshold * (size + more) - SPARE:
+                continue
+            lacks += _only_in(its, own, half, words)
+            more += _only_in(own, its, half, words)
+            if size - lacks >= index.threshold * (size + more) - SPARE:
+                left[written], right[written] = block.rows[i], s
+                written += 1
+    return block.docs.size, written
 
 
 @kernel(HASH_PARAMS, "read(uint8[::1]), read(int64[::1])", BLOCK, "int64", INDEX, SCRATCH)

@@ -11,8 +11,9 @@ import numpy as np
 
 from neardup.kernels import rarest, scanning
 from neardup.kernels.scanning import Block, Index, Scratch
+from neardup.kernels.verify import VACANT
 from neardup.stages.shingle import SALT, Hasher
-from neardup.types import I64, U32, Documents, ShingleSets
+from neardup.types import I64, U32, U64, Documents, ShingleSets
 
 FURTHER_SHARE = 0.05
 """Of what a partner may lack: so much more it must hold, or strangers would be candidates too often."""
@@ -30,6 +31,14 @@ CACHED = 1 << 22
 """... and four times as many while these bits suffice: 512 KB, half of L2."""
 ROOM = 1 << 16
 """Candidates written at a time, or one for each set of the sample if there are more."""
+
+
+STEP_NS, WORD_NS = 1.5, 0.8
+"""Rough cost of counting one shingle that a document shares with a set, and of a word of the bits of both."""
+BITS_PER_SHINGLE = 2
+"""Of those words, up to twice as many, for each shingle of a set of middling size: a fifth to a third are set then."""
+MOST_BITS = 1 << 15
+"""Of a set."""
 
 
 @dataclass(slots=True)
@@ -79,6 +88,28 @@ def build_index(sets: ShingleSets, rows: I64, plain: int, *, commonness: Commonn
     return Index(rows, np.diff(sets.offsets), needed, plain, threshold, coarse, table)
 
 
+def bits_of(sets: ShingleSets, index: Index, commonness: Commonness) -> U64 | None:
+    """uint64[n, words], bits of the sets of an index for ``find_candidates``, where these are cheaper than counting.
+
+    What a stranger shares with all sets is predicted by ``commonness``.
+    """
+    _, slots, posts, _ = index.table
+    keys, who = slots[slots[:, 0] != VACANT].T
+    several = who >= rarest.LIST
+    times_kept = np.ones(keys.size)
+    times_kept[several] = posts[(who[several] - rarest.LIST).astype(np.int64)]
+    cells = np.uint64(commonness.times.size - 1)
+    often = np.minimum(commonness.seen, commonness.times[(keys >> scanning.APART) & cells])
+    counting = STEP_NS * float(times_kept @ often) / max(1, commonness.seen)
+    wanted = min(MOST_BITS, BITS_PER_SHINGLE * int(np.median(index.sizes)))
+    words = 1 << max(0, (wanted - 1).bit_length() - 6)
+    if WORD_NS * words * len(sets) >= counting:
+        return None
+    bits = np.zeros((len(sets), words), dtype=np.uint64)
+    scanning.mark(sets.offsets, sets.hashes, bits)
+    return bits
+
+
 def new_scratch(index: Index) -> Scratch:
     """Fresh scratch for an index."""
     n = index.rows.size
@@ -93,16 +124,21 @@ def new_scratch(index: Index) -> Scratch:
 
 
 def find_candidates(
-    documents: Documents, block: Block, index: Index, scratch: Scratch, hasher: Hasher
+    documents: Documents, block: Block, index: Index, scratch: Scratch, hasher: Hasher, bits: U64 | None = None
 ) -> tuple[I64, I64]:
     """Pairs (document of the block, document of the index) that may be partners: every one that is, and few others.
 
-    A pair inside crowds is left out. O(shingles), and one step for each set that keeps a shingle which is met.
+    A pair inside crowds is left out. O(shingles), and one step for each set that keeps a shingle which is met or, with
+    the ``bits_of`` the index, for each word of them.
     """
     found_left, found_right = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     first = 0
     while first < block.docs.size:
-        first, n = scanning.scan(hasher.params, documents.data, documents.offsets, block, first, index, scratch)
+        text = hasher.params, documents.data, documents.offsets, block, first, index
+        if bits is None:
+            first, n = scanning.scan(*text, scratch)
+        else:
+            first, n = scanning.screen(*text, bits, scratch.left, scratch.right)
         found_left.append(scratch.left[:n].copy())
         found_right.append(index.rows[scratch.right[:n]])
     return np.concatenate(found_left), np.concatenate(found_right)

@@ -129,9 +129,9 @@ def find_candidates(
     if "waited" in space.state:
         met = space.state["waited"]
     else:
-        met = bands.pair_waiting(crowds.crowd)
+        met = bands.pair_waiting(crowds.passed_over)
         pending.flush()
         crowds.keep(space)
         space.checkpoint(hot_pairs=[met_hot, overfull], waited=met, asked=crowds.asked, checked=check.checked)
-    pending.hot = set(bands.hot.bands())
+    pending.hot, pending.apart = set(bands.hot.bands()), crowds.apart
     return BandCandidates(pending, crowds, crowds.asked + met_hot + met, overfull)

@@ -6,9 +6,11 @@ documents than the limit stand for a *crowd*, which is listed as a star. No step
 
 Pairs of members that do not stand in one crowd: a hot bucket is paired up whole where that is affordable: what its
 pairs cost to compare and to check is predicted from a sample of them, and all hot buckets together may cost so much for
-each document and no more. Where it is not, the members outside crowds are paired up alone; where even that is too much,
-they are split by every other band, and what is still too large is compared with leaders only and reported. So the work
-is linear in the documents, and nothing is given up silently.
+each document and no more. Where it is not, the members outside crowds are paired up alone. Where even that is too much,
+they wait until all buckets were looked at, and are then told apart by the shingles that few of them hold, all together
+(``few``). Those that could be similar by shingles alone that many hold are also split by every other band, and what is
+still too large is compared with leaders only and reported. So the work is linear in the documents, and nothing is given
+up silently.
 """
 
 from __future__ import annotations
@@ -20,27 +22,33 @@ from dataclasses import dataclass
 import numpy as np
 
 from neardup.cutting import ROWS_AT_A_TIME
+from neardup.engine.banding import few
 from neardup.engine.banding.pending import Buckets, Pending, pair_members
 from neardup.engine.reading.collection import Collection, content_order
 from neardup.engine.space import Space
 from neardup.engine.threads import in_order
+from neardup.params import Spec
 from neardup.spool import Column, MemoryColumn
 from neardup.stages import bands as band_stage
 from neardup.stages.bands import BandBuckets, Leading
-from neardup.types import F64, I32, I64
+from neardup.types import F64, I32, I64, Mask
 
 LEADERS = 256
 """Leaders that one hot bucket may have: a member costs at most as many signature comparisons in it."""
 KNOWN = LEADERS // 4
 """Of them, at most so many that lead crowds elsewhere, and so many that lead some of its members already."""
+MANY = 4096
+"""Members of a bucket from which on some are checked against their leader before all are ..."""
+TRIALS = 64
+"""... one of so many that as many members as make a crowd would have so many among them."""
 MEMBERS_AT_A_TIME = 1 << 15
 """Members of a bucket whose signatures are looked at together."""
 SAMPLE = 512
 """Pairs of a bucket that are looked at to predict its cost."""
 COMPARE_NS, CHECK_NS, SHINGLE_NS = 10.0, 100.0, 4.0
 """Rough cost of comparing two signatures, of checking a pair, and of each shingle of both in that check."""
-BUDGET_NS = 500_000.0
-"""What the pairs of hot buckets may cost for each document, all bands together."""
+BUDGET_NS = 100_000.0
+"""What the pairs of hot buckets that are paired up whole may cost for each document, all bands together."""
 
 Check = Callable[[I64, I64, float], F64]
 
@@ -57,26 +65,41 @@ class Crowds:
     """float64[m]: exact similarity of each star."""
     asked: int
     """Members that were checked against a leader."""
+    apart: Mask
+    """bool[n]: rows that were told apart by the shingles that few hold. Of two of them every pair that could be similar
+    was met, so that no bucket of a band that has a hot one needs to be asked again."""
+
+    @property
+    def passed_over(self) -> I32:
+        """int32[n]: ``crowd``, and one more number for those told apart: two rows of one number need not be paired."""
+        return np.where(self.apart & (self.crowd < 0), np.int32(self.crowd.size), self.crowd)
 
     @classmethod
     def none(cls, n: int) -> Crowds:
         """No crowd among n rows."""
-        return cls(np.full(n, -1, dtype=np.int32), MemoryColumn(np.int64, 2), MemoryColumn(np.float64), 0)
+        stars, similarity = MemoryColumn(np.int64, 2), MemoryColumn(np.float64)
+        return cls(np.full(n, -1, dtype=np.int32), stars, similarity, 0, np.zeros(n, dtype=np.bool_))
 
     def keep(self, space: Space) -> None:
         """Write down what ``restored`` needs, in a workdir."""
         if space.is_lasting and len(self.stars):
             space.column("crowds", np.int32).append(self.crowd)
+        if space.is_lasting and self.apart.any():
+            space.column("told-apart", np.uint8).append(self.apart.view(np.uint8))
 
     @classmethod
     def restored(cls, collection: Collection) -> Crowds:
         """The crowds that an interrupted run had found."""
-        space = collection.space
+        space, n = collection.space, len(collection)
+        found = cls.none(n)
+        apart = space.column("told-apart", np.uint8)
+        if len(apart):
+            found.apart[:] = apart.slice(0, n)
         stars, similarity = _columns(space)
         if not len(stars):
-            return cls.none(len(collection))
-        crowd = space.column("crowds", np.int32).slice(0, len(collection))
-        return cls(np.array(crowd), stars, similarity, int(space.state["asked"]))
+            return found
+        crowd = np.array(space.column("crowds", np.int32).slice(0, n))
+        return cls(crowd, stars, similarity, int(space.state["asked"]), found.apart)
 
 
 def _columns(space: Space) -> tuple[Column, Column]:
@@ -100,8 +123,8 @@ def find_crowds(hot: Buckets, collection: Collection, weight: I32, check: Check)
         members = hot.rows(bucket)
         known = _known_leaders(members, size, leader, large, collection)
         rows, wanted = nearest_leaders(members[leader[members] < 0], collection, known)
+        rows, wanted, found = _checked(rows, wanted, check, spec)
         asked += rows.size
-        found = check(np.minimum(rows, wanted), np.maximum(rows, wanted), spec.threshold)
         joined = found >= 0
         rows, wanted = rows[joined], wanted[joined]
         leader[rows] = wanted
@@ -119,7 +142,32 @@ def find_crowds(hot: Buckets, collection: Collection, weight: I32, check: Check)
     members = np.flatnonzero(leader >= 0)
     members = members[crowd[leader[members]] >= 0]
     crowd[members] = leader[members]
-    return Crowds(crowd, stars, similarity, asked)
+    return Crowds(crowd, stars, similarity, asked, np.zeros(crowd.size, dtype=np.bool_))
+
+
+def _checked(rows: I64, wanted: I64, check: Check, spec: Spec) -> tuple[I64, I64, F64]:
+    """Members that were checked, the leader of each, and their exact similarity or -1.
+
+    Of many only some are where none of these is near its leader: then the bucket holds no good part of a crowd, but for
+    one case in millions. ``rows`` come in an order of their content.
+    """
+
+    def similarity(some: slice | Mask) -> F64:
+        left, right = np.minimum(rows[some], wanted[some]), np.maximum(rows[some], wanted[some])
+        return check(left, right, spec.threshold)
+
+    if rows.size < MANY:
+        return rows, wanted, similarity(slice(None))
+    first = slice(None, None, max(1, spec.crowd // TRIALS))
+    tried = similarity(first)
+    if not np.any(tried >= 0):
+        return rows[first], wanted[first], tried
+    found = np.empty(rows.size)
+    found[first] = tried
+    others = np.ones(rows.size, dtype=np.bool_)
+    others[first] = False
+    found[others] = similarity(others)
+    return rows, wanted, found
 
 
 def nearest_leaders(members: I64, collection: Collection, known: I64) -> tuple[I64, I64]:
@@ -155,18 +203,32 @@ def pair_hot_buckets(
     """Candidate pairs of hot buckets that are not inside a crowd, into ``pending``, some buckets at a time in threads.
 
     Returns candidates met, and documents of buckets that stayed too large, which were compared with leaders only.
+    Tells ``crowds`` which documents were told apart.
     """
     work = _Work(collection, weight, crowds.crowd, pending)
+    waiting: list[tuple[int, I64]] = []
+    met = sum(in_order(lambda job: work.whole(*job), _jobs(hot, work, waiting), threads=threads, ahead=threads))
     overfull = np.zeros(len(collection), dtype=np.bool_)
-    met = 0
-    for more, crowded in in_order(lambda job: work.pair(*job), _jobs(hot, work), threads=threads, ahead=threads):
-        met += more
-        overfull[crowded] = True
+    if waiting:
+        together = np.unique(np.concatenate([members for _, members in waiting]))
+        found = few.pair_up(collection, together, pending, threads=threads)
+        met += found.met
+        overfull[found.overfull] = True
+        crowds.apart[found.apart] = True
+        hides = np.zeros(len(collection), dtype=np.bool_)
+        hides[found.hidden] = True
+        parts = ((band, members[hides[members]]) for band, members in waiting)
+        for more, crowded in in_order(lambda job: work.split(*job), parts, threads=threads, ahead=threads):
+            met += more
+            overfull[crowded] = True
     return met, int(weight[overfull].sum(dtype=np.int64))
 
 
-def _jobs(hot: Buckets, work: _Work) -> Iterator[tuple[int, I64, bool]]:
-    """(band, members, whether they are paired up whole) of each hot bucket, the smallest first, within the budget."""
+def _jobs(hot: Buckets, work: _Work, waiting: list[tuple[int, I64]]) -> Iterator[tuple[int, I64]]:
+    """(band, members) of each hot bucket that is paired up whole, the smallest first, within the budget.
+
+    The others come into ``waiting``, without the members of crowds.
+    """
     crowd, weight = work.crowd, work.weight
     spent = np.zeros(len(work.collection), dtype=np.float32)
     for bucket in sorted(hot.marked, key=lambda each: (each.size, each.band, each.mark)):
@@ -177,13 +239,13 @@ def _jobs(hot: Buckets, work: _Work) -> Iterator[tuple[int, I64, bool]]:
             if some.size < 2:
                 break
             price = work.price(bucket.band, some)
-            few = int(weight[some].sum(dtype=np.int64)) <= work.collection.spec.crowd
-            if few or price + spent[some].mean(dtype=np.float64) <= BUDGET_NS:
+            is_small = int(weight[some].sum(dtype=np.int64)) <= work.collection.spec.crowd
+            if is_small or price + spent[some].mean(dtype=np.float64) <= BUDGET_NS:
                 spent[some] += np.float32(price)
-                yield bucket.band, some, True
+                yield bucket.band, some
                 break
         else:
-            yield bucket.band, rest, False
+            waiting.append((bucket.band, rest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,11 +255,13 @@ class _Work:
     crowd: I32
     pending: Pending
 
-    def pair(self, band: int, members: I64, whole: bool) -> tuple[int, I64]:
-        """Pair up one hot bucket; returns candidates met, and the rows of it that stayed too many."""
-        if whole:
-            by_crowd = members[np.lexsort((members, self.crowd[members]))]
-            return self._pair_up(by_crowd, np.array([0, members.size]), band), np.empty(0, np.int64)
+    def whole(self, band: int, members: I64) -> int:
+        """Pair up one hot bucket; returns candidates met."""
+        by_crowd = members[np.lexsort((members, self.crowd[members]))]
+        return self._pair_up(by_crowd, np.array([0, members.size]), band)
+
+    def split(self, band: int, members: I64) -> tuple[int, I64]:
+        """Pair up one hot bucket in parts; returns candidates met, and the rows of it that stayed too many."""
         spec = self.collection.spec
         met = 0
         crowded: list[I64] = [np.empty(0, np.int64)]

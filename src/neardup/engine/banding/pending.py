@@ -144,7 +144,9 @@ class Pending:
         self._layout: Sorter | None = None
         self._lock = threading.Lock()
         self.hot: set[int] = set()
-        """Bands with a hot bucket: there, pairs inside a crowd are not counted."""
+        """Bands with a hot bucket: there, pairs inside a crowd are not counted ..."""
+        self.apart: Mask = np.zeros(self._n, dtype=np.bool_)
+        """... nor are pairs of rows that were told apart (bool[n])."""
         self.met = 0
         """Candidates among the tagged pairs, as far as they were screened."""
         self.records = 0
@@ -263,10 +265,11 @@ class Pending:
             filled = int(ends[-1])
         return block, filled // size + 1
 
-    def screen(self, values: U32, left: I64, right: I64, tag: I64, is_inside: Mask) -> Mask:
+    def screen(self, values: U32, left: I64, right: I64, tag: I64, is_inside: Mask, is_apart: Mask) -> Mask:
         """Which pairs are to be checked: that agree in enough slots, met in the band of their tag. From any thread.
 
-        ``left`` and ``right`` are rows of ``values`` (signatures); ``is_inside`` says which pairs are inside a crowd.
+        ``left`` and ``right`` are rows of ``values`` (signatures); ``is_inside``: which pairs are inside a crowd,
+        ``is_apart``: of which both rows were told apart.
         """
         spec = self._collection.spec
         first, same = band_stage.first_bands(values, left, right, spec.bands)
@@ -275,6 +278,7 @@ class Pending:
         mine = first == tag - 1
         is_hot = np.zeros(self._tags, dtype=np.bool_)
         is_hot[list(self.hot)] = True
+        mine &= ~(is_apart & is_hot[tag - 1])
         with self._lock:
             self.met += int(np.count_nonzero(mine & ~(is_inside & is_hot[tag - 1])))
         keep: Mask = mine & (same >= spec.min_matches) & ~is_inside

@@ -25,7 +25,7 @@ from neardup.stages import partners as partner_stage
 from neardup.stages import shingle as shingle_stage
 from neardup.stages.partners import Commonness
 from neardup.stages.shingle import Hasher
-from neardup.types import I32, I64, Pairs, ShingleSets
+from neardup.types import I32, I64, U64, Pairs, ShingleSets
 
 Array = NDArray[Any]
 
@@ -78,11 +78,12 @@ def find_exact_partners(
         sets = _sets_of(part, collection, hasher, threads)
         plain = int(np.count_nonzero(crowd[part] < 0))
         index = partner_stage.build_index(sets, part, plain, commonness=commonness, threshold=spec.threshold)
+        bits = partner_stage.bits_of(sets, index, commonness)
         del sets
         # blocks in work and those that wait share a tenth of the memory
         most = max(64, space.budget.share(0.1) // (CANDIDATE_BYTES * part.size * (threads + AHEAD)))
         blocks = _blocks(collection, weight, most)
-        passed = _pass(index, blocks, collection, crowd, hasher, threads, observer)
+        passed = _pass(index, bits, blocks, collection, crowd, hasher, threads, observer)
         for left, right in gathered(passed, pairs_at_once(space)):
             candidates += left.size
             similarity = check(np.minimum(left, right), np.maximum(left, right), spec.threshold)
@@ -136,6 +137,7 @@ def _sets_of(rows: I64, collection: Collection, hasher: Hasher, threads: int) ->
 
 def _pass(
     index: Index,
+    bits: U64 | None,
     blocks: Iterator[I64],
     collection: Collection,
     crowd: I32,
@@ -155,7 +157,7 @@ def _pass(
         for documents, local, part in collection.texts.parts(rows):
             some = rows[part]
             block = Block(local, some, collection.counts.take(some), crowd[some] >= 0)
-            found.append(partner_stage.find_candidates(documents, block, index, scratch, hasher))
+            found.append(partner_stage.find_candidates(documents, block, index, scratch, hasher, bits))
         spare.append(scratch)
         left, right = (np.concatenate(column) for column in zip(*found, strict=True))
         return left, right, int(collection.texts.lengths(rows).sum())
