@@ -54,15 +54,16 @@ class JsonlSource(LineSource):
     def tasks(self) -> Iterator[Task]:
         """Yield one task a block of lines; InputError when the first record lacks a field that was asked for."""
         columns: _Columns | None = None
-        slabs, blocks_of = Slabs(), Slabs()
-        for block in self.blocks(block_bytes=self.block_bytes, slabs=blocks_of):
+        slabs = Slabs()
+        for block in self.blocks(block_bytes=self.block_bytes, slabs=Slabs()):
             if block.too_large:
                 yield self.too_large(block)
                 continue
             if columns is None and (columns := _find_columns(block, self.name, self._options)):
                 self.columns = ReadColumns(*columns, example=self.name)
-            task = partial(self._task, block, columns or _NO_COLUMNS, slabs, blocks_of)
+            task = partial(_read_block, block, self.name, columns or _NO_COLUMNS, self._options, slabs)
             yield sized(task, block.size, self._options)
+            del task, block  # the buffer may go back before the next is taken
 
     def look(self) -> ReadColumns | None:
         for block in self.blocks(block_bytes=_LOOKED):
@@ -84,12 +85,6 @@ class JsonlSource(LineSource):
         """Read one block of lines that the caller has; the first of them that has an object decides on the fields."""
         self.look_at(block)
         return _read_block(block, self.name, self._columns or _NO_COLUMNS, self._options, Slabs())
-
-    def _task(self, block: LineBlock, columns: _Columns, slabs: Slabs, blocks_of: Slabs) -> Batch:
-        batch = _read_block(block, self.name, columns, self._options, slabs)
-        if block.is_alone:
-            blocks_of.give_back(block.data)
-        return batch
 
 
 def _find_columns(block: LineBlock, name: str, options: ReadOptions) -> _Columns | None:
