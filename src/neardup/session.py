@@ -146,11 +146,15 @@ class Run:
             names=self.provenance,
             observer=self.observer,
             space=self.space,
+            reopened=self.reader.reopened,
             keep_written=self.keep_written,
         )
 
-    def search(self) -> SearchState:
-        """Verified pairs of representatives; InputError where two are too long for the memory limit."""
+    def search(self, *, keep_keys: bool = False) -> SearchState:
+        """Verified pairs of representatives; InputError where two are too long for the memory limit.
+
+        ``keep_keys``: the buckets will be asked for once more.
+        """
         with self._refusing_too_large():
             gathered = self.gather(self.spec)
             hints = (*fit(gathered.collection, gathered.copies.weight), *layout_hints(self._kinds(), self.spec))
@@ -159,7 +163,7 @@ class Run:
             for hint in self.hints:
                 if hint.kind == SLOW:  # before the work, not after it
                     self.observer.note(hint.text)
-            return engine.search(gathered, split_row=self._split_row())
+            return engine.search(gathered, split_row=self._split_row(), keep_keys=keep_keys)
 
     def overlap(self, gathered: Gathered, is_protected: Mask) -> tuple[SearchState, Overlaps]:
         """Documents that overlap with protected ones, by the rule of the spec; InputError as ``search``."""

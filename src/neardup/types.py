@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.errors import InputChanged
 from neardup.shown import shown
 
 SLACK = 64
@@ -93,6 +94,33 @@ class Documents:
         return cls(padded, offsets - first)
 
 
+class Origin(Protocol):
+    """A file whose records can be read again, each by itself."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """JSON values from which the readers make it again in a later process."""
+
+    def read(self, starts: I64, stops: I64) -> Documents:
+        """The documents of some records, by the bytes (or rows) that they have in the file, rising; from any thread.
+
+        Raises InputChanged where the file is not what it was.
+        """
+
+    def changed(self, start: int) -> InputChanged:
+        """The error to raise where the record that begins there is not what was read before."""
+
+
+class Places(NamedTuple):
+    """Where in a file the records of a batch lie."""
+
+    origin: Origin
+    starts: I64
+    """int64[n]: where each record begins, in the order of the documents."""
+    stops: I64
+    """int64[n]: where it ends."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """A record that could not be used."""
@@ -129,6 +157,10 @@ class Batch:
     """Blank lines passed over (no record, not a fault)."""
     consumed: int = 0
     """Bytes of input that this batch stands for, as stored (compressed where compressed)."""
+    places: Places | None = None
+    """Where the records lie, where each can be read again by itself."""
+    give_back: Callable[[], None] | None = None
+    """Lets the reader have the memory of the documents, when nobody looks at them any more."""
 
     def __post_init__(self) -> None:
         _need(self.rows.size == len(self.documents), "rows must have one entry a document")

@@ -15,6 +15,7 @@ from neardup.engine.reading.collection import Collection, Rows
 from neardup.engine.reading.copies import find_copies
 from neardup.engine.space import Budget, Space
 from neardup.spool import FileTexts, MemoryTexts, Texts, Workdir
+from neardup.stages.bands import KEY_BYTES
 from neardup.stages.sketch import fingerprints
 from neardup.tuning import make_spec
 from neardup.types import Documents
@@ -55,8 +56,8 @@ def found_groups(texts: list[bytes], prints: Prints, space: Space, block: int = 
     for first in range(0, len(texts), block):
         documents = Documents.from_bytes(texts[first : first + block])
         n = len(documents)
-        values, counts = np.zeros((n, spec.slots), np.uint32), np.diff(documents.offsets)
-        collection.append(Rows(documents, values, counts, prints(documents), None), 0.0)
+        keys = np.zeros((spec.bands.bands, n, KEY_BYTES), np.uint8)
+        collection.append(Rows(documents, None, np.diff(documents.offsets), prints(documents), keys), None, 0.0)
     copies = find_copies(collection)
     groups = [copies.members[a:b].tolist() for a, b in zip(copies.starts[:-1], copies.starts[1:], strict=True)]
     assert [group[0] for group in groups] == copies.several.tolist() == sorted(copies.several.tolist())

@@ -9,21 +9,19 @@ import numpy as np
 import pytest
 from tests.twins import banding as twin
 
-from neardup.kernels import banding
 from neardup.params import Bands
-from neardup.stages.bands import PAIRS_AT_A_TIME, Leading, band_buckets, pair_up
-from neardup.stages.shingle import SALT
+from neardup.stages.bands import KEY_BYTES, PAIRS_AT_A_TIME, Leading, group, pair_up, short_keys
 
-TOP = 2**64 - 1
+TOP = 2**40 - 1
 
 
 def found_buckets(keys: list[int], rows: list[int] | None = None) -> set[tuple[int, ...]]:
-    array = np.array(keys, dtype=np.uint64)
+    array = np.array([list(key.to_bytes(KEY_BYTES, "big")) for key in keys], np.uint8).reshape(-1, KEY_BYTES)
     chosen = np.arange(len(keys), dtype=np.int64) if rows is None else np.array(rows, dtype=np.int64)
-    members, starts = banding.buckets(array, chosen, SALT)
-    groups = [tuple(members[a:b].tolist()) for a, b in pairwise(starts.tolist())]
+    found = group(array, chosen, np.ones(max(rows or [len(keys)]) + 1, np.int32), limit=len(keys))
+    groups = [tuple(found.members[a:b].tolist()) for a, b in pairwise(found.starts.tolist())]
     assert len(set(groups)) == len(groups)
-    assert set(groups) == twin.buckets(array, chosen)
+    assert set(groups) == twin.buckets(np.array(keys), chosen)
     return set(groups)
 
 
@@ -35,8 +33,8 @@ def found_buckets(keys: list[int], rows: list[int] | None = None) -> set[tuple[i
         ([7, 7], {(0, 1)}),
         ([7, 8], set()),
         ([0, TOP, 0, TOP, 1], {(0, 2), (1, 3)}),
-        ([1 << 55, 2 << 55, 1 << 55], {(0, 2)}),
-        ([5, 5 + (1 << 40), 5, 5 + (1 << 40), 5 + (1 << 41)], {(0, 2), (1, 3)}),  # one cell of the table
+        ([1 << 31, 2 << 31, 1 << 31], {(0, 2)}),
+        ([5, 5 + (1 << 20), 5, 5 + (1 << 20), 5 + (1 << 21)], {(0, 2), (1, 3)}),  # one part
     ],
 )
 def test_buckets_of_a_few_keys(keys, groups):
@@ -47,12 +45,16 @@ def test_buckets_of_a_few_keys(keys, groups):
 def test_buckets_of_one_key_of_pairs_and_of_distinct_keys(n):
     assert len(found_buckets([TOP] * n)) == 1
     assert len(found_buckets([i // 2 for i in range(n)])) == n // 2
-    assert found_buckets([(i << 40) & TOP for i in range(n)]) == set()  # all low bits alike: one long probe
-    assert len(found_buckets([(i % 200) << 54 for i in range(n)])) == min(200, max(0, n - 200))  # two a partition
+    assert found_buckets([(i << 20) & TOP for i in range(n)]) == set()  # all low bits alike
+    assert len(found_buckets([(i % 200) << 30 for i in range(n)])) == min(200, max(0, n - 200))  # two a part
 
 
 def test_members_of_a_bucket_come_in_the_order_of_rows():
     assert found_buckets([9, 4, 9, 4, 9], [30, 2, 10, 1, 20]) == {(30, 10, 20), (2, 1)}
+
+
+def of_band(values: np.ndarray, rows: np.ndarray, weight: np.ndarray, band: int, shape: Bands, *, limit: int):
+    return group(short_keys(values, shape)[band][rows], rows, weight.astype(np.int32), limit=limit)
 
 
 def random_signatures(seed: int, n: int, slots: int, values: int) -> np.ndarray:
@@ -75,7 +77,7 @@ def test_over_all_bands_each_pair_that_agrees_in_one_is_met_exactly_once(shape):
     none = np.full(n, -1, dtype=np.int32)
     met: list[tuple[int, int]] = []
     for band in range(shape.bands):
-        groups = band_buckets(values, rows, weight, band, shape, limit=n)
+        groups = of_band(values, rows, weight, band, shape, limit=n)
         assert groups.hot == []
         left, right, _ = paired_up(groups, values, none, band=band, rows=shape.rows, min_matches=0)
         met.extend(zip(left.tolist(), right.tolist(), strict=True))
@@ -93,18 +95,18 @@ def test_hot_buckets_are_handed_back_whole_and_their_documents_counted_by_weight
     values[4:] = 1
     weight = np.array([1, 1, 1, 1, 1, 1, 9], dtype=np.int64)
     shape = Bands(2, 2)
-    assert [hot.tolist() for hot in band_buckets(values, np.arange(7), weight, 0, shape, limit=4).hot] == [[4, 5, 6]]
-    cold = band_buckets(values, np.arange(7), weight, 0, shape, limit=4)
+    assert [hot.tolist() for hot in of_band(values, np.arange(7), weight, 0, shape, limit=4).hot] == [[4, 5, 6]]
+    cold = of_band(values, np.arange(7), weight, 0, shape, limit=4)
     assert cold.members.tolist() == [0, 1, 2, 3]
     assert cold.starts.tolist() == [0, 4]
-    assert len(band_buckets(values, np.arange(7), weight, 0, shape, limit=3).hot) == 2
-    assert band_buckets(values, np.arange(7), weight, 0, shape, limit=11).hot == []
+    assert len(of_band(values, np.arange(7), weight, 0, shape, limit=3).hot) == 2
+    assert of_band(values, np.arange(7), weight, 0, shape, limit=11).hot == []
 
 
 @pytest.mark.parametrize("n", [120, 700])  # 7,140 pairs, room for 1,024 at first; 244,650, four of the largest pieces
 def test_more_pairs_than_a_piece_holds_are_all_given(n):
     values = np.zeros((n, 4), dtype=np.uint32)
-    groups = band_buckets(values, np.arange(n), np.ones(n, dtype=np.int64), 0, Bands(2, 2), limit=n)
+    groups = of_band(values, np.arange(n), np.ones(n, dtype=np.int64), 0, Bands(2, 2), limit=n)
     left, right, met = paired_up(groups, values, np.full(n, -1, dtype=np.int32), band=0, rows=2, min_matches=4)
     assert list(zip(left.tolist(), right.tolist(), strict=True)) == list(combinations(range(n), 2))
     assert met == n * (n - 1) // 2
@@ -113,7 +115,7 @@ def test_more_pairs_than_a_piece_holds_are_all_given(n):
 def test_pairs_inside_one_crowd_are_passed_over_and_those_between_crowds_are_not():
     values = np.zeros((6, 4), dtype=np.uint32)
     crowd = np.array([0, 0, 2, 2, -1, -1], dtype=np.int32)
-    groups = band_buckets(values, np.arange(6), np.ones(6, dtype=np.int64), 0, Bands(2, 2), limit=6)
+    groups = of_band(values, np.arange(6), np.ones(6, dtype=np.int64), 0, Bands(2, 2), limit=6)
     left, right, met = paired_up(groups, values, crowd, band=0, rows=2, min_matches=0)
     pairs = set(zip(left.tolist(), right.tolist(), strict=True))
     assert pairs == set(combinations(range(6), 2)) - {(0, 1), (2, 3)}
@@ -122,10 +124,10 @@ def test_pairs_inside_one_crowd_are_passed_over_and_those_between_crowds_are_not
 
 def test_no_bucket_means_no_pair_and_an_end():
     values = np.arange(12, dtype=np.uint32).reshape(3, 4)
-    groups = band_buckets(values, np.arange(3), np.ones(3, dtype=np.int64), 0, Bands(2, 2), limit=3)
+    groups = of_band(values, np.arange(3), np.ones(3, dtype=np.int64), 0, Bands(2, 2), limit=3)
     left, right, met = paired_up(groups, values, np.full(3, -1, dtype=np.int32), band=0, rows=2, min_matches=0)
     assert (left.size, right.size, met) == (0, 0, 0)
-    nobody = band_buckets(values, np.arange(0), np.ones(3, dtype=np.int64), 0, Bands(2, 2), limit=3)
+    nobody = of_band(values, np.arange(0), np.ones(3, dtype=np.int64), 0, Bands(2, 2), limit=3)
     assert nobody.members.size == 0
 
 

@@ -17,6 +17,7 @@ from neardup.engine.space import Budget, Space
 from neardup.errors import InputError
 from neardup.inputs.names import Provenance
 from neardup.params import parse_memory
+from neardup.stages.bands import KEY_BYTES
 from neardup.types import Batch, Documents, Fault
 
 PLENTY = Budget(1 << 40, 1 << 40)
@@ -65,8 +66,8 @@ def collection_of(blobs: list[bytes], prints: list[tuple[int, int]]) -> Collecti
     n = len(blobs)
     hashes = np.array(prints, dtype=np.uint64).reshape(n, 2)
     counts = np.array([len(blob) for blob in blobs], dtype=np.int64)
-    values = np.zeros((n, spec.slots), dtype=np.uint32)
-    collection.append(Rows(Documents.from_bytes(blobs), values, counts, hashes, None), 0.0)
+    keys = np.zeros((spec.bands.bands, n, KEY_BYTES), dtype=np.uint8)
+    collection.append(Rows(Documents.from_bytes(blobs), None, counts, hashes, keys), None, 0.0)
     return collection
 
 

@@ -43,6 +43,7 @@ def is_read(text: bytes) -> bool:
             False,
             out,
             offsets,
+            np.zeros((1, 2), np.int64),
             numbers.copy(),
             out.copy(),
             ends,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,12 @@ from neardup.params import CONTAINMENT, TEXT
 from neardup.stages import verify as verify_stage
 from neardup.stages.shingle import Hasher, build_rows
 from neardup.stages.verify import Chunk
-from neardup.types import F64, I64, Documents, PaddedSets
+from neardup.types import F64, I64, U32, Documents, Mask, PaddedSets
 
-CHUNK_SHINGLES = 8_000_000
-"""Shingles held at a time by a thread, unless the budget has room for fewer: 64 MB of sets."""
+CHUNK_SHINGLES = 2_000_000
+"""Shingles held at a time by a thread, unless the budget has room for fewer: 16 MB of sets."""
+MOST_PAIRS = 1 << 20
+"""Pairs that are checked together, at most: 200 MB."""
 SHINGLE_BYTES = 20
 """Memory for each of them: the text, the set, the table in which it is built."""
 FEW = 256
@@ -37,7 +40,7 @@ PAIR_BYTES = 200
 
 def pairs_at_once(space: Space) -> int:
     """Pairs that the memory has room for while they are checked."""
-    return max(1_000, space.budget.share(0.15) // PAIR_BYTES)
+    return min(MOST_PAIRS, max(1_000, space.budget.share(0.15) // PAIR_BYTES))
 
 
 class TooLargeError(Exception):
@@ -73,21 +76,69 @@ class Buffers:
         self._spare.clear()
 
 
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """What is known of candidate pairs before they are checked, and who decides by their signatures which are."""
+
+    keep: Callable[[U32, I64, I64, I64, Mask], Mask]
+    """(signatures, left and right as places in them, tag, is_inside): bool[m], which to check."""
+    tag: I64
+    """0: to be checked as it is, unless it is inside a crowd."""
+    is_inside: Mask
+    """Whether both documents stand in one crowd."""
+
+
+def _compacted(left: I64, right: I64, n: int) -> tuple[I64, I64, I64]:
+    """The numbers below n that two columns have, rising, and the columns as places in them."""
+    is_used = np.zeros(n, dtype=np.bool_)
+    is_used[left] = is_used[right] = True
+    place = np.cumsum(is_used) - 1
+    return np.flatnonzero(is_used), place[left], place[right]
+
+
+Read = list[tuple[Documents, I64, I64]]
+"""Texts that are at hand: blocks, the rows of some of their documents, rising, and their places in the block."""
+
+
+def _texts(collection: Collection, rows: I64, read: Read) -> Iterator[tuple[Documents, I64, I64]]:
+    """Documents of rising ``rows``, block by block: the block, places in it, and which of ``rows`` they are."""
+    rest = np.ones(rows.size, dtype=np.bool_)
+    for documents, have, places in read:
+        at = np.minimum(np.searchsorted(rows, have), rows.size - 1)
+        here = rows[at] == have
+        if here.any():
+            rest[at[here]] = False
+            yield documents, places[here], at[here]
+    others = np.flatnonzero(rest)
+    for documents, places, part in collection.texts.parts(rows[others]):
+        yield documents, places, others[part]
+
+
 @contextmanager
 def built_sets(
-    collection: Collection, rows: I64, counts: I64, hasher: Hasher, buffers: Buffers, *, fresh: int
+    collection: Collection,
+    rows: I64,
+    counts: I64,
+    hasher: Hasher,
+    buffers: Buffers,
+    *,
+    fresh: int,
+    read: Read | None = None,
 ) -> Iterator[PaddedSets]:
     """Sets of rising ``rows``, in a buffer for as long as the block lasts.
 
-    ``counts`` are shingles with repeats of each; a fresh buffer has room for at least ``fresh`` of them.
+    ``counts`` are shingles with repeats of each; a fresh buffer has room for at least ``fresh`` of them. ``read`` has
+    texts that need not be asked for.
     """
-    starts = starts_of(counts)
-    sizes = np.empty(rows.size, dtype=np.int64)
-    hashes = buffers.take(int(starts[-1]), fresh=fresh)
-    for documents, local, part in collection.texts.parts(rows):
-        places = starts[part.start : part.stop + 1]
-        build_rows(documents, local, counts[part], hasher, places, sizes[part], hashes)
-    yield PaddedSets(starts[:-1], sizes, hashes)
+    starts, sizes = np.empty(rows.size, dtype=np.int64), np.empty(rows.size, dtype=np.int64)
+    hashes = buffers.take(int(counts.sum()), fresh=fresh)
+    end = 0
+    for documents, local, which in _texts(collection, rows, read or []):
+        places = starts_of(counts[which]) + end
+        found = np.empty(which.size, dtype=np.int64)
+        build_rows(documents, local, counts[which], hasher, places, found, hashes)
+        starts[which], sizes[which], end = places[:-1], found, int(places[-1])
+    yield PaddedSets(starts, sizes, hashes)
     buffers.give_back(hashes)
 
 
@@ -110,19 +161,30 @@ class Checker:
         self._large = threading.Lock()
         """Held while texts are compared that have more than the share of a thread."""
 
-    def __call__(self, left: I64, right: I64, threshold: float, *, observer: Observer | None = None) -> F64:
+    def __call__(
+        self,
+        left: I64,
+        right: I64,
+        threshold: float,
+        *,
+        screen: Screen | None = None,
+        observer: Observer | None = None,
+    ) -> F64:
         """Exact similarity of each pair by the measure of the spec, or -1 where it is below the threshold.
 
-        The result does not depend on threads or chunks. ``checked`` counts the pairs that are held against a threshold;
-        those of which only the similarity is asked for (a threshold of 0) are not counted.
+        With ``screen`` also -1 of those pairs that it leaves out. The result does not depend on threads or chunks.
+        ``checked`` counts the pairs that are held against a threshold; those of which only the similarity is asked for
+        (a threshold of 0) are not counted.
         """
-        self.checked += left.size if threshold > 0 else 0
         similarity = np.full(left.size, -1.0)
         step = pairs_at_once(self.collection.space)
         for i in range(0, left.size, step):
-            part = similarity[i : i + step]
-            for chunk, found in self._checked(left[i : i + step], right[i : i + step], threshold):
+            some = slice(i, i + step)
+            part = similarity[some]
+            of = screen and Screen(screen.keep, screen.tag[some], screen.is_inside[some])
+            for chunk, found, checked in self._checked(left[some], right[some], threshold, of):
                 part[chunk.pairs] = found
+                self.checked += checked if threshold > 0 else 0
                 if observer is not None:
                     observer.advance(chunk.pairs.size)
         return similarity
@@ -131,16 +193,46 @@ class Checker:
         """Give up the memory that is kept for the next chunk."""
         self._buffers.clear()
 
-    def _checked(self, left: I64, right: I64, threshold: float) -> Iterator[tuple[Chunk, F64]]:
-        parts = verify_stage.chunks(left, right, self.collection.counts.take, budget=self._chunk)
+    def _checked(
+        self, left: I64, right: I64, threshold: float, screen: Screen | None
+    ) -> Iterator[tuple[Chunk, F64, int]]:
+        beside = 0 if screen is None else self.collection.values.slots // 2  # signatures, of half a shingle a slot
+        counts = self.collection.counts.take
+        parts = verify_stage.chunks(left, right, lambda rows: counts(rows) + beside, budget=self._chunk)
 
-        def work(chunk: Chunk) -> tuple[Chunk, F64]:
-            return chunk, self._check_chunk(chunk, threshold)
+        def work(chunk: Chunk) -> tuple[Chunk, F64, int]:
+            if screen is None:
+                return chunk, self._check_chunk(chunk, threshold, []), chunk.pairs.size
+            return chunk, *self._screened(chunk, threshold, screen)
 
         threads = self.threads if left.size >= FEW else 1
         return in_order(work, parts, threads=threads, ahead=threads + 1)
 
-    def _check_chunk(self, chunk: Chunk, threshold: float) -> F64:
+    def _screened(self, chunk: Chunk, threshold: float, screen: Screen) -> tuple[F64, int]:
+        """Check the pairs of a chunk that pass the screen; how many they are. Each text is read once for both."""
+        tag, is_inside = screen.tag[chunk.pairs], screen.is_inside[chunk.pairs]
+        keep = ~is_inside
+        told = np.flatnonzero(tag)
+        read: Read = []
+        if told.size:
+            used, left, right = _compacted(chunk.left[told], chunk.right[told], chunk.docs.size)
+            signatures = self.collection.values
+            values = np.empty((used.size, signatures.slots), dtype=np.uint32)
+            unknown = np.flatnonzero(signatures.put_held(chunk.docs[used], values))
+            rows = chunk.docs[used[unknown]]
+            for documents, local, part in self.collection.texts.parts(rows):
+                values[unknown[part]] = signatures.make(documents, local)
+                read.append((documents, rows[part], local))
+            keep[told] = screen.keep(values, left, right, tag[told], is_inside[told])
+        similarity = np.full(keep.size, -1.0)
+        some = np.flatnonzero(keep)
+        if some.size:
+            docs, left, right = _compacted(chunk.left[some], chunk.right[some], chunk.docs.size)
+            fewer = Chunk(chunk.pairs[some], chunk.docs[docs], left, right)
+            similarity[some] = self._check_chunk(fewer, threshold, read)
+        return similarity, some.size
+
+    def _check_chunk(self, chunk: Chunk, threshold: float, read: Read) -> F64:
         """Build the sets of a chunk's documents, each once, then merge its pairs."""
         counts = self.collection.counts.take(chunk.docs)
         total = int(counts.sum())
@@ -148,7 +240,9 @@ class Checker:
         if need > max(self._chunk * SHINGLE_BYTES, self.collection.space.budget.work):
             raise TooLargeError(chunk.docs[np.argsort(counts)[-2:]], need)
         fresh = min(self._chunk, 4 * total)
-        with built_sets(self.collection, chunk.docs, counts, self.hasher, self._buffers, fresh=fresh) as sets:
+        with built_sets(
+            self.collection, chunk.docs, counts, self.hasher, self._buffers, fresh=fresh, read=read
+        ) as sets:
             similarity = verify_stage.check_pairs(
                 *(chunk.left, chunk.right, sets, sets), threshold=threshold, is_containment=self._is_containment
             )

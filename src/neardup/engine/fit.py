@@ -33,6 +33,7 @@ from neardup.params import (
     Spec,
     preset_options,
 )
+from neardup.stages.bands import as_numbers
 from neardup.stages.shingle import Hasher
 from neardup.stages.sketch import count_and_sketch
 from neardup.types import I32, I64, U32, U64, Documents, Mask
@@ -141,7 +142,7 @@ def fit(collection: Collection, weight: I32) -> tuple[Hint, ...]:
         distinct = int(np.count_nonzero(weight))
         matches = matching_slots(collection.values.take(rows))
         hints = hints or passage_hints(texts, matches, spec, distinct)
-        met = meeting((collection.keys_at(band, rows) for band in range(spec.bands.bands)), rows.size)
+        met = meeting((as_numbers(collection.keys_at(band, rows)) for band in range(spec.bands.bands)), rows.size)
         hints = hints + slow_hints(met, matches, spec, distinct)
     return tuple(hints)
 

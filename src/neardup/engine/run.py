@@ -10,14 +10,15 @@ find ── search ── link_rows ── expand_pairs, expand_clusters      pa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from neardup.cutting import ROWS_AT_A_TIME
 from neardup.engine.banding.candidates import BandCandidates, find_candidates
 from neardup.engine.banding.hot import Crowds
-from neardup.engine.check import Checker
+from neardup.engine.check import Checker, Screen
 from neardup.engine.joins.common import JoinWork
 from neardup.engine.joins.containment import ContainmentJoin, Sizes, sizes_of
 from neardup.engine.joins.exact import ExactJoin
@@ -31,7 +32,7 @@ from neardup.engine.space import Space
 from neardup.engine.state import DOCUMENT_BYTES, FoundRows, Gathered, RunTally, SearchState
 from neardup.params import CONTAINMENT, DEFAULT_MEASURE, Overlap, Spec
 from neardup.stages.shingle import Hasher
-from neardup.types import I32, I64, Batch, Mask
+from neardup.types import I32, I64, Batch, Mask, Origin
 
 JOINS: dict[str, type[JoinWork]] = {DEFAULT_MEASURE: ExactJoin, CONTAINMENT: ContainmentJoin}
 """The join of each measure; overlap is held against protected documents only, by ``find_overlaps``."""
@@ -46,12 +47,13 @@ def gather(
     names: RowNames,
     observer: Observer,
     space: Space,
+    reopened: Callable[[Sequence[dict[str, Any]]], list[Origin]] | None = None,
     keep_written: bool = False,
 ) -> Gathered:
     """Read a collection and find its exact copies. The answer does not depend on ``threads``, nor on ``space``.
 
     ``tasks`` are readers' work, in order, called in threads; ``total_bytes`` is the size of the input when known;
-    ``names`` takes note of each batch in order; ``keep_written`` is as for ``collect``.
+    ``names`` takes note of each batch in order; ``reopened`` and ``keep_written`` are as for ``collect``.
     """
     stages = Stages(space, observer)
     threads = space.budget.threads(threads)
@@ -64,6 +66,7 @@ def gather(
             names=names,
             observer=observer,
             space=space,
+            reopened=reopened,
             keep_written=keep_written,
         )
     space.need_memory(DOCUMENT_BYTES * len(collection), f"{len(collection)} documents")
@@ -82,17 +85,18 @@ def gather(
     return Gathered(collection, copies, weight, Checker(collection, threads=threads), tally, stages, names)
 
 
-def search(gathered: Gathered, *, split_row: int | None = None) -> SearchState:
+def search(gathered: Gathered, *, split_row: int | None = None, keep_keys: bool = False) -> SearchState:
     """Find the verified pairs of a collection.
 
-    From ``split_row`` on a second collection begins, if only pairs across are wanted; for the joins.
+    From ``split_row`` on a second collection begins, if only pairs across are wanted; for the joins. ``keep_keys``: the
+    buckets will be asked for once more.
     """
     spec = gathered.collection.spec
     if spec.exact:
         pairs = _joined(gathered, split_row)
         crowd = np.full(len(gathered.collection), -1, dtype=np.int32)
     else:
-        pairs, crowd = _banded(gathered)
+        pairs, crowd = _banded(gathered, keep_keys=keep_keys)
     if split_row is None:
         alone = np.flatnonzero((gathered.weight > spec.crowd) & (crowd < 0))
         crowd[alone] = alone
@@ -149,12 +153,14 @@ def _confirmed(joined: PairStore, collection: Collection, check: Checker) -> Pai
     return pairs
 
 
-def _banded(gathered: Gathered) -> tuple[PairStore, I32]:
+def _banded(gathered: Gathered, *, keep_keys: bool) -> tuple[PairStore, I32]:
     """Verified pairs by banding, and the leader of each row's crowd."""
     collection, check, tally, stages = gathered.collection, gathered.check, gathered.tally, gathered.stages
     observer = stages.observer
     with stages.stage("candidates", collection.spec.bands.bands, "bands"):
         candidates = find_candidates(collection, gathered.weight, check, threads=tally.threads, observer=observer)
+    if not keep_keys:
+        collection.drop_keys()
     with stages.stage("check", None, ""):
         pairs = _verified(candidates, collection, check, tally.threads, observer)
         check.drop_buffers()
@@ -170,7 +176,7 @@ def _verified(
     """Exact similarities of the candidates that reach the threshold, with the stars of the crowds."""
     spec, space, n = collection.spec, collection.space, len(collection)
     # beside documents in memory there is room for half of what there is beside those in files
-    pairs = PairStore("verified", n, space, part=0.15 if collection.resident is None else 0.075)
+    pairs = PairStore("verified", n, space, part=0.15 if collection.is_spooled else 0.075)
     pending, crowd = candidates.pending, candidates.crowds.crowd
     check.checked = space.state.get("checked", check.checked)
     pending.met = space.state.get("met", 0)
@@ -180,16 +186,15 @@ def _verified(
     leaders = PairStore("leaders-met", n, space, part=0.02)
     done = space.state.get("passed", 0)
     is_begun = False
-    # of pairs whose signatures lie in files, or are in crowds, some are dropped here unchecked: the share that is done
-    # means something to a person then, and the number, which is in no summary, does not
-    unit = "pairs" if collection.resident is not None and not pending.hot else ""
-    for left, right, passed in pending.slabs(crowd, skip=done, threads=threads):
+    for left, right, tag, passed in pending.slabs(skip=done, threads=threads):
         if not is_begun:
-            observer.stage("check", pending.records, unit)
+            observer.stage("check", pending.records, "")
             if done:
                 observer.advance(done)
             is_begun = True
-        similarity = check(left, right, spec.threshold, observer=Scaled(observer, left.size, passed - done))
+        screen = Screen(pending.screen, tag, (crowd[left] >= 0) & (crowd[left] == crowd[right]))
+        scaled = Scaled(observer, left.size, passed - done)
+        similarity = check(left, right, spec.threshold, screen=screen, observer=scaled)
         done = passed
         near = similarity >= 0
         left, right, similarity = left[near], right[near], similarity[near]

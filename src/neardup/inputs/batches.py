@@ -17,7 +17,7 @@ from neardup.cutting import starts_of
 from neardup.inputs.items import split_documents
 from neardup.inputs.source import Faults
 from neardup.kernels.delimited import copy_fields
-from neardup.types import I64, SLACK, U8, Batch, Documents, Mask, frozen
+from neardup.types import I64, SLACK, U8, Batch, Documents, Mask, Origin, Places, frozen
 
 
 @dataclass(slots=True)
@@ -30,6 +30,8 @@ class Columns:
     """1-based line or row in the source."""
     ids: Any = None
     """Arrow int64, large_string or large_binary without nulls, or None."""
+    spans: I64 | None = None
+    """int64[n, 2]: where each record begins and ends in the file, where it can be read again."""
 
     def keep(self, mask: Mask) -> None:
         """Leave out the rows where ``mask`` is False."""
@@ -40,6 +42,8 @@ class Columns:
         self.rows = self.rows[mask]
         if self.ids is not None:
             self.ids = self.ids.filter(chosen)
+        if self.spans is not None:
+            self.spans = self.spans[mask]
 
 
 def make_batch(
@@ -51,11 +55,13 @@ def make_batch(
     check_texts: bool = True,
     blank: int = 0,
     consumed: int = 0,
+    origin: Origin | None = None,
 ) -> Batch:
     """Check the texts (with ``check_texts``) and ids for UTF-8, leave out the bad ones, and wrap the rest.
 
     ``encoding`` is what the input was transcoded from, for the message; ``split`` turns each text into the set of its
-    words; ``blank`` lines were passed over, and ``consumed`` bytes of input are what the batch stands for.
+    words; ``blank`` lines were passed over, and ``consumed`` bytes of input are what the batch stands for. ``origin``
+    reads the records again by their ``spans``.
     """
     mask = np.ones(len(columns.rows), dtype=np.bool_)
     if check_texts:
@@ -70,7 +76,13 @@ def make_batch(
     if split:
         documents = split_documents(documents)
     faults.first.sort(key=lambda fault: fault.row)
-    return faults.batch(documents, columns.rows, ids, blank=blank, consumed=consumed)
+    places = places_in(origin, columns.spans)
+    return faults.batch(documents, columns.rows, ids, blank=blank, consumed=consumed, places=places)
+
+
+def places_in(origin: Origin | None, spans: I64 | None) -> Places | None:
+    """Where records lie, by int64[n, 2]: the begin and the end of each; None where none can be read again."""
+    return None if origin is None or spans is None else Places(origin, spans[:, 0].copy(), spans[:, 1].copy())
 
 
 def _valid(texts: Any, rows: I64, faults: Faults, what: str, encoding: str) -> Mask:

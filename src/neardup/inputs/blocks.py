@@ -48,6 +48,8 @@ class LineBlock:
     """Bytes of the input as stored (compressed where compressed), read since the block before."""
     too_large: int = 0
     """Bytes of a line that is longer than may be held; then it is the only line of the block, which has no data."""
+    at: int = 0
+    """Where in the input, unpacked and as UTF-8, the block begins."""
     part: int = WHOLE
     """PART, LAST: a piece of such a line, and the last of them, where pieces were asked for."""
     whole: U8 | None = None
@@ -131,7 +133,7 @@ def line_blocks(
         line = 1
         stored = long = 0
         buffers = _Buffers(slabs, room)
-        for data, size, part in _cuts(as_utf8(stream, encoding), min(block_bytes, most), buffers, most):
+        for data, size, at, part in _cuts(as_utf8(stream, encoding), min(block_bytes, most), buffers, most):
             consumed = stream.stored - stored
             stored += consumed
             if part:
@@ -140,7 +142,7 @@ def line_blocks(
                 gives_up = count_to is not None and long > count_to
                 if pieces:
                     data = data[: size + SLACK].copy()  # the next piece is read into the same buffer
-                    yield LineBlock(data, size, int(is_last), line, consumed, part=part)
+                    yield LineBlock(data, size, int(is_last), line, consumed, at=at, part=part)
                 elif is_last or gives_up:
                     is_ended = is_last and size > 0 and data[size - 1] == NEWLINE
                     yield LineBlock(_NOTHING, 0, 1, line, consumed, too_large=long - is_ended)
@@ -152,13 +154,14 @@ def line_blocks(
                     line, long = line + 1, 0
                 continue
             lines = count_lines(data, size)
-            block = LineBlock(data, size, lines, line, consumed, whole=buffers.around(data), held=buffers.held())
+            around, held = buffers.around(data), buffers.held()
+            block = LineBlock(data, size, lines, line, consumed, at=at, whole=around, held=held)
             if max_lines is None or block.lines <= max_lines:
                 yield block
             else:
                 yield from _split(block, line_ends(data, size), max_lines)
             line += block.lines
-            del block  # its buffer may be given back before the next is taken
+            del block, held  # its buffer may be given back before the next is taken
 
 
 class LineSource(Source):
@@ -191,7 +194,8 @@ def _split(block: LineBlock, ends: I64, max_lines: int) -> Iterator[LineBlock]:
     for i in range(0, ends.size, max_lines):
         stop = int(ends[min(i + max_lines, ends.size) - 1])
         lines = min(max_lines, ends.size - i)
-        yield LineBlock(block.data[start:], stop - start, lines, block.first_line + i, consumed, held=block.held)
+        line, at = block.first_line + i, block.at + start
+        yield LineBlock(block.data[start:], stop - start, lines, line, consumed, at=at, held=block.held)
         start, consumed = stop, 0
 
 
@@ -205,14 +209,14 @@ class Slabs:
 
     def __init__(self) -> None:
         self._slab: U8 = np.empty(0, dtype=np.uint8)
-        self._returned: list[U8] = []
+        self._returned: dict[int, list[U8]] = {}
         self._lock = threading.RLock()  # Python may find a lost ``Held`` while it is had
 
     def take(self, size: int) -> U8:
         """A buffer of ``size`` bytes that nobody else has; large ones are allocated by themselves."""
         with self._lock:
-            if self._returned and self._returned[-1].size == size:
-                return self._returned.pop()
+            if returned := self._returned.get(size):
+                return returned.pop()
             if size > SLAB_BYTES // 2:
                 return np.empty(size, dtype=np.uint8)
             if size > self._slab.size:
@@ -228,7 +232,7 @@ class Slabs:
         """
         if buffer.size <= SLAB_BYTES // 2:
             with self._lock:
-                self._returned.append(buffer)
+                self._returned.setdefault(buffer.size, []).append(buffer)
 
 
 class Held:
@@ -264,12 +268,16 @@ class _Buffers:
         return Held(self._last, self._slabs) if self._goes_back else None
 
 
-def _cuts(feed: Feed, block_bytes: int, slabs: _Buffers, most: int) -> Iterator[tuple[U8, int, int]]:
-    """Buffers of whole lines and how many bytes of each are meant; of a line of more than ``most`` bytes its pieces."""
+def _cuts(feed: Feed, block_bytes: int, slabs: _Buffers, most: int) -> Iterator[tuple[U8, int, int, int]]:
+    """Buffers of whole lines, how many bytes of each are meant, where in the input they lie, and what they are.
+
+    Of a line of more than ``most`` bytes its pieces.
+    """
     block_bytes = max(block_bytes, SLACK)  # the byte order mark must fit into the first
     data = slabs.take(block_bytes + SLACK)
     held = 0  # bytes at the start of data that were read before
     seen = 0  # bytes of them that have no newline
+    at = 0  # where data begins in the input
     first = True
     is_long = False  # the unfinished line is longer than may be held
     while True:
@@ -281,24 +289,28 @@ def _cuts(feed: Feed, block_bytes: int, slabs: _Buffers, most: int) -> Iterator[
         if first and data[: min(size, len(_BOM))].tobytes() == _BOM:
             data = data[len(_BOM) :]
             size -= len(_BOM)
+            at = len(_BOM)
         first = False
         if is_long:
             cut = first_newline(data, size) + 1
             is_long = not cut and not ended
-            yield data, cut or size, PART if is_long else LAST
+            yield data, cut or size, at, PART if is_long else LAST
             if ended and cut in (0, size):
                 return
+            at += cut or size
             data, held = (data, 0) if is_long else _moved(data, cut, size, block_bytes, slabs, most)
             seen = 0
             continue
         cut = size if ended else _last_newline(data, seen, size) + 1
         if cut > 0:
-            yield data, cut, WHOLE
+            yield data, cut, at, WHOLE
         if ended:
             return
+        at += cut
         is_long = cut == 0 and size > most
         if is_long:
-            yield data, size, PART
+            yield data, size, at, PART
+            at += size
             data, held = slabs.take(block_bytes + SLACK), 0
         else:
             data, held = _moved(data, cut, size, block_bytes, slabs, most)

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from neardup.arrays import strings
 from neardup.errors import InputError
+from neardup.inputs.again import WholeFiles
 from neardup.inputs.batches import undecodable
 from neardup.inputs.blocks import read_all
 from neardup.inputs.documents import Unreadable
@@ -24,7 +27,7 @@ from neardup.inputs.items import split_items
 from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions, Source, Task, TooLarge, sized
 from neardup.inputs.walk import InputFile
 from neardup.shown import shown, shown_path
-from neardup.types import Alone, Batch, Documents, NeedsRoom
+from neardup.types import Alone, Batch, Documents, NeedsRoom, Origin, Places
 
 _FILE_BYTES = 512
 """What a file counts for beside its bytes when batches are cut: opening one takes its time."""
@@ -40,6 +43,7 @@ class FilesSource(Source):
     def __init__(self, name: str, files: Sequence[InputFile], options: ReadOptions) -> None:
         super().__init__(name, options, total_bytes=sum(file.size for file in files))
         self.files = files
+        self._origin = WholeFiles(name, files, lambda some: self.read_files(some, 1, Readers(), True))
 
     @property
     def paths(self) -> list[str] | None:
@@ -70,7 +74,14 @@ class FilesSource(Source):
             InputError: a text cannot be read, and that is to fail the run.
             NeedsRoom: a text is too large to be worked on beside others.
         """
-        return self.read_files(self.files[start:stop], start + 1, readers or Readers(), is_alone)
+        files = self.files[start:stop]
+        batch = self.read_files(files, start + 1, readers or Readers(), is_alone)
+        if not WholeFiles.can_be_read(files):
+            return batch
+        return replace(batch, places=Places(self._origin, batch.rows - 1, batch.rows))
+
+    def reopened(self, facts: dict[str, Any]) -> Origin | None:
+        return self._origin
 
     def read_files(self, files: Sequence[InputFile], first: int, readers: Readers, is_alone: bool = False) -> Batch:
         """As ``read``, of files whose rows begin with ``first``."""

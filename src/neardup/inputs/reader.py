@@ -24,7 +24,7 @@ from neardup.inputs.resolve import Resolver
 from neardup.inputs.source import BATCH_DOCUMENTS, ReadOptions, RecordLimit, Source, Task
 from neardup.params import InputOptions
 from neardup.shown import shown_path
-from neardup.types import I64
+from neardup.types import I64, Origin
 
 _SURE = 2
 """The first facts, size and time of modification: where one of them differs, a file was changed."""
@@ -129,6 +129,12 @@ class Reader:
     def stamps(self) -> dict[str, Stamps]:
         """What the file system says now of the files of each source that reads nothing else, by its name."""
         return {source.name: Stamps(paths) for source in self.parts if (paths := source.paths) is not None}
+
+    def reopened(self, facts: Sequence[dict[str, Any]]) -> list[Origin]:
+        """Where records can be read again, by the ``facts`` of each that an interrupted run took."""
+        by_name = {source.name: source for source in self.parts}
+        found = [by_name[each["source"]].reopened(each) for each in facts]
+        return [origin for origin in found if origin is not None]
 
     def tasks(self) -> Iterator[Task]:
         """Yield the tasks of all sources; each returns a Batch, and they may run in parallel."""

@@ -18,7 +18,7 @@ from neardup.errors import InputError
 from neardup.inputs.columns import ReadColumns
 from neardup.inputs.stream import ByteStream
 from neardup.spool import available_memory
-from neardup.types import I64, Alone, Batch, Documents, Fault
+from neardup.types import I64, Alone, Batch, Documents, Fault, Origin
 
 BATCH_BYTES = 4 << 20
 """Input bytes that one batch holds, about: enough to keep a thread busy, little beside any memory limit."""
@@ -190,6 +190,11 @@ class Source:
         """What is read of it, where it has columns; known when the first task was made."""
 
     @property
+    def is_own_file(self) -> bool:
+        """Whether its bytes are those of the file of its name, and not of a stream that somebody has opened."""
+        return self._stream is None
+
+    @property
     def no_copy(self) -> str | None:
         """Why no clean copy can be made of it, with the cure; None: one can."""
         return None
@@ -215,6 +220,10 @@ class Source:
         """Its bytes, unpacked."""
         return ByteStream(self.name)
 
+    def reopened(self, facts: dict[str, Any]) -> Origin | None:
+        """The origin of its records again, of which a run before this one took the ``facts``."""
+        raise NotImplementedError
+
     def tasks(self) -> Iterator[Task]:
         """Yield tasks in input order: cheap to make, independent to run."""
         raise NotImplementedError
@@ -237,10 +246,9 @@ class Faults:
     count: int = 0
     first: list[Fault] = field(default_factory=list)
 
-    def batch(self, documents: Documents, rows: I64, ids: Any = None, *, blank: int = 0, consumed: int) -> Batch:
-        """What could be read, with what could not."""
-        wrong = tuple(self.first)
-        return Batch(documents, self.source, rows, ids, bad=self.count, faults=wrong, blank=blank, consumed=consumed)
+    def batch(self, documents: Documents, rows: I64, ids: Any = None, **more: Any) -> Batch:
+        """What could be read, with what could not; ``more``: further fields of it."""
+        return Batch(documents, self.source, rows, ids, bad=self.count, faults=tuple(self.first), **more)
 
     def add(self, row: int, reason: str, cure: str = "", *, source: str | None = None) -> None:
         """Note that the record at 1-based ``row`` cannot be used; InputError where that is to fail the run.

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup.kernels._jit import kernel, part
-from neardup.kernels.stored import M1, mix
+from neardup.kernels._jit import inlined, kernel, part
+from neardup.kernels.stored import M1, M3, S32, mix
 
 PARTS = 512
-PART_SHIFT = np.uint64(55)
 EMPTY = np.uint32(0xFFFFFFFF)
 
 
@@ -25,91 +24,149 @@ def _key(values, row, first, width):
     return x
 
 
-@kernel("uint32[:, ::1], int64[::1], int64, int64, uint64[::1]")
-def band_keys(values, rows, first, width, keys):
-    """64-bit key of slots ``first`` to ``first + width`` for each of ``rows`` into ``keys``."""
-    for i in range(rows.size):
-        keys[i] = _key(values, rows[i], first, width)
-
-
 @kernel("uint32[:, ::1], int64, uint64[:, ::1]")
 def all_keys(values, width, keys):
-    """Keys of all rows in all bands, as ``band_keys`` gives them, into ``keys[bands, n]``."""
+    """64-bit keys of all rows in all bands into ``keys[bands, n]``: those that the files of an index hold."""
     for i in range(values.shape[0]):
         for band in range(keys.shape[0]):
             keys[band, i] = _key(values, i, band * width, width)
 
 
-@kernel("uint64[::1], int64[::1], uint64")
-def buckets(keys, rows, salt):
-    """Group ``rows`` by key; return (members, starts) of the groups of two and more.
+@kernel("uint32[:, ::1], int64, int64, uint8[:, :, ::1]")
+def short_keys(values, width, first, keys):
+    """Keys of rows in all bands, of 40 bits, the highest byte first, into ``keys[bands, n, 5]`` (uint8) from ``first``.
 
-    Bucket g is ``members[starts[g] : starts[g + 1]]``, in the order of ``rows``. Loop: count, scatter, then a table a
-    partition, in which ``salt`` (odd, random) scatters the keys. Memory: 20 bytes a row beside the input.
+    Multilinear hashing (M. Dietzfelbinger, "Universal Hashing and k-Wise Independent Random Variables via Integer
+    Arithmetic without Primes", STACS 1996) of the slots, mixed once: its multiplications do not wait for each other, so
+    it takes a third of what ``all_keys`` does. Rows of different slots share a key with about 2**-40; who meets by it
+    must be held against the slots.
     """
-    n = keys.size
-    counts = np.zeros(PARTS + 1, np.int64)
-    for i in range(n):
-        counts[np.int64(keys[i] >> PART_SHIFT) + 1] += 1
+    bands = keys.shape[0]
+    factors = np.empty(bands * width, np.uint64)
+    for s in range(bands * width):
+        factors[s] = mix(np.uint64(s + 1) * M1) | np.uint64(1)
+    for i in range(values.shape[0]):
+        for band in range(bands):
+            x = np.uint64(band)
+            for s in range(band * width, (band + 1) * width):
+                x += factors[s] * np.uint64(values[i, s])
+            x = (x ^ (x >> S32)) * M3
+            keys[band, first + i, 0] = x >> np.uint64(56)
+            keys[band, first + i, 1] = x >> np.uint64(48)
+            keys[band, first + i, 2] = x >> np.uint64(40)
+            keys[band, first + i, 3] = x >> np.uint64(32)
+            keys[band, first + i, 4] = x >> np.uint64(24)
+
+
+@inlined
+def _part_of(keys, i):
+    """The leading nine bits of a key."""
+    return (np.int64(keys[i, 0]) << 1) | (np.int64(keys[i, 1]) >> 7)
+
+
+@kernel("read(uint8[:, ::1]), int32[::1], int64, int64[::1]")
+def count_parts(keys, weight, first, counts):
+    """Count the rows with weight of each leading nine bits of their keys into ``counts[PARTS]``.
+
+    ``keys`` (uint8[m, 5]) are those of the rows from ``first`` on.
+    """
+    for i in range(keys.shape[0]):
+        if weight[first + i] > 0:
+            counts[_part_of(keys, i)] += 1
+
+
+@kernel("read(uint8[:, ::1]), int32[::1], int64, int64, int64, int64[::1], uint64[::1]")
+def scatter_parts(keys, weight, first, low, high, place, packed):
+    """Write the rows with weight whose leading nine bits are from ``low`` to below ``high`` to their parts.
+
+    The next one of part p goes to ``packed[place[p]]`` as the lower 32 bits of its key and its row, 32 bits each.
+    """
+    for i in range(keys.shape[0]):
+        if weight[first + i] > 0:
+            p = _part_of(keys, i)
+            if low <= p < high:
+                low_bits = (
+                    (np.uint64(keys[i, 1]) << np.uint64(24))
+                    | (np.uint64(keys[i, 2]) << np.uint64(16))
+                    | (np.uint64(keys[i, 3]) << np.uint64(8))
+                    | np.uint64(keys[i, 4])
+                )
+                packed[place[p]] = (low_bits << S32) | np.uint64(first + i)
+                place[p] += 1
+
+
+@kernel("uint64[::1], int64[::1], uint64")
+def group_parts(packed, ends, salt):
+    """Groups of two and more rows of one key in each part; (members, starts).
+
+    Bucket g is ``members[starts[g] : starts[g + 1]]``, in the order of the rows.
+
+    Part p is ``packed[ends[p] : ends[p + 1]]`` as ``scatter_parts`` writes it. One table a part, in which ``salt``
+    (odd, random) scatters the keys, says of each entry the one before it of its key; most have none and are done.
+    Memory: 12 bytes an entry of the largest part, and 16 for each member.
+    """
+    parts = ends.size - 1
     largest = 0
-    for p in range(PARTS):
-        largest = max(largest, counts[p + 1])
-        counts[p + 1] += counts[p]
-    place = counts[:PARTS].copy()
-    item = np.empty(n, np.int64)
-    for i in range(n):
-        p = np.int64(keys[i] >> PART_SHIFT)
-        item[place[p]] = i
-        place[p] += 1
+    for p in range(parts):
+        largest = max(largest, ends[p + 1] - ends[p])
     size = 4
     while size < 2 * largest:
         size *= 2
-    table = np.empty(size, np.int64)
-    group = np.empty(largest, np.int64)
+    table = np.empty(size, np.uint32)
+    group = np.empty(largest, np.uint32)
     tally = np.empty(largest, np.int64)
-    members = np.empty(n, np.int64)
-    starts = np.empty(n // 2 + 1, np.int64)
-    starts[0] = 0
-    found = 0
-    used = 0
-    for p in range(PARTS):
-        begin, end = counts[p], counts[p + 1]
-        if end - begin < 2:
+    members = np.empty(1024, np.int64)
+    starts = np.zeros(512, np.int64)
+    found, used = 0, 0
+    for p in range(parts):
+        begin, m = ends[p], ends[p + 1] - ends[p]
+        if m < 2:
             continue
         mask, shift = 3, np.uint64(62)
-        while mask + 1 < 2 * (end - begin):
+        while mask + 1 < 2 * m:
             mask, shift = 2 * mask + 1, shift - np.uint64(1)
-        table[: mask + 1] = -1
-        groups = 0
-        for j in range(begin, end):
-            key = keys[item[j]]
+        table[: mask + 1] = 0
+        repeated = 0
+        for j in range(m):
+            key = packed[begin + j] >> S32
             cell = np.int64((key * salt) >> shift)
-            while table[cell] >= 0 and keys[item[begin + table[cell]]] != key:
+            held = table[cell]
+            while held and packed[begin + held - 1] >> S32 != key:
                 cell = (cell + 1) & mask
-            if table[cell] < 0:
-                table[cell] = j - begin
-                group[j - begin] = groups
-                tally[groups] = 1
-                groups += 1
+                held = table[cell]
+            if held:
+                group[j] = held
+                tally[held - 1] += 1
+                repeated += 1
             else:
-                g = group[table[cell]]
-                group[j - begin] = g
-                tally[g] += 1
-        for g in range(groups):
-            size_g = tally[g]
-            if size_g > 1:
-                tally[g] = used
-                used += size_g
+                table[cell] = j + 1
+                group[j] = 0
+                tally[j] = 1
+        if repeated == 0:
+            continue
+        if used + 2 * repeated > members.size:
+            grown = np.empty(2 * members.size + 2 * repeated, np.int64)
+            grown[:used] = members[:used]
+            members = grown
+        if found + 1 + repeated >= starts.size:
+            longer = np.empty(2 * starts.size + repeated + 1, np.int64)
+            longer[: found + 1] = starts[: found + 1]
+            starts = longer
+        for j in range(m):
+            if group[j] == 0:
+                if tally[j] < 2:
+                    continue
+                size_j = tally[j]
+                tally[j] = used  # where its next member goes
+                used += size_j
                 found += 1
                 starts[found] = used
+                to = j
             else:
-                tally[g] = -1
-        for j in range(begin, end):
-            g = group[j - begin]
-            if tally[g] >= 0:
-                members[tally[g]] = rows[item[j]]
-                tally[g] += 1
-    return members[:used], starts[: found + 1]
+                to = np.int64(group[j]) - 1
+            members[tally[to]] = np.int64(packed[begin + j] & np.uint64(0xFFFFFFFF))
+            tally[to] += 1
+    return members[:used].copy(), starts[: found + 1].copy()
 
 
 @part
@@ -155,7 +212,8 @@ def bucket_pairs(members, starts, values, band, width, min_matches, crowd, by_cr
     """Candidate pairs of buckets from ``state`` on, until done or ``left`` is full; returns how many were written.
 
     ``state`` is int64[5]: bucket, i, j (the next pair), candidates met, and 1 when done. A pair is met in the first
-    band where both agree (``band`` < 0: whenever both agree) and written when its signatures agree in at least
+    band where both agree (``band`` < 0: whenever both agree; else it is looked at, since members of a bucket may share
+    a short key by chance) and written when its signatures agree in at least
     ``min_matches`` slots. Pairs inside one crowd
     (``crowd[row]`` equal and >= 0) are passed over: its star lists them. With ``by_crowd`` the members of a bucket are
     in rising order of their crowds, and whole crowds are passed over at once.
@@ -179,7 +237,7 @@ def bucket_pairs(members, starts, values, band, width, min_matches, crowd, by_cr
                 j += 1
                 if crowd[a] >= 0 and crowd[a] == crowd[b]:
                     continue
-                if band > 0 and _first_band(values, a, b, band, width) < band:
+                if band >= 0 and _first_band(values, a, b, band + 1, width) != band:
                     continue
                 candidates += 1
                 if _agreeing(values[a], values[b]) >= min_matches:

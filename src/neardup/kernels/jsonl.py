@@ -210,10 +210,10 @@ def _record(data, at, keys, sizes, item, out, to, ids, ids_to):
 
 
 @kernel(
-    "uint8[::1], int64, uint8[::1], int64[::1], boolean, uint8[::1], int64[::1], int64[::1], uint8[::1], "
-    "int64[::1], int64[::1], boolean[::1], int64[::1]"
+    "uint8[::1], int64, uint8[::1], int64[::1], boolean, uint8[::1], int64[::1], int64[:, ::1], int64[::1], "
+    "uint8[::1], int64[::1], int64[::1], boolean[::1], int64[::1]"
 )
-def read_records(data, stop, keys, sizes, item, out, offsets, rows, ids, id_offsets, numbers, is_number, state):
+def read_records(data, stop, keys, sizes, item, out, offsets, spans, rows, ids, id_offsets, numbers, is_number, state):
     """Read lines of ``data[state[AT]:stop]`` (uint8) until the end or a doubtful one.
 
     A newline is at ``stop - 1`` or at ``stop``, and SLACK readable bytes lie behind. ``keys`` (uint8, UTF-8) are the
@@ -221,7 +221,8 @@ def read_records(data, stop, keys, sizes, item, out, offsets, rows, ids, id_offs
     With ``item`` the field is a set, written as its items with 0xFF between. ``state`` is int64[STATE], see above.
 
     Texts go to ``out`` and string ids to ``ids`` (uint8, as long as data); from entry 1 on ``offsets`` and
-    ``id_offsets`` (int64[lines + 1]) have their ends. ``rows`` (int64[lines]) are the line numbers of the records,
+    ``id_offsets`` (int64[lines + 1]) have their ends. ``spans`` (int64[lines, 2]) are where the lines of the
+    records begin and end in ``data``, ``rows`` (int64[lines]) their numbers,
     ``numbers`` (int64[lines]) the ids that are integers, where ``is_number`` (bool[lines]) is set; they are empty in
     ``ids``.
     """
@@ -242,6 +243,7 @@ def read_records(data, stop, keys, sizes, item, out, offsets, rows, ids, id_offs
             state[DOUBT] = _line_end(data, first)
             break
         to, ids_to = to_end, ids_end
+        spans[n, 0], spans[n, 1] = at, end + 1
         rows[n] = line
         offsets[n + 1] = to
         id_offsets[n + 1] = ids_to

@@ -11,7 +11,7 @@ Nothing here knows what the values mean.
 from neardup.spool.columns import Column, FileColumn, MemoryColumn
 from neardup.spool.machine import available_memory, peak_memory, resident_memory
 from neardup.spool.sorter import Sorter
-from neardup.spool.texts import FileTexts, MemoryTexts, Texts
+from neardup.spool.texts import FileTexts, MemoryTexts, Texts, same_bytes
 from neardup.spool.workdir import Workdir, free_bytes
 
 __all__ = [
@@ -27,4 +27,5 @@ __all__ = [
     "free_bytes",
     "peak_memory",
     "resident_memory",
+    "same_bytes",
 ]

@@ -15,7 +15,7 @@ import os
 import struct
 import threading
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,9 @@ from typing import Any
 import numpy as np
 
 from neardup._version import __version__
+from neardup.cutting import starts_of
 from neardup.errors import SpoolError
+from neardup.types import I64, U8
 
 MAGIC = b"NEARDUP\0"
 VERSION = 1
@@ -202,28 +204,42 @@ class SpoolFile:
 
     def read(self, start: int, into: memoryview) -> None:
         """Fill ``into`` with the bytes of the records from byte ``start`` on."""
-        self.gather([start], [into.nbytes], into)
+        self._written_out(start + into.nbytes)
+        with at_work(self.path):
+            self._read(self._open(), start, into)
 
-    def gather(self, starts: Sequence[int], sizes: Sequence[int], into: memoryview) -> None:
-        """Read ranges, rising, one after the other into one place: a system call each."""
-        if not starts:
+    def gather(self, starts: I64, sizes: I64, into: U8) -> None:
+        """Read ranges, rising, one behind the other into one place; a few system calls where they are near."""
+        if not starts.size:
             return
-        if starts[-1] + sizes[-1] > self._written:
+        from neardup.kernels.reading import read_pieces  # here: whoever checks names of outputs needs no numba
+
+        self._written_out(int(starts[-1] + sizes[-1]))
+        places = starts_of(sizes)
+        with at_work(self.path):
+            fd = self._open()
+            for left in range(read_pieces(fd, starts + HEADER, sizes, into, places), starts.size):
+                self._read(fd, int(starts[left]), into[places[left] : places[left + 1]].data)
+
+    def _written_out(self, end: int) -> None:
+        """Let nothing before byte ``end`` be in the buffer only."""
+        if end > self._written:
             with self._lock:
                 self._flush()
-        with at_work(self.path):
-            fd, at, preadv = self._fd, 0, os.preadv
-            if fd is None:
-                with self._lock:
-                    fd = self._descriptor()
-            for start, size in zip(starts, sizes, strict=True):
-                done = preadv(fd, [into[at : at + size]], HEADER + start)
-                while done < size:
-                    more = preadv(fd, [into[at + done : at + size]], HEADER + start + done)
-                    if more == 0:
-                        raise damaged(self.path, f"it ends before byte {HEADER + start + size}")
-                    done += more
-                at += size
+
+    def _open(self) -> int:
+        if self._fd is not None:
+            return self._fd
+        with self._lock:
+            return self._descriptor()
+
+    def _read(self, fd: int, start: int, into: memoryview) -> None:
+        done = 0
+        while done < into.nbytes:
+            more = os.preadv(fd, [into[done:]], HEADER + start + done)
+            if more == 0:
+                raise damaged(self.path, f"it ends before byte {HEADER + start + into.nbytes}")
+            done += more
 
     def settle(self) -> None:
         """Make all records last: written, header true, synced to the disk."""

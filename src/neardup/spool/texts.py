@@ -9,18 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.cutting import cut
-from neardup.spool.columns import FileColumn, MemoryColumn, group_heads
-from neardup.spool.files import STAGE, SpoolFile
-from neardup.types import I64, SLACK, U8, Documents, Mask
+from neardup.spool.columns import FileColumn, MemoryColumn
+from neardup.types import I64, SLACK, Documents, Mask
 
-GAP = 16 << 10
-"""Bytes between two texts that are cheaper to read than to jump over."""
 PAIRS_AT_A_TIME = 1 << 18
 """Pairs compared at a time."""
 _PAIR = 64
 """Bytes of memory that a document takes beside its text while it is compared."""
-LONG = 128 << 10
-"""Bytes from which a piece is read straight to its place: one copy saved is worth a system call."""
 
 
 class Texts(Protocol):
@@ -109,7 +104,7 @@ class MemoryTexts(Texts):
 
     def _same(self, left: I64, right: I64, lengths: I64, room: int) -> Mask:
         """Nothing is copied."""
-        return _equal(self._addresses(left), self._addresses(right), lengths)
+        return same_bytes(self._addresses(left), self._addresses(right), lengths)
 
     def _addresses(self, rows: I64) -> I64:
         """int64[m]: where in memory the bytes of some documents begin."""
@@ -162,7 +157,7 @@ class FileTexts(Texts):
         np.cumsum(stops - starts, out=offsets[1:])
         data = np.empty(int(offsets[-1]) + SLACK, dtype=np.uint8)
         data[-SLACK:] = 0
-        _read(self._data.file, starts, stops, data)
+        self._data.file.gather(starts, stops - starts, data)
         yield Documents(data, offsets), np.arange(rows.size), slice(0, rows.size)
 
     def _lengths_of(self, rows: I64) -> I64:
@@ -183,11 +178,11 @@ class FileTexts(Texts):
         rows, place = np.unique(np.concatenate((left, right)), return_inverse=True)
         ((documents, _, _),) = self.parts(rows)
         begins = documents.data.ctypes.data + documents.offsets[place]
-        return _equal(begins[: left.size], begins[left.size :], lengths)
+        return same_bytes(begins[: left.size], begins[left.size :], lengths)
 
     def _same_pieces(self, left: int, right: int, room: int) -> bool:
         starts, stops = self._bounds(np.array([left, right]))
-        step = max(room, GAP)
+        step = max(room, 1 << 14)
         for at in range(0, int(stops[0] - starts[0]), step):
             size = min(step, int(stops[0] - starts[0]) - at)
             first, second = np.empty(size, dtype=np.uint8), np.empty(size, dtype=np.uint8)
@@ -212,43 +207,7 @@ class FileTexts(Texts):
         return starts, stops
 
 
-def _read(file: SpoolFile, starts: I64, stops: I64, into: U8) -> None:
-    """Read rising ranges one behind the other; a Python step for each piece that has a gap before it."""
-    some = stops > starts
-    starts, stops = starts[some], stops[some]
-    if starts.size == 0:
-        return
-    # ranges that touch are one piece
-    heads = np.concatenate(([0], np.flatnonzero(starts[1:] != stops[:-1]) + 1))
-    begins, ends = starts[heads], stops[np.append(heads[1:], starts.size) - 1]
-    sizes = ends - begins
-    places = np.cumsum(sizes) - sizes
-    long = sizes >= LONG
-    raw = into.data
-    for begin, size, place in zip(begins[long].tolist(), sizes[long].tolist(), places[long].tolist(), strict=True):
-        file.read(begin, raw[place : place + size])
-    _read_short(file, begins[~long], sizes[~long], places[~long], raw)
-
-
-def _read_short(file: SpoolFile, begins: I64, sizes: I64, places: I64, raw: memoryview) -> None:
-    """Read pieces in groups of near ones into a stage, and copy each from there to its place."""
-    if begins.size == 0:
-        return
-    ends = begins + sizes
-    heads = group_heads(begins, ends, near=GAP, most=STAGE)
-    tails = np.append(heads[1:], begins.size)
-    firsts, spans = begins[heads], ends[tails - 1] - begins[heads]
-    room = np.empty(int(spans.max()), dtype=np.uint8).data
-    where: list[Any] = [each.tolist() for each in (heads, tails, firsts, spans)]
-    for head, tail, first, span in zip(*where, strict=True):
-        stage = room[:span]
-        file.read(first, stage)
-        offsets = (begins[head:tail] - first).tolist()
-        for offset, size, place in zip(offsets, sizes[head:tail].tolist(), places[head:tail].tolist(), strict=True):
-            raw[place : place + size] = stage[offset : offset + size]
-
-
-def _equal(first: I64, second: I64, lengths: I64) -> Mask:
+def same_bytes(first: I64, second: I64, lengths: I64) -> Mask:
     """Whether the bytes at pairs of addresses are the same; the caller keeps what lies there."""
     from neardup.kernels.equal import equal_bytes  # here: whoever checks names of outputs needs no numba
 

@@ -7,7 +7,7 @@ handed back whole, for ``engine`` to deal with by leaders.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,10 +16,13 @@ from neardup.cutting import cut, starts_of
 from neardup.kernels import banding
 from neardup.params import Bands
 from neardup.stages.shingle import SALT
-from neardup.types import I32, I64, U32, U64, Mask
+from neardup.types import I32, I64, U8, U32, U64, Mask, frozen
 
 PARTS = banding.PARTS
-"""Largest number of parts that ``in_part`` can make."""
+"""Largest number of parts that ``grouped`` can make."""
+KEY_BYTES = 5
+"""Of a short key. With n rows, n squared / 2**41 pairs meet in a band by chance, and are told apart when they are
+checked: a million of a billion rows, where 32 bits would make a hundred million."""
 PAIRS_AT_A_TIME = 1 << 16
 """Pairs that are handed out at a time, about: one bucket may have millions."""
 
@@ -47,13 +50,6 @@ class BandBuckets:
             yield self.members[starts[0] : starts[-1]], starts - starts[0]
 
 
-def keys_at(values: U32, rows: I64, band: int, bands: Bands) -> U64:
-    """uint64[m], the keys of some rows in one band."""
-    keys = np.empty(rows.size, dtype=np.uint64)
-    banding.band_keys(values, rows, band * bands.rows, bands.rows, keys)
-    return keys
-
-
 def keys_of(values: U32, bands: Bands) -> U64:
     """uint64[bands, n], the keys of all rows in all bands."""
     keys = np.empty((bands.bands, values.shape[0]), dtype=np.uint64)
@@ -62,19 +58,57 @@ def keys_of(values: U32, bands: Bands) -> U64:
     return keys
 
 
-def in_part(keys: U64, rows: I64, part: int, parts: int) -> tuple[U64, I64]:
-    """Keys in one of ``parts`` (at most PARTS) equal ranges, and their rows; equal keys are in one part."""
-    if parts == 1:
-        return keys, rows
-    step = (1 << 64) // parts + 1
-    low, high = part * step, min((part + 1) * step, 1 << 64) - 1
-    inside = (keys >= np.uint64(low)) & (keys <= np.uint64(high))
-    return keys[inside], rows[inside]
+def short_keys(values: U32, bands: Bands) -> U8:
+    """uint8[bands, n, KEY_BYTES]: keys of 40 bits of all rows in all bands.
+
+    Equal slots have equal keys; n rows of different slots have n squared / 2**41 pairs of equal ones.
+    """
+    keys = np.empty((bands.bands, values.shape[0], KEY_BYTES), dtype=np.uint8)
+    put_short_keys(values, bands, 0, keys)
+    return keys
 
 
-def group(keys: U64, rows: I64, weight: I32, *, limit: int) -> BandBuckets:
-    """Buckets of equal keys; those of more documents than ``limit``, as ``weight`` (int32[n]) counts them, are hot."""
-    members, starts = banding.buckets(keys, rows, SALT)
+def put_short_keys(values: U32, bands: Bands, first: int, keys: U8) -> None:
+    """Write ``short_keys`` of some rows to those of all, from row ``first`` on."""
+    if bands.bands:
+        banding.short_keys(values, bands.rows, first, keys)
+
+
+def as_numbers(keys: U8) -> U64:
+    """uint64[m] of keys uint8[m, KEY_BYTES]."""
+    wide = np.zeros((keys.shape[0], 8), dtype=np.uint8)
+    wide[:, 8 - KEY_BYTES :] = keys
+    return wide.view(">u8").astype(np.uint64).ravel()
+
+
+def grouped(blocks: Callable[[], Iterable[tuple[int, U8]]], weight: I32, part: int, parts: int) -> tuple[I64, I64]:
+    """Buckets of equal short keys in one of ``parts`` ranges of them: members, rising in each, and where each starts.
+
+    ``blocks`` gives (first row, uint8[m, KEY_BYTES]) of all rows, in order, and is asked twice; ``weight`` is int32[n],
+    0 for rows that are left out. O(n). Memory: 8 bytes for each row in the range, and little beside.
+    """
+    counts = np.zeros(PARTS, dtype=np.int64)
+    for first, keys in blocks():
+        banding.count_parts(frozen(keys), weight, first, counts)
+    low, high = part * PARTS // parts, (part + 1) * PARTS // parts
+    ends = starts_of(counts[low:high])
+    packed = np.empty(int(ends[-1]), dtype=np.uint64)
+    place = np.zeros(PARTS, dtype=np.int64)
+    place[low:high] = ends[:-1]
+    for first, keys in blocks():
+        banding.scatter_parts(frozen(keys), weight, first, low, high, place, packed)
+    members, starts = banding.group_parts(packed, ends, SALT)
+    return members, starts
+
+
+def group(keys: U8, rows: I64, weight: I32, *, limit: int) -> BandBuckets:
+    """Buckets of equal short keys (uint8[m, KEY_BYTES]) of ``rows``; see ``limited``."""
+    members, starts = grouped(lambda: [(0, keys)], np.ones(rows.size, dtype=np.int32), 0, 1)
+    return limited(rows[members], starts, weight, limit=limit)
+
+
+def limited(members: I64, starts: I64, weight: I32, *, limit: int) -> BandBuckets:
+    """Buckets, of which those of more documents than ``limit``, as ``weight`` (int32[n]) counts them, are hot."""
     if members.size == 0:
         return BandBuckets(members, starts, [])
     load = np.add.reduceat(weight[members], starts[:-1], dtype=np.int64)
@@ -83,11 +117,6 @@ def group(keys: U64, rows: I64, weight: I32, *, limit: int) -> BandBuckets:
         return BandBuckets(members, starts, [])
     hot = [members[starts[b] : starts[b + 1]].copy() for b in over]
     return BandBuckets(*BandBuckets(members, starts, []).chosen(load <= limit), hot)
-
-
-def band_buckets(values: U32, rows: I64, weight: I32, band: int, bands: Bands, *, limit: int) -> BandBuckets:
-    """Group the signatures of ``rows`` (no copies, none empty) by one band; see ``group``."""
-    return group(keys_at(values, rows, band, bands), rows, weight, limit=limit)
 
 
 def all_pairs(members: I64, starts: I64) -> Iterator[tuple[I64, I64]]:

@@ -139,9 +139,9 @@ def sketch_all(tasks: Iterator[Task], spec: Spec, total_bytes: int | None = None
         names=provenance,
         observer=Silent(),
         space=Space(Budget(_NO_LIMIT, _NO_LIMIT), None, {}),
+        keep_values=True,
     )
-    assert collection.resident is not None
-    return collection.resident, provenance
+    return collection.values.held, provenance
 
 
 @hinted

@@ -1,8 +1,8 @@
 """Candidate pairs of a collection: the bands in threads, hot buckets apart.
 
-Signatures in memory are compared as soon as two rows meet in a bucket. Signatures in a workdir are not there to be
-compared: the pairs of small buckets are written down with their band and compared later, many at a time
-(``Pending.slabs``), and larger buckets are dealt with one by one. Both ways give the same pairs and the same counts.
+Most signatures are not there to be compared when two rows meet in a bucket. So the pairs of small buckets are written
+down with their band, and compared when the texts of both are read to be checked (``Pending.screen``); larger ones are
+dealt with one by one.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from neardup.engine.reading.collection import Collection
 from neardup.engine.threads import in_order
 from neardup.stages import bands as band_stage
 from neardup.stages.bands import BandBuckets
-from neardup.types import I32, I64, U32
+from neardup.types import I32, I64
 
 SMALL = 64
 """Rows of a bucket up to which writing down all its pairs costs less than fetching its signatures."""
-ROW_BYTES = 56
+ROW_BYTES = 16
 """Memory for each row that is being grouped."""
 
 
@@ -50,63 +50,45 @@ class _Bands:
         self.waiting = Buckets("waiting", collection)
         """Buckets whose pairs wait until the crowds are known, so that pairs inside a crowd are passed over."""
         state = collection.space.state.get("bands", {})
-        self.met: int = state.get("met", 0)
         self.done: int = state.get("done", 0)
         """Bands finished."""
 
     def group(self) -> None:
-        """Find the buckets of all bands, and pair up those that need not wait."""
-        if self.collection.resident is None:
-            self._group_spooled()
-        else:
-            self._group_resident(self.collection.resident)
-
-    def _group_resident(self, values: U32) -> None:
-        """Bands of signatures in memory: one band a thread; one with a hot bucket waits as a whole."""
-        spec, rows = self.collection.spec, np.flatnonzero(self.weight)
-        none = np.full(len(self.collection), -1, dtype=np.int32)
-
-        def one(band: int) -> tuple[BandBuckets, int]:
-            found = band_stage.band_buckets(values, rows, self.weight, band, spec.bands, limit=spec.crowd)
-            if found.hot:
-                return found, 0
-            pieces = band_stage.pair_up(
-                found, values, none, band=band, rows=spec.bands.rows, min_matches=spec.min_matches
-            )
-            return found, self.pending.add_all(pieces)
-
-        for band, (found, met) in enumerate(in_order(one, range(spec.bands.bands), threads=self.threads)):
-            self.met += met
-            for members in found.hot:
-                self.hot.add(band, members)
-            if found.hot:
-                self.waiting.add_all(band, found.members, found.starts)
-            self.observer.advance(1)
-
-    def _group_spooled(self) -> None:
-        """Bands of keys in files: a band after the other, its parts in threads."""
+        """Find the buckets of all bands, and write down the pairs of those that need not wait."""
         collection, spec, space = self.collection, self.collection.spec, self.collection.space
         fit = max(1, space.budget.share(0.3) // (ROW_BYTES * self.threads))
-        parts = min(band_stage.PARTS, max(self.threads, -(-len(collection) // fit)))
+        parts = min(band_stage.PARTS, -(-len(collection) // fit))
+        jobs = ((band, part) for band in range(self.done, spec.bands.bands) for part in range(parts))
+
+        def one(job: tuple[int, int]) -> tuple[int, bool, BandBuckets]:
+            band, part = job
+            buckets = collection.grouped(band, self.weight, part, parts)
+            return band, part + 1 == parts, band_stage.limited(*buckets, self.weight, limit=spec.crowd)
+
         self.observer.advance(self.done)
-        for band in range(self.done, spec.bands.bands):
+        for band, is_last, found in in_order(one, jobs, threads=self.threads, ahead=self.threads):
+            for members in found.hot:
+                self.hot.add(band, members)
+            small = np.diff(found.starts) <= SMALL
+            for left, right in band_stage.all_pairs(*found.chosen(small)):
+                self.pending.add(left, right, tag=band + 1)
+            self.waiting.add_all(band, *found.chosen(~small))
+            if is_last:
+                self.done = band + 1
+                if space.is_due or self.done == spec.bands.bands:
+                    self.pending.flush()
+                    buckets = {"hot": self.hot.state(), "waiting": self.waiting.state()}
+                    space.checkpoint(bands={"done": self.done, **buckets})
+                self.observer.advance(1)
 
-            def one(part: int, band: int = band) -> BandBuckets:
-                keys, rows = collection.scan_keys(band, self.weight, part, parts)
-                return band_stage.group(keys, rows, self.weight, limit=spec.crowd)
-
-            for found in in_order(one, range(parts), threads=self.threads, ahead=self.threads):
-                for members in found.hot:
-                    self.hot.add(band, members)
-                small = np.diff(found.starts) <= SMALL
-                for left, right in band_stage.all_pairs(*found.chosen(small)):
-                    self.pending.add(left, right, tag=band + 1)
-                self.waiting.add_all(band, *found.chosen(~small))
-            self.done = band + 1
-            self.pending.flush()
-            buckets = {"hot": self.hot.state(), "waiting": self.waiting.state()}
-            space.checkpoint(bands={"met": self.met, "done": self.done, **buckets})
-            self.observer.advance(1)
+    def hold_signatures(self) -> None:
+        """Make the signatures that every band asks for once, in bulk: those of the members of large buckets."""
+        collection, space = self.collection, self.collection.space
+        wanted = np.zeros(len(collection), dtype=np.bool_)
+        for buckets in (self.hot, self.waiting):
+            for rows in buckets.all_rows():
+                wanted[rows] = True
+        collection.values.hold(np.flatnonzero(wanted), threads=self.threads, most=space.budget.share(0.15))
 
     def pair_waiting(self, crowd: I32) -> int:
         """Pair up the buckets that waited; returns the candidates met."""
@@ -127,13 +109,14 @@ def find_candidates(
 ) -> BandCandidates:
     """Run all bands; the answer does not depend on threads, nor on where the signatures are.
 
-    Memory: 56 bytes for each row of the bands that are being grouped; in a workdir a band is grouped in parts, so
-    that they fit the budget.
+    Memory: 16 bytes for each row of the bands that are being grouped; a band is grouped in parts, so that they fit the
+    budget.
     """
     space = collection.space
     bands = _Bands(collection, weight, threads=threads, observer=observer)
     pending = bands.pending
     bands.group()
+    bands.hold_signatures()
     if not len(bands.hot):
         crowds = Crowds.none(len(collection))
         met_hot = overfull = 0
@@ -151,4 +134,4 @@ def find_candidates(
         crowds.keep(space)
         space.checkpoint(hot_pairs=[met_hot, overfull], waited=met, asked=crowds.asked, checked=check.checked)
     pending.hot = set(bands.hot.bands())
-    return BandCandidates(pending, crowds, bands.met + crowds.asked + met_hot + met, overfull)
+    return BandCandidates(pending, crowds, crowds.asked + met_hot + met, overfull)

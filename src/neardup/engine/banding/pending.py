@@ -20,7 +20,7 @@ from neardup.spool import Sorter
 from neardup.stages import bands as band_stage
 from neardup.stages.bands import BandBuckets
 from neardup.stages.cluster import Components
-from neardup.types import I32, I64, U64, Mask
+from neardup.types import I32, I64, U32, U64, Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,11 @@ class Buckets:
             seen.update(np.unique(sizes[:, 0]).tolist())
         return sorted(seen)
 
+    def all_rows(self) -> Iterator[I64]:
+        """Members of all of them, some at a time."""
+        for _, rows in self._rows.scan(ROWS_AT_A_TIME):
+            yield rows
+
     def rows(self, bucket: Bucket) -> I64:
         """Members of one of them."""
         return np.array(self._rows.slice(bucket.start, bucket.start + bucket.size))
@@ -101,28 +106,19 @@ def pair_members(
 
     ``crowd`` is int32[n], or None when pairs inside crowds are wanted too.
     """
-    spec, values = collection.spec, collection.resident
-    rows = members
-    if values is None:
-        values = collection.values.take(members)
-        members = np.arange(rows.size)
-        crowd = np.full(rows.size, -1, dtype=np.int32) if crowd is None else crowd[rows]
-    elif crowd is None:
-        crowd = np.full(len(collection), -1, dtype=np.int32)
+    spec = collection.spec
     pieces = band_stage.pair_up(
-        BandBuckets(members, starts, []),
-        values,
-        crowd,
+        BandBuckets(np.arange(members.size), starts, []),
+        collection.values.take(members),
+        np.full(members.size, -1, dtype=np.int32) if crowd is None else crowd[members],
         band=band,
         rows=spec.bands.rows,
         min_matches=spec.min_matches,
         by_crowd=by_crowd,
     )
     for left, right, met in pieces:
-        if collection.resident is None:
-            left, right = rows[left], rows[right]
-            left, right = np.minimum(left, right), np.maximum(left, right)
-        yield left, right, met
+        left, right = members[left], members[right]
+        yield np.minimum(left, right), np.maximum(left, right), met
 
 
 class Pending:
@@ -143,14 +139,14 @@ class Pending:
                 f"{self._n} documents are more than pairs can be numbered for. Split the collection into parts."
             )
         # beside documents in memory there is room for half of what there is beside those in files
-        self._part = 1.0 if collection.resident is None else 0.5
+        self._part = 1.0 if collection.is_spooled else 0.5
         self._sorter = space.sorter("candidates", payload=None, part=0.2 * self._part)
         self._layout: Sorter | None = None
         self._lock = threading.Lock()
         self.hot: set[int] = set()
         """Bands with a hot bucket: there, pairs inside a crowd are not counted."""
         self.met = 0
-        """Candidates among the tagged pairs, as far as ``slabs`` has come."""
+        """Candidates among the tagged pairs, as far as they were screened."""
         self.records = 0
         """Records that ``slabs`` passes in all, as soon as it gives the first."""
 
@@ -178,11 +174,11 @@ class Pending:
         """Let nothing be in memory only, before a checkpoint."""
         self._sorter.flush()
 
-    def slabs(self, crowd: I32, *, skip: int, threads: int) -> Iterator[tuple[I64, I64, int]]:
-        """Pairs to be checked, and the records passed with them: each once, none inside a crowd, of enough agreement.
+    def slabs(self, *, skip: int, threads: int) -> Iterator[tuple[I64, I64, I64, int]]:
+        """Pairs, each once, with their tags, and the records passed with them.
 
-        ``crowd`` is int32[n], the leader of each row's crowd or -1. ``skip`` records were checked before: records and
-        not slabs, whose size follows the memory limit, and that may be another one when a run is resumed.
+        ``skip`` records were passed before: records and not slabs, whose size follows the memory limit, and that may be
+        another one when a run is resumed.
         """
         rows = pairs_at_once(self._space)
         # once they are laid out, that is the order in which records are counted
@@ -203,9 +199,8 @@ class Pending:
             fresh = slice(max(0, skip - passed), None)
             passed += left.size
             if passed > skip or left.size == 0:
-                left, right, tag = left[fresh], right[fresh], tag[fresh]
-                keep = self._agreeing(left, right, tag, crowd) & ~again[fresh]
-                yield left[keep], right[keep], passed
+                keep = ~again[fresh]
+                yield left[fresh][keep], right[fresh][keep], tag[fresh][keep], passed
 
     def drop(self) -> None:
         """Forget the pairs."""
@@ -268,26 +263,19 @@ class Pending:
             filled = int(ends[-1])
         return block, filled // size + 1
 
-    def _agreeing(self, left: I64, right: I64, tag: I64, crowd: I32) -> Mask:
-        """Pairs whose signatures agree in enough slots and that do not lie inside one crowd."""
-        keep = np.ones(left.size, dtype=np.bool_)
-        spec, resident = self._collection.spec, self._collection.resident
-        inside = (crowd[left] >= 0) & (crowd[left] == crowd[right])
-        unseen = np.flatnonzero(tag)
-        step = max(1024, self._space.budget.share(0.1) // (8 * spec.slots))
+    def screen(self, values: U32, left: I64, right: I64, tag: I64, is_inside: Mask) -> Mask:
+        """Which pairs are to be checked: that agree in enough slots, met in the band of their tag. From any thread.
+
+        ``left`` and ``right`` are rows of ``values`` (signatures); ``is_inside`` says which pairs are inside a crowd.
+        """
+        spec = self._collection.spec
+        first, same = band_stage.first_bands(values, left, right, spec.bands)
+        # a pair met in a later band than the first that it agrees in was dealt with there, in a hot bucket; one that
+        # agrees in none shares a short key by chance
+        mine = first == tag - 1
         is_hot = np.zeros(self._tags, dtype=np.bool_)
         is_hot[list(self.hot)] = True
-        for i in range(0, unseen.size, step):
-            at = unseen[i : i + step]
-            if resident is not None:
-                first, same = band_stage.first_bands(resident, left[at], right[at], spec.bands)
-            else:
-                docs, place = np.unique(np.concatenate((left[at], right[at])), return_inverse=True)
-                values = self._collection.values.take(docs)
-                first, same = band_stage.first_bands(values, place[: at.size], place[at.size :], spec.bands)
-            # a pair met in a later band than the first that it agrees in was dealt with there, in a hot bucket
-            mine = first == tag[at] - 1
-            self.met += int(np.count_nonzero(mine & ~(inside[at] & is_hot[tag[at] - 1])))
-            keep[at] = mine & (same >= spec.min_matches)
-        keep &= ~inside
+        with self._lock:
+            self.met += int(np.count_nonzero(mine & ~(is_inside & is_hot[tag - 1])))
+        keep: Mask = mine & (same >= spec.min_matches) & ~is_inside
         return keep

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import Any, Protocol
 
@@ -11,16 +12,18 @@ import numpy as np
 
 from neardup.cutting import ROWS_AT_A_TIME
 from neardup.engine.observe import Observer
-from neardup.engine.reading.families import Hashers, check_room, finished_values, read_slots, sketch_batch
+from neardup.engine.reading.again import SourceTexts, made_texts, moved_texts
+from neardup.engine.reading.families import Hashers, check_room, needs_memory, permuted, sketch_batch, tell_sparse
+from neardup.engine.reading.signatures import Signatures
 from neardup.engine.reading.written import WrittenTexts, changed_texts
 from neardup.engine.space import Space
 from neardup.engine.threads import in_order
 from neardup.params import Spec
-from neardup.spool import Column, MemoryColumn, MemoryTexts, Texts, Workdir
+from neardup.spool import Column, MemoryColumn, Texts, Workdir
 from neardup.stages import bands as band_stage
 from neardup.stages import sketch as sketch_stage
 from neardup.stages import text as text_stage
-from neardup.types import I32, I64, U32, U64, Batch, Documents
+from neardup.types import I32, I64, U8, U32, U64, Batch, Documents, Origin, Places
 
 CHECKPOINT_BYTES = 512 << 20
 """Bytes of spool after which what was read is made to last."""
@@ -30,20 +33,24 @@ _LENGTH_BITS = 24
 _LONGEST = (1 << _LENGTH_BITS) - 1
 
 
+SKETCHED = 1 << 10
+"""Documents whose signatures, where they are not held, are made at a time: they stay in the cache for their keys."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rows:
     """What sketching made of one batch."""
 
     documents: Documents
     """Normalised."""
-    values: U32
-    """uint32[n, slots], signatures."""
+    values: U32 | None
+    """uint32[n, slots], signatures, where they are held."""
     counts: I64
     """int64[n], shingles with repeats; 0 for an empty document."""
     prints: U64
     """uint64[n, 2], hash of the normalised text."""
-    keys: U64 | None
-    """uint64[bands, n], the key of each band; None when nobody wanted them yet."""
+    keys: U8
+    """uint8[bands, n, KEY_BYTES], the key of each band."""
     short: int = 0
     """Of them, documents of fewer tokens than a shingle that is sketched has."""
     changed: Documents | None = None
@@ -56,12 +63,13 @@ class Collection:
 
     spec: Spec
     space: Space
-    texts: Texts
-    values: Column
+    hashers: Hashers
+    texts: SourceTexts
+    values: Signatures
     counts: Column
     prints: Column
     keys: list[Column] = field(default_factory=list)
-    """Of each band, when in a workdir: in memory they are made from the signatures."""
+    """Of each band, uint8[n, KEY_BYTES]."""
     read_bytes: int = 0
     """Bytes of text as read."""
     short: int = 0
@@ -70,10 +78,17 @@ class Collection:
     """Texts that normalisation changed, as they were written, where that is kept."""
 
     @classmethod
-    def new(cls, spec: Spec, space: Space, *, keep_written: bool = False) -> Collection:
+    def new(cls, spec: Spec, space: Space, *, keep_written: bool = False, keep_values: bool = False) -> Collection:
         """An empty one, or the one that an interrupted run left in the workdir."""
-        changed = _texts("written", space) if keep_written else None
-        return cls(spec, space, *_columns(spec, space, read_slots(spec)), changed=changed)
+        hashers = Hashers.of(spec)
+        counts, prints, keys = _columns(spec, space)
+        is_item = spec.shingle.kind == "item"
+        normalize = partial(text_stage.normalize_documents, normalize=spec.normalize, items=is_item)
+        # the joins, and who makes signatures of all sets, go over all texts, and more than once
+        texts = SourceTexts(space, prints, normalize, keep=spec.sketch == "none" or needs_memory(spec))
+        changed = made_texts("written", space) if keep_written else None
+        values = Signatures(spec, hashers, texts, keep=keep_values)
+        return cls(spec, space, hashers, texts, values, counts, prints, keys, changed=changed)
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -81,9 +96,9 @@ class Collection:
     @property
     def nbytes(self) -> int:
         """Bytes held, in memory or on disk."""
-        columns = (self.values, self.counts, self.prints, *self.keys)
         texts = self.texts.nbytes + (self.changed.nbytes if self.changed is not None else 0)
-        return texts + sum(column.nbytes for column in columns)
+        columns = (self.counts, self.prints, *self.keys)
+        return texts + self.values.nbytes + sum(column.nbytes for column in columns)
 
     @property
     def written(self) -> WrittenTexts | None:
@@ -92,84 +107,65 @@ class Collection:
             return None
         return WrittenTexts(self.texts, self.changed, is_items=self.spec.shingle.kind == "item")
 
-    def append(self, rows: Rows, more: float) -> None:
-        """Add a batch; ``more`` says how many times what there is so far is still to come."""
+    def append(self, rows: Rows, places: Places | None, more: float) -> bool:
+        """Add a batch, and say whether the memory of its documents is held on to.
+
+        ``more`` says how many times what there is so far is still to come.
+        """
         self.short += rows.short
-        self.texts.append(rows.documents)
+        if rows.values is not None:
+            self.values.add(len(self), rows.values, more)
         self.counts.append(rows.counts)
         self.prints.append(rows.prints)
+        for column, band in zip(self.keys, rows.keys, strict=True):
+            if isinstance(column, MemoryColumn):
+                column.append(band, more)
+            else:
+                column.append(band)
         if self.changed is not None and rows.changed is not None:
             self.changed.append(rows.changed)
-        if isinstance(self.values, MemoryColumn):
-            self.values.append(rows.values, more)
-            return
-        self.values.append(rows.values)
-        keys = rows.keys if rows.keys is not None else band_stage.keys_of(rows.values, self.spec.bands)
-        for column, band in zip(self.keys, keys, strict=True):
-            column.append(band)
+        return self.texts.add(rows.documents, places) or self.changed is not None
 
     def spill(self) -> None:
-        """Move everything into files of the workdir, which is open now."""
-        texts, values, counts, prints, keys = _columns(self.spec, self.space, self.values.width)
-        for first in range(0, len(self), ROWS_AT_A_TIME):
-            last = min(first + ROWS_AT_A_TIME, len(self))
-            block = self.values.slice(first, last)
-            values.append(block)
-            for column, band in zip(keys, band_stage.keys_of(block, self.spec.bands), strict=True):
-                column.append(band)
-            counts.append(self.counts.slice(first, last))
-            prints.append(self.prints.slice(first, last))
+        """Move everything into files of the workdir, which is open now; signatures are made again."""
+        self.values.drop()
+        counts, prints, keys = _columns(self.spec, self.space)
+        for old, new in zip((self.counts, self.prints, *self.keys), (counts, prints, *keys), strict=True):
+            for _, block in old.scan(ROWS_AT_A_TIME):
+                new.append(block)
         if self.changed is not None:
-            self.changed = _moved(self.changed, _texts("written", self.space))
-        texts = _moved(self.texts, texts)
-        self.texts, self.values, self.counts, self.prints, self.keys = texts, values, counts, prints, keys
+            self.changed = moved_texts(self.changed, made_texts("written", self.space))
+        self.texts.spill(self.space, prints)
+        self.counts, self.prints, self.keys = counts, prints, keys
 
     @property
-    def resident(self) -> U32 | None:
-        """All signatures, when they are in memory."""
-        return self.values.array if isinstance(self.values, MemoryColumn) else None
+    def is_spooled(self) -> bool:
+        """Whether it is in files of the workdir."""
+        return not isinstance(self.counts, MemoryColumn)
 
-    def keys_at(self, band: int, rows: I64) -> U64:
-        """uint64[m], keys of some rows in one band."""
-        resident = self.resident
-        if resident is None:
-            keys: U64 = self.keys[band].take(rows)
-            return keys
-        return band_stage.keys_at(resident, rows, band, self.spec.bands)
+    def keys_at(self, band: int, rows: I64) -> U8:
+        """uint8[m, KEY_BYTES], keys of some rows in one band."""
+        keys: U8 = self.keys[band].take(rows)
+        return keys
 
-    def scan_keys(self, band: int, weight: I32, part: int, parts: int) -> tuple[U64, I64]:
-        """Keys and rows of the documents with weight whose key lies in one of ``parts`` equal ranges."""
-        if self.resident is not None:
-            rows = np.flatnonzero(weight)
-            return band_stage.in_part(self.keys_at(band, rows), rows, part, parts)
-        found = [(np.empty(0, np.uint64), np.empty(0, np.int64))]
-        for first, keys in self.keys[band].scan(4 * ROWS_AT_A_TIME):
-            inside = np.flatnonzero(weight[first : first + keys.size])
-            found.append(band_stage.in_part(keys[inside], inside + first, part, parts))
-        keys, rows = (np.concatenate(column) for column in zip(*found, strict=True))
-        return keys, rows
+    def drop_keys(self) -> None:
+        """Give their memory back, where they are in memory and nobody will ask for buckets again."""
+        if not self.is_spooled:
+            self.keys = []
+
+    def grouped(self, band: int, weight: I32, part: int = 0, parts: int = 1) -> tuple[I64, I64]:
+        """Buckets of rows with weight of one band, whose keys lie in one of ``parts`` ranges; (members, starts)."""
+        return band_stage.grouped(lambda: self.keys[band].scan(KEYS_AT_A_TIME), weight, part, parts)
 
 
-def _texts(name: str, space: Space) -> Texts:
-    return MemoryTexts() if space.workdir is None else space.workdir.texts(name)
+KEYS_AT_A_TIME = 1 << 20
 
 
-def _moved(texts: Texts, to: Texts) -> Texts:
-    """Texts in another place; their memory is given up block by block."""
-    if isinstance(texts, MemoryTexts):
-        while texts.blocks:
-            to.append(texts.blocks.pop(0))
-    return to
-
-
-def _columns(spec: Spec, space: Space, slots: int) -> tuple[Texts, Column, Column, Column, list[Column]]:
-    keyed = range(spec.bands.bands) if space.workdir is not None else ()
+def _columns(spec: Spec, space: Space) -> tuple[Column, Column, list[Column]]:
     return (
-        _texts("texts", space),
-        space.column("signatures", np.uint32, slots),
         space.column("counts", np.int64),
         space.column("prints", np.uint64, 2),
-        [space.column(f"keys-{band:03d}", np.uint64) for band in keyed],
+        [space.column(f"keys-{band:03d}", np.uint8, band_stage.KEY_BYTES) for band in range(spec.bands.bands)],
     )
 
 
@@ -224,17 +220,26 @@ class RowNames(Protocol):
         """Become what an interrupted run's was."""
 
 
-def _sketch(
-    task: Callable[[], Batch], spec: Spec, hashers: Hashers, space: Space, *, keep_written: bool
-) -> tuple[Batch, Rows]:
+def _sketch(task: Callable[[], Batch], collection: Collection, *, keep_written: bool) -> tuple[Batch, Rows]:
     """One block's work, in a worker thread."""
     batch = task()
+    spec = collection.spec
     documents = text_stage.normalize_documents(batch.documents, spec.normalize, items=spec.shingle.kind == "item")
-    values, counts, short = sketch_batch(documents, spec, hashers)
+    n = len(documents)
+    keys = np.zeros((spec.bands.bands, n, band_stage.KEY_BYTES), dtype=np.uint8)
+    is_held = collection.values.wants(n, documents.nbytes)
+    counts = np.empty(n, dtype=np.int64)
+    values, short = None, 0
+    step = max(1, n) if is_held else SKETCHED
+    for first in range(0, n, step):
+        some = slice(first, min(first + step, n))
+        values, counts[some], more = sketch_batch(documents.slice(some.start, some.stop), spec, collection.hashers)
+        if not needs_memory(spec):  # else there are no signatures yet
+            band_stage.put_short_keys(values, spec.bands, first, keys)
+        short += more
     prints = sketch_stage.fingerprints(documents)
-    keys = band_stage.keys_of(values, spec.bands) if space.workdir is not None else None
     changed = changed_texts(batch.documents, documents) if keep_written else None
-    return batch, Rows(documents, values, counts, prints, keys, short, changed)
+    return batch, Rows(documents, values if is_held else None, counts, prints, keys, short, changed)
 
 
 def collect(
@@ -246,18 +251,22 @@ def collect(
     names: RowNames,
     observer: Observer,
     space: Space,
+    reopened: Callable[[Sequence[dict[str, Any]]], list[Origin]] | None = None,
     keep_written: bool = False,
+    keep_values: bool = False,
 ) -> Collection:
     """Read all batches and sketch them; ``names`` sees each batch in order, in the calling thread.
 
-    ``keep_written``: texts that normalisation changes are kept as they were written, too.
+    ``keep_written``: texts that normalisation changes are kept as they were written, too; ``keep_values``: all
+    signatures are kept. ``reopened`` makes the origins of a run that is gone on with by their facts.
 
-    Memory: the normalised texts, 4 bytes a slot and 40 bytes beside for each document, until that is more than the
-    budget's store; from then on everything goes to files, and what was read lasts from checkpoint to checkpoint.
+    Memory: 5 bytes a band and 40 beside for each document, with the texts that cannot be read again and the signatures
+    of long documents, until that is more than the budget's store; from then on everything goes to files, and what was
+    read lasts from checkpoint to checkpoint.
     """
-    hashers = Hashers.of(spec)
-    collection = Collection.new(spec, space, keep_written=keep_written)
-    done = _restored(collection, names, space)
+    keep_values |= needs_memory(spec)
+    collection = Collection.new(spec, space, keep_written=keep_written, keep_values=keep_values)
+    done = _restored(collection, names, space, reopened)
     if done is None:
         return collection
     consumed, predicted = 0, done > 0
@@ -265,7 +274,7 @@ def collect(
     kept = collection.nbytes
 
     def sketch(task: Callable[[], Batch]) -> tuple[Batch, Rows]:
-        return _sketch(task, spec, hashers, space, keep_written=keep_written)
+        return _sketch(task, collection, keep_written=keep_written)
 
     sketched = in_order(sketch, rest, threads=threads, ahead=threads + 2)
     for batch, rows in sketched:
@@ -277,7 +286,9 @@ def collect(
         if len(rows.documents) == 0:
             continue
         left = max(0, total_bytes - consumed) / max(consumed, 1) if total_bytes else 0.0
-        collection.append(rows, min(left, 1e4))
+        is_held = collection.append(rows, batch.places, min(left, 1e4))
+        if batch.give_back is not None and not is_held:
+            batch.give_back()
         if total_bytes and not predicted and consumed >= min(PREDICT_BYTES, total_bytes):
             _predict(collection, space, left)
             predicted = True
@@ -287,19 +298,36 @@ def collect(
         elif collection.nbytes - kept > CHECKPOINT_BYTES:
             kept = collection.nbytes
             _keep(collection, names, space, read=done)
-    collection.values = finished_values(
-        spec, collection.values, collection.texts, collection.counts, hashers.checked, observer
-    )
+    _finish(collection, observer)
     if space.workdir is not None:
         _keep(collection, names, space, read=done, stage="read")
     return collection
 
 
+def _finish(collection: Collection, observer: Observer) -> None:
+    """What can be done only when all is read; the user is told where many slots stay empty."""
+    spec, counts = collection.spec, collection.counts
+    if spec.sketch == "one-permutation":
+        tell_sparse(spec, counts, observer)
+    if needs_memory(spec):
+        values = permuted(spec, collection.texts, counts, collection.hashers.checked)
+        collection.values.replace(values)
+        collection.keys = [MemoryColumn(np.uint8, band_stage.KEY_BYTES) for _ in range(spec.bands.bands)]
+        for column, band in zip(collection.keys, band_stage.short_keys(values.array, spec.bands), strict=True):
+            column.append(band)
+
+
 def _keep(collection: Collection, names: RowNames, space: Space, **facts: Any) -> None:
-    space.checkpoint(**facts, read_bytes=collection.read_bytes, short=collection.short, names=names.state())
+    read = {"read_bytes": collection.read_bytes, "short": collection.short, "origins": collection.texts.state()}
+    space.checkpoint(**facts, **read, names=names.state())
 
 
-def _restored(collection: Collection, names: RowNames, space: Space) -> int | None:
+def _restored(
+    collection: Collection,
+    names: RowNames,
+    space: Space,
+    reopened: Callable[[Sequence[dict[str, Any]]], list[Origin]] | None,
+) -> int | None:
     """Blocks that an interrupted run had read, or None when it had read all."""
     if space.workdir is None:
         return 0
@@ -309,13 +337,14 @@ def _restored(collection: Collection, names: RowNames, space: Space) -> int | No
         return 0
     names.restore(space.workdir, state["names"])
     collection.read_bytes, collection.short = state["read_bytes"], state["short"]
+    if reopened is not None:
+        collection.texts.restore(reopened(state["origins"]))
     return None if "stage" in state else int(state["read"])
 
 
 def _disk_need(collection: Collection, left: float) -> float:
-    """Bytes of files for what was read and ``left`` times as much: columns, band keys, and a tenth for pairs."""
-    keys = 0 if collection.keys else 8 * collection.spec.bands.bands * len(collection)
-    return 1.1 * (collection.nbytes + keys) * (1 + left)
+    """Bytes of files for what was read and ``left`` times as much, and a tenth for pairs."""
+    return 1.1 * (collection.nbytes - collection.values.nbytes) * (1 + left)
 
 
 def _predict(collection: Collection, space: Space, left: float) -> None:

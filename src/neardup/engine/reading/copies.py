@@ -15,6 +15,10 @@ from neardup.cutting import ROWS_AT_A_TIME, cut, starts_of
 from neardup.engine.reading.collection import Collection
 from neardup.types import I32, I64, U8, U64, Mask
 
+COPY_BYTES = 80
+"""Memory for each row whose print is compared with others."""
+AT_A_TIME = 96 << 20
+"""Bytes for them that are enough, whatever the limit is: the prints are passed over once for each part."""
 ROW_BYTES = 64
 """Memory for each row whose text is looked at, beside the text."""
 
@@ -80,7 +84,7 @@ def find_copies(collection: Collection) -> Copies:
         weight[first : first + counts.size] = counts > 0
         empty += int(np.count_nonzero(counts == 0))
     parts = 1
-    while 80 * n > parts * collection.space.budget.share(0.5) and parts < 256:
+    while COPY_BYTES * n > parts * min(AT_A_TIME, collection.space.budget.share(0.5)) and parts < 256:
         parts *= 2
     found = [_copies_in(collection, weight, part, parts) for part in range(parts)]
     of, members = (np.concatenate(column) for column in zip(*found, strict=True))

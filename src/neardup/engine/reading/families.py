@@ -69,8 +69,7 @@ def sketch_batch(documents: Documents, spec: Spec, hashers: Hashers) -> tuple[U3
     """Signatures of normalised documents, uint32[n, slots]; their shingles with repeats, int64[n]; the short ones.
 
     A count is 0 for an empty document. Short are those of fewer tokens than a shingle that signatures are made of.
-    The signatures of a family that ``needs_memory`` follow with ``finished_values``; until then they have one slot
-    without a meaning.
+    Those of a family that ``needs_memory`` are made by ``permuted``; here they have one slot without a meaning.
     """
     # the other families need the counts only: one slot is the least that counting costs
     values = np.empty((len(documents), spec.slots if spec.sketch == "hybrid" else 1), dtype=np.uint32)
@@ -88,21 +87,7 @@ def sketch_batch(documents: Documents, spec: Spec, hashers: Hashers) -> tuple[U3
     return values, counts, short
 
 
-def finished_values(
-    spec: Spec, values: Column, texts: Texts, counts: Column, hasher: Hasher, observer: Observer
-) -> Column:
-    """The signatures of a collection that was read: those of ``sketch_batch``, or made now where that needs all sets.
-
-    ``observer`` is told where many slots stay empty.
-    """
-    if needs_memory(spec):
-        return _permuted(spec, texts, counts, hasher)
-    if spec.sketch == "one-permutation":
-        _tell_sparse(spec, counts, observer)
-    return values
-
-
-def _permuted(spec: Spec, texts: Texts, counts: Column, hasher: Hasher) -> Column:
+def permuted(spec: Spec, texts: Texts, counts: Column, hasher: Hasher) -> MemoryColumn:
     """True permutations need the whole universe first: all sets are built, then ranked slot by slot."""
     rows = np.arange(len(counts))
     parts = texts.parts(rows)
@@ -115,7 +100,7 @@ def _permuted(spec: Spec, texts: Texts, counts: Column, hasher: Hasher) -> Colum
     return values
 
 
-def _tell_sparse(spec: Spec, counts: Column, observer: Observer) -> None:
+def tell_sparse(spec: Spec, counts: Column, observer: Observer) -> None:
     """Say how many documents leave so many slots empty that they meet strangers in the bands."""
     limit = sketch_stage.sparse_below(spec.slots, spec.bands)
     blocks = (block for _, block in counts.scan(ROWS_AT_A_TIME))

@@ -19,22 +19,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.arrays import flags, numbers, strings
+from neardup.inputs.again import LineRecords
+from neardup.inputs.batches import places_in
 from neardup.inputs.blocks import LineBlock, LineSource, Slabs
 from neardup.inputs.columns import ReadColumns, asked_columns, choose_id, choose_text
 from neardup.inputs.items import ItemError, join_items, split_items
 from neardup.inputs.source import BATCH_BYTES, INT64, BadRecord, Faults, ReadOptions, Task, sized
 from neardup.kernels import jsonl as kernel
-from neardup.types import SLACK, Batch, Documents
+from neardup.types import SLACK, Batch, Documents, Origin
 
 _LOOKED = 1 << 16
 """Bytes in which the first record is looked for."""
+_GRAIN = 1 << 20
+"""Bytes by which the buffers for texts differ."""
 _LONGEST_INTEGER = 640
 """Characters that every Python turns into an int; a longer number is read as a float."""
 
 
 class _Columns(NamedTuple):
     text: tuple[str, ...]
-    id: str | None
+    id: str | None = None
 
 
 _WHITE = b" \t\r\n"
@@ -54,6 +58,7 @@ class JsonlSource(LineSource):
     def tasks(self) -> Iterator[Task]:
         """Yield one task a block of lines; InputError when the first record lacks a field that was asked for."""
         columns: _Columns | None = None
+        origin: Origin | None = None
         slabs = Slabs()
         for block in self.blocks(block_bytes=self.block_bytes, slabs=Slabs()):
             if block.too_large:
@@ -61,7 +66,8 @@ class JsonlSource(LineSource):
                 continue
             if columns is None and (columns := _find_columns(block, self.name, self._options)):
                 self.columns = ReadColumns(*columns, example=self.name)
-            task = partial(_read_block, block, self.name, columns or _NO_COLUMNS, self._options, slabs)
+                origin = self._origin(columns)
+            task = partial(_read_block, block, self.name, columns or _NO_COLUMNS, self._options, slabs, origin)
             yield sized(task, block.size, self._options)
             del task, block  # the buffer may go back before the next is taken
 
@@ -84,7 +90,15 @@ class JsonlSource(LineSource):
     def read_block(self, block: LineBlock) -> Batch:
         """Read one block of lines that the caller has; the first of them that has an object decides on the fields."""
         self.look_at(block)
-        return _read_block(block, self.name, self._columns or _NO_COLUMNS, self._options, Slabs())
+        return _read_block(block, self.name, self._columns or _NO_COLUMNS, self._options)
+
+    def _origin(self, columns: _Columns) -> Origin | None:
+        """Of records that are read again, ids are not asked for."""
+        parse = partial(_read_block, name=self.name, columns=_Columns(columns.text), options=self._options)
+        return LineRecords.of(self, self._options.encoding, parse, text=list(columns.text))
+
+    def reopened(self, facts: dict[str, Any]) -> Origin | None:
+        return self._origin(_Columns(tuple(facts["text"])))
 
 
 def _find_columns(block: LineBlock, name: str, options: ReadOptions) -> _Columns | None:
@@ -120,11 +134,19 @@ def _further_names(block: LineBlock, text: str | tuple[str, ...]) -> set[str]:
     return found
 
 
-def _read_block(block: LineBlock, name: str, columns: _Columns, options: ReadOptions, slabs: Slabs) -> Batch:
+def _read_block(
+    block: LineBlock,
+    name: str,
+    columns: _Columns,
+    options: ReadOptions,
+    slabs: Slabs | None = None,
+    origin: Origin | None = None,
+) -> Batch:
     """Read one block: the kernel as far as it goes, the judge for the line it stopped at, and on."""
     faults = Faults(name, options.on_bad)
     if len(columns.text) > 1:
-        return _parse_block(block, columns, options, faults)
+        return _parse_block(block, columns, options, faults, origin)
+    slabs = slabs or Slabs()
     buffers = _Buffers(block, columns, slabs)
     state = buffers.state
     while True:
@@ -142,16 +164,22 @@ def _read_block(block: LineBlock, name: str, columns: _Columns, options: ReadOpt
     n = int(state[kernel.DOCUMENTS])
     ids = None if columns.id is None else buffers.id_array()
     rows, blank = buffers.rows[:n].copy(), int(state[kernel.BLANK])
-    return faults.batch(buffers.documents(), rows, ids, blank=blank, consumed=block.consumed)
+    places = places_in(origin, np.minimum(buffers.spans[:n], block.size) + block.at)
+    more = {"places": places, "give_back": partial(slabs.give_back, buffers.out)}
+    return faults.batch(buffers.documents(), rows, ids, blank=blank, consumed=block.consumed, **more)
 
 
-def _parse_block(block: LineBlock, columns: _Columns, options: ReadOptions, faults: Faults) -> Batch:
+def _parse_block(
+    block: LineBlock, columns: _Columns, options: ReadOptions, faults: Faults, origin: Origin | None
+) -> Batch:
     """Read one block by the judge alone, which joins several fields: 115 MB/s where the kernel has 225."""
     texts: list[bytes] = []
     ids: list[str | int] = []
     rows: list[int] = []
-    blank = 0
+    spans: list[tuple[int, int]] = []
+    blank, stop = 0, block.at
     for row, line in enumerate(io.BytesIO(block.data[: block.size].tobytes()), start=block.first_line):
+        start, stop = stop, stop + len(line)
         if not line.strip(_WHITE):
             blank += 1
             continue
@@ -162,12 +190,14 @@ def _parse_block(block: LineBlock, columns: _Columns, options: ReadOptions, faul
             continue
         texts.append(text)
         rows.append(row)
+        spans.append((start, stop))
         ids.append("" if id is None else id)
     is_number = all(isinstance(id, int) for id in ids)
     found = numbers(np.array(ids, dtype=np.int64)) if is_number and ids else strings(map(str, ids))
     documents, places = Documents.from_bytes(texts), np.array(rows, dtype=np.int64)
     named = None if columns.id is None else found
-    return faults.batch(documents, places, named, blank=blank, consumed=block.consumed)
+    where = places_in(origin, np.array(spans, dtype=np.int64).reshape(-1, 2))
+    return faults.batch(documents, places, named, blank=blank, consumed=block.consumed, places=where)
 
 
 class _Buffers:
@@ -179,12 +209,13 @@ class _Buffers:
         self.block = block
         self.keys = np.frombuffer(bytearray(text + id), dtype=np.uint8)
         self.sizes = np.array([len(text), -1 if columns.id is None else len(id)], dtype=np.int64)
-        # As large as the block, but only pages that are written to take memory.
-        self.out = slabs.take(block.size + SLACK)
+        # As large as the block, but only pages that are written to take memory; of few sizes, to be used again.
+        self.out = slabs.take(-(-(block.size + SLACK) // _GRAIN) * _GRAIN)
         self.ids = np.empty(block.size + SLACK, dtype=np.uint8)
         self.offsets = np.empty(block.lines + 1, dtype=np.int64)
         self.id_offsets = np.empty(block.lines + 1, dtype=np.int64)
         self.offsets[0] = self.id_offsets[0] = 0
+        self.spans = np.empty((block.lines, 2), dtype=np.int64)
         self.rows = np.empty(block.lines, dtype=np.int64)
         self.numbers = np.empty(block.lines, dtype=np.int64)
         self.is_number = np.empty(block.lines, dtype=np.bool_)
@@ -194,8 +225,8 @@ class _Buffers:
     def read(self, item: bool) -> None:
         """Let the kernel go on."""
         kernel.read_records(
-            *(self.block.data, self.block.size, self.keys, self.sizes, item, self.out, self.offsets, self.rows),
-            *(self.ids, self.id_offsets, self.numbers, self.is_number, self.state),
+            *(self.block.data, self.block.size, self.keys, self.sizes, item, self.out, self.offsets),
+            *(self.spans, self.rows, self.ids, self.id_offsets, self.numbers, self.is_number, self.state),
         )
 
     def add(self, text: bytes, id: str | int | None) -> None:
@@ -210,14 +241,13 @@ class _Buffers:
         self.is_number[n] = isinstance(id, int)
         self.numbers[n] = id if isinstance(id, int) else 0
         self.offsets[n + 1], self.id_offsets[n + 1] = end, id_end
+        self.spans[n] = state[kernel.AT], state[kernel.DOUBT] + 1
         self.rows[n] = state[kernel.LINE]
         state[kernel.OUT_AT], state[kernel.IDS_AT], state[kernel.DOCUMENTS] = end, id_end, n + 1
 
     def documents(self) -> Documents:
-        """The texts; copied where the buffer is much larger than what it holds."""
-        n, used = int(self.state[kernel.DOCUMENTS]), int(self.state[kernel.OUT_AT]) + SLACK
-        data = self.out if used > 0.8 * self.out.size else self.out[:used].copy()
-        return Documents(data, self.offsets[: n + 1].copy())
+        """The texts, in the buffer that they were written to."""
+        return Documents(self.out, self.offsets[: int(self.state[kernel.DOCUMENTS]) + 1].copy())
 
     def id_array(self) -> Any:
         """The ids: int64 when all are integers, else large_string."""

@@ -64,6 +64,8 @@ def count_bands(search: SearchState, observer: Observer) -> Banding:
     hot = 0
     everyone = np.full(len(collection), -1, dtype=np.int32)
     observer.stage("counting band by band", bands, "bands")
+    most = collection.space.budget.share(0.3)
+    collection.values.hold(np.flatnonzero(search.weight), threads=search.tally.threads, most=most)
     for band in range(bands):
         for members, starts, over in _pieces(search, band):
             hot += over
@@ -84,14 +86,14 @@ def _pieces(search: SearchState, band: int) -> Iterator[tuple[I64, I64, int]]:
     fit = max(1, collection.space.budget.share(0.2) // ROW_BYTES)
     parts = min(band_stage.PARTS, -(-len(collection) // fit))
     for part in range(max(1, parts)):
-        keys, rows = collection.scan_keys(band, search.weight, part, max(1, parts))
-        found = band_stage.group(keys, rows, search.weight, limit=collection.spec.crowd)
+        buckets = collection.grouped(band, search.weight, part, max(1, parts))
+        found = band_stage.limited(*buckets, search.weight, limit=collection.spec.crowd)
         over = sum(int(search.weight[members].sum()) for members in found.hot)
         for members, starts in found.pieces(PIECE):
             yield members, starts, over
             over = 0
         if over:
-            yield rows[:0], np.zeros(1, dtype=np.int64), over
+            yield np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64), over
 
 
 def _sample(collection: Collection, left: I64, right: I64, share: float) -> I64:

@@ -58,7 +58,7 @@ def write(run: Run, folder: Path, *, names: Sequence[str], formats: Sequence[str
 
     ``names`` are of FIGURES; all when there are none.
     """
-    search = run.search()
+    search = run.search(keep_keys=True)
     work = _Work(run, search, About(run.spec, len(search.collection), ", ".join(run.reader.sources)))
     for name in (name for name in FIGURES if not names or name in names):
         figure = FIGURES[name](work)

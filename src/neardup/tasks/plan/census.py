@@ -191,9 +191,10 @@ def _met(values: U32, bands: Bands, cut: int, threads: int) -> tuple[I64, I64]:
     n = values.shape[0]
     rows, weight = np.arange(n), np.ones(n, dtype=np.int32)
     none: I32 = np.full(n, -1, dtype=np.int32)
+    keys = band_stage.short_keys(values, bands)
 
     def one(band: int) -> list[tuple[I64, I64, int]]:
-        found = band_stage.band_buckets(values, rows, weight, band, bands, limit=n)
+        found = band_stage.group(keys[band], rows, weight, limit=n)
         return list(band_stage.pair_up(found, values, none, band=band, rows=bands.rows, min_matches=cut))
 
     found = [piece for pieces in in_order(one, range(bands.bands), threads=threads) for piece in pieces]

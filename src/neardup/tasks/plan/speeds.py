@@ -59,7 +59,7 @@ def measure_speeds(
     everyone, weight = np.arange(len(sample)), np.ones(len(sample), dtype=np.int32)
 
     def group(rows: int) -> None:
-        band_stage.band_buckets(values, everyone, weight, 0, Bands(1, rows), limit=1 << 40)
+        band_stage.group(band_stage.short_keys(values, Bands(1, rows))[0], everyone, weight, limit=1 << 40)
 
     short, long = _timed(partial(group, 2)), _timed(partial(group, 18))
     key = max(0.0, long - short) / 16 / max(len(sample), 1)

@@ -1,0 +1,192 @@
+"""The texts of a run, by row: what can be read again where it is needed is not kept.
+
+Most documents are never asked for again: only those that share a bucket are compared. So of a record in a plain file
+its place is kept, 16 bytes, and of everything else (compressed, piped, made from a PDF) the text. What is read again
+must be what was read before: sizes and times of the files are looked at whenever they are opened (``inputs.again``),
+and the print of each text, 128 bits, is held against the one of the first reading. A text that was changed raises
+InputChanged; it is never compared silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from neardup.cutting import cut
+from neardup.engine.space import Space
+from neardup.spool import Column, MemoryTexts, Texts, same_bytes
+from neardup.stages.sketch import fingerprints
+from neardup.types import I64, SLACK, Documents, Mask, Origin, Places
+
+PIECE_BYTES = 4 << 20
+"""Bytes of records that are read at a time: what is made of them stays in the cache."""
+_KEPT = -1
+_LONGEST = (1 << 32) - 1
+_SHARED = 0.8
+"""Share of its buffer that a block must fill to be kept in it; else it is copied."""
+
+
+class SourceTexts(Texts):
+    """Normalised texts of all rows: in the files that they were read from, or kept."""
+
+    def __init__(self, space: Space, prints: Column, normalize: Callable[[Documents], Documents], *, keep: bool):
+        """None yet. ``prints`` has those of each row; with ``keep`` all are kept: they will be asked for often."""
+        self._prints = prints
+        self._normalize = normalize
+        self._keep = keep
+        self.origins: list[Origin] = []
+        self.kept, *self._columns = _made(space)
+
+    @property
+    def _segments(self) -> Column:
+        """Of each run of rows: the first of them, and their origin or _KEPT."""
+        return self._columns[0]
+
+    @property
+    def _starts(self) -> Column:
+        """Where the record of a row begins in its file; of one that is kept, its row there."""
+        return self._columns[1]
+
+    @property
+    def _sizes(self) -> Column:
+        """Bytes of the record, and of the normalised text."""
+        return self._columns[2]
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, in memory or on disk."""
+        return self.kept.nbytes + sum(column.nbytes for column in self._columns)
+
+    @property
+    def text_bytes(self) -> int:
+        """Bytes of all normalised texts."""
+        return sum(int(sizes[:, 1].sum(dtype=np.int64)) for _, sizes in self._sizes.scan(1 << 20))
+
+    def append(self, documents: Documents) -> None:
+        """Add a block at the end, which is kept."""
+        self.add(documents, None)
+
+    def add(self, documents: Documents, places: Places | None) -> bool:
+        """Add a block of normalised documents, not empty, at the end; whether its memory is held on to."""
+        lengths = np.diff(documents.offsets)
+        if self._keep or places is None or max((places.stops - places.starts).max(), lengths.max()) > _LONGEST:
+            origin, starts = _KEPT, np.arange(len(self.kept), len(self.kept) + lengths.size)
+            compact = _compact(documents)
+            self.kept.append(compact)
+            sizes = np.zeros((lengths.size, 2), dtype=np.uint32)
+            is_held = compact is documents
+        else:
+            is_held = False
+            origin, starts = self._number(places.origin), places.starts
+            sizes = np.column_stack((places.stops - starts, lengths)).astype(np.uint32)
+        self._segments.append(np.array([[len(self), origin]], dtype=np.int64))
+        self._starts.append(starts)
+        self._sizes.append(sizes)
+        return is_held
+
+    def _number(self, origin: Origin) -> int:
+        if not self.origins or self.origins[-1] is not origin:
+            self.origins.append(origin)
+        return len(self.origins) - 1
+
+    def spill(self, space: Space, prints: Column) -> None:
+        """Move everything into files of the workdir, which is open now and has the ``prints`` already."""
+        self._prints = prints
+        kept, *columns = _made(space)
+        for old, new in zip(self._columns, columns, strict=True):
+            for _, block in old.scan(1 << 20):
+                new.append(block)
+        self.kept, self._columns = moved_texts(self.kept, kept), columns
+
+    def state(self) -> list[dict[str, Any]]:
+        """The origins as JSON values."""
+        return [origin.facts for origin in self.origins]
+
+    def restore(self, origins: Sequence[Origin]) -> None:
+        """Go on where an interrupted run was, whose columns are there."""
+        self.origins = list(origins)
+
+    def lengths(self, rows: I64) -> I64:
+        sizes = self._sizes.take(rows)
+        lengths: I64 = sizes[:, 1].astype(np.int64)
+        kept = np.flatnonzero(sizes[:, 0] == 0)  # a record has a byte at least, and if it is a newline
+        if kept.size:
+            lengths[kept] = self.kept.lengths(self._starts.take(rows[kept]))
+        return lengths
+
+    def parts(self, rows: I64, most: int | None = None) -> Iterator[tuple[Documents, I64, slice]]:
+        """As ``Texts.parts``: what is kept as it is kept, of what is read again blocks of about PIECE_BYTES."""
+        if rows.size == 0:
+            return
+        firsts, origin_of = self._segments.slice(0, len(self._segments)).T
+        origins = origin_of[np.searchsorted(firsts, rows, side="right") - 1]
+        cuts = np.concatenate(([0], np.flatnonzero(np.diff(origins)) + 1, [rows.size]))
+        starts = self._starts.take(rows)
+        for begin, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
+            if origins[begin] == _KEPT:
+                for documents, local, part in self.kept.parts(starts[begin:end], most):
+                    yield documents, local, slice(begin + part.start, begin + part.stop)
+                continue
+            sizes = self._sizes.take(rows[begin:end])[:, 0].astype(np.int64)
+            for piece in cut(sizes, PIECE_BYTES):
+                part = slice(begin + piece.start, begin + piece.stop)
+                documents = self._read(self.origins[origins[begin]], rows[part], starts[part], sizes[piece])
+                yield documents, np.arange(len(documents)), part
+
+    def _read(self, origin: Origin, rows: I64, starts: I64, sizes: I64) -> Documents:
+        documents = self._normalize(origin.read(starts, starts + sizes))
+        same = (fingerprints(documents) == self._prints.take(rows)).all(axis=1)
+        if not same.all():
+            raise origin.changed(int(starts[np.argmin(same)]))
+        return documents
+
+    def _same(self, left: I64, right: I64, lengths: I64, room: int) -> Mask:
+        """As many pairs at a time as ``room`` has space for are read, each document once."""
+        held = np.full(left.size, 2, dtype=np.int64)
+        held[1:] -= left[1:] == left[:-1]  # then the left document is there already
+        equal = np.empty(left.size, dtype=np.bool_)
+        for run in cut(lengths * held, min(room, PIECE_BYTES)):
+            rows, place = np.unique(np.concatenate((left[run], right[run])), return_inverse=True)
+            parts = list(self.parts(rows))  # what lies at the addresses must stay
+            address = np.empty(rows.size, dtype=np.int64)
+            for documents, local, part in parts:
+                address[part] = documents.data.ctypes.data + documents.offsets[local]
+            first, second = np.split(address[place], 2)
+            equal[run] = same_bytes(first, second, lengths[run])
+        return equal
+
+
+def made_texts(name: str, space: Space) -> Texts:
+    """An empty store of texts where the rest of the data is, or what an interrupted run left of it."""
+    return MemoryTexts() if space.workdir is None else space.workdir.texts(name)
+
+
+def moved_texts(texts: Texts, to: Texts) -> Texts:
+    """Texts in another place; their memory is given up block by block."""
+    if isinstance(texts, MemoryTexts):
+        while texts.blocks:
+            to.append(texts.blocks.pop(0))
+    return to
+
+
+def _made(space: Space) -> tuple[Texts, Column, Column, Column]:
+    """What texts are kept in, and where the others are, where the rest of the data is."""
+    return (
+        made_texts("texts", space),
+        space.column("segments", np.int64, 2),
+        space.column("starts", np.int64),
+        space.column("sizes", np.uint32, 2),
+    )
+
+
+def _compact(documents: Documents) -> Documents:
+    """The documents in a buffer that is not much larger than they are."""
+    first, last = int(documents.offsets[0]), int(documents.offsets[-1])
+    if last - first > _SHARED * documents.data.size:
+        return documents
+    return Documents(np.append(documents.data[first:last], np.zeros(SLACK, np.uint8)), documents.offsets - first)
