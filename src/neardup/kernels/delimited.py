@@ -32,7 +32,9 @@ STATUS = 1  # FINE, BAD_QUOTE or NEVER_CLOSED
 FIELDS = 2  # fields of the record
 TEXT = 3  # three columns: begin, end, number of doubled quotes; begin is -1 when there is no such field
 ID = 6  # the same for the id
-COLUMNS = 9
+BEGIN = 9  # of the record
+END = 10  # behind its newline
+COLUMNS = 11
 
 FINE, BAD_QUOTE, NEVER_CLOSED = 0, 1, 2
 _UNFINISHED = 3
@@ -291,8 +293,10 @@ def scan_records(data, at, stop, size, delimiter, relaxed, patience, text_field,
         records[count, LINE] = line
         records[count, STATUS] = status
         records[count, FIELDS] = field
-        count += 1
         at += 1
+        records[count, BEGIN] = start
+        records[count, END] = min(at, size)
+        count += 1
         line += newlines + 1
     return count, min(at, size), line, blank
 

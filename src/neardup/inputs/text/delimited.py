@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from neardup.errors import InputError
+from neardup.inputs.again import LineRecords
 from neardup.inputs.batches import Columns, gather, joined_texts, make_batch
 from neardup.inputs.blocks import WHOLE, Held, LineBlock, LineSource, Slabs, count_lines, first_newline, line_blocks
 from neardup.inputs.columns import ReadColumns
@@ -28,11 +29,12 @@ from neardup.inputs.stream import ByteStream
 from neardup.inputs.text.endless import MAX_RECORD, Ahead, pass_line, pass_record
 from neardup.inputs.text.layout import BLANK_LAYOUT, Layout, find_layout
 from neardup.kernels import delimited as kernel
-from neardup.types import I64, SLACK, U8, Batch
+from neardup.types import I64, SLACK, U8, Batch, Origin
 
 _ROOM = 1 << 18
 """Bytes before each block for the beginning of a record that ends in it; a longer one is copied with the block."""
 _ALL = 1 << 62
+_QUOTE = 0x22
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,8 @@ class Run:
     """As ``scan_records`` has it."""
     consumed: int
     too_large: int = 0
+    at: int = 0
+    """Where in the input, unpacked and as UTF-8, ``data`` begins."""
     held: Held | None = None
     """As that of a ``LineBlock``."""
 
@@ -117,26 +121,60 @@ class DelimitedSource(LineSource):
 
     def tasks(self) -> Iterator[Task]:
         """Yield tasks of about 4 MB of records, at most ``block`` each."""
+        origin: Origin | None = None
         for run in runs_of(self._stream or self.name, self.name, self.format, self._options):
             self.columns = self.columns or run.layout.columns(self.name)
+            origin = origin or self._origin(run.layout)
             if run.too_large:
                 row, size = run.first_line, run.too_large
                 yield partial(oversized, self.name, row, "the record", size, self._options, consumed=run.consumed)
             else:
-                yield sized(partial(self._read_run, run), run.stop - run.start, self._options)
+                yield sized(partial(self._read_run, run, origin), run.stop - run.start, self._options)
             del run  # the buffer may go back before the next is taken
 
     def look(self) -> ReadColumns | None:
         runs = runs_of(self._stream or self.name, self.name, self.format, self._options)
         return next((run.layout.columns(self.name) for run in runs if run.layout.width), None)
 
-    def _read_run(self, run: Run) -> Batch:
+    def _read_run(self, run: Run, origin: Origin | None = None) -> Batch:
         block = run.read()
         rows = block.records[:, kernel.LINE] + block.first_line
-        return self.parse(block.data, block.records, rows, block.layout, block.blank, block.consumed)
+        facts = block.blank, block.consumed
+        if origin is not None and block.layout.relaxed and np.any(run.data[run.start : run.stop] == _QUOTE):
+            origin = None  # whether a quote counts depends on what follows the record
+        return self.parse(block.data, block.records, rows, block.layout, *facts, origin=origin, at=run.at)
 
-    def parse(self, data: U8, records: I64, rows: I64, layout: Layout, blank: int, consumed: int) -> Batch:
-        """Read records that ``record_blocks`` found in ``data``; ``rows`` are their lines."""
+    def _origin(self, layout: Layout) -> Origin | None:
+        """Of records that are read again, ids are not asked for."""
+        plain = replace(layout, id_field=-1, names=(), header=None)
+        facts = {"layout": {**asdict(plain), "more_text": list(plain.more_text), "names": []}}
+        return LineRecords.of(self, self._options.encoding, partial(self._read_again, plain), **facts)
+
+    def reopened(self, facts: dict[str, Any]) -> Origin | None:
+        told = facts["layout"]
+        return self._origin(Layout(**{**told, "names": (), "more_text": tuple(told["more_text"])}))
+
+    def _read_again(self, layout: Layout, block: LineBlock) -> Batch:
+        """Read whole records that followed each other in the file, but for others between them."""
+        lines = count_lines(block.data, block.size)
+        return self._read_run(Run(block.data, 0, block.size, block.size, 1, lines, layout, 0, 0))
+
+    def parse(
+        self,
+        data: U8,
+        records: I64,
+        rows: I64,
+        layout: Layout,
+        blank: int,
+        consumed: int,
+        *,
+        origin: Origin | None = None,
+        at: int = 0,
+    ) -> Batch:
+        """Read records that ``record_blocks`` found in ``data``; ``rows`` are their lines.
+
+        ``origin`` reads them again, by where they are in the input; ``data`` begins at ``at`` there.
+        """
         faults = Faults(self.name, self._options.on_bad)
         good = (records[:, kernel.STATUS] == kernel.FINE) & (records[:, kernel.FIELDS] == layout.width)
         if layout.id_field >= 0:
@@ -148,11 +186,17 @@ class DelimitedSource(LineSource):
         if layout.more_text and len(records):
             further = range(kernel.COLUMNS, records.shape[1], 3)
             texts = joined_texts([texts, *(gather(data, records[:, at : at + 3]) for at in further)])
-        columns = Columns(texts, rows)
+        columns = Columns(texts, rows, spans=None if origin is None else records[:, kernel.BEGIN : kernel.END + 1] + at)
         if layout.id_field >= 0:
             columns.ids = gather(data, records[:, kernel.ID : kernel.ID + 3])
         return make_batch(
-            columns, faults, encoding=self._options.encoding, split=self._options.item, blank=blank, consumed=consumed
+            columns,
+            faults,
+            encoding=self._options.encoding,
+            split=self._options.item,
+            blank=blank,
+            consumed=consumed,
+            origin=origin,
         )
 
 
@@ -262,15 +306,17 @@ def _joined(parts: list[LineBlock]) -> LineBlock:
         if before.size <= room:
             data = whole[room - before.size :]
             data[: before.size] = before.data[: before.size]
-            return LineBlock(data, before.size + last.size, lines, first_line, consumed, held=last.held)
+            return LineBlock(data, before.size + last.size, lines, first_line, consumed, at=before.at, held=last.held)
     data = np.concatenate([*(part.data[: part.size] for part in parts), np.zeros(SLACK, dtype=np.uint8)])
-    return LineBlock(data, data.size - SLACK, lines, first_line, consumed)
+    at = parts[0].at if parts else 0
+    return LineBlock(data, data.size - SLACK, lines, first_line, consumed, at=at)
 
 
 def _rest(buffer: LineBlock, read: int, lines: int) -> LineBlock:
     """What follows the records that were read, ``lines`` lines; its bytes were accounted for with them."""
     first_line = buffer.first_line + buffer.lines - lines
-    return LineBlock(buffer.data[read:], buffer.size - read, lines, first_line, consumed=0, held=buffer.held)
+    behind = buffer.data[read:], buffer.size - read, lines, first_line
+    return LineBlock(*behind, consumed=0, at=buffer.at + read, held=buffer.held)
 
 
 def _cut(
@@ -291,7 +337,8 @@ def _cut(
         is_most = stop - at > size - stop
         behind = count_lines(data[stop:], size - stop) if is_most else left - count_lines(data[at:], stop - at)
         line = buffer.first_line + buffer.lines - left
-        runs.append(Run(data, at, stop, size, line, left - behind, layout, patience, consumed, held=buffer.held))
+        span = at, stop, size, line, left - behind
+        runs.append(Run(data, *span, layout, patience, consumed, at=buffer.at, held=buffer.held))
         at, left, consumed = stop, behind, 0
     return runs, _rest(buffer, at, left)
 

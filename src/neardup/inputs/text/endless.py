@@ -106,7 +106,7 @@ class Passed:
         if is_end and at < block.size:
             lines = int(np.count_nonzero(block.data[:at] == NEWLINE))
             behind = block.data[at:], block.size - at, block.lines - lines, block.first_line + lines
-            self.left = LineBlock(*behind, consumed=0, held=block.held)
+            self.left = LineBlock(*behind, consumed=0, at=block.at + at, held=block.held)
         self.size += at
         self.lines += lines
         self.consumed += block.consumed
