@@ -12,7 +12,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -138,17 +138,18 @@ class Run:
 
     def gather(self, spec: Spec) -> Gathered:
         """The inputs, read and sketched as ``spec`` says, and their exact copies."""
-        return engine.gather(
-            self.reader.tasks(),
-            spec,
-            total_bytes=self.reader.total_bytes,
-            threads=self.threads,
-            names=self.provenance,
-            observer=self.observer,
-            space=self.space,
-            reopened=self.reader.reopened,
-            keep_written=self.keep_written,
-        )
+        with closing(self.reader.tasks(self.threads)) as tasks:
+            return engine.gather(
+                tasks,
+                spec,
+                total_bytes=self.reader.total_bytes,
+                threads=self.threads,
+                names=self.provenance,
+                observer=self.observer,
+                space=self.space,
+                reopened=self.reader.reopened,
+                keep_written=self.keep_written,
+            )
 
     def search(self, *, keep_keys: bool = False) -> SearchState:
         """Verified pairs of representatives; InputError where two are too long for the memory limit.

@@ -154,14 +154,14 @@ def test_the_batches_of_a_dictionary_never_have_much_more_than_the_limit(
     data = table(pa.DictionaryArray.from_arrays(pa.array(indices), pa.array(["x" * value, "one", "two"])))
     pq.write_table(data, path)
     seen: list[int] = []
-    batches = parquet.Groups.batches
+    of_rows = parquet.Groups.of_rows
 
-    def noted(self: Any, i: int) -> Any:
-        for batch in batches(self, i):
+    def noted(self: Any, *how: Any) -> Any:
+        for batch in of_rows(self, *how):
             seen.append(batch.nbytes)
             yield batch
 
-    monkeypatch.setattr(parquet.Groups, "batches", noted)
+    monkeypatch.setattr(parquet.Groups, "of_rows", noted)
     every = read(path, 9 * MB)
     assert len(every.texts) == 2000
     assert [len(text) for text in every.texts] == [(value, 3, 3)[i] for i in indices]

@@ -33,9 +33,10 @@ def in_order(
         return
     most = 2 * threads + 1 if ahead is None else max(ahead, threads)
     waiting: deque[Future[Done]] = deque()
+    errors: list[Exception] = []
     pool = ThreadPoolExecutor(threads, thread_name_prefix="neardup")
     try:
-        for item in items:
+        for item in _until_error(items, errors):
             if isinstance(item, Alone):
                 while waiting:
                     yield _done(waiting.popleft().result, work, waiting)
@@ -46,8 +47,18 @@ def in_order(
                 yield _done(waiting.popleft().result, work, waiting)
         while waiting:
             yield _done(waiting.popleft().result, work, waiting)
+        for error in errors:
+            raise error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _until_error(items: Iterable[Item], errors: list[Exception]) -> Iterator[Item]:
+    """The items; what goes wrong with them is noted, to be raised behind the results of those before it."""
+    try:
+        yield from items
+    except Exception as exc:
+        errors.append(exc)
 
 
 def _done(result: Callable[[], Done], work: Callable[[Any], Done], others: Iterable[Future[Done]] = ()) -> Done:

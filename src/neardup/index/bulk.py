@@ -39,8 +39,8 @@ def _store_all(core: Core, reader: Reader, on_duplicate: str, observer: Observer
     observer.stage("build", reader.total_bytes, "bytes")
     load = _Load(core)
     read = Added()
-    with core.database.writing() as writing:
-        for batch, prepared in of_batches(core.sketcher, reader.tasks(), core.threads):
+    with core.database.writing() as writing, closing(reader.tasks(core.threads)) as tasks:
+        for batch, prepared in of_batches(core.sketcher, tasks, core.threads):
             if len(prepared):
                 load.put(writing, prepared)
             read += Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))

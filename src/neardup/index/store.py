@@ -456,10 +456,11 @@ class Index:
         watching = observer or Silent()
         watching.stage("add", reader.total_bytes, "bytes")
         total = Added()
-        for batch, prepared in of_batches(self._core.sketcher, reader.tasks(), self._core.threads):
-            status = self._store(prepared, on_duplicate, strict=True)
-            total += prepared.counted(status) + Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
-            watching.advance(batch.consumed)
+        with closing(reader.tasks(self._core.threads)) as tasks:
+            for batch, prepared in of_batches(self._core.sketcher, tasks, self._core.threads):
+                status = self._store(prepared, on_duplicate, strict=True)
+                total += prepared.counted(status) + Added(bad=batch.bad, blank=batch.blank, faults=tuple(batch.faults))
+                watching.advance(batch.consumed)
         return total + Added(columns=reader.columns, passed_over=reader.passed_over)
 
     def batch(self, *, on_duplicate: str = "error") -> IndexBatch:

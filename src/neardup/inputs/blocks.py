@@ -46,14 +46,16 @@ class LineBlock:
     """1-based number of its first line in the file."""
     consumed: int
     """Bytes of the input as stored (compressed where compressed), read since the block before."""
-    is_alone: bool = True
-    """No other block shares the buffer, which may be given back after use."""
     too_large: int = 0
     """Bytes of a line that is longer than may be held; then it is the only line of the block, which has no data."""
     at: int = 0
     """Where in the input, unpacked and as UTF-8, the block begins."""
     part: int = WHOLE
     """PART, LAST: a piece of such a line, and the last of them, where pieces were asked for."""
+    whole: U8 | None = None
+    """``data`` with bytes before it that nobody looks at, and that may be written."""
+    held: Held | None = None
+    """Of whoever looks at ``data``, which is written over when nobody has this; None: it never is."""
 
 
 def read_all(
@@ -114,12 +116,14 @@ def line_blocks(
     slabs: Slabs | None = None,
     pieces: bool = False,
     count_to: int | None = None,
+    room: int = 0,
 ) -> Iterator[LineBlock]:
     """The input as blocks of whole lines, in order; nothing for an empty input.
 
     A block holds about ``block_bytes`` (more only for a line longer than that: it grows, in linear time) and
     at most ``max_lines`` lines. Lines end with a newline character only; a carriage return stays where it is.
-    Buffers come from ``slabs``; ``data`` of a block that is alone in it may be given back to it after use.
+    Buffers come from ``slabs``, and go back to them when no block has them any more. Before the lines are ``room``
+    bytes, for whoever has to put something there.
 
     A line of more than ``limit.largest`` bytes, its newline not counted, is a block of its own, ``too_large`` and
     without data; or with ``pieces`` several, with its bytes. After ``count_to`` bytes of such a line the reading ends.
@@ -128,7 +132,8 @@ def line_blocks(
     with _opened(source) as stream:
         line = 1
         stored = long = 0
-        for data, size, at, part in _cuts(as_utf8(stream, encoding), min(block_bytes, most), slabs or Slabs(), most):
+        buffers = _Buffers(slabs, room)
+        for data, size, at, part in _cuts(as_utf8(stream, encoding), min(block_bytes, most), buffers, most):
             consumed = stream.stored - stored
             stored += consumed
             if part:
@@ -137,10 +142,10 @@ def line_blocks(
                 gives_up = count_to is not None and long > count_to
                 if pieces:
                     data = data[: size + SLACK].copy()  # the next piece is read into the same buffer
-                    yield LineBlock(data, size, int(is_last), line, consumed, is_alone=False, at=at, part=part)
+                    yield LineBlock(data, size, int(is_last), line, consumed, at=at, part=part)
                 elif is_last or gives_up:
                     is_ended = is_last and size > 0 and data[size - 1] == NEWLINE
-                    yield LineBlock(_NOTHING, 0, 1, line, consumed, is_alone=False, too_large=long - is_ended)
+                    yield LineBlock(_NOTHING, 0, 1, line, consumed, too_large=long - is_ended)
                 else:
                     stored -= consumed  # told with the last
                 if gives_up:
@@ -148,12 +153,15 @@ def line_blocks(
                 if is_last:
                     line, long = line + 1, 0
                 continue
-            lines = _count_lines(data, size)
-            if max_lines is None or lines <= max_lines:
-                yield LineBlock(data, size, lines, line, consumed, at=at)
+            lines = count_lines(data, size)
+            around, held = buffers.around(data), buffers.held()
+            block = LineBlock(data, size, lines, line, consumed, at=at, whole=around, held=held)
+            if max_lines is None or block.lines <= max_lines:
+                yield block
             else:
-                yield from _split(data, line_ends(data, size), max_lines, line, consumed, at)
-            line += lines
+                yield from _split(block, line_ends(data, size), max_lines)
+            line += block.lines
+            del block, held  # its buffer may be given back before the next is taken
 
 
 class LineSource(Source):
@@ -180,13 +188,14 @@ def _opened(source: str | Path | ByteStream) -> ByteStream:
     return source if isinstance(source, ByteStream) else ByteStream(source)
 
 
-def _split(data: U8, ends: I64, max_lines: int, line: int, consumed: int, at: int) -> Iterator[LineBlock]:
-    """One buffer as blocks of at most ``max_lines`` lines; the first carries the consumed bytes."""
-    start = 0
+def _split(block: LineBlock, ends: I64, max_lines: int) -> Iterator[LineBlock]:
+    """One block as blocks of at most ``max_lines`` lines; the first carries the consumed bytes."""
+    start, consumed = 0, block.consumed
     for i in range(0, ends.size, max_lines):
         stop = int(ends[min(i + max_lines, ends.size) - 1])
         lines = min(max_lines, ends.size - i)
-        yield LineBlock(data[start:], stop - start, lines, line + i, consumed, is_alone=False, at=at + start)
+        line, at = block.first_line + i, block.at + start
+        yield LineBlock(block.data[start:], stop - start, lines, line, consumed, at=at, held=block.held)
         start, consumed = stop, 0
 
 
@@ -201,7 +210,7 @@ class Slabs:
     def __init__(self) -> None:
         self._slab: U8 = np.empty(0, dtype=np.uint8)
         self._returned: dict[int, list[U8]] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # Python may find a lost ``Held`` while it is had
 
     def take(self, size: int) -> U8:
         """A buffer of ``size`` bytes that nobody else has; large ones are allocated by themselves."""
@@ -226,7 +235,40 @@ class Slabs:
                 self._returned.setdefault(buffer.size, []).append(buffer)
 
 
-def _cuts(feed: Feed, block_bytes: int, slabs: Slabs, most: int) -> Iterator[tuple[U8, int, int, int]]:
+class Held:
+    """A buffer that goes back to its slabs when nobody has this any more."""
+
+    def __init__(self, buffer: U8, slabs: Slabs) -> None:
+        self._buffer = buffer
+        self._slabs = slabs
+
+    def __del__(self) -> None:
+        self._slabs.give_back(self._buffer)
+
+
+class _Buffers:
+    """Takes buffers with room before what is read into them, from slabs that get them back, or from own ones."""
+
+    def __init__(self, slabs: Slabs | None, room: int) -> None:
+        self._slabs = slabs or Slabs()
+        self._room = room
+        self._goes_back = slabs is not None
+        self._last = _NOTHING
+
+    def take(self, size: int) -> U8:
+        self._last = self._slabs.take(self._room + size)
+        return self._last[self._room :]
+
+    def around(self, data: U8) -> U8 | None:
+        """The buffer that was taken last, where ``data`` is all of it that is behind the room."""
+        return self._last if self._last.size == self._room + data.size else None
+
+    def held(self) -> Held | None:
+        """The buffer that was taken last, where it is to go back."""
+        return Held(self._last, self._slabs) if self._goes_back else None
+
+
+def _cuts(feed: Feed, block_bytes: int, slabs: _Buffers, most: int) -> Iterator[tuple[U8, int, int, int]]:
     """Buffers of whole lines, how many bytes of each are meant, where in the input they lie, and what they are.
 
     Of a line of more than ``most`` bytes its pieces.
@@ -275,7 +317,7 @@ def _cuts(feed: Feed, block_bytes: int, slabs: Slabs, most: int) -> Iterator[tup
         seen = held
 
 
-def _moved(data: U8, cut: int, size: int, block_bytes: int, slabs: Slabs, most: int) -> tuple[U8, int]:
+def _moved(data: U8, cut: int, size: int, block_bytes: int, slabs: _Buffers, most: int) -> tuple[U8, int]:
     """The unfinished line behind ``cut`` at the start of a buffer with room for more; a line of ``most`` bytes fits."""
     rest = size - cut
     room = max(block_bytes, min(2 * rest, most + 1))
@@ -306,12 +348,12 @@ def _last_newline(data: U8, start: int, stop: int) -> int:
     return -1
 
 
-def _count_lines(data: U8, size: int) -> int:
+def count_lines(data: U8, size: int) -> int:
     """Lines in ``data[:size]``, an unfinished last one included."""
     step = 1 << 17  # the comparison's result stays in the cache
     text = data[:size]
     count = sum(int(np.count_nonzero(text[i : i + step] == NEWLINE)) for i in range(0, size, step))
-    return count + int(data[size - 1] != NEWLINE)
+    return count + int(size > 0 and data[size - 1] != NEWLINE)
 
 
 def line_ends(data: U8, size: int) -> I64:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from neardup.errors import InputError
 from neardup.inputs.addresses import check_address
+from neardup.inputs.ahead import made_ahead
 from neardup.inputs.columns import ReadColumns
 from neardup.inputs.columns import together as together_columns
 from neardup.inputs.formats import suffix_format, text_codec
@@ -136,8 +137,16 @@ class Reader:
         found = [by_name[each["source"]].reopened(each) for each in facts]
         return [origin for origin in found if origin is not None]
 
-    def tasks(self) -> Iterator[Task]:
-        """Yield the tasks of all sources; each returns a Batch, and they may run in parallel."""
+    def tasks(self, threads: int = 1) -> Generator[Task, None, None]:
+        """Yield the tasks of all sources; each returns a Batch, and they may run in parallel.
+
+        With ``threads`` to run them in they are made in a thread of its own, which ends when this is closed. Where some
+        source is no regular file, the calling thread makes them: one that waits for a pipe could not be ended.
+        """
+        made = self._made()
+        return made_ahead(made) if threads > 1 and self.is_lasting else made
+
+    def _made(self) -> Generator[Task, None, None]:
         held = None
         if sum(source.format == "text" for source in self.parts) > 1:  # else the one source holds them
             from neardup.inputs.documents.pool import shared_readers

@@ -58,6 +58,9 @@ class TooLargeRows:
     """What of them is too large."""
     size: int
 
+    def __len__(self) -> int:
+        return self.rows
+
 
 @dataclass(slots=True, eq=False)
 class RecordLimit:

@@ -111,7 +111,14 @@ def read_string(data, at, out, to):
         if found == 0:
             at += 8
             to += 8
-            continue
+            word = load64(data, at)
+            store64(out, to, word)
+            found = (word - _SPACES) | ((word ^ _QUOTES) - _ONES) | ((word ^ _BACKSLASHES) - _ONES) | word
+            found &= _HIGH
+            if found == 0:
+                at += 8
+                to += 8
+                continue
         clear = cttz64(found) >> 3
         at += clear
         to += clear

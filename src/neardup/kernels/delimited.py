@@ -13,13 +13,17 @@ is doubled):
 
 One pass, except that a quote that is never closed is looked for as far as the next quote in the file; what
 lies between cannot begin such a search again, so the work stays linear.
+
+Where a file may be cut between two records is found one after the other, by ``find_stop``, which looks at quotes alone
+and at newlines outside of them; what the records are, by ``scan_records``, for several pieces at a time.
 """
 
 from __future__ import annotations
 
+import numpy as np
 from numpy import uint64
 
-from neardup.kernels._bits import load64, store64
+from neardup.kernels._bits import cttz64, load64, store64
 from neardup.kernels._jit import kernel, part
 
 # Columns of the record table.
@@ -28,7 +32,9 @@ STATUS = 1  # FINE, BAD_QUOTE or NEVER_CLOSED
 FIELDS = 2  # fields of the record
 TEXT = 3  # three columns: begin, end, number of doubled quotes; begin is -1 when there is no such field
 ID = 6  # the same for the id
-COLUMNS = 9
+BEGIN = 9  # of the record
+END = 10  # behind its newline
+COLUMNS = 11
 
 FINE, BAD_QUOTE, NEVER_CLOSED = 0, 1, 2
 _UNFINISHED = 3
@@ -41,14 +47,77 @@ carriage return after that; in what follows a field of TSV that spans lines."""
 
 _QUOTE, _NEWLINE, _RETURN = 0x22, 0x0A, 0x0D
 _NEWLINES, _LOW, _HIGH = uint64(0x0A0A0A0A0A0A0A0A), uint64(0x0101010101010101), uint64(0x8080808080808080)
+_QUOTES, _REST = uint64(0x2222222222222222), uint64(0x7F7F7F7F7F7F7F7F)
+_EVEN, _QUARTERS = uint64(0x00FF00FF00FF00FF), uint64(0x0001000100010001)
+_WINDOW = 1 << 14
+"""Bytes outside of quotes that are looked at twice: for quotes, and for newlines."""
 
 
 @part
 def _plain_end(data, at, size, delimiter):
     """Position of the delimiter or newline that ends an unquoted field, or ``size``; of a line where both are one."""
-    while at < size and data[at] != delimiter and data[at] != _NEWLINE:
-        at += 1
-    return at
+    delimiters = uint64(delimiter) * _LOW
+    while at < size:
+        one, two = load64(data, at) ^ _NEWLINES, load64(data, at) ^ delimiters
+        # a byte that was looked for is 0 now, and what is taken from it borrows: the lowest bit that is left is exact
+        found = (((one - _LOW) & ~one) | ((two - _LOW) & ~two)) & _HIGH
+        if found:
+            return min(at + (cttz64(found) >> 3), size)
+        at += 8
+    return size
+
+
+@part
+def _next_quote(data, at, size):
+    """Position of the next quote, or ``size``."""
+    while at < size:
+        one, two = load64(data, at) ^ _QUOTES, load64(data, at + 8) ^ _QUOTES
+        three, four = load64(data, at + 16) ^ _QUOTES, load64(data, at + 24) ^ _QUOTES
+        found = ((one - _LOW) & ~one) | ((two - _LOW) & ~two)
+        found |= ((three - _LOW) & ~three) | ((four - _LOW) & ~four)
+        if found & _HIGH:
+            break
+        at += 32
+    while at < size:
+        one = load64(data, at) ^ _QUOTES
+        found = (one - _LOW) & ~one & _HIGH
+        if found:
+            return min(at + (cttz64(found) >> 3), size)
+        at += 8
+    return size
+
+
+@part
+def _newlines_in(word):
+    """A word with 1 in each byte that is a newline."""
+    word ^= _NEWLINES
+    return ~(((word & _REST) + _REST) | word | _REST) >> uint64(7)
+
+
+@part
+def _count_newlines(data, at, stop):
+    """Newlines in ``data[at:stop]``; each byte of a word counts its own, and 255 words at most are added up."""
+    count = uint64(0)
+    while at + 8 <= stop:
+        found = uint64(0)
+        last = min(at + 255 * 8, stop - 7)
+        while at < last:
+            found += _newlines_in(load64(data, at))
+            at += 8
+        count += (((found & _EVEN) + (found >> uint64(8) & _EVEN)) * _QUARTERS) >> uint64(48)
+    if at < stop:
+        rest = _newlines_in(load64(data, at) << uint64(8 * (8 - (stop - at))))
+        count += (rest * _LOW) >> uint64(56)
+    return np.int64(count)
+
+
+@part
+def _is_proper(data, at, size, delimiter):
+    """Whether the quote at ``at`` closes a field: the delimiter follows, or the end of a line."""
+    behind = at + 1
+    if behind < size and data[behind] == _RETURN and (behind + 1 == size or data[behind + 1] == _NEWLINE):
+        behind += 1
+    return behind >= size or data[behind] == _NEWLINE or data[at + 1] == delimiter
 
 
 @part
@@ -61,17 +130,19 @@ def _quoted_end(data, at, size, delimiter, relaxed):
     newlines = 0
     delimiters = 0
     while at < size:
+        if not relaxed:
+            quote = _next_quote(data, at, size)
+            newlines += _count_newlines(data, at, quote)
+            at = quote
+            if at == size:
+                break
         c = data[at]
         if c == _QUOTE:
             if at + 1 < size and data[at + 1] == _QUOTE:
                 doubled += 1
                 at += 2
                 continue
-            behind = at + 1
-            if behind < size and data[behind] == _RETURN and (behind + 1 == size or data[behind + 1] == _NEWLINE):
-                behind += 1
-            proper = behind >= size or data[behind] == _NEWLINE or data[at + 1] == delimiter
-            return at, doubled, newlines, FINE if proper else BAD_QUOTE
+            return at, doubled, newlines, FINE if _is_proper(data, at, size, delimiter) else BAD_QUOTE
         if c == _NEWLINE:
             newlines += 1
         elif c == delimiter:
@@ -79,13 +150,81 @@ def _quoted_end(data, at, size, delimiter, relaxed):
         if relaxed and newlines > 0 and delimiters > 0:
             return at, doubled, newlines, BAD_QUOTE
         at += 1
-    return at, doubled, newlines, _UNFINISHED
+    return size, doubled, newlines, _UNFINISHED
 
 
-@kernel("uint8[::1], int64, int64, int64, boolean, int64, int64, int64, int64[:, ::1]")
-def scan_records(data, at, size, delimiter, relaxed, patience, text_field, id_field, records):
+@part
+def _closing(data, at, size, delimiter, relaxed):
+    """The closing quote and the status that ``_quoted_end`` gives, without the rest."""
+    if relaxed:
+        end, _, _, status = _quoted_end(data, at, size, delimiter, True)
+        return end, status
+    while True:
+        at = _next_quote(data, at, size)
+        if at == size:
+            return at, _UNFINISHED
+        if at + 1 < size and data[at + 1] == _QUOTE:
+            at += 2
+            continue
+        return at, FINE if _is_proper(data, at, size, delimiter) else BAD_QUOTE
+
+
+@part
+def _behind_lines(data, at, lines):
+    """The place behind so many newlines from ``at`` on, which are there."""
+    while lines > 0:
+        lines -= data[at] == _NEWLINE
+        at += 1
+    return at
+
+
+@kernel("uint8[::1], int64, int64, int64, boolean, int64, int64")
+def find_stop(data, at, size, delimiter, relaxed, patience, most):
+    """Where the records of ``data[at:size]`` may be cut: behind the last whole one, or behind the first ``most``.
+
+    The arguments are those of ``scan_records``, which reads just the records before that place. They and the blank
+    lines among them are ``most`` at most. ``at`` where the first is not whole.
+    """
+    start = at  # of the record at hand
+    count = 0  # records and blank lines before it
+    while at < size:
+        last = min(at + _WINDOW, size)
+        quote = _next_quote(data, at, last)
+        while quote < last and quote > start and data[quote - 1] != delimiter and data[quote - 1] != _NEWLINE:
+            quote = _next_quote(data, quote + 1, last)  # an ordinary character
+        lines = _count_newlines(data, at, quote)
+        if count + lines >= most:
+            return _behind_lines(data, at, most - count)
+        if lines > 0:
+            count += lines
+            start = quote
+            while data[start - 1] != _NEWLINE:
+                start -= 1
+        at = quote
+        if quote == last:
+            continue
+        end, status = _closing(data, quote + 1, size, delimiter, relaxed)
+        if status == _UNFINISHED:
+            if size - start < patience:
+                return start
+            status = NEVER_CLOSED
+        if status == FINE:
+            at = end + 1
+        elif relaxed:
+            at = quote + 1
+        else:
+            at = start = min(_plain_end(data, start, size, _NEWLINE) + 1, size)
+            count += 1
+            if count == most:
+                return start
+    return size
+
+
+@kernel("uint8[::1], int64, int64, int64, int64, boolean, int64, int64, int64, int64[:, ::1]")
+def scan_records(data, at, stop, size, delimiter, relaxed, patience, text_field, id_field, records):
     """Fill ``records`` from ``data[at:size]``, which begins at a record and ends at the end of a line.
 
+    No record is begun at ``stop`` or behind it, which is ``size`` or what ``find_stop`` gave.
     ``relaxed``: the rules of TSV for quotes. A quote still open after ``patience`` bytes of its record counts as never
     closed; 0 when nothing follows the buffer. Fields count from 0; ``id_field`` is -1 where there is none. ``records``
     is int64[capacity, COLUMNS]; a row a line of the buffer is always enough.
@@ -96,7 +235,7 @@ def scan_records(data, at, size, delimiter, relaxed, patience, text_field, id_fi
     count = 0
     line = 0
     blank = 0
-    while at < size and count < records.shape[0]:
+    while at < stop and count < records.shape[0]:
         if data[at] == _NEWLINE or (data[at] == _RETURN and (at + 1 == size or data[at + 1] == _NEWLINE)):
             at = _plain_end(data, at, size, _NEWLINE) + 1
             line += 1
@@ -154,8 +293,10 @@ def scan_records(data, at, size, delimiter, relaxed, patience, text_field, id_fi
         records[count, LINE] = line
         records[count, STATUS] = status
         records[count, FIELDS] = field
-        count += 1
         at += 1
+        records[count, BEGIN] = start
+        records[count, END] = min(at, size)
+        count += 1
         line += newlines + 1
     return count, min(at, size), line, blank
 
@@ -236,9 +377,17 @@ def copy_fields(data, spans, out, offsets):
                 store64(out, to + k, load64(data, at + k))
             continue
         while at < end:
-            out[to] = data[at]
-            at += 2 if data[at] == _QUOTE else 1
-            to += 1
+            word = load64(data, at)
+            store64(out, to, word)
+            word ^= _QUOTES
+            found = (word - _LOW) & ~word & _HIGH
+            if found:
+                plain = cttz64(found) >> 3
+                at += plain + 2
+                to += plain + 1
+            else:
+                at += 8
+                to += 8
 
 
 @kernel("uint8[::1], int64, int64[::1]")

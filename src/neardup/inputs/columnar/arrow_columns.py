@@ -24,8 +24,9 @@ from neardup.errors import InputError
 from neardup.inputs.batches import Columns, joined_texts, make_batch
 from neardup.inputs.columns import ReadColumns, choose_id, choose_text, column_place, guess_text
 from neardup.inputs.items import ITEM_SEPARATOR
-from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions
-from neardup.types import I64, Batch, Mask
+from neardup.inputs.source import BATCH_BYTES, INT64, Faults, ReadOptions
+from neardup.kernels.integers import LONGEST, join_integers
+from neardup.types import I64, SLACK, Batch, Mask, frozen
 
 _SCALAR_BYTES = 8
 """What a number or a time counts for."""
@@ -197,6 +198,8 @@ def _sizes(array: Any) -> I64:
         return views[array.offset : array.offset + len(array), 0].astype(np.int64)
     if _is_list(type_):
         counts = as_numpy(_without_nulls(pc.list_value_length(array).cast(pa.int64())))
+        if pat.is_integer(type_.value_type):
+            return counts * (_SCALAR_BYTES + 1)
         return np.diff(starts_of(_sizes(array.flatten()) + 1)[starts_of(counts)])
     return np.full(len(array), _SCALAR_BYTES, dtype=np.int64)
 
@@ -277,9 +280,30 @@ def _joined_sets(array: Any) -> Any:
     array = _flat(array)
     lengths = _without_nulls(pc.list_value_length(array).cast(pa.int64()))
     items = _flat(array.flatten())  # leaves out what null lists cover
+    starts = starts_of(as_numpy(lengths))
+    if _is_int64(items):
+        return _joined_integers(items, starts, array)
     items = items.cast(pa.large_string()).cast(pa.large_binary())
-    lists = pa.LargeListArray.from_arrays(numbers(starts_of(as_numpy(lengths))), items)
+    lists = pa.LargeListArray.from_arrays(numbers(starts), items)
     joined = pc.binary_join(lists, blobs([ITEM_SEPARATOR])[0])
     if array.null_count:
         joined = pc.if_else(array.is_valid(), joined, pa.nulls(1, joined.type)[0])
     return joined
+
+
+def _is_int64(items: Any) -> bool:
+    """Whether the items are whole numbers without nulls, none of them beyond int64."""
+    if not pat.is_integer(items.type) or items.null_count:
+        return False
+    return not (pat.is_uint64(items.type) and len(items) and pc.max(items).as_py() not in INT64)
+
+
+def _joined_integers(items: Any, starts: I64, lists: Any) -> Any:
+    """Lists of whole numbers as large_binary, joined; null where a list is null. 20 ns an item, 30 through strings."""
+    values = frozen(as_numpy(items.cast(pa.int64())))
+    out = np.empty((LONGEST + 1) * len(values) + SLACK, dtype=np.uint8)  # only what is written takes memory
+    offsets = np.empty(starts.size, dtype=np.int64)
+    join_integers(values, frozen(starts), out, offsets)
+    used = out[: int(offsets[-1]) + SLACK]
+    valid = pc.is_valid(lists).buffers()[1] if lists.null_count else None
+    return pa.Array.from_buffers(pa.large_binary(), len(lists), [valid, pa.py_buffer(offsets), pa.py_buffer(used)])

@@ -1,5 +1,9 @@
 """Parquet files: row groups in batches that can be held, or as rows that cannot.
 
+The batches of a row group can be had one after the other only, as each begins in the middle of a page. They are
+unpacked by the tasks that read them (``Unpacking``); where the pages do not tell that each batch can be held, in the
+thread that makes the tasks.
+
 What a page unpacks to is read from its header before it is unpacked. A page of some bytes may unpack to 2 GB, and a
 column of few bytes that are numbers of one long value of a dictionary to more than any machine has; the sizes in the
 footer say nothing about that and are checked by nobody. pyarrow unpacks a page in one piece and does not tell its
@@ -8,19 +12,24 @@ header, which is a struct of Thrift's compact protocol (parquet.thrift, PageHead
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
+from weakref import WeakValueDictionary
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyarrow.types as pat
 
-from neardup.inputs.columnar.arrow_columns import choose_columns
-from neardup.inputs.columnar.source import Batches, ColumnarFile, explained
+from neardup.inputs.columnar.arrow_columns import Chosen, choose_columns, read_rows
+from neardup.inputs.columnar.source import ColumnarFile, explained
 from neardup.inputs.columns import ReadColumns
-from neardup.inputs.source import BATCH_BYTES, RecordLimit, Task, TooLargeRows
+from neardup.inputs.source import BATCH_BYTES, RecordLimit, Task, TooLargeRows, sized
+from neardup.types import Alone, Batch, NeedsRoom
 
 PAGE_BYTES = 1 << 20
 """Bytes of a column read at a time: without it the whole column of a row group would be held."""
@@ -32,6 +41,8 @@ read as their numbers: that is slow where most values are in no dictionary."""
 FEW = 256
 _NUMBER = 8
 """Bytes of a value that is no string."""
+_DIGITS = 21
+"""Bytes of it as an item of a set, at most."""
 
 _DATA, _DICTIONARY, _DATA_2 = 0, 2, 3
 _FRONT_CODED = 7  # DELTA_BYTE_ARRAY: each value is told as a beginning of the one before, and the rest
@@ -47,33 +58,92 @@ class ParquetSource(ColumnarFile):
 
     def tasks(self) -> Iterator[Task]:
         """Yield tasks of about 4 MB of text; only the needed columns are decoded."""
-        unpacked = self.unpacked()
-        source = pa.OSFile(self.name) if unpacked is None else unpacked
-        with (
-            explained(self.name, "Parquet"),
-            source,
-            pq.ParquetFile(source, pre_buffer=False, buffer_size=PAGE_BYTES) as file,
-        ):
-            chosen = choose_columns(file.schema_arrow, self._options, self.name)
-            self.columns = chosen.columns(file.schema_arrow.names, self.name)
-            columns = [file.schema_arrow.names[i] for i in chosen.places]
-            yield from self.cut(self._batches(file, source, columns), chosen.alone())
+        with explained(self.name, "Parquet"):
+            source = self.unpacked() or pa.OSFile(self.name)  # closed when the last task is done
+            with pq.ParquetFile(source, pre_buffer=False, buffer_size=PAGE_BYTES) as file:
+                schema = file.schema_arrow
+                chosen = choose_columns(schema, self._options, self.name)
+                self.columns = chosen.columns(schema.names, self.name)
+                groups = Groups(file, source, [schema.names[i] for i in chosen.places], self._options.limit)
+                first_row, told = 1, _Told(self.total_bytes or 0, file.metadata.num_rows)
+                for i in range(file.metadata.num_row_groups):
+                    plan = groups.plan(i)
+                    rows = 0 if isinstance(plan, TooLargeRows) else plan.together(self._options.block)
+                    if rows:
+                        unpacking = Unpacking(groups, i, rows)
+                        for place in unpacking.places():
+                            consumed = told.more(place.rows)
+                            row = first_row + place.number * rows
+                            yield partial(self._read, unpacking, place, row, consumed, chosen.alone())
+                    else:
+                        batches = ((batch, told.more(len(batch))) for batch in groups.planned(i, plan))
+                        yield from self.cut(batches, chosen.alone(), first_row=first_row)
+                    first_row += file.metadata.row_group(i).num_rows
+
+    def _read(self, unpacking: Unpacking, place: Place, first_row: int, consumed: int, chosen: Chosen) -> Batch:
+        """Read a batch of a row group; NeedsRoom where it is too large to be worked on beside others."""
+        with explained(self.name, "Parquet"):
+            batch = unpacking.take(place)
+        texts = chosen.texts(batch)
+        ids = None if chosen.id is None else batch.column(chosen.id)
+        rows = texts, ids, first_row, self.name, self._options
+        task = partial(read_rows, *rows, consumed=consumed, positions=False)
+        limit = self._options.limit
+        if limit.is_set and isinstance(alone := sized(task, texts.nbytes, self._options), Alone):
+            raise NeedsRoom(alone)
+        return task()
 
     def look(self) -> ReadColumns | None:
         with explained(self.name, "Parquet"):
             schema = pq.read_schema(self.unpacked() or self.name)
             return choose_columns(schema, self._options, self.name).columns(schema.names, self.name)
 
-    def _batches(self, file: Any, source: Any, columns: list[str]) -> Batches:
-        metadata = file.metadata
-        stored = (self.total_bytes or 0) / max(1, metadata.num_rows)
-        told = 0.0
-        groups = Groups(file, source, columns, self._options.limit)
-        for i in range(metadata.num_row_groups):
-            for batch in groups.batches(i):
-                rows = batch.rows if isinstance(batch, TooLargeRows) else len(batch)
-                before, told = int(told), told + stored * rows
-                yield batch, int(told) - before
+
+class _Told:
+    """How many stored bytes some rows stand for, so that all rows stand for all bytes."""
+
+    def __init__(self, stored: int, rows: int) -> None:
+        self._stored = stored
+        self._rows = max(1, rows)
+        self._seen = 0
+
+    def more(self, rows: int) -> int:
+        """Those of the next rows."""
+        before, self._seen = self._seen, self._seen + rows
+        return self._stored * self._seen // self._rows - self._stored * before // self._rows
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a row group can be read."""
+
+    rows: int
+    """Rows that are about BATCH_BYTES."""
+    fewer: int
+    """Rows that can be held whatever their values are, as far as those are numbers of values in a dictionary."""
+    columns: tuple[tuple[Page, ...], ...]
+    """The pages of each flat column."""
+    nested: int
+    """Bytes of the other columns."""
+    largest: int
+    """Bytes of texts that may be held."""
+    size: int
+    """Rows of the group."""
+
+    def together(self, block: int | None) -> int:
+        """Rows of a batch, ``block`` at most, of which it is known that each can be held in one piece; 0: it is not."""
+        rows = min(self.rows, self.fewer // 2)
+        if rows < min(FEW, self.rows) or self.nested > self.largest // 4:
+            return 0
+        rows = min(rows, block or rows)
+        held = np.zeros(-(-self.size // rows) + 1, dtype=np.int64)
+        for pages in self.columns:
+            at = 0
+            for page in pages:
+                if page.values and not page.is_by_number:
+                    held[at // rows : (at + page.values - 1) // rows + 1] += page.unpacked
+                at += page.values
+        return rows if held.max() + self.nested <= self.largest // 2 else 0
 
 
 class Groups:
@@ -89,23 +159,37 @@ class Groups:
 
     def batches(self, i: int) -> Iterator[Any]:
         """Yield row group i in batches, or TooLargeRows when a part of it that is read in one piece cannot be held."""
-        plan = self.plan(i)
+        return self.planned(i, self.plan(i))
+
+    def planned(self, i: int, plan: Plan | TooLargeRows) -> Iterator[Any]:
+        """Yield what ``batches`` does, by the plan that was made for it."""
         if isinstance(plan, TooLargeRows):
             yield plan
             return
-        rows, fewer = plan
+        rows, fewer = plan.rows, plan.fewer
         file = self.file
         if fewer < rows and fewer < FEW and SLOWED * fewer < rows:
             file = self._numbered()
         else:
             rows = min(rows, fewer)
-        for batch in file.iter_batches(rows, row_groups=[i], columns=self._columns, use_threads=False):
+        yield from self.of_rows(i, rows, file)
+
+    def of_rows(self, i: int, rows: int, file: Any = None) -> Iterator[Any]:
+        """Yield row group i in batches of so many rows, or of fewer; ``file``: in place of the own one."""
+        for batch in (file or self.file).iter_batches(rows, row_groups=[i], columns=self._columns, use_threads=False):
             yield batch.select(self._columns)
 
-    def plan(self, i: int) -> tuple[int, int] | TooLargeRows:
-        """Rows of row group i that are about BATCH_BYTES, and how many can be held whatever their values are."""
+    def again(self) -> Groups:
+        """The same, read by nobody else."""
+        metadata = self.file.metadata
+        file = pq.ParquetFile(self._source, metadata=metadata, pre_buffer=False, buffer_size=PAGE_BYTES)
+        return Groups(file, self._source, self._columns, self.limit)
+
+    def plan(self, i: int) -> Plan | TooLargeRows:
+        """How row group i can be read, by the headers of its pages."""
         group = self.file.metadata.row_group(i)
-        size = worst = largest = 0
+        size = worst = largest = nested = 0
+        flat: list[tuple[Page, ...]] = []
         for column in self._columns:
             for chunk in (group.column(j) for j in range(group.num_columns)):
                 if not _is_of(chunk.path_in_schema, column):
@@ -115,15 +199,19 @@ class Groups:
                 value = self._longest(i, column, chunk, pages)
                 size += sum(page.unpacked for page in pages)
                 largest = max(largest, *(page.unpacked for page in pages), 0)
-                if is_nested:  # a page may tell many values of one row
+                if not is_nested:
+                    flat.append(tuple(pages))
+                else:  # a page may tell many values of one row
                     told = max((page.values for page in pages), default=0) * (_NUMBER + value)
                     largest = max(largest, told // 2)
+                    nested += sum(page.unpacked for page in pages) + (value + _DIGITS) * chunk.num_values
                     value = -(-value * chunk.num_values // max(1, group.num_rows))
                 worst += value
         if largest > self.limit.whole:
             return TooLargeRows(group.num_rows, "a page", largest)
         rows = max(1, min(int(group.num_rows * BATCH_BYTES / max(1, size)), BATCH_ROWS))
-        return rows, max(1, max(2 * BATCH_BYTES, self.limit.largest) // max(1, worst))
+        fewer = max(1, max(2 * BATCH_BYTES, self.limit.largest) // max(1, worst))
+        return Plan(rows, fewer, tuple(flat), nested, self.limit.largest, group.num_rows)
 
     def _longest(self, i: int, column: str, chunk: Any, pages: list[Any]) -> int:
         """Bytes of the longest value that can stand for more than its own bytes in a page; 0 when none does."""
@@ -147,6 +235,87 @@ class Groups:
                 self._source, metadata=metadata, read_dictionary=wanted, pre_buffer=False, buffer_size=PAGE_BYTES
             )
         return self._by_number
+
+
+class Place:
+    """One of the batches of a row group; as long as it lives, somebody may want the batch."""
+
+    __slots__ = ("__weakref__", "number", "rows")
+
+    def __init__(self, number: int, rows: int) -> None:
+        self.number = number
+        self.rows = rows
+
+
+class Unpacking:
+    """The batches of a row group, in order, for tasks that want one each; whoever comes first unpacks up to its own.
+
+    Safe to use from several threads. Batches before the one that is wanted wait for those who have their places. What
+    was taken before can be had again, by unpacking the group once more.
+    """
+
+    def __init__(self, groups: Groups, i: int, rows: int) -> None:
+        self._groups = groups
+        self._i = i
+        self._rows = rows
+        self._wanted: WeakValueDictionary[int, Place] = WeakValueDictionary()
+        self._lock = threading.Lock()
+        self._batches: Iterator[Any] = iter(())
+        self._next = 0
+        self._size = groups.file.metadata.row_group(i).num_rows
+        self._waiting: dict[int, Any] = {}
+        self._rest: list[Any] = []
+
+    def places(self) -> Iterator[Place]:
+        """Yield the place of each batch."""
+        for number in range(-(-self._size // self._rows)):
+            place = Place(number, min(self._rows, self._size - number * self._rows))
+            self._wanted[number] = place
+            yield place
+
+    def take(self, place: Place) -> Any:
+        """The record batch of a place."""
+        with self._lock:
+            try:
+                return self._taken(place)
+            except BaseException:
+                self._next = 0
+                raise
+
+    def _taken(self, place: Place) -> Any:
+        if place.number in self._waiting:
+            return self._waiting.pop(place.number)
+        if self._next == 0 or self._next > place.number:
+            self._begin()
+        while True:
+            number, self._next = self._next, self._next + 1
+            batch = self._read(min(self._rows, self._size - number * self._rows))
+            if number == place.number:
+                break
+            if number in self._wanted:
+                self._waiting[number] = batch
+        self._wanted.pop(number, None)
+        if self._next * self._rows >= self._size:
+            self._batches = iter(())
+        return batch
+
+    def _begin(self) -> None:
+        self._batches = self._groups.again().of_rows(self._i, self._rows)
+        self._next = 0
+        self._rest = []
+        self._waiting = {}
+
+    def _read(self, rows: int) -> Any:
+        """The next rows as one record batch; pyarrow may give them in several."""
+        pieces: list[Any] = []
+        while rows > 0:
+            batch = self._rest.pop() if self._rest else next(self._batches)
+            if len(batch) > rows:
+                self._rest.append(batch[rows:])
+                batch = batch[:rows]
+            pieces.append(batch)
+            rows -= len(batch)
+        return pieces[0] if len(pieces) == 1 else pa.concat_batches(pieces)
 
 
 def _is_of(path: str, column: str) -> bool:

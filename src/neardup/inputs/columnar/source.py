@@ -26,14 +26,19 @@ class ColumnarSource(Source):
     """What the columnar sources share: batches to tasks."""
 
     def cut(
-        self, batches: Batches, chosen: Chosen, *, positions: bool = False, rest: Callable[[], None] | None = None
+        self,
+        batches: Batches,
+        chosen: Chosen,
+        *,
+        positions: bool = False,
+        rest: Callable[[], None] | None = None,
+        first_row: int = 1,
     ) -> Iterator[Task]:
         """Yield tasks of about 4 MB of text; one row at least.
 
         ``positions`` stand in for ids that are not there. ``rest`` is called now and then, to let go of memory that was
-        looked at.
+        looked at. ``first_row``: of the first batch.
         """
-        first_row = 1
         tasks = 0
         for batch, consumed in batches:
             if isinstance(batch, TooLargeRows):

@@ -75,7 +75,7 @@ class Ahead:
                 f"a record that is larger than memory allows cannot be put aside in {tempfile.gettempdir()}: "
                 f"{exc.strerror}. Make room there, or name another folder with the variable TMPDIR."
             ) from exc
-        self._later.append((replace(block, data=_NOTHING, is_alone=False), self._end))
+        self._later.append((replace(block, data=_NOTHING, whole=None, held=None), self._end))
         self._end += block.size
 
     def _stored(self, block: LineBlock, place: int) -> LineBlock:
@@ -105,8 +105,8 @@ class Passed:
         lines = block.lines
         if is_end and at < block.size:
             lines = int(np.count_nonzero(block.data[:at] == NEWLINE))
-            place = {"first_line": block.first_line + lines, "lines": block.lines - lines, "size": block.size - at}
-            self.left = replace(block, data=block.data[at:], **place, consumed=0, is_alone=False)
+            behind = block.data[at:], block.size - at, block.lines - lines, block.first_line + lines
+            self.left = LineBlock(*behind, consumed=0, at=block.at + at, held=block.held)
         self.size += at
         self.lines += lines
         self.consumed += block.consumed

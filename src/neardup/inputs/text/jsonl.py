@@ -59,16 +59,17 @@ class JsonlSource(LineSource):
         """Yield one task a block of lines; InputError when the first record lacks a field that was asked for."""
         columns: _Columns | None = None
         origin: Origin | None = None
-        slabs, blocks_of = Slabs(), Slabs()
-        for block in self.blocks(block_bytes=self.block_bytes, slabs=blocks_of):
+        slabs = Slabs()
+        for block in self.blocks(block_bytes=self.block_bytes, slabs=Slabs()):
             if block.too_large:
                 yield self.too_large(block)
                 continue
             if columns is None and (columns := _find_columns(block, self.name, self._options)):
                 self.columns = ReadColumns(*columns, example=self.name)
                 origin = self._origin(columns)
-            task = partial(self._task, block, columns or _NO_COLUMNS, slabs, blocks_of, origin)
+            task = partial(_read_block, block, self.name, columns or _NO_COLUMNS, self._options, slabs, origin)
             yield sized(task, block.size, self._options)
+            del task, block  # the buffer may go back before the next is taken
 
     def look(self) -> ReadColumns | None:
         for block in self.blocks(block_bytes=_LOOKED):
@@ -98,14 +99,6 @@ class JsonlSource(LineSource):
 
     def reopened(self, facts: dict[str, Any]) -> Origin | None:
         return self._origin(_Columns(tuple(facts["text"])))
-
-    def _task(
-        self, block: LineBlock, columns: _Columns, slabs: Slabs, blocks_of: Slabs, origin: Origin | None
-    ) -> Batch:
-        batch = _read_block(block, self.name, columns, self._options, slabs, origin)
-        if block.is_alone:
-            blocks_of.give_back(block.data)
-        return batch
 
 
 def _find_columns(block: LineBlock, name: str, options: ReadOptions) -> _Columns | None:

@@ -108,7 +108,7 @@ def _first_row(data: U8, size: int, patience: int, delimiter: int, relaxed: bool
     cells: list[str] = []
     while True:
         n = len(cells)  # two fields a scan; the row is short
-        count, end, lines, _ = scan_records(data, 0, size, delimiter, relaxed, patience, n, n + 1, records)
+        count, end, lines, _ = scan_records(data, 0, size, size, delimiter, relaxed, patience, n, n + 1, records)
         if count == 0:
             return None
         record = records[0]

@@ -291,7 +291,8 @@ def _scanned(block: RecordBlock, field: int) -> I64:
     """
     layout = block.layout
     table = np.empty((len(block.records), COLUMNS), dtype=np.int64)
-    count, *_ = scan_records(block.data, block.start, block.stop, layout.delimiter, layout.relaxed, 0, field, -1, table)
+    span = block.start, block.stop, block.stop
+    count, *_ = scan_records(block.data, *span, layout.delimiter, layout.relaxed, 0, field, -1, table)
     assert count == len(table)
     return table
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,14 +54,15 @@ class MeasuredCollection:
         limit_records(reader, budget, run.workers)
         threads = budget.threads(run.workers)
         observer.stage("read", reader.total_bytes, "bytes")
-        found, sample = survey(
-            reader.tasks(),
-            spec,
-            threads=threads,
-            observer=observer,
-            most_bytes=min(SAMPLE_BYTES, budget.share(0.1)),
-            most_texts=min(SAMPLE_TEXTS, budget.share(0.2) // (4 * CENSUS_SLOTS)),
-        )
+        with closing(reader.tasks(threads)) as tasks:
+            found, sample = survey(
+                tasks,
+                spec,
+                threads=threads,
+                observer=observer,
+                most_bytes=min(SAMPLE_BYTES, budget.share(0.1)),
+                most_texts=min(SAMPLE_TEXTS, budget.share(0.2) // (4 * CENSUS_SLOTS)),
+            )
         observer.stage("sample", None, "texts")
         hashers, slots = Hashers.of(spec), max(CENSUS_SLOTS, *lengths)
         values, counts = sketch_sample(sample.documents, hashers.checked, slots=slots)

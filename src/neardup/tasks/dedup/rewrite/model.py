@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from neardup.arrays import nullable, numbers
+from neardup.engine.threads import in_order
 from neardup.errors import InputChanged, InputError
 from neardup.inputs.batches import documents_from, gather
 from neardup.inputs.blocks import NEWLINE, LineBlock
@@ -201,8 +202,8 @@ class Known:
 
     def check_source(self, source: Source) -> None:
         """Read an input once more for nothing but this."""
-        for task in source.tasks():
-            self.check_batch(task())
+        for batch in in_order(lambda task: task(), source.tasks(), threads=1):
+            self.check_batch(batch)
         self.check_end(None)
 
     def part(self, first: int, count: int) -> Known:

@@ -93,7 +93,9 @@ def _batches(groups: Groups, i: int, name: str) -> Iterator[Any]:
     if isinstance(plan, TooLargeRows):
         reason, cure = groups.limit.refusal(f"{plan.what} of row group {i}", plan.size, most=groups.limit.whole)
         raise TooLarge(name, reason, cure)
-    batches = groups.file.iter_batches(max(1, min(*plan, _BATCH_ROWS)), row_groups=[i], use_threads=False)
+    batches = groups.file.iter_batches(
+        max(1, min(plan.rows, plan.fewer, _BATCH_ROWS)), row_groups=[i], use_threads=False
+    )
     yield from explained_each(batches, name, "Parquet")
 
 
