@@ -74,22 +74,20 @@ def direct() -> dict[str, Any]:
     """What kernels say that small work calls no longer or not yet: large records, broken bytes, pairs of signatures."""
     import numpy as np
 
-    from neardup.kernels import banding, delimited, utf8
-    from neardup.stages.verify import chunks
     from neardup.kernels import banding, delimited, integers, utf8
+    from neardup.stages.verify import chunks
 
     data = np.frombuffer(b'a\t"b ""c"" \n d\n' + "né\xff".encode("latin-1") + bytes(64), dtype=np.uint8)
     state = np.array([delimited.START, 0, 0])
     values = np.array([[1, 2, 3, 4], [1, 2, 3, 5], [9, 9, 3, 4]], dtype=np.uint32)
     left, right, first, same = np.array([0, 0, 1]), np.array([1, 2, 2]), np.zeros(3, np.int64), np.zeros(3, np.int64)
     banding.first_bands(values, left, right, 2, 2, first, same)
-    return _told_apart() | {
     numbers, starts = np.array([0, -7, 99, 100, 10**18, -(1 << 63)]), np.array([0, 2, 2, 6])
     joined, ends = np.zeros(200, dtype=np.uint8), np.zeros(4, dtype=np.int64)
     for array in (numbers, starts):
         array.flags.writeable = False
     integers.join_integers(numbers, starts, joined, ends)
-    return {
+    return _told_apart() | {
         "sets": [joined.tolist(), ends.tolist()],
         "record": [delimited.follow_record(data, 0, 15, 9, True, state), delimited.unclosed_field(data, 15, 9)],
         "utf8": [utf8.is_ascii(data, 0, 15), utf8.is_ascii(data, 0, 20)],

@@ -16,8 +16,9 @@ from neardup.kernels import verify as kernels
 from neardup.stages.shingle import Hasher, shingle_set
 from neardup.types import F64, I64, Documents, PaddedSets
 
-SPARSE = 1024
-"""Rows for each pair, from the first to the last, up to which rows are numbered by a bit for each of them."""
+SPARSE = 256
+"""Rows for each pair, from the first to the last, up to which they are numbered by a bit each: 64 bytes a pair at most,
+with the counts beside."""
 
 
 @dataclass(frozen=True, slots=True)
