@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from neardup._version import __version__
 from neardup.arrays import numbers, strings
+from neardup.cutting import distinct
 from neardup.engine import run as engine
 from neardup.engine.check import TooLargeError
 from neardup.engine.fit import PASSAGES, SLOW, Hint, fit, layout_hints
@@ -252,7 +253,7 @@ class Finding:
         With texts also text and keeper_text.
         """
         members, ids = self._found.members, self._run.provenance.ids
-        labels = np.unique(members.label)
+        labels = distinct(members.label)
         columns = [("id", ids.type), ("cluster", pa.int64()), ("keeper", ids.type), ("similarity", pa.float64())]
         schema = pa.schema(columns)
 
@@ -288,7 +289,7 @@ class Finding:
             self._run,
             found.tally,
             pairs=self._pairs if pairs is None else pairs,
-            clusters=int(np.unique(found.members.label).size),
+            clusters=int(distinct(found.members.label).size),
             crowds=found.crowd_leaders.size,
             crowd_documents=int(found.crowd_documents.sum()),
             link=self._rule,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.cutting import cut, starts_of
+from neardup.cutting import cut, distinct, starts_of
 from neardup.engine.check import Buffers
 from neardup.engine.joins import common
 from neardup.engine.observe import Silent, Stages
@@ -75,3 +75,8 @@ def test_a_stage_is_told_timed_and_gives_back_its_memory(monkeypatch: pytest.Mon
         raise ZeroDivisionError
     assert told == [("read", 7, "bytes"), "work", "released", "released"]
     assert stages.seconds == {"read": 6.0, "check": 1.0}
+
+
+@given(st.lists(st.integers(-3, 3)))
+def test_distinct_values_are_those_of_a_set_rising(values):
+    assert distinct(np.array(values, dtype=np.int64)).tolist() == sorted(set(values))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from neardup.spool import MemoryTexts, Workdir
-from neardup.spool import files as spool_files
 from neardup.types import SLACK, Documents
 
 
@@ -98,23 +97,3 @@ def test_a_slice_counts_the_whole_buffer_that_it_keeps_alive():
     texts = MemoryTexts()
     texts.append(Documents.from_bytes([b"x" * 100_000, b"y"]).slice(1, 2))
     assert texts.nbytes >= 100_000
-
-
-def test_near_texts_are_read_together_and_far_ones_apart(tmp_path, monkeypatch):
-    workdir = Workdir.create(tmp_path / "work", {"spec_id": "s"})
-    texts = workdir.texts("texts")
-    texts.append(Documents.from_bytes([bytes([i]) * 1000 for i in range(200)]))
-    sizes: list[int] = []
-    real = spool_files.os.preadv
-
-    def counted(fd, buffers, offset):
-        sizes.append(buffers[0].nbytes)
-        return real(fd, buffers, offset)
-
-    rows = np.array([3, 4, 10, 100, 116, 133])
-    texts.lengths(rows)  # what it reads of the ends is not of interest here
-    monkeypatch.setattr(spool_files.os, "preadv", counted)
-    assert _read(texts, rows) == [bytes([row]) * 1000 for row in rows]
-    # between 116 and 133 lie 16,000 bytes, between 10 and 100 many more
-    assert sizes[-2:] == [8000, 34_000]
-    workdir.remove()

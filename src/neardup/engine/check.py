@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from neardup.cutting import cut, starts_of
+from neardup.cutting import cut, distinct, starts_of
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
 from neardup.engine.space import Space
@@ -37,7 +37,7 @@ TABLE_BYTES = 32
 """Memory for each shingle of the largest document while its set is built."""
 TEXTS_PART = 0.1
 """Of the memory for data, what texts may take that are read together: a text takes an eighth of its set."""
-MOST_TEXTS = 64 << 20
+MOST_TEXTS = 24 << 20
 """Bytes of them that are enough, whatever the limit is."""
 SCREENED = 1 << 16
 """Pairs whose signatures, where both are held, are looked at together."""
@@ -232,7 +232,7 @@ class Checker:
         beside = 0 if screen is None else self.collection.values.slots // 2  # signatures, of half a shingle a slot
         parts = verify_stage.chunks(left, right, counts, lengths, budget=self._chunk, beside=beside)
         for chunks in self._together(parts):
-            rows = chunks[0].docs if len(chunks) == 1 else np.unique(np.concatenate([chunk.docs for chunk in chunks]))
+            rows = chunks[0].docs if len(chunks) == 1 else distinct(np.concatenate([chunk.docs for chunk in chunks]))
             texts = _Loaded(self.collection.texts, rows, threads=self.threads if rows.size >= FEW_TEXTS else 1)
             for chunk in chunks:
                 if screen is None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from neardup.cutting import distinct
 from neardup.engine.fit import PassingSample
 from neardup.engine.observe import Observer
 from neardup.errors import InputError
@@ -116,6 +117,6 @@ def _repeated(prints: U64) -> list[I64]:
     """Numbers of documents whose ids have one hash, group by group."""
     order = np.argsort(prints, kind="stable")
     same = np.flatnonzero(prints[order[1:]] == prints[order[:-1]])
-    again = np.unique(np.concatenate((same, same + 1)))
+    again = distinct(np.concatenate((same, same + 1)))
     cuts = np.flatnonzero(prints[order[again[1:]]] != prints[order[again[:-1]]]) + 1
     return [np.sort(part) for part in np.split(order[again], cuts)]

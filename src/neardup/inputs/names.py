@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.arrays import as_numpy, numbers, strings
-from neardup.cutting import cut
+from neardup.cutting import cut, distinct
 from neardup.inputs.batches import documents_from
 from neardup.kernels.hashing import fingerprint
 from neardup.spool import Column, MemoryColumn, MemoryTexts, Sorter, Texts, Workdir
@@ -205,10 +205,11 @@ class Ids:
         return numbers(self._numbers.take(at)).cast(_TEXT)
 
     def _brought(self, at: I64) -> Any:
-        distinct, place = np.unique(at, return_inverse=True)
-        found = [_as_strings(documents).take(numbers(local)) for documents, local, _ in self._strings.parts(distinct)]
+        is_rising = bool(np.all(at[1:] > at[:-1]))
+        rows, place = (at, at) if is_rising else np.unique(at, return_inverse=True)
+        found = [_as_strings(documents).take(numbers(local)) for documents, local, _ in self._strings.parts(rows)]
         names = found[0] if len(found) == 1 else pa.concat_arrays(found)
-        return names if distinct.size == at.size and (distinct == at).all() else names.take(numbers(place))
+        return names if is_rising else names.take(numbers(place))
 
     def count_duplicates(self, budget: int = DEFAULT_BUDGET, workdir: Workdir | None = None) -> tuple[int, str | None]:
         """How many documents carry the id of an earlier one, and an id that comes back.
@@ -231,7 +232,7 @@ class Ids:
             last, last_row = hashes[-1:], rows[-1:]
         sorter.drop()
         # equal hashes are almost surely equal ids, and the few that have them are compared themselves
-        suspects = self.take(np.unique(np.concatenate(repeated or [last_row])))
+        suspects = self.take(distinct(np.concatenate(repeated or [last_row])))
         codes = as_numpy(suspects.dictionary_encode().indices)
         firsts = np.unique(codes, return_index=True)[1]
         if firsts.size == codes.size:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.cutting import cut, starts_of
+from neardup.cutting import cut, distinct, starts_of
 from neardup.kernels import banding
 from neardup.params import Bands
 from neardup.stages.shingle import SALT
@@ -122,7 +122,7 @@ def limited(members: I64, starts: I64, weight: I32, *, limit: int) -> BandBucket
 def all_pairs(members: I64, starts: I64) -> Iterator[tuple[I64, I64]]:
     """Every pair of every bucket, smaller row first, in pieces of at most about PAIRS_AT_A_TIME, or of one bucket."""
     sizes = np.diff(starts)
-    for size in np.unique(sizes[sizes > 1]).tolist():
+    for size in distinct(sizes[sizes > 1]).tolist():
         first, second = np.triu_indices(size, 1)
         of_size = starts[:-1][sizes == size]
         step = max(1, PAIRS_AT_A_TIME // first.size)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.cutting import ROWS_AT_A_TIME
+from neardup.cutting import ROWS_AT_A_TIME, distinct
 from neardup.engine.banding import few
 from neardup.engine.banding.pending import Buckets, Pending, pair_members
 from neardup.engine.reading.collection import Collection, content_order
@@ -131,7 +131,7 @@ def find_crowds(hot: Buckets, collection: Collection, weight: I32, check: Check)
         stars.append(np.column_stack((rows, wanted)))
         similarity.append(found[joined])
         np.add.at(size, wanted, weight[rows])
-        grown = {row for row in np.unique(wanted).tolist() if size[row] > spec.crowd}.union(large)
+        grown = {row for row in distinct(wanted).tolist() if size[row] > spec.crowd}.union(large)
         fresh = np.array(sorted(grown - marks.keys()), dtype=np.int64)
         marks.update(zip(fresh.tolist(), collection.prints.take(fresh)[:, 0].tolist(), strict=True))
         large = heapq.nsmallest(KNOWN, grown, key=lambda row: (-int(size[row]), marks[row]))
@@ -192,7 +192,7 @@ def _known_leaders(members: I64, size: I32, leader: I32, large: list[int], colle
     Documents of one boilerplate meet in every band in other buckets; without the first each band would have a leader.
     """
     crowds = np.array(large, dtype=np.int64)
-    own = np.unique(leader[members[leader[members] >= 0]]).astype(np.int64)
+    own = distinct(leader[members[leader[members] >= 0]]).astype(np.int64)
     own = own[np.lexsort((collection.prints.take(own)[:, 0], -size[own].astype(np.int64)))][:KNOWN]
     return np.concatenate((crowds, own[~np.isin(own, crowds)]))
 
@@ -210,7 +210,7 @@ def pair_hot_buckets(
     met = sum(in_order(lambda job: work.whole(*job), _jobs(hot, work, waiting), threads=threads, ahead=threads))
     overfull = np.zeros(len(collection), dtype=np.bool_)
     if waiting:
-        together = np.unique(np.concatenate([members for _, members in waiting]))
+        together = distinct(np.concatenate([members for _, members in waiting]))
         found = few.pair_up(collection, together, pending, threads=threads)
         met += found.met
         overfull[found.overfull] = True

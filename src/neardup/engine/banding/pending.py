@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.cutting import ROWS_AT_A_TIME, cut, starts_of
+from neardup.cutting import ROWS_AT_A_TIME, cut, distinct, starts_of
 from neardup.engine.check import pairs_at_once
 from neardup.engine.reading.collection import Collection
 from neardup.errors import InputError
@@ -74,7 +74,7 @@ class Buckets:
         """Bands that have buckets, rising."""
         seen: set[int] = set()
         for _, sizes in self._sizes.scan(ROWS_AT_A_TIME):
-            seen.update(np.unique(sizes[:, 0]).tolist())
+            seen.update(distinct(sizes[:, 0]).tolist())
         return sorted(seen)
 
     def all_rows(self) -> Iterator[I64]:

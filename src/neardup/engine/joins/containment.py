@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.cutting import starts_of
+from neardup.cutting import distinct, starts_of
 from neardup.engine.check import Buffers, TooLargeError, built_sets
 from neardup.engine.joins.common import SLAB, JoinWork, Queue, slabs
 from neardup.engine.joins.crowds import near_enough
@@ -91,7 +91,7 @@ class ContainmentJoin(JoinWork):
 
     def near(self, left: I64, right: I64) -> tuple[Mask, F64]:
         found = self.check(left, right, self.threshold)
-        rows = np.unique(np.concatenate((left, right)))
+        rows = distinct(np.concatenate((left, right)))
         known = sizes_of(self.collection, rows, self.check.hasher, threads=self.threads)
         a, b = known.of(left), known.of(right)
         common = np.rint(found * np.minimum(a, b))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.cutting import ROWS_AT_A_TIME, cut, starts_of
+from neardup.cutting import ROWS_AT_A_TIME, cut, distinct, starts_of
 from neardup.engine.reading.collection import Collection
 from neardup.types import I32, I64, U8, U64, Mask
 
@@ -167,7 +167,7 @@ def _copies_in(collection: Collection, weight: I32, part: int, parts: int) -> tu
     if same.size == 0:
         return nothing, nothing
     # only rows that share half of their hash with a neighbour are looked at closely
-    close = np.unique(np.concatenate((order[same], order[same + 1])))
+    close = distinct(np.concatenate((order[same], order[same + 1])))
     close = close[np.lexsort((prints[close, 1], prints[close, 0]))]  # stable: rows of a group stay in order
     fresh = np.ones(close.size, dtype=np.bool_)
     fresh[1:] = np.any(prints[close[1:]] != prints[close[:-1]], axis=1)

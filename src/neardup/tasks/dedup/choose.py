@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.cutting import ROWS_AT_A_TIME, cut
+from neardup.cutting import ROWS_AT_A_TIME, cut, distinct
 from neardup.engine.joins.overlap import Overlaps
 from neardup.engine.results.pairs import Links, PairStore, link
 from neardup.engine.state import SearchState
@@ -49,7 +49,7 @@ class Removals:
     @property
     def clusters(self) -> int:
         """Clusters that lose something."""
-        return int(np.unique(self.cluster).size)
+        return int(distinct(self.cluster).size)
 
     def largest(self) -> tuple[int, int]:
         """Documents of the largest cluster, the kept one included, and its kept row; (0, -1) when nothing goes.
@@ -59,7 +59,7 @@ class Removals:
         if not self.rows.size:
             return 0, -1
         members = np.bincount(self.cluster)
-        kept = np.unique(self.keeper[~np.isin(self.keeper, self.rows)])
+        kept = distinct(self.keeper[~np.isin(self.keeper, self.rows)])
         cluster = self.cluster[np.argsort(self.keeper, kind="stable")]
         cluster = cluster[np.searchsorted(np.sort(self.keeper), kept)]  # that of each row that is kept
         members += np.bincount(cluster, minlength=members.size)
@@ -156,7 +156,7 @@ def _all_chosen(found: SearchState, origins: Origins, reps: I64) -> Removals:
         parts.join(left, right)
         mine, other = np.concatenate((left, right)), np.concatenate((right, left))
         value = np.tile(piece.similarity, 2)
-        known = np.unique(mine)
+        known = distinct(mine)
         known = known[partner[known] >= 0]
         mine, other = np.append(mine, known), np.append(other, partner[known])
         value = np.append(value, similarity[known])
@@ -215,7 +215,7 @@ def _linked(found: SearchState, order: I64, fixed: NDArray[np.bool_]) -> Links:
         kept = kept[found.crowd[kept] >= 0]
         kept = kept[np.lexsort((rank[kept], found.crowd[kept]))]
         hub, other = _hubs(kept, found.crowd[kept], tried, free)
-        tried[np.unique(hub)] = True
+        tried[distinct(hub)] = True
         if not hub.size:
             break
         pair = np.minimum(hub, other) * n + np.maximum(hub, other)

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.arrays import numbers, strings
+from neardup.cutting import distinct
 from neardup.engine.fit import PASSAGES, unlike_protected
 from neardup.engine.reading.written import Named, table_stream
 from neardup.engine.state import Gathered, SearchState
@@ -296,11 +297,11 @@ class SecondReading:
             asked.append(self._keepers)
         places = self._run.provenance.places
         found = [rows[_rows_of(source, rows, places)[0]] for rows in asked]
-        return self._known(source, np.unique(np.concatenate(found)))
+        return self._known(source, distinct(np.concatenate(found)))
 
     @cached_property
     def _keepers(self) -> I64:
-        return np.unique(self._chosen.keeper)
+        return distinct(self._chosen.keeper)
 
     def _known(self, source: str, rows: I64) -> Known:
         run, prints = self._run, self._search.collection.prints
