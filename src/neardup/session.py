@@ -16,7 +16,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +27,6 @@ from neardup.cutting import distinct
 from neardup.engine import run as engine
 from neardup.engine.check import TooLargeError
 from neardup.engine.fit import PASSAGES, SLOW, Hint, fit, layout_hints
-from neardup.engine.joins.overlap import Overlaps
 from neardup.engine.observe import Observer, Silent
 from neardup.engine.reading.families import check_room
 from neardup.engine.reading.written import Named, table_stream
@@ -43,6 +42,9 @@ from neardup.params import CONTAINMENT, OVERLAP, ListOptions, Overlap, Preset, R
 from neardup.result import Result, Summary
 from neardup.spool import peak_memory
 from neardup.types import Mask, Pairs
+
+if TYPE_CHECKING:
+    from neardup.engine.joins.overlap import Overlaps
 
 CONTAINED = strings(["a", "both", "b"])
 """Which of a pair is part of the other: where the first set is smaller, as large, larger."""

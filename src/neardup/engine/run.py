@@ -11,7 +11,7 @@ find ── search ── link_rows ── expand_pairs, expand_clusters      pa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,10 +19,6 @@ from neardup.cutting import ROWS_AT_A_TIME
 from neardup.engine.banding.candidates import BandCandidates, find_candidates
 from neardup.engine.banding.hot import Crowds
 from neardup.engine.check import Checker, Screen
-from neardup.engine.joins.common import JoinWork
-from neardup.engine.joins.containment import ContainmentJoin, Sizes, sizes_of
-from neardup.engine.joins.exact import ExactJoin
-from neardup.engine.joins.overlap import Overlaps, find_overlaps
 from neardup.engine.observe import Observer, Scaled, Stages
 from neardup.engine.reading.collection import Collection, RowNames, collect, content_order
 from neardup.engine.reading.copies import find_copies
@@ -30,12 +26,25 @@ from neardup.engine.results.expand import Members, expand_across, expand_cluster
 from neardup.engine.results.pairs import Links, PairStore, link
 from neardup.engine.space import Space
 from neardup.engine.state import DOCUMENT_BYTES, FoundRows, Gathered, RunTally, SearchState
-from neardup.params import CONTAINMENT, DEFAULT_MEASURE, Overlap, Spec
+from neardup.params import CONTAINMENT, Overlap, Spec
 from neardup.stages.shingle import Hasher
 from neardup.types import I32, I64, Batch, Mask, Origin
 
-JOINS: dict[str, type[JoinWork]] = {DEFAULT_MEASURE: ExactJoin, CONTAINMENT: ContainmentJoin}
-"""The join of each measure; overlap is held against protected documents only, by ``find_overlaps``."""
+if TYPE_CHECKING:  # the joins are loaded by the runs that need them
+    from neardup.engine.joins.common import JoinWork
+    from neardup.engine.joins.containment import Sizes
+    from neardup.engine.joins.overlap import Overlaps
+
+
+def _join_of(measure: str) -> type[JoinWork]:
+    """The join of a measure, loaded for it; overlap is held against protected documents only, by ``find_overlaps``."""
+    if measure == CONTAINMENT:
+        from neardup.engine.joins.containment import ContainmentJoin
+
+        return ContainmentJoin
+    from neardup.engine.joins.exact import ExactJoin
+
+    return ExactJoin
 
 
 def gather(
@@ -104,6 +113,8 @@ def search(gathered: Gathered, *, split_row: int | None = None, keep_keys: bool 
 
 def overlap(gathered: Gathered, rule: Overlap, is_protected: Mask) -> tuple[SearchState, Overlaps]:
     """Find the documents that overlap with protected ones (bool[n], by row), and the pairs that they make with them."""
+    from neardup.engine.joins.overlap import find_overlaps
+
     with gathered.stages.stage("overlap"):
         found = find_overlaps(
             *(gathered.collection, gathered.copies, is_protected, rule),
@@ -124,7 +135,7 @@ def _joined(gathered: Gathered, split_row: int | None) -> tuple[PairStore, I32]:
     with gathered.stages.stage("join"):
         rows = np.flatnonzero(gathered.weight)
         sides = None if split_row is None else gathered.copies.sides(rows, split_row)
-        work = JOINS[spec.measure]
+        work = _join_of(spec.measure)
         hasher, observer = Hasher(spec.shingle, spec.seed), gathered.stages.observer
         joined = work(
             collection,
@@ -301,5 +312,7 @@ def _sizes(found: SearchState, pairs: PairStore) -> Sizes | None:
     """Sizes of the sets of the rows that have pairs, where they are asked for."""
     if found.collection.spec.measure != CONTAINMENT:
         return None
+    from neardup.engine.joins.containment import sizes_of
+
     with found.stages.stage("sizes"):
         return sizes_of(found.collection, pairs.involved(), found.check.hasher, threads=found.tally.threads)

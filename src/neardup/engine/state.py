@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from neardup.engine.check import Checker
-from neardup.engine.joins.containment import Sizes
 from neardup.engine.observe import Stages
 from neardup.engine.reading.collection import Collection, RowNames
 from neardup.engine.reading.copies import Copies
@@ -16,6 +16,9 @@ from neardup.engine.results.expand import ListedLeaders, Members
 from neardup.engine.results.pairs import PairStore
 from neardup.engine.space import Space
 from neardup.types import I32, I64
+
+if TYPE_CHECKING:
+    from neardup.engine.joins.containment import Sizes
 
 DOCUMENT_BYTES = 24
 """Memory for each document that no limit can spare: weights, crowds, parents, ranks."""

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from neardup.cutting import ROWS_AT_A_TIME, distinct
-from neardup.engine.banding import few
 from neardup.engine.banding.pending import Buckets, Pending, pair_members
 from neardup.engine.reading.collection import Collection, content_order
 from neardup.engine.space import Space
@@ -210,6 +209,8 @@ def pair_hot_buckets(
     met = sum(in_order(lambda job: work.whole(*job), _jobs(hot, work, waiting), threads=threads, ahead=threads))
     overfull = np.zeros(len(collection), dtype=np.bool_)
     if waiting:
+        from neardup.engine.banding import few  # here: nearly no collection has such buckets
+
         together = distinct(np.concatenate([members for _, members in waiting]))
         found = few.pair_up(collection, together, pending, threads=threads)
         met += found.met

@@ -9,18 +9,20 @@ rule of overlap all that overlap with a protected one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup.cutting import ROWS_AT_A_TIME, cut, distinct
-from neardup.engine.joins.overlap import Overlaps
 from neardup.engine.results.pairs import Links, PairStore, link
 from neardup.engine.state import SearchState
 from neardup.stages.cluster import Components
 from neardup.tasks.dedup.policy import Origins
 from neardup.types import F64, I32, I64
+
+if TYPE_CHECKING:
+    from neardup.engine.joins.overlap import Overlaps
 
 RULES = ("protect", "prefer", "keep", "first")
 """What decided between the kept document and one that goes: a number in ``Removals.rule`` is a place here."""
