@@ -164,8 +164,18 @@ def _in_python(function: Callable[..., Any]) -> Any:
 
 
 def part(function: Callable[..., Any]) -> Any:
-    """A function that only kernels call: compiled into them, without the wrappers that Python would need to call it."""
-    return numba.njit(function, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    """A function that only kernels call: compiled into them, without the wrappers that Python would need to call it.
+
+    It does not count who holds the arrays that it is called with. To count takes two locked instructions an array and
+    call, which was half of the sketch of a title. So it may not make an array, which does not compile, and may not
+    return one, which would be freed while in use. ``maker`` is for those.
+    """
+    return numba.njit(function, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
+
+
+def maker(function: Callable[..., Any]) -> Any:
+    """A part that makes arrays."""
+    return numba.njit(function, nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=True)
 
 
 def inlined(function: Callable[..., Any]) -> Any:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels._bits import cttz64, load64
-from neardup.kernels._jit import inlined, kernel, part, record
+from neardup.kernels._jit import inlined, kernel, maker, part, record
 from neardup.kernels.stored import ALL, M2, S29, S32, lanes, mix
 
 BYTE, CHAR, WORD, ITEM = 0, 1, 2, 3
@@ -495,7 +495,7 @@ def _fill_items(data, stop, key, state, out):
     return n
 
 
-@part
+@maker
 def new_cursor(params, chunk):
     """A cursor with room for ``chunk`` hashes at a time."""
     return Cursor(np.empty(4, np.int64), np.empty(chunk + params.k, np.uint64), np.empty(chunk, np.uint64))

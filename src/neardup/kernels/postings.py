@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from neardup.kernels._bits import peek8, peek32, peek64, poke8
-from neardup.kernels._jit import kernel, part
+from neardup.kernels._jit import kernel, maker, part
 from neardup.kernels.stored import M1, mix
 from neardup.types import I32, I64
 
@@ -121,7 +121,7 @@ def _find(run, row, key, span):
     return True
 
 
-@part
+@maker
 def _grown(array, used, room):
     more = np.empty(room, array.dtype)
     more[:used] = array[:used]

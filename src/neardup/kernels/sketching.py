@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels._bits import bits_equal, cttz64
-from neardup.kernels._jit import inlined, kernel, part
+from neardup.kernels._jit import inlined, kernel, maker, part
 from neardup.kernels.hashing import CHUNK, HASH_PARAMS, fill, is_short, new_cursor, rewind
 from neardup.kernels.stored import M1, mix
 
@@ -52,7 +52,7 @@ class Functions(NamedTuple):
     """uint32: the least value so far."""
 
 
-@part
+@maker
 def _new_functions(room):
     return Functions(np.zeros(room, np.uint32), np.zeros(room, np.uint32), np.zeros(room, np.uint32))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup.kernels._jit import kernel, part, record
+from neardup.kernels._jit import kernel, maker, part, record
 from neardup.kernels.hashing import CHUNK, HASH_PARAMS, fill, new_cursor, rewind, table_bits
 from neardup.types import PaddedSets
 
@@ -66,7 +66,7 @@ def _fill_table(params, data, begin, stop, cursor, shift, table):
     return n
 
 
-@part
+@maker
 def _sort(values, n, room):
     """Sort ``values[:n]`` by its bytes, lowest first, with ``room`` for as many beside; linear for any values."""
     ends = np.empty(257, np.int64)
