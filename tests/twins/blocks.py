@@ -34,19 +34,26 @@ def hasher_of(shingle: str, seed: int = 1) -> Hasher:
 
 @kernel(HASH_PARAMS, "read(uint8[::1]), int64, int64, uint64[::1]")
 def _drain(params, data, begin, stop, out):
-    """All hashes that ``fill`` writes for one document; -1 when more than ``out`` holds, -2 when out of its arrays."""
+    """All hashes that ``fill`` writes for one document.
+
+    -1 when more than ``out`` holds, -2 when out of its arrays, -3 when more after a chunk that was not full.
+    """
     guard = np.uint64(0xDEADBEEF)
     hash_room = np.full(CHUNK + 64, guard)
     word_room = np.full(CHUNK + params.k + 64, guard)
     cursor = Cursor(new_cursor(params, CHUNK).state, word_room[: CHUNK + params.k], hash_room[:CHUNK])
     rewind(cursor, begin)
     n = 0
+    before = CHUNK
     while True:
         count = fill(params, data, stop, cursor)
         if np.any(hash_room[CHUNK:] != guard) or np.any(word_room[CHUNK + params.k :] != guard):
             return -2
         if count == 0:
             return n
+        if before < CHUNK:
+            return -3
+        before = count
         if count < 0 or count > CHUNK or n + count > out.size:
             return -1
         out[n : n + count] = cursor.hashes[:count]
@@ -66,6 +73,7 @@ def filled(hasher: Hasher, documents: Documents, i: int) -> list[int]:
     count = _drain(hasher.params, documents.data, begin, stop, out)
     assert count != -1, f"fill wrote more than {stop - begin} hashes for {stop - begin} bytes"
     assert count != -2, "fill wrote behind the end of its arrays"
+    assert count != -3, "fill wrote more after a chunk that was not full"
     return out[:count].tolist()
 
 

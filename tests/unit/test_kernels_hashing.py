@@ -69,6 +69,37 @@ def test_bytes_across_the_borders_of_chunks(k):
         assert filled(hasher, packed([blob[:length]], 0x61), 0) == whole[: length - k + 1]
 
 
+@pytest.mark.parametrize("wide", ["", "é", "日", "😀"])
+@pytest.mark.parametrize("shingle", ["char:1", "char:5", "char:9", "char:16", "char:20", "byte:20", "word:1", "word:3"])
+def test_short_documents_of_every_length_side_by_side(shingle, wide):
+    """0 to 70 bytes, where words of a machine, vectors and masks begin and end; every third has a wide letter."""
+    text = "".join("z " if i % 7 == 3 else chr(97 + i * i % 23) for i in range(70))
+    blobs = [text[:length].encode() for length in range(71)]
+    blobs = [blob if i % 3 else blob[: i // 2] + wide.encode() + blob[i // 2 :] for i, blob in enumerate(blobs)]
+    hasher = hasher_of(shingle)
+    for poison in POISONS:
+        block = packed(blobs, poison)
+        for i, blob in enumerate(blobs):
+            assert filled(hasher, block, i) == expected(shingle, blob), (poison, blob)
+
+
+@pytest.mark.parametrize("k", [17, 23, 24, 25, 31, 32, 33, 41, 1000])
+def test_windows_of_more_than_sixteen_bytes_take_as_many_folds_as_they_have_words(k):
+    blob = np.random.default_rng(k).integers(0, 128, k + 70, dtype=np.uint8).tobytes()
+    for shingle in (f"byte:{k}", f"char:{k}"):
+        whole, hasher = expected(shingle, blob), hasher_of(shingle)
+        for length in range(k, len(blob) + 1):
+            assert filled(hasher, packed([b"x", blob[:length]], 0xBF), 1) == whole[: length - k + 1]
+
+
+def test_every_byte_is_in_a_word_or_not_at_every_place_of_a_mask():
+    """All bytes of ASCII, shifted through 64 places, between a letter and a letter."""
+    every = bytes(range(128))
+    for shift in range(64):
+        blob = b"a" * shift + every + b"b"
+        assert filled(hasher_of("word:1"), packed([blob], 0x61), 0) == expected("word:1", blob)
+
+
 @pytest.mark.parametrize("k", [1, 2, 3, 7, 40])
 def test_words_across_the_borders_of_chunks(k):
     words = [f"w{i * i % 911}" if i % 5 else "日本" for i in range(4200)]

@@ -10,8 +10,8 @@ hash, and there are pairs that do for half of all seeds. The exact check has no 
 by each run, multipliers too, after the texts were written (``stages.shingle.Hasher.private``).
 
 ``fill`` is the one entry: it writes the next chunk of hashes of a document and remembers where it stands, so that a
-document of any size needs one chunk of scratch. Its callers loop until it writes none, with the call in the body: numba
-cannot type an assignment in a condition.
+document of any size needs one chunk of scratch. Its callers loop until it writes none or, to ask once less, fewer than
+fit, with the call in the body: numba cannot type an assignment in a condition.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels._bits import cttz64, load64
+from neardup.kernels._bits import bits_between, cttz64, load64, windows64
 from neardup.kernels._jit import inlined, kernel, maker, part, record
 from neardup.kernels.stored import ALL, M2, S29, S32, lanes, mix
 
@@ -35,10 +35,6 @@ ONE, S7, S63 = np.uint64(1), np.uint64(7), np.uint64(63)
 HIGH = np.uint64(0x8080808080808080)
 S8, S16, S24, S56 = np.uint64(8), np.uint64(16), np.uint64(24), np.uint64(56)
 BYTE0, LOW6 = np.uint64(0xFF), np.uint64(0x3F)
-C20 = np.uint64(0x2020202020202020)
-BELOW_A, ABOVE_Z = np.uint64(0x1F1F1F1F1F1F1F1F), np.uint64(0x0505050505050505)
-BELOW_0, ABOVE_9 = np.uint64(0x5050505050505050), np.uint64(0x4646464646464646)
-"""Added to an ASCII byte they set its highest bit from a, from behind z, from 0 and from behind 9 on."""
 GATHER = np.uint64(0x0102040810204080)
 """Times the lowest bits of eight bytes, it has them in order in its highest byte."""
 SEPARATOR = 0xFF
@@ -131,7 +127,23 @@ def _cut(low, high, shift):
 
 
 @part
-def _windows(data, begin, count, k, key, out):
+def _long_windows(data, begin, count, k, key, words, out):
+    """The same for more than sixteen bytes: all words of eight go to ``words``, and windows advance together."""
+    start, last = _start(key, k), k - 8
+    for i in range(0, count + last, 8):
+        windows64(data, begin + i, words, i)
+    some, end, inner = np.uint64(count), np.uint64(last), np.uint64((last - 1) // 8 * 8)
+    for i in range(some):
+        out[i] = _fold(start, words[i], key)
+    for j in range(np.uint64(8), inner, np.uint64(8)):
+        for i in range(some):
+            out[i] = _fold(out[i], words[i + j], key)
+    for i in range(some):
+        out[i] = _hash_two(words[i + inner] ^ out[i], words[i + end], start, key[1], key[3])
+
+
+@part
+def _windows(data, begin, count, k, key, words, out):
     """Hash ``count`` windows of k bytes that begin at successive bytes.
 
     Eight windows are cut from four loads by shifts, which LLVM turns into vectors; eight loads of their own would
@@ -160,8 +172,7 @@ def _windows(data, begin, count, k, key, out):
         for i in range(whole, count):
             out[i] = _hash_two(load64(data, begin + i), load64(data, tail + i), start, first_by, last_by)
     else:
-        for i in range(count):
-            out[i] = hash_bytes(data, begin + i, k, key)
+        _long_windows(data, begin, count, k, key, words, out)
 
 
 @inlined
@@ -182,15 +193,20 @@ def _ascii_run(data, position, stop, most):
         if (load64(data, at) | load64(data, at + 8) | load64(data, at + 16) | load64(data, at + 24)) & HIGH:
             break
         at += 32
-    while at < end and data[at] < 0x80:
-        at += 1
+    while at < end:
+        high = load64(data, at) & HIGH
+        if high:
+            at += cttz64(high) >> 3
+            break
+        at += 8
+    at = min(at, end)
     if position < at < stop and data[at] & 0xC0 == 0x80:
         at -= 1  # a stray continuation byte belongs to the character before it
     return at - position
 
 
 @part
-def _fill_bytes(data, stop, k, key, state, out):
+def _fill_bytes(data, stop, k, key, words, state, out):
     begin = state[0]
     if state[3] == 0:
         state[3] = 1
@@ -205,7 +221,7 @@ def _fill_bytes(data, stop, k, key, state, out):
     count = min(stop - begin - k + 1, out.size)
     if count <= 0:
         return 0
-    _windows(data, begin, count, k, key, out)
+    _windows(data, begin, count, k, key, words, out)
     state[0] = begin + count
     return count
 
@@ -299,7 +315,7 @@ def _fill_chars(data, stop, k, key, starts, state, out):
         run = _ascii_run(data, begin, stop, out.size - n + k)
         if run >= k + PLAIN or run == stop - begin:
             count = min(run - k + 1, out.size - n)
-            _windows(data, begin, count, k, key, out[n:])
+            _windows(data, begin, count, k, key, starts, out[n:])
             n += count
             begin += count
             continue
@@ -350,15 +366,6 @@ def gathered(bits):
 
 
 @inlined
-def _alnum(word):
-    """Of eight ASCII bytes, the highest bit of each that is a letter or a digit."""
-    lower = word | C20
-    letter = (lower + BELOW_A) & ~(lower + ABOVE_Z)
-    digit = (word + BELOW_0) & ~(word + ABOVE_9)
-    return (letter | digit) & HIGH
-
-
-@inlined
 def _value(word):
     """``_code_point`` of the bytes of ``word`` without a branch."""
     lead = np.int64(word & BYTE0)
@@ -374,13 +381,9 @@ def _classes(data, position, stop, letters, inside):
     ``inside``, 0 or 1, is the class of the character before, to which continuation bytes at ``position`` belong; -1:
     a character begins here. Characters beyond ASCII are looked at one by one, but none waits for another.
     """
-    plain, high, more = np.uint64(0), np.uint64(0), np.uint64(0)
-    for j in range(8):
-        word = load64(data, position + 8 * j)
-        shift = np.uint64(8 * j)
-        plain |= gathered(_alnum(word & ~HIGH) & ~word) << shift
-        high |= gathered(word & HIGH) << shift
-        more |= gathered(word & ~(word << ONE) & HIGH) << shift
+    plain = bits_between(data, position, 0x61, 0x7A) | bits_between(data, position, 0x41, 0x5A)
+    plain |= bits_between(data, position, 0x30, 0x39)
+    high, more = bits_between(data, position, 0x80, 0xFF), bits_between(data, position, 0x80, 0xBF)
     within = ALL >> np.uint64(max(0, 64 - (stop - position)))
     plain, high, more = plain & within, high & within, more & within
     if high == 0:
@@ -512,12 +515,13 @@ def rewind(cursor, begin):
 def fill(params, data, stop, cursor):
     """Write the next shingle hashes of a document, which ends at ``stop``, to the cursor; return how many.
 
-    0 when there are no more. Repeated shingles are repeated.
+    Fewer than the cursor has room for when these are the last ones, so that nobody need ask again, and 0 from then on.
+    Repeated shingles are repeated.
     """
     kind, k, key, letters = params
     state, words, out = cursor
     if kind == BYTE:
-        return _fill_bytes(data, stop, k, key, state, out)
+        return _fill_bytes(data, stop, k, key, words, state, out)
     if kind == CHAR:
         return _fill_chars(data, stop, k, key, words, state, out)
     if kind == WORD:

@@ -257,12 +257,12 @@ def sketch_block(params, data, offsets, rounds, values, tokens):
         rewind(cursor, begin)
         while True:
             count = fill(params, data, stop, cursor)
-            if count == 0:
-                break
             limit = _throw_first(hashes, count, limit, slots, shift, kept, row)
             if total == 0:
                 first = count
             total += count
+            if count < CHUNK:
+                break
         tokens[d] = -1 if total == 1 and is_short(params, cursor) else total
         if total == 0:
             values[d] = EMPTY
@@ -294,13 +294,13 @@ def sketch_block(params, data, offsets, rounds, values, tokens):
                 rewind(cursor, begin)
                 while True:
                     count = fill(params, data, stop, cursor)
-                    if count == 0:
-                        break
-                    count = _unseen(hashes, count, seen, kept)
+                    fresh = _unseen(hashes, count, seen, kept)
                     if turn < rounds:
-                        _throw_again(kept, count, turn, slots, shift, mixed, row)
+                        _throw_again(kept, fresh, turn, slots, shift, mixed, row)
                     else:
-                        _lower(kept, count, low, chosen, n)
+                        _lower(kept, fresh, low, chosen, n)
+                    if count < CHUNK:
+                        break
             for e in range(n):
                 row[places[e]] = _last(chosen.least[e], rounds)
         for s in range(slots):

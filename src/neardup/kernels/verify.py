@@ -53,8 +53,6 @@ def _fill_table(params, data, begin, stop, cursor, shift, table):
     n, total, steps = 0, 0, 0
     while True:
         count = fill(params, data, stop, cursor)
-        if count == 0:
-            break
         for j in range(count):
             value = min(hashes[j], VACANT - np.uint64(1))
             fresh, more = _insert(table, np.int64(value >> shift), value)
@@ -63,6 +61,8 @@ def _fill_table(params, data, begin, stop, cursor, shift, table):
         total += count
         if steps > STEPS * total + SPARE_STEPS:
             return -1
+        if count < hashes.size:
+            break
     return n
 
 
@@ -92,11 +92,11 @@ def _sort_all(params, data, begin, stop, cursor, room, table, out):
     total = 0
     while True:
         count = fill(params, data, stop, cursor)
-        if count == 0:
-            break
         for j in range(count):
             table[total + j] = min(hashes[j], VACANT - np.uint64(1))
         total += count
+        if count < hashes.size:
+            break
     _sort(table, total, table[room:])
     n = 0
     for i in range(total):
