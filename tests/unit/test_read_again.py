@@ -170,11 +170,24 @@ def another_text_of_one_length(path: Path) -> None:
     os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
 
 
+def no_record_any_more(path: Path) -> None:
+    facts = path.stat()
+    path.write_bytes(path.read_bytes().replace(b'{"text"', b'["text"'))
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+
+
+def a_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
 def touched(path: Path) -> None:
     os.utime(path, ns=(0, 0))
 
 
-@pytest.mark.parametrize("change", [longer, another_text_of_one_length, touched, Path.unlink])
+@pytest.mark.parametrize(
+    "change", [longer, another_text_of_one_length, no_record_any_more, touched, a_pipe, Path.unlink]
+)
 def test_a_file_that_changed_is_named_and_never_compared(tmp_path: Path, change, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "changing.jsonl"
     path.write_text(

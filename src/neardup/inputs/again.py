@@ -64,7 +64,8 @@ class PlainFile:
     def opened(self) -> Iterator[int]:
         """A descriptor of the file; InputChanged where it is another one now."""
         try:
-            fd = os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            # a pipe that was put in its place would wait for somebody to write
+            fd = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
         except FileNotFoundError as exc:
             raise self.changed("was removed") from exc
         except OSError as exc:
@@ -124,7 +125,10 @@ class LineRecords:
             for left in range(read_pieces(fd, starts, sizes, data, places), sizes.size):
                 self._file.read(fd, int(starts[left]), data[places[left] : places[left + 1]].data)
         data[size:] = NEWLINE
-        batch = self._parse(LineBlock(data, size, starts.size, 1, 0))
+        try:
+            batch = self._parse(LineBlock(data, size, starts.size, 1, 0))
+        except InputError as exc:  # what could be read before is no record now
+            raise self._file.changed() from exc
         if len(batch.documents) != starts.size or batch.bad:
             raise self._file.changed()
         return batch.documents

@@ -14,6 +14,7 @@ from neardup.arrays import as_numpy, numbers, strings
 from neardup.cutting import cut, distinct
 from neardup.inputs.batches import documents_from
 from neardup.kernels.hashing import fingerprint
+from neardup.shown import shown_path
 from neardup.spool import Column, MemoryColumn, MemoryTexts, Sorter, Texts, Workdir
 from neardup.types import I32, I64, MOST_FAULTS, U64, Batch, Documents, Fault
 
@@ -174,7 +175,7 @@ class Ids:
     def pieces(self, *columns: I32 | I64) -> Iterator[slice]:
         """Cut columns of rows into pieces of which all ids are held at a time: 65,536 rows, or 16 MB of long ids."""
         size = int(columns[0].size)
-        names = np.array([len(source.encode()) + 1 + _DIGITS for source in self.places.sources] or [0])
+        names = np.array([len(shown_path(source).encode()) + 1 + _DIGITS for source in self.places.sources] or [0])
         is_long = max(self._longest, int(names.max())) * len(columns) * _PIECE > _PIECE_BYTES
         for first in range(0, size, _PIECE):
             end = min(first + _PIECE, size)
@@ -198,7 +199,8 @@ class Ids:
     def _made(self, rows: I64) -> Any:
         source, local = self.places.locate(rows)
         used, place = np.unique(source, return_inverse=True)
-        names = strings(self.places.sources[number] for number in used.tolist()).take(numbers(place))
+        named = strings(shown_path(self.places.sources[number]) for number in used.tolist())
+        names = named.take(numbers(place))
         return pc.binary_join_element_wise(names, numbers(local).cast(_TEXT), strings([":"])[0])
 
     def _digits(self, at: I64) -> Any:

@@ -39,6 +39,7 @@ _CURES = {
     errno.ENOSPC: "Free space, then continue with the same command and --resume (resume=True).",
     errno.EDQUOT: "Free some of your quota, then continue with the same command and --resume (resume=True).",
     errno.EFBIG: "The file size is limited here (ulimit -f); raise the limit and continue with --resume (resume=True).",
+    errno.EMFILE: "Too few files may be open here (ulimit -n); raise that, and continue with --resume (resume=True).",
     errno.ENOENT: "Make the folder first, or name another one with --workdir (workdir=).",
     errno.ENOTDIR: "A part of the path is a file; name another folder with --workdir (workdir=).",
     errno.EACCES: "Name a folder that you may write to with --workdir (workdir=).",

@@ -46,7 +46,7 @@ SAMPLE = 512
 """Pairs of a bucket that are looked at to predict its cost."""
 COMPARE_NS, CHECK_NS, SHINGLE_NS = 10.0, 100.0, 4.0
 """Rough cost of comparing two signatures, of checking a pair, and of each shingle of both in that check."""
-BUDGET_NS = 100_000.0
+BUDGET_NS = 500_000.0
 """What the pairs of hot buckets that are paired up whole may cost for each document, all bands together."""
 
 Check = Callable[[I64, I64, float], F64]
