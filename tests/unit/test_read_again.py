@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -203,6 +204,15 @@ def test_a_file_that_stays_as_it_is_does_not_trouble(tmp_path: Path, monkeypatch
         "".join(json.dumps({"text": f"this is the seventh text of all, {i // 2}"}) + "\n" for i in range(40))
     )
     assert pairs_after(path, lambda path: None, monkeypatch).summary.exact_copies == 20
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are Unicode")
+def test_a_name_that_is_no_unicode_is_told_by_its_bytes(tmp_path: Path):
+    path = tmp_path / os.fsdecode(b"n\xff.jsonl")
+    path.write_text('{"text": "one text that comes twice"}\n' * 2)
+    assert neardup.find(path).pairs.to_pylist()[0]["id_a"] == str(tmp_path / "n\\xff.jsonl:1")
+    removed = neardup.dedup(path, output=tmp_path / "clean.jsonl")[1]
+    assert removed["source"].to_pylist() == [str(tmp_path / "n\\xff.jsonl")]
 
 
 sizes = st.lists(st.tuples(st.sampled_from([0, 1, 7, 90, NEAR, NEAR + 1, STAGE]), st.integers(0, 40)), max_size=30)

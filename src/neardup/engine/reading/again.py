@@ -51,7 +51,7 @@ class SourceTexts(Texts):
 
     @property
     def _sizes(self) -> Column:
-        """Bytes of the record, and of the normalised text."""
+        """Bytes of the record, 0 where the text is kept, and of the normalised text, _LONGEST at most."""
         return self._columns[2]
 
     def __len__(self) -> int:
@@ -64,7 +64,7 @@ class SourceTexts(Texts):
 
     @property
     def text_bytes(self) -> int:
-        """Bytes of all normalised texts."""
+        """Bytes of all normalised texts, those of more than 4 GB as so many. Reads a column."""
         return sum(int(sizes[:, 1].sum(dtype=np.int64)) for _, sizes in self._sizes.scan(1 << 20))
 
     def append(self, documents: Documents) -> None:
@@ -74,11 +74,11 @@ class SourceTexts(Texts):
     def add(self, documents: Documents, places: Places | None) -> bool:
         """Add a block of normalised documents, not empty, at the end; whether its memory is held on to."""
         lengths = np.diff(documents.offsets)
-        if self._keep or places is None or max((places.stops - places.starts).max(), lengths.max()) > _LONGEST:
+        if self._keep or places is None or max((places.stops - places.starts).max(), lengths.max()) >= _LONGEST:
             origin, starts = _KEPT, np.arange(len(self.kept), len(self.kept) + lengths.size)
             compact = _compact(documents)
             self.kept.append(compact)
-            sizes = np.zeros((lengths.size, 2), dtype=np.uint32)
+            sizes = np.column_stack((np.zeros_like(lengths), np.minimum(lengths, _LONGEST))).astype(np.uint32)
             is_held = compact is documents
         else:
             is_held = False
@@ -114,9 +114,9 @@ class SourceTexts(Texts):
     def lengths(self, rows: I64) -> I64:
         sizes = self._sizes.take(rows)
         lengths: I64 = sizes[:, 1].astype(np.int64)
-        kept = np.flatnonzero(sizes[:, 0] == 0)  # a record has a byte at least, and if it is a newline
-        if kept.size:
-            lengths[kept] = self.kept.lengths(self._starts.take(rows[kept]))
+        longest = np.flatnonzero(lengths == _LONGEST)
+        if longest.size:  # kept, all of them
+            lengths[longest] = self.kept.lengths(self._starts.take(rows[longest]))
         return lengths
 
     def parts(self, rows: I64, most: int | None = None) -> Iterator[tuple[Documents, I64, slice]]:

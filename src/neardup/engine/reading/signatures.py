@@ -77,7 +77,9 @@ class Signatures:
 
     def hold(self, rows: I64, *, threads: int, most: int) -> None:
         """Make those of ``rows`` (rising) now, and hold them, if they take ``most`` bytes or less."""
-        some = rows[self.put_held(rows, np.empty((rows.size, self.slots), dtype=np.uint32))]
+        some = rows
+        for known, _ in self._stores:
+            some = some[~np.isin(some, known.array, assume_unique=True)]
         if some.size == 0 or some.size * 4 * self.slots > most:
             return
         store = self._store()

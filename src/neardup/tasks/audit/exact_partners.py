@@ -71,7 +71,7 @@ def find_exact_partners(
     space = collection.space
     parts = [drawn[part] for part in cut(SHINGLE_BYTES * collection.counts.take(drawn), space.budget.share(0.25))]
     commonness = _commonness_of(drawn, collection, weight, hasher)
-    observer.stage("audit", len(parts) * collection.texts.nbytes, "bytes")
+    observer.stage("audit", len(parts) * collection.texts.text_bytes, "bytes")
     found = PairStore("truth", len(collection), space, part=0.1)
     candidates = 0
     for part in parts:

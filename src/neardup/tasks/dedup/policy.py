@@ -21,6 +21,7 @@ from neardup.inputs.reader import Reader, open_inputs
 from neardup.inputs.source import Source
 from neardup.params import CONTAINMENT, DEFAULT_KEEP, InputOptions, Keep, Overlap, SearchOptions, Spec
 from neardup.session import Run
+from neardup.shown import shown_path
 from neardup.types import I64
 
 NONE = "none"
@@ -153,7 +154,7 @@ class Origins:
             np.array([index.setdefault(name, len(index)) for name in _names_of(part)], dtype=np.int64)
             for part in self._parts
         ]
-        self._names = strings(index)
+        self._names = strings(map(shown_path, index))
         self._rows = np.empty(0, dtype=np.int64)
         self._ranks = np.empty(0, dtype=np.int64)
 
