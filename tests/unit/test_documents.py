@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import zipfile
 from pathlib import Path
@@ -363,6 +364,7 @@ def test_boilerplate_is_part_of_how_a_run_reads() -> None:
 def test_without_the_extra_the_cure_is_its_name(name: str, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("without").mkdir()
     Path(f"without/{module}.py").write_text(f"raise ModuleNotFoundError(name={module!r})", encoding="utf-8")
+    gc.collect()  # processes of a run before this one would not look there
     monkeypatch.syspath_prepend("without")  # the processes that read documents look where this one does
     Path(name).write_bytes(_WHOLE.get(name, b"<p>x"))
     found = neardup.find(name)

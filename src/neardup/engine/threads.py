@@ -47,8 +47,8 @@ def in_order(
                 yield _done(waiting.popleft().result, work, waiting)
         while waiting:
             yield _done(waiting.popleft().result, work, waiting)
-        for error in errors:
-            raise error
+        if errors:
+            raise errors.pop()  # not held here, where its traceback would hold it in a circle
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
@@ -67,5 +67,7 @@ def _done(result: Callable[[], Done], work: Callable[[Any], Done], others: Itera
         return result()
     except NeedsRoom as exc:
         task = exc.task
+    finally:
+        del result  # an error's traceback would hold the future, which holds the error: a circle
     wait(others)
     return work(task)

@@ -82,8 +82,12 @@ class _Maker:
                 self._took_alone = isinstance(task, Alone)
                 self._changed.notify_all()
                 return task
-        if self._error is not None:
-            raise self._error
+        error, self._error = self._error, None
+        if error is not None:
+            try:
+                raise error
+            finally:
+                del error  # its traceback would hold it, and with it all that this was at
         return None
 
     def stop(self) -> None:

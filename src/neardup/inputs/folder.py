@@ -43,7 +43,7 @@ class FilesSource(Source):
     def __init__(self, name: str, files: Sequence[InputFile], options: ReadOptions) -> None:
         super().__init__(name, options, total_bytes=sum(file.size for file in files))
         self.files = files
-        self._origin = WholeFiles(name, files, lambda some: self.read_files(some, 1, Readers(), True))
+        self._origin = WholeFiles(name, files, partial(_read_again, name, options))
 
     @property
     def paths(self) -> list[str] | None:
@@ -148,6 +148,11 @@ class FilesSource(Source):
             faults.add(line, *undecodable(exc, "file", self._options.encoding), source=path)
             return None
         return split_items(text.decode("utf-8")) if self._options.item else text
+
+
+def _read_again(name: str, options: ReadOptions, files: Sequence[InputFile]) -> Batch:
+    """Read some plain texts of a source by themselves."""
+    return FilesSource(name, files, options).read_files(files, 1, Readers(), is_alone=True)
 
 
 def _is_packed(file: InputFile) -> bool:
