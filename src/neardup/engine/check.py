@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -100,9 +100,13 @@ class Screen:
     is_apart: Mask
     """Whether both were told apart in a hot bucket."""
 
-    def of(self, pairs: I64) -> Screen:
+    def of(self, pairs: I64 | Mask) -> Screen:
         """That of some of the pairs."""
         return Screen(self.keep, self.tag[pairs], self.is_inside[pairs], self.is_apart[pairs])
+
+    def passes(self, values: U32, left: I64, right: I64) -> Mask:
+        """Which of the pairs to check, by signatures; ``left`` and ``right`` are places in ``values``."""
+        return self.keep(values, left, right, self.tag, self.is_inside, self.is_apart)
 
 
 @contextmanager
@@ -188,7 +192,7 @@ class Checker:
                 alive, tag = self._screened_by_held(left[some], right[some], of)
                 if observer is not None:
                     observer.advance(int(np.count_nonzero(~alive)))
-                some, of = some[alive], Screen(of.keep, tag[alive], of.is_inside[alive], of.is_apart[alive])
+                some, of = some[alive], replace(of, tag=tag).of(alive)
             for chunk, found, checked in self._checked(left[some], right[some], threshold, of):
                 similarity[some[chunk.pairs]] = found
                 self.checked += checked if threshold > 0 else 0
@@ -217,8 +221,7 @@ class Checker:
             unknown = signatures.put_held(docs, values)
             told = np.flatnonzero(~(unknown[a] | unknown[b]))
             at = some[told]
-            known = screen.of(at)
-            alive[at] = screen.keep(values, a[told], b[told], known.tag, known.is_inside, known.is_apart)
+            alive[at] = screen.of(at).passes(values, a[told], b[told])
             tag[at] = 0
 
         for _ in in_order(look, range(0, left.size, SCREENED), threads=self.threads):
@@ -266,8 +269,7 @@ class Checker:
         runs = (slice(first, first + step) for first in range(0, unknown.size, step))
         for _ in in_order(make, runs, threads=threads):
             pass
-        known = screen.of(told)
-        keep[told] = screen.keep(values, part.left, part.right, known.tag, known.is_inside, known.is_apart)
+        keep[told] = screen.of(told).passes(values, part.left, part.right)
         return keep
 
     def _together(self, chunks: Iterator[Chunk]) -> Iterator[list[Chunk]]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from neardup.cutting import cut
-from neardup.engine.banding.pending import Pending
+from neardup.engine.banding.pending import BUDGET_NS, Pending, check_ns
 from neardup.engine.reading.collection import Collection
 from neardup.engine.threads import in_order
 from neardup.kernels.sharing import Few
@@ -33,10 +33,6 @@ MOST = 128
 """Documents that hold a shingle, at most, for it to be kept, or as many as make a crowd: the more, the more steps."""
 SAMPLE = 512
 """Documents by which the number of pairs is predicted."""
-BUDGET_NS = 500_000.0
-"""What the checks of such pairs may cost for each document."""
-CHECK_NS, SHINGLE_NS = 100.0, 4.0
-"""Rough cost of checking a pair, and of each shingle of both in that check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +90,7 @@ def pair_up(collection: Collection, rows: I64, pending: Pending, *, threads: int
             held.append(some)
     pairs = numbers * (rows.size / sample.few.rows.size / 2)
     shingles = np.concatenate(sizes)
-    price = CHECK_NS + SHINGLE_NS * 2 * float(shingles.mean())
-    floor = _floor(pairs, BUDGET_NS * rows.size / price)
+    floor = _floor(pairs, BUDGET_NS * rows.size / check_ns(float(shingles.mean())))
     met = 0
     first = 0
     while first < len(pieces):

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from neardup.cutting import ROWS_AT_A_TIME, distinct
-from neardup.engine.banding.pending import Buckets, Pending, pair_members
+from neardup.engine.banding.pending import BUDGET_NS, Buckets, Pending, check_ns, pair_members
 from neardup.engine.reading.collection import Collection, content_order
 from neardup.engine.space import Space
 from neardup.engine.threads import in_order
@@ -44,10 +44,8 @@ MEMBERS_AT_A_TIME = 1 << 15
 """Members of a bucket whose signatures are looked at together."""
 SAMPLE = 512
 """Pairs of a bucket that are looked at to predict its cost."""
-COMPARE_NS, CHECK_NS, SHINGLE_NS = 10.0, 100.0, 4.0
-"""Rough cost of comparing two signatures, of checking a pair, and of each shingle of both in that check."""
-BUDGET_NS = 500_000.0
-"""What the pairs of hot buckets that are paired up whole may cost for each document, all bands together."""
+COMPARE_NS = 10.0
+"""Rough cost of comparing two signatures."""
 
 Check = Callable[[I64, I64, float], F64]
 
@@ -300,8 +298,7 @@ class _Work:
         passes &= (self.crowd[a] < 0) | (self.crowd[a] != self.crowd[b])
         count = self.collection.counts.take
         shingles = sum(count(members[i : i + ROWS_AT_A_TIME]).sum() for i in range(0, m, ROWS_AT_A_TIME))
-        check = CHECK_NS + SHINGLE_NS * 2 * float(shingles) / m
-        return pairs * (COMPARE_NS + float(passes.mean()) * check) / m
+        return pairs * (COMPARE_NS + float(passes.mean()) * check_ns(float(shingles) / m)) / m
 
     def _pair_up(self, members: I64, starts: I64, band: int) -> int:
         pairs = pair_members(self.collection, members, starts, self.crowd, band=band, by_crowd=True)

@@ -22,6 +22,15 @@ from neardup.stages.bands import BandBuckets
 from neardup.stages.cluster import Components
 from neardup.types import I32, I64, U32, U64, Mask
 
+BUDGET_NS = 500_000.0
+"""What the pairs of hot buckets may cost for each document, all bands together: of those that are paired up whole, and
+again of those whose documents are told apart."""
+
+
+def check_ns(shingles: float) -> float:
+    """Rough cost, in nanoseconds, of checking a pair of documents of so many shingles each."""
+    return 100.0 + 8.0 * shingles
+
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
