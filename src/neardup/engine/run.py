@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from neardup.cutting import ROWS_AT_A_TIME
 from neardup.engine.banding.candidates import BandCandidates, find_candidates
-from neardup.engine.banding.hot import Crowds
+from neardup.engine.banding.hot import Check
 from neardup.engine.check import Checker, Screen
 from neardup.engine.observe import Observer, Scaled, Stages
 from neardup.engine.reading.collection import Collection, RowNames, collect, content_order
@@ -229,15 +228,9 @@ def _verified(
             pairs.flush()
             leaders.flush()
             space.checkpoint(passed=passed, checked=check.checked, met=pending.met)
-    _add_stars(pairs, candidates.crowds)
-    for first, second in _ordered(leaders, collection):
-        # two crowds turned out to be near: the second leader's members must be able to follow it
-        members = np.flatnonzero(crowd == second)
-        members = members[members != second]
-        left, right = np.minimum(members, first), np.maximum(members, first)
-        similarity = check(left, right, spec.threshold)
-        near = similarity >= 0
-        pairs.add(members[near], np.full(int(near.sum()), first), similarity[near])
+    for rows, leader, stars in candidates.crowds.joined():
+        pairs.add(rows, leader, stars)
+    follow_leaders(pairs, leaders, crowd, collection, check)
     if space.is_lasting:
         pairs.flush()
         space.checkpoint(verified=True, checked=check.checked, met=pending.met)
@@ -246,12 +239,18 @@ def _verified(
     return pairs
 
 
-def _add_stars(pairs: PairStore, crowds: Crowds) -> None:
-    """The verified pairs of crowds: each member with its leader."""
-    for first, stars in crowds.stars.scan(ROWS_AT_A_TIME):
-        similarity = crowds.similarity.slice(first, first + len(stars))
-        kept = crowds.crowd[stars[:, 0]] == stars[:, 1]
-        pairs.add(stars[kept, 0], stars[kept, 1], np.array(similarity[kept]))
+def follow_leaders(pairs: PairStore, leaders: PairStore, crowd: I32, collection: Collection, check: Check) -> None:
+    """Where ``leaders`` of two crowds turned out to be near, the second one's members must be able to follow the first.
+
+    ``crowd`` is int32[n], the leader of each row's crowd or -1.
+    """
+    for first, second in _ordered(leaders, collection):
+        members = np.flatnonzero(crowd == second)
+        members = members[members != second]
+        left, right = np.minimum(members, first), np.maximum(members, first)
+        similarity = check(left, right, collection.spec.threshold)
+        near = similarity >= 0
+        pairs.add(members[near], np.full(int(near.sum()), first), similarity[near])
 
 
 def _ordered(leaders: PairStore, collection: Collection) -> Iterator[tuple[int, int]]:

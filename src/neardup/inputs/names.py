@@ -247,7 +247,7 @@ class Ids:
         for start, size, kind in self.places.table[:, [_START, _SIZE, _ID_KIND]].tolist():
             for part in self.pieces(np.arange(start, start + size)) if kind != _MADE else ():
                 rows = np.arange(start + part.start, start + part.stop)
-                yield _hashes(self.take(rows)), rows
+                yield id_hashes(self.take(rows)), rows
 
 
 class Places:
@@ -335,6 +335,10 @@ class Places:
         last = table[mine[-1]]
         return int(table[mine[0], _START]), int(last[_START] + last[_SIZE])
 
+    def local_rows(self, source: int) -> I64:
+        """The local rows of all documents of a source, rising."""
+        return self.locate(np.arange(*self.span(source)))[1]
+
     def documents(self) -> I64:
         """int64[sources]: documents that each source gave."""
         table = self.table
@@ -350,7 +354,8 @@ class Places:
         return self._table
 
 
-def _hashes(ids: Any) -> U64:
+def id_hashes(ids: Any) -> U64:
+    """uint64[n]: equal for equal ids, of an Arrow array of int64 or large_string."""
     if pa.types.is_integer(ids.type):
         whole: I64 = as_numpy(ids)
         return whole.view(np.uint64)

@@ -7,6 +7,7 @@ dealt with one by one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,7 +41,7 @@ class BandCandidates:
     """Documents in buckets that stayed too large; they were compared with leaders only."""
 
 
-class _Bands:
+class BandWork:
     """The bands of a collection, and what they gave before crowds are known; as an interrupted run left it."""
 
     def __init__(self, collection: Collection, weight: I32, *, threads: int, observer: Observer) -> None:
@@ -67,12 +68,8 @@ class _Bands:
 
         self.observer.advance(self.done)
         for band, is_last, found in in_order(one, jobs, threads=self.threads, ahead=self.threads):
-            for members in found.hot:
-                self.hot.add(band, members)
-            small = np.diff(found.starts) <= SMALL
-            for left, right in band_stage.all_pairs(*found.chosen(small)):
+            for left, right in self.keep_large(band, found):
                 self.pending.add(left, right, tag=band + 1)
-            self.waiting.add_all(band, *found.chosen(~small))
             if is_last:
                 self.done = band + 1
                 if space.is_due or self.done == spec.bands.bands:
@@ -80,6 +77,14 @@ class _Bands:
                     buckets = {"hot": self.hot.state(), "waiting": self.waiting.state()}
                     space.checkpoint(bands={"done": self.done, **buckets})
                 self.observer.advance(1)
+
+    def keep_large(self, band: int, found: BandBuckets) -> Iterator[tuple[I64, I64]]:
+        """Keep the large buckets of a band for later, and give the pairs of the others."""
+        for members in found.hot:
+            self.hot.add(band, members)
+        small = np.diff(found.starts) <= SMALL
+        self.waiting.add_all(band, *found.chosen(~small))
+        yield from band_stage.all_pairs(*found.chosen(small))
 
     def hold_signatures(self) -> None:
         """Make the signatures that every band asks for once, in bulk: those of the members of large buckets."""
@@ -112,10 +117,15 @@ def find_candidates(
     Memory: 16 bytes for each row of the bands that are being grouped; a band is grouped in parts, so that they fit the
     budget.
     """
-    space = collection.space
-    bands = _Bands(collection, weight, threads=threads, observer=observer)
-    pending = bands.pending
+    bands = BandWork(collection, weight, threads=threads, observer=observer)
     bands.group()
+    return pair_large(bands, check)
+
+
+def pair_large(bands: BandWork, check: Checker) -> BandCandidates:
+    """Deal with the buckets that were not paired up at once: crowds, hot buckets, those that wait."""
+    collection, weight, threads, pending = bands.collection, bands.weight, bands.threads, bands.pending
+    space = collection.space
     bands.hold_signatures()
     if not len(bands.hot):
         crowds = Crowds.none(len(collection))

@@ -71,6 +71,13 @@ class Crowds:
         """int32[n]: ``crowd``, and one more number for those told apart: two rows of one number need not be paired."""
         return np.where(self.apart & (self.crowd < 0), np.int32(self.crowd.size), self.crowd)
 
+    def joined(self) -> Iterator[tuple[I64, I64, F64]]:
+        """The members of crowds, the leader of each, and their exact similarity, some at a time."""
+        for first, stars in self.stars.scan(ROWS_AT_A_TIME):
+            similarity = self.similarity.slice(first, first + len(stars))
+            kept = self.crowd[stars[:, 0]] == stars[:, 1]
+            yield stars[kept, 0], stars[kept, 1], np.array(similarity[kept])
+
     @classmethod
     def none(cls, n: int) -> Crowds:
         """No crowd among n rows."""

@@ -165,11 +165,11 @@ class Pending:
         """Pairs at most: one that was met in several bands counts several times."""
         return len(self._sorter)
 
-    def add(self, left: I64, right: I64, *, tag: int = 0) -> None:
+    def add(self, left: I64, right: I64, *, tag: int | I64 = 0) -> None:
         """Write pairs down, left < right; from any thread."""
         if left.size:
             pair = left.astype(np.uint64) * np.uint64(self._n) + right.astype(np.uint64)
-            packed = pair * np.uint64(self._tags) + np.uint64(tag)
+            packed = pair * np.uint64(self._tags) + np.asarray(tag, dtype=np.uint64)
             with self._lock:
                 self._sorter.add(packed)
 
@@ -184,6 +184,11 @@ class Pending:
     def flush(self) -> None:
         """Let nothing be in memory only, before a checkpoint."""
         self._sorter.flush()
+
+    def pieces(self) -> Iterator[tuple[I64, I64, I64]]:
+        """Pairs and their tags, sorted; of a pair that came with several tags 0 and the smallest other."""
+        for packed in self._packed_unique(pairs_at_once(self._space)):
+            yield self._unpacked(packed)
 
     def slabs(self, *, skip: int, threads: int) -> Iterator[tuple[I64, I64, I64, int]]:
         """Pairs, each once, with their tags, and the records passed with them.

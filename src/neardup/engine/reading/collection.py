@@ -220,26 +220,38 @@ class RowNames(Protocol):
         """Become what an interrupted run's was."""
 
 
-def _sketch(task: Callable[[], Batch], collection: Collection, *, keep_written: bool) -> tuple[Batch, Rows]:
-    """One block's work, in a worker thread."""
-    batch = task()
-    spec = collection.spec
-    documents = text_stage.normalize_documents(batch.documents, spec.normalize, items=spec.shingle.kind == "item")
+def sketch_rows(
+    batch: Batch, documents: Documents, spec: Spec, hashers: Hashers, *, is_held: bool, keep_written: bool = False
+) -> Rows:
+    """What a collection keeps of a batch, whose ``documents`` are normalised; signatures where they are to be held."""
     n = len(documents)
     keys = np.zeros((spec.bands.bands, n, band_stage.KEY_BYTES), dtype=np.uint8)
-    is_held = collection.values.wants(n, documents.nbytes)
     counts = np.empty(n, dtype=np.int64)
     values, short = None, 0
     step = max(1, n) if is_held else SKETCHED
     for first in range(0, n, step):
         some = slice(first, min(first + step, n))
-        values, counts[some], more = sketch_batch(documents.slice(some.start, some.stop), spec, collection.hashers)
+        values, counts[some], more = sketch_batch(documents.slice(some.start, some.stop), spec, hashers)
         if not needs_memory(spec):  # else there are no signatures yet
             band_stage.put_short_keys(values, spec.bands, first, keys)
         short += more
     prints = sketch_stage.fingerprints(documents)
     changed = changed_texts(batch.documents, documents) if keep_written else None
-    return batch, Rows(documents, values if is_held else None, counts, prints, keys, short, changed)
+    return Rows(documents, values if is_held else None, counts, prints, keys, short, changed)
+
+
+def normalized(batch: Batch, spec: Spec) -> Documents:
+    """The documents of a batch, as they are compared."""
+    return text_stage.normalize_documents(batch.documents, spec.normalize, items=spec.shingle.kind == "item")
+
+
+def _sketch(task: Callable[[], Batch], collection: Collection, *, keep_written: bool) -> tuple[Batch, Rows]:
+    """One block's work, in a worker thread."""
+    batch = task()
+    documents = normalized(batch, collection.spec)
+    is_held = collection.values.wants(len(documents), documents.nbytes)
+    some = (batch, documents, collection.spec, collection.hashers)
+    return batch, sketch_rows(*some, is_held=is_held, keep_written=keep_written)
 
 
 def collect(

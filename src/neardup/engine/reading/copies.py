@@ -151,8 +151,7 @@ def _repeated(rows: I64, fresh: Mask) -> tuple[I64, I64]:
 
 def _copies_in(collection: Collection, weight: I32, part: int, parts: int) -> tuple[I64, I64]:
     """Rows with copies whose hash lies in one part, and the first row of each one's group."""
-    nothing = np.empty(0, dtype=np.int64)
-    kept: list[tuple[I64, U64]] = [(nothing, np.empty((0, 2), dtype=np.uint64))]
+    kept: list[tuple[I64, U64]] = [(np.empty(0, dtype=np.int64), np.empty((0, 2), dtype=np.uint64))]
     for first, prints in collection.prints.scan(ROWS_AT_A_TIME):
         inside = weight[first : first + len(prints)] > 0
         if parts > 1:
@@ -161,6 +160,12 @@ def _copies_in(collection: Collection, weight: I32, part: int, parts: int) -> tu
         kept.append((at + first, prints[at]))
     rows, prints = (np.concatenate(column) for column in zip(*kept, strict=True))
     del kept
+    return repeated_prints(rows, prints)
+
+
+def repeated_prints(rows: I64, prints: U64) -> tuple[I64, I64]:
+    """Rows (rising) whose print (uint64[m, w]) another row has, too: (first row of the group of each, rows)."""
+    nothing = rows[:0]
     order = np.argsort(prints[:, 0], kind="stable")
     keys = prints[order, 0]
     same = np.flatnonzero(keys[1:] == keys[:-1])
@@ -168,7 +173,7 @@ def _copies_in(collection: Collection, weight: I32, part: int, parts: int) -> tu
         return nothing, nothing
     # only rows that share half of their hash with a neighbour are looked at closely
     close = distinct(np.concatenate((order[same], order[same + 1])))
-    close = close[np.lexsort((prints[close, 1], prints[close, 0]))]  # stable: rows of a group stay in order
+    close = close[np.lexsort(prints[close].T[::-1])]  # stable: rows of a group stay in order
     fresh = np.ones(close.size, dtype=np.bool_)
     fresh[1:] = np.any(prints[close[1:]] != prints[close[:-1]], axis=1)
     return _repeated(rows[close], fresh)

@@ -221,19 +221,19 @@ class Origins:
         """
         counts = np.zeros((len(self._names), 2), dtype=np.int64)
         is_listed = np.zeros(len(self._names), dtype=np.bool_)
+        documents = self._places.documents()
         for source, (part, names) in enumerate(zip(self._parts, self._numbers, strict=True)):
             first, end = self._places.span(source)
             low, high = np.searchsorted(gone, (first, end)).tolist()
             if not isinstance(part, FilesSource):
-                counts[names] += end - first, high - low
+                counts[names] += documents[source], high - low
                 is_listed[names] = True
                 continue
-            for column, rows in enumerate((np.arange(first, end), gone[low:high])):
-                of_rows = names[self._places.locate(rows)[1] - 1]
-                counts[:, column] += np.bincount(of_rows, minlength=len(counts))
-        for name, (documents, removed), listed in zip(self._names.to_pylist(), counts.tolist(), is_listed, strict=True):
-            if listed or documents:
-                yield name, documents, removed
+            for column, local in enumerate((self._places.local_rows(source), self._places.locate(gone[low:high])[1])):
+                counts[:, column] += np.bincount(names[local - 1], minlength=len(counts))
+        for name, (all_of, removed), listed in zip(self._names.to_pylist(), counts.tolist(), is_listed, strict=True):
+            if listed or all_of:
+                yield name, all_of, removed
 
 
 def _names_of(part: Source) -> list[str]:

@@ -1,0 +1,152 @@
+"""The exact check: candidate pairs laid out by partitions, the texts of each brought there once.
+
+check/PPPP.npz ──┐
+inputs ── texts ─┴─► verified/PPPP.npz   pairs that reach the threshold, with their exact similarity
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from neardup.engine.banding.pending import Pending
+from neardup.engine.check import Checker, Screen
+from neardup.engine.observe import Observer
+from neardup.spark.exchange import Blob, Blobs, Facts
+from neardup.spark.pieces import PARTS_TEXT, Job
+from neardup.spark.storage import Arrays
+from neardup.spark.texts import collected, give_texts, taken_texts
+from neardup.stages.verify import chunks
+from neardup.types import F64, I32, I64, Mask
+
+if TYPE_CHECKING:
+    from neardup.engine.reading.collection import Collection
+    from neardup.spark.search import ClusterSearch
+
+Slab = tuple[I64, I64, I64]
+"""Pairs, left and right by their new numbers, and their tags."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A round of checks: the pairs to check under one name, with one threshold."""
+
+    name: str
+    threshold: float
+    hot: tuple[int, ...] = ()
+    """Bands with a hot bucket."""
+    is_screened: bool = True
+
+
+def give_candidates(job: Job, checked: Checked, split: int) -> Iterator[Blob]:
+    """The texts of a split that are in candidate pairs, each to the partitions of its pairs."""
+    wanted = job.storage.get(f"{checked.name}-wanted/{split:06d}")
+    yield from give_texts(job, split, wanted["places"], wanted["part"])
+
+
+def take_candidates(job: Job, checked: Checked, part: int, blobs: Blobs) -> Facts:
+    """Check the pairs of a partition, as one machine does."""
+    pairs = job.storage.get(f"{checked.name}-pairs/{part:06d}")
+    rows, batches = taken_texts(job, blobs)
+    left, right = np.searchsorted(rows, pairs["left"]), np.searchsorted(rows, pairs["right"])
+    with collected(job, batches, keep_values=checked.is_screened) as collection:
+        check = Checker(collection, threads=1)
+        screen, pending = None, None
+        if checked.is_screened:
+            pending = Pending(collection)
+            pending.hot = set(checked.hot)
+            screen = Screen(pending.screen, pairs["tag"].astype(np.int64), pairs["inside"], pairs["apart"])
+        similarity = check(left, right, checked.threshold, screen=screen)
+        near = similarity >= 0 if checked.threshold > 0 else np.ones(left.size, dtype=np.bool_)
+        found = {"left": pairs["left"][near], "right": pairs["right"][near], "similarity": similarity[near]}
+    job.storage.put(f"{checked.name}-verified/{part:06d}", **found)
+    return {
+        "pairs": int(near.sum()),
+        "checked": check.checked,
+        "met": 0 if pending is None else pending.met,
+        "texts": int(rows.size),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Crowded:
+    """What is known of documents from large buckets, by their new numbers."""
+
+    crowd: I32
+    """int32[n]: the leader of each one's crowd, or -1."""
+    apart: Mask
+    """bool[n]: which were told apart."""
+    hot: tuple[int, ...]
+    """Bands with a hot bucket."""
+
+
+def check_pairs(
+    search: ClusterSearch, slabs: Iterable[Slab], threshold: float, crowded: Crowded | None = None
+) -> Iterator[tuple[I64, I64, F64]]:
+    """Check pairs of known documents on the cluster; gives those that reach the threshold, with their similarity.
+
+    With ``crowded`` they are candidates with tags, which are screened first.
+    """
+    job, rows, lengths = search.job, search.rows, search.collection.texts.lengths
+    checked = Checked(search.next_name("check"), threshold, crowded.hot if crowded else (), crowded is not None)
+    parts, wanted = 0, []
+    for left, right, tag in slabs:
+        for chunk in chunks(left, right, lambda some: lengths(some) + 1, lengths, budget=PARTS_TEXT):
+            a, b = left[chunk.pairs], right[chunk.pairs]
+            pairs: Arrays = {"left": rows[a], "right": rows[b], "tag": tag[chunk.pairs].astype(np.int16)}
+            if crowded is not None:
+                pairs["inside"] = (crowded.crowd[a] >= 0) & (crowded.crowd[a] == crowded.crowd[b])
+                pairs["apart"] = crowded.apart[a] & crowded.apart[b]
+            job.storage.put(f"{checked.name}-pairs/{parts:06d}", **pairs)
+            wanted.append((rows[chunk.docs], np.full(chunk.docs.size, parts)))
+            parts += 1
+    if not parts:
+        return
+    of, part = (np.concatenate(column) for column in zip(*wanted, strict=True))
+    order = np.lexsort((part, of))
+    splits = search.put_wanted(f"{checked.name}-wanted", of[order], part[order])
+    found = search.exchange(
+        "check", splits, partial(give_candidates, job, checked), parts, partial(take_candidates, job, checked)
+    )
+    search.tally.checked += sum(each["checked"] for each in found)
+    search.tally.candidates += sum(each["met"] for each in found)
+    for number in range(parts):
+        verified = job.storage.get(f"{checked.name}-verified/{number:06d}")
+        left, right = np.searchsorted(rows, verified["left"]), np.searchsorted(rows, verified["right"])
+        yield left, right, verified["similarity"]
+
+
+class RemoteChecker(Checker):
+    """Gives exact similarities as ``Checker`` does; the cluster works them out."""
+
+    def __init__(self, search: ClusterSearch, collection: Collection, *, threads: int) -> None:
+        """``search`` knows the documents of ``collection``."""
+        super().__init__(collection, threads=threads)
+        self._search = search
+
+    def __call__(
+        self,
+        left: I64,
+        right: I64,
+        threshold: float,
+        *,
+        screen: Screen | None = None,
+        observer: Observer | None = None,
+    ) -> F64:
+        """As ``Checker``; candidates are not screened here."""
+        if not left.size:
+            return np.empty(0)
+        n = np.uint64(len(self.collection))
+        keys, place = np.unique(left.astype(np.uint64) * n + right.astype(np.uint64), return_inverse=True)
+        a, b = np.divmod(keys, n)
+        slab = a.astype(np.int64), b.astype(np.int64), np.zeros(keys.size, dtype=np.int64)
+        similarity = np.full(keys.size, -1.0)
+        for some_left, some_right, near in check_pairs(self._search, [slab], threshold):
+            at = np.searchsorted(keys, some_left.astype(np.uint64) * n + some_right.astype(np.uint64))
+            similarity[at] = near
+        found: F64 = similarity[place]
+        return found

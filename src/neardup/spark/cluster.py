@@ -1,0 +1,146 @@
+"""Spark works on tasks: one row for each in, one row for each answer out, and blobs as rows of a shuffle between."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from neardup import errors
+from neardup.errors import MissingDependency, NeardupError
+from neardup.spark.exchange import Blob, Blobs, Facts, Failed
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ANSWER = pa.schema([("task", pa.int32()), ("facts", pa.string())])
+BLOB = pa.schema([("part", pa.int32()), ("task", pa.int32()), ("number", pa.int32()), ("data", pa.binary())])
+_FAILED = "neardup-failed:"
+
+
+class SparkCluster:
+    """Tasks as the partitions of Spark jobs. Scheduling, the shuffle and retries are Spark's."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+
+    def map(self, name: str, tasks: Sequence[int], work: Callable[[int], Facts]) -> list[Facts]:
+        """See ``exchange.Cluster``."""
+        numbers = list(tasks)
+
+        def do(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                for place in batch.column(0).to_pylist():
+                    yield _answer(place, _tried(partial(work, numbers[place])))
+
+        rows = self._rows(len(numbers)).mapInArrow(do, "task int, facts string")
+        found = self._collected(name, rows)
+        return [_facts(numbers[place], found[place]) for place in range(len(numbers))]
+
+    def exchange(
+        self,
+        name: str,
+        tasks: Sequence[int],
+        give: Callable[[int], Iterator[Blob]],
+        parts: int,
+        take: Callable[[int, Blobs], Facts],
+    ) -> list[Facts]:
+        """See ``exchange.Cluster``. A blob is a row; a partition gets its rows in any order, and sorts them."""
+        numbers = list(tasks)
+
+        def send(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                for place in batch.column(0).to_pylist():
+                    try:
+                        for number, (part, blob) in enumerate(give(numbers[place])):
+                            columns = [[part], [numbers[place]], [number], [blob]]
+                            yield pa.RecordBatch.from_arrays(
+                                [pa.array(value, each.type) for value, each in zip(columns, BLOB, strict=True)],
+                                schema=BLOB,
+                            )
+                    except NeardupError as exc:
+                        raise RuntimeError(f"{_FAILED}{json.dumps([numbers[place], *_told(exc)])}") from None
+
+        def receive(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            from pyspark import TaskContext
+
+            context = TaskContext.get()
+            assert context is not None
+            part = context.partitionId()
+            found: list[tuple[int, int, Any]] = []
+            for batch in batches:
+                of, number = batch.column(1).to_pylist(), batch.column(2).to_pylist()
+                data = batch.column(3)
+                found += [(of[i], number[i], data[i].as_buffer()) for i in range(batch.num_rows)]
+            found.sort(key=lambda each: each[:2])
+            blobs = [(of, data) for of, _, data in found]
+            yield _answer(part, _tried(partial(take, part, blobs)))
+
+        given = self._rows(len(numbers)).mapInArrow(send, "part int, task int, number int, data binary")
+        answers = given.repartitionById(parts, "part").mapInArrow(receive, "task int, facts string")
+        found = self._collected(name, answers)
+        return [_facts(part, found[part]) for part in range(parts)]
+
+    def _rows(self, count: int) -> Any:
+        """One row in each of so many partitions."""
+        return self._session.range(0, count, 1, max(1, count))
+
+    def _collected(self, name: str, rows: Any) -> dict[int, Any]:
+        context = self._session.sparkContext
+        context.setJobDescription(f"neardup: {name}")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FutureWarning)  # of pandas, which is not used
+                return {row.task: json.loads(row.facts) for row in rows.collect()}
+        except Exception as exc:
+            told = str(exc)
+            at = told.find(_FAILED)
+            if at < 0:
+                raise
+            task, *error = json.JSONDecoder().raw_decode(told[at + len(_FAILED) :])[0]
+            raise Failed(task, _error(*error)) from exc
+        finally:
+            context.setJobDescription(None)  # type: ignore[arg-type]
+
+
+def _answer(task: int, facts: Any) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([task], pa.int32()), pa.array([json.dumps(facts)])], schema=ANSWER)
+
+
+def _tried(work: Callable[[], Facts]) -> Any:
+    """The answer, or what went wrong, where doing it again cannot mend it."""
+    try:
+        return {"done": work()}
+    except NeardupError as exc:
+        return {"failed": _told(exc)}
+
+
+def _told(error: NeardupError) -> tuple[str, str]:
+    return type(error).__name__, str(error.args[0] if error.args else error)
+
+
+def _error(kind: str, message: str) -> NeardupError:
+    found: NeardupError = getattr(errors, kind, errors.InputError)(message)
+    return found
+
+
+def _facts(task: int, answer: Any) -> Facts:
+    if "failed" in answer:
+        raise Failed(task, _error(*answer["failed"]))
+    facts: Facts = answer["done"]
+    return facts
+
+
+def need_spark() -> None:
+    """Raise MissingDependency where PySpark is not installed."""
+    try:
+        import pyspark  # noqa: F401
+    except ImportError as exc:
+        raise MissingDependency(
+            "a run on Spark needs PySpark, which is not installed. pip install 'neardup[spark]' brings it; it needs "
+            "Java 17 or later."
+        ) from exc

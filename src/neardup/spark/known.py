@@ -1,0 +1,187 @@
+"""What the driver knows of documents: only of those that have a copy or may have a pair.
+
+Their rows are numbered anew, in the same order. What one machine decides depends on that order and on their content, so
+it decides the same here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypedDict
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.engine.reading.again import SourceTexts
+from neardup.engine.reading.collection import Collection
+from neardup.engine.reading.families import Hashers
+from neardup.engine.reading.signatures import Signatures
+from neardup.engine.space import Space
+from neardup.inputs.names import Ids, Places, Provenance
+from neardup.spark.exchange import Facts
+from neardup.spark.pieces import Job
+from neardup.spark.reading import NUMBERS, id_arrays, ids_from
+from neardup.spark.storage import Arrays
+from neardup.spool import Column, MemoryColumn
+from neardup.types import I64, MOST_FAULTS, U64, Batch, Documents, Fault
+
+
+def look_up(job: Job, split: int, name: str) -> Facts:
+    """Write down what is known of the documents of a split that are asked for."""
+    places = job.storage.get(f"{name}-asked/{split:06d}")["places"]
+    found = job.storage.get(f"read/{split:06d}")
+    known: Arrays = {
+        column: found[column][places] for column in ("counts", "lengths", "prints", "rows") if column in found
+    }
+    ids = ids_from(found)
+    if ids is not None:
+        known |= id_arrays(ids.take(pa.array(places)))
+    job.storage.put(f"{name}/{split:06d}", **known)
+    return {"documents": int(places.size)}
+
+
+class Known(TypedDict):
+    """What is known of documents, in the order of their rows."""
+
+    counts: I64
+    lengths: I64
+    """Bytes of the normalised texts."""
+    prints: U64
+
+
+def looked_up(job: Job, name: str, splits: Sequence[int]) -> Known:
+    """What ``look_up`` wrote down of splits."""
+    found = [job.storage.get(f"{name}/{split:06d}") for split in splits]
+    none = np.empty(0, dtype=np.int64)
+    return {
+        "counts": np.concatenate([none, *(each["counts"] for each in found)]),
+        "lengths": np.concatenate([none, *(each["lengths"] for each in found)]),
+        "prints": np.concatenate([np.empty((0, 2), np.uint64), *(each["prints"] for each in found)]),
+    }
+
+
+class KnownTexts(SourceTexts):
+    """The lengths of texts that are somewhere else."""
+
+    def __init__(self, lengths: Column) -> None:
+        """``lengths``: bytes of the normalised texts."""
+        self._lengths = lengths
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    @property
+    def nbytes(self) -> int:
+        return self._lengths.nbytes
+
+    def lengths(self, rows: I64) -> I64:
+        found: I64 = self._lengths.take(rows)
+        return found
+
+    def parts(self, rows: I64, most: int | None = None) -> Iterator[tuple[Documents, I64, slice]]:
+        raise NotImplementedError("the texts are with the workers")
+
+
+def collection(job: Job, space: Space, found: Known) -> Collection:
+    """The collection of the known documents, without their texts."""
+    spec, columns = job.spec, (MemoryColumn(np.int64), MemoryColumn(np.int64), MemoryColumn(np.uint64, 2))
+    counts, lengths, prints = columns
+    counts.append(found["counts"])
+    lengths.append(found["lengths"])
+    prints.append(found["prints"])
+    hashers, texts = Hashers.of(spec), KnownTexts(lengths)
+    values = Signatures(spec, hashers, texts, keep=False)
+    return Collection(spec, space, hashers, texts, values, counts, prints)
+
+
+class KnownPlaces(Places):
+    """Places of the known documents by their new numbers; of sources also what only all documents tell."""
+
+    def __init__(self, job: Job, facts: Sequence[Facts]) -> None:
+        """``facts``: what each split counted."""
+        super().__init__()
+        self._job = job
+        self._facts = facts
+
+    def documents(self) -> I64:
+        counts = dict.fromkeys(self.sources, 0)
+        for split, facts in zip(self._job.splits, self._facts, strict=True):
+            if facts["documents"]:
+                counts[self._job.sources[split.part].name] += facts["documents"]
+        return np.array(list(counts.values()), dtype=np.int64)
+
+    def local_rows(self, source: int) -> I64:
+        name = self.sources[source]
+        found = [np.empty(0, dtype=np.int64)]
+        for split, facts in enumerate(self._facts):
+            if facts["documents"] and self._job.sources[self._job.splits[split].part].name == name:
+                found.append(local_rows(facts, self._job.storage.get(f"read/{split:06d}"), slice(None)))
+        return np.concatenate(found)
+
+
+class KnownIds(Ids):
+    """Ids of the known documents by their new numbers; of all, what they are and how many come twice."""
+
+    def __init__(self, places: KnownPlaces, is_whole: bool) -> None:
+        super().__init__()
+        self.places = places
+        self._is_whole = is_whole
+        self.repeated: tuple[int, str | None] = (0, None)
+
+    @property
+    def type(self) -> Any:
+        return pa.int64() if self._is_whole else pa.large_string()
+
+    def count_duplicates(self, budget: int = 0, workdir: Any = None) -> tuple[int, str | None]:
+        return self.repeated
+
+
+def local_rows(facts: Facts, arrays: dict[str, Any], places: I64 | slice) -> I64:
+    """The lines, or rows, in the source of some documents of a split, by their places in the split."""
+    if "rows" in arrays:
+        found: I64 = arrays["rows"][places] + facts["before"]
+        return found
+    whole: I64 = np.arange(facts["documents"], dtype=np.int64) + (facts["first"] + facts["before"])
+    return whole[places]
+
+
+def provenance(job: Job, facts: Sequence[Facts], rows: I64, name: str) -> Provenance:
+    """Names and places of known documents, and what was wrong with any; what is known was looked up as ``name``."""
+    has_documents = [each for each in facts if each["documents"]]
+    is_whole = bool(has_documents) and all(each["ids"] == NUMBERS for each in has_documents)
+    known = Provenance()
+    known.places = KnownPlaces(job, facts)
+    known.ids = KnownIds(known.places, is_whole)
+    places = dict(job.by_split(rows))
+    for split, each in enumerate(facts):
+        source = job.sources[job.splits[split].part].name
+        known.bad += each["bad"]
+        known.blank += each["blank"]
+        known.records[source] = known.records.get(source, 0) + each["documents"] + each["bad"]
+        known.faults += [Fault(of, row + each["before"] if row else 0, reason) for of, row, reason in each["faults"]][
+            : MOST_FAULTS - len(known.faults)
+        ]
+        if not each["documents"] and source not in known.places.sources:
+            known.ids.append(no_documents(source))
+        mine = places.get(split)
+        if mine is None:
+            known.ids.append(no_documents(source))
+            continue
+        arrays = job.storage.get(f"{name}/{split:06d}")
+        if "rows" in arrays:
+            local = arrays["rows"] + each["before"]
+        else:
+            local = mine + (each["first"] + each["before"])
+        ids = ids_from(arrays)
+        known.ids.append(Batch(empty_documents(mine.size), source, local, ids))
+    return known
+
+
+def no_documents(source: str) -> Batch:
+    """A batch of a source that has none."""
+    return Batch(empty_documents(0), source, np.empty(0, dtype=np.int64))
+
+
+def empty_documents(n: int) -> Documents:
+    """So many documents without text."""
+    return Documents(np.zeros(64, dtype=np.uint8), np.zeros(n + 1, dtype=np.int64))

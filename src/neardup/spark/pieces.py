@@ -1,0 +1,77 @@
+"""What all stages know of a job, and the splits of its inputs as the stages ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from neardup.cutting import starts_of
+from neardup.inputs.source import Source
+from neardup.inputs.splits import Split, read_split
+from neardup.kernels.reading import copy_pieces
+from neardup.params import Spec
+from neardup.spark.storage import Arrays, Storage
+from neardup.types import I64, SLACK, U8, Batch, Documents
+
+PARTS_TEXT = 48 << 20
+"""Bytes of text of one partition, about: its worker takes several times as much memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What every task of a run needs; it goes to the workers with the task."""
+
+    storage: Storage
+    spec: Spec
+    sources: tuple[Source, ...]
+    splits: tuple[Split, ...]
+    memory: int
+    """Bytes that the process of a worker may take."""
+    bases: I64 = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    """int64[splits + 1]: the row of the first document of each split, when the splits were read."""
+
+    def by_split(self, rows: I64) -> Iterator[tuple[int, I64]]:
+        """Rising rows by the split that has them: its number, and their places in it, from 0."""
+        ends = np.searchsorted(rows, self.bases)
+        for split in np.flatnonzero(np.diff(ends)).tolist():
+            yield split, rows[ends[split] : ends[split + 1]] - self.bases[split]
+
+    def texts_of(self, split: int, wanted: I64) -> Iterator[tuple[Documents, slice]]:
+        """The texts of some documents of a split, by their places in it (rising), as they are written, batch by batch.
+
+        Yields documents and the slice of ``wanted`` that they are.
+        """
+        reading = read_split(self.sources[self.splits[split].part], self.splits[split])
+        first = 0
+        for task in reading.tasks():
+            batch: Batch = task()
+            n = len(batch.documents)
+            begin, end = np.searchsorted(wanted, (first, first + n)).tolist()
+            if end > begin:
+                yield chosen(batch.documents, wanted[begin:end] - first), slice(begin, end)
+            first += n
+            if batch.give_back is not None:
+                batch.give_back()
+
+
+def chosen(documents: Documents, places: I64) -> Documents:
+    """Some documents of a block, copied."""
+    begins = documents.offsets[places]
+    sizes = documents.offsets[places + 1] - begins
+    offsets = starts_of(sizes)
+    data: U8 = np.zeros(int(offsets[-1]) + SLACK, dtype=np.uint8)
+    copy_pieces(documents.data, begins, sizes, data, offsets)
+    return Documents(data, offsets)
+
+
+def as_arrays(documents: Documents) -> Arrays:
+    """A block of documents as arrays: ``text`` without slack, ``lengths``."""
+    first, last = int(documents.offsets[0]), int(documents.offsets[-1])
+    return {"text": documents.data[first:last], "lengths": np.diff(documents.offsets)}
+
+
+def as_documents(arrays: Arrays) -> Documents:
+    """The block of ``as_arrays``."""
+    return Documents.with_slack(arrays["text"], starts_of(arrays["lengths"]))

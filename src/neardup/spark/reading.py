@@ -1,0 +1,106 @@
+"""The first stage: each split is read, normalised and sketched; what the later stages need of it goes to the storage.
+
+read/NNNNNN.npz    counts, prints, lengths, rows (where they do not follow each other), and ids
+keys/NNNNNN.npz    the keys of all bands
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.engine.reading.collection import normalized, sketch_rows
+from neardup.engine.reading.families import Hashers
+from neardup.inputs.splits import read_split
+from neardup.spark.exchange import Facts
+from neardup.spark.pieces import Job
+from neardup.spark.storage import Arrays
+from neardup.stages.bands import KEY_BYTES
+from neardup.types import Batch
+
+MADE, NUMBERS, STRINGS = "made", "numbers", "strings"
+"""Kinds of ids; as those of ``inputs.names``."""
+
+
+def read(job: Job, split: int) -> Facts:
+    """Read a split; what it has of documents goes to the storage, what it counted is the answer."""
+    spec, piece = job.spec, job.splits[split]
+    source = job.sources[piece.part]
+    reading = read_split(source, piece)
+    hashers = Hashers.of(spec)
+    found: dict[str, list[Any]] = {name: [] for name in ("counts", "prints", "lengths", "rows", "keys")}
+    ids: list[Any] = []
+    facts: Facts = {"documents": 0, "bytes": 0, "bad": 0, "blank": 0, "short": 0, "faults": [], "consumed": 0}
+    for task in reading.tasks():
+        batch: Batch = task()
+        facts["bad"] += batch.bad
+        facts["blank"] += batch.blank
+        facts["consumed"] += batch.consumed
+        facts["faults"] += [[fault.source, fault.row, fault.reason] for fault in batch.faults]
+        n = len(batch.documents)
+        if not n:
+            continue
+        facts["documents"] += n
+        facts["bytes"] += batch.documents.nbytes
+        rows = sketch_rows(batch, normalized(batch, spec), spec, hashers, is_held=False)
+        facts["short"] += rows.short
+        found["counts"].append(rows.counts)
+        found["prints"].append(rows.prints)
+        found["lengths"].append(np.diff(rows.documents.offsets))
+        found["rows"].append(batch.rows)
+        found["keys"].append(rows.keys)
+        ids.append(batch.ids)
+        if batch.give_back is not None:
+            batch.give_back()
+    facts["empty"] = sum(int(np.count_nonzero(each == 0)) for each in found["counts"])
+    facts["records"] = reading.records
+    facts["relative"] = reading.is_relative
+    arrays = _gathered(found, spec.bands.bands)
+    keys = arrays.pop("keys")
+    facts["first"] = int(arrays["rows"][0]) if facts["documents"] else 0
+    if facts["documents"] and int(arrays["rows"][-1]) - facts["first"] + 1 == facts["documents"]:
+        del arrays["rows"]
+    facts["ids"] = MADE
+    if any(each is not None for each in ids):
+        joined = pa.chunked_array([each if each is not None else None for each in ids]).combine_chunks()
+        is_whole = pa.types.is_integer(joined.type)
+        facts["ids"] = NUMBERS if is_whole else STRINGS
+        arrays |= id_arrays(joined)
+    job.storage.put(f"read/{split:06d}", **arrays)
+    job.storage.put(f"keys/{split:06d}", keys=keys)
+    return facts
+
+
+def _gathered(found: dict[str, list[Any]], bands: int) -> Arrays:
+    empty = {
+        "counts": np.empty(0, dtype=np.int64),
+        "prints": np.empty((0, 2), dtype=np.uint64),
+        "lengths": np.empty(0, dtype=np.int64),
+        "rows": np.empty(0, dtype=np.int64),
+        "keys": np.empty((bands, 0, KEY_BYTES), dtype=np.uint8),
+    }
+    return {
+        name: np.concatenate([empty[name], *values], axis=1 if name == "keys" else 0) for name, values in found.items()
+    }
+
+
+def id_arrays(ids: Any) -> Arrays:
+    """An Arrow array of int64 or large_string without nulls as arrays."""
+    if pa.types.is_integer(ids.type):
+        return {"ids": np.asarray(ids.cast(pa.int64()))}
+    ids = pa.concat_arrays([ids.cast(pa.large_string())])
+    offsets = np.frombuffer(ids.buffers()[1], dtype=np.int64)[ids.offset : ids.offset + len(ids) + 1]
+    data = np.frombuffer(ids.buffers()[2] or b"", dtype=np.uint8)[offsets[0] : offsets[-1]]
+    return {"id_text": data, "id_offsets": offsets - offsets[0]}
+
+
+def ids_from(arrays: Arrays) -> Any:
+    """The Arrow array of ``id_arrays``; None: the ids are made."""
+    if "ids" in arrays:
+        return pa.array(arrays["ids"])
+    if "id_offsets" not in arrays:
+        return None
+    buffers = [None, pa.py_buffer(arrays["id_offsets"]), pa.py_buffer(arrays["id_text"])]
+    return pa.Array.from_buffers(pa.large_string(), arrays["id_offsets"].size - 1, buffers)

@@ -1,0 +1,115 @@
+"""Arrays and facts that the stages hand on: files of one folder that driver and workers see, by path or URI.
+
+A file is whole or not there: it is written under another name and moved, and where there is nothing to move (object
+stores) it appears when its upload is closed, which is after all of it was made. So who finds a name has its content.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import posixpath
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+from pyarrow import fs
+
+from neardup.errors import SpoolError
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def packed(arrays: Arrays) -> bytes:
+    """Arrays as bytes, with a checksum each: an .npz file, not compressed."""
+    into = io.BytesIO()
+    np.savez(into, **arrays)  # type: ignore[arg-type]
+    return into.getvalue()
+
+
+def unpacked(data: Any) -> Arrays:
+    """The arrays of ``packed``; ValueError where the bytes are not what was packed."""
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except (BadZipFile, OSError, EOFError, KeyError) as exc:
+        raise ValueError(f"damaged: {exc}") from exc
+
+
+@dataclass(frozen=True)
+class Storage:
+    """The folder of one run."""
+
+    root: str
+    """A path, or a URI that pyarrow knows (s3://, gs://, abfs://, hdfs://)."""
+
+    @cached_property
+    def _opened(self) -> tuple[fs.FileSystem, str]:
+        if "://" in self.root:
+            found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(self.root)
+            return found
+        return fs.LocalFileSystem(), os.path.abspath(self.root)
+
+    def _path(self, name: str) -> str:
+        return posixpath.join(self._opened[1], name)
+
+    def put_bytes(self, name: str, data: bytes) -> None:
+        """Write a file, whole or not at all; what two write under one name at the same time must be equal."""
+        files, path = self._opened[0], self._path(name)
+        is_local = isinstance(files, fs.LocalFileSystem)
+        try:
+            if is_local:
+                files.create_dir(posixpath.dirname(path))
+            begun = f"{path}.{os.getpid()}-{os.urandom(4).hex()}.part" if is_local else path
+            with files.open_output_stream(begun) as out:
+                out.write(data)
+            if is_local:
+                os.replace(begun, path)
+        except OSError as exc:
+            raise SpoolError(f"{self.root}: {name} cannot be written: {exc}. All workers must be able to.") from exc
+
+    def get_bytes(self, name: str) -> Any:
+        """A file that is there; SpoolError where it is not, or cannot be read."""
+        files, path = self._opened[0], self._path(name)
+        try:
+            with files.open_input_stream(path) as opened:
+                return opened.read_buffer()
+        except OSError as exc:
+            raise SpoolError(
+                f"{self.root}: {name} cannot be read: {exc}. Driver and workers must see the same folder."
+            ) from exc
+
+    def put(self, name: str, /, **arrays: NDArray[Any]) -> None:
+        """Write arrays."""
+        self.put_bytes(f"{name}.npz", packed(arrays))
+
+    def get(self, name: str) -> Arrays:
+        """Read arrays; SpoolError where the file is damaged."""
+        try:
+            return unpacked(self.get_bytes(f"{name}.npz"))
+        except ValueError as exc:
+            raise SpoolError(f"{self.root}: {name}.npz is {exc}. Remove the folder, and run again.") from exc
+
+    def put_facts(self, name: str, facts: dict[str, Any]) -> None:
+        """Write JSON values."""
+        self.put_bytes(f"{name}.json", json.dumps(facts).encode())
+
+    def get_facts(self, name: str) -> dict[str, Any]:
+        """Read JSON values."""
+        found: dict[str, Any] = json.loads(bytes(self.get_bytes(f"{name}.json")))
+        return found
+
+    def has_facts(self, name: str) -> bool:
+        """Whether there are some of this name."""
+        files = self._opened[0]
+        return bool(files.get_file_info(self._path(f"{name}.json")).type == fs.FileType.File)
+
+    def remove(self) -> None:
+        """Remove the folder with all that is in it."""
+        files, path = self._opened
+        if files.get_file_info(path).type != fs.FileType.NotFound:
+            files.delete_dir(path)

@@ -1,0 +1,60 @@
+"""A cluster of one process: tasks one after the other, blobs in a list; everything that is sent is pickled on the way."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+
+from neardup.errors import NeardupError
+from neardup.spark.exchange import Blob, Blobs, Facts, Failed
+
+
+class InProcess:
+    """Does the tasks in any ``order`` that it is given, as a cluster might."""
+
+    def __init__(self, *, backwards: bool = False) -> None:
+        self.backwards = backwards
+        self.stages: list[str] = []
+        self.sent: dict[str, int] = {}
+
+    def _each(self, tasks: Sequence[int]) -> list[int]:
+        return list(reversed(tasks)) if self.backwards else list(tasks)
+
+    def map(self, name: str, tasks: Sequence[int], work: Callable[[int], Facts]) -> list[Facts]:
+        self.stages.append(name)
+        found, failed = {}, {}
+        for task in self._each(tasks):
+            try:
+                found[task] = pickle.loads(pickle.dumps(work))(task)
+            except NeardupError as exc:
+                failed[task] = exc
+        for task in tasks:
+            if task in failed:
+                raise Failed(task, failed[task])
+        return [found[task] for task in tasks]
+
+    def exchange(
+        self,
+        name: str,
+        tasks: Sequence[int],
+        give: Callable[[int], Iterator[Blob]],
+        parts: int,
+        take: Callable[[int, Blobs], Facts],
+    ) -> list[Facts]:
+        self.stages.append(name)
+        given: list[list[tuple[int, int, bytes]]] = [[] for _ in range(parts)]
+        for task in self._each(tasks):
+            try:
+                for number, (part, blob) in enumerate(pickle.loads(pickle.dumps(give))(task)):
+                    given[part].append((task, number, blob))
+                    self.sent[name] = self.sent.get(name, 0) + len(blob)
+            except NeardupError as exc:
+                raise Failed(task, exc) from exc
+        found = {}
+        for part in self._each(range(parts)):
+            blobs = [(task, blob) for task, _, blob in sorted(given[part], key=lambda each: each[:2])]
+            try:
+                found[part] = take(part, blobs)
+            except NeardupError as exc:
+                raise Failed(part, exc) from exc
+        return [found[part] for part in range(parts)]
