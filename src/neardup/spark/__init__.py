@@ -6,7 +6,7 @@ cluster    Spark does it                                         storage    file
 reading    splits are read, normalised, sketched                 copies     exact copies
 buckets    keys meet                                             crowds     large buckets, on the driver
 checking   candidate pairs are checked                           texts      texts on their way
-known      what the driver knows of documents
+known      what the driver knows of documents                  work       what these steps have in common
 
 Only documents that have copies or may have pairs come to be known to the driver, by numbers of their own in the same
 order; what is decided for them is decided by the code of one machine, and so is the same.

@@ -9,23 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from neardup.engine.banding.pending import Pending
 from neardup.engine.check import Checker, Screen
 from neardup.engine.observe import Observer
+from neardup.engine.reading.collection import Collection
 from neardup.spark.exchange import Blob, Blobs, Facts
 from neardup.spark.pieces import PARTS_TEXT, Job
 from neardup.spark.storage import Arrays
 from neardup.spark.texts import collected, give_texts, taken_texts
+from neardup.spark.work import ClusterWork
 from neardup.stages.verify import chunks
 from neardup.types import F64, I32, I64, Mask
-
-if TYPE_CHECKING:
-    from neardup.engine.reading.collection import Collection
-    from neardup.spark.search import ClusterSearch
 
 Slab = tuple[I64, I64, I64]
 """Pairs, left and right by their new numbers, and their tags."""
@@ -85,7 +82,7 @@ class Crowded:
 
 
 def check_pairs(
-    search: ClusterSearch, slabs: Iterable[Slab], threshold: float, crowded: Crowded | None = None
+    search: ClusterWork, slabs: Iterable[Slab], threshold: float, crowded: Crowded | None = None
 ) -> Iterator[tuple[I64, I64, F64]]:
     """Check pairs of known documents on the cluster; gives those that reach the threshold, with their similarity.
 
@@ -123,7 +120,7 @@ def check_pairs(
 class RemoteChecker(Checker):
     """Gives exact similarities as ``Checker`` does; the cluster works them out."""
 
-    def __init__(self, search: ClusterSearch, collection: Collection, *, threads: int) -> None:
+    def __init__(self, search: ClusterWork, collection: Collection, *, threads: int) -> None:
         """``search`` knows the documents of ``collection``."""
         super().__init__(collection, threads=threads)
         self._search = search

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,10 +20,8 @@ from neardup.inputs.names import Provenance
 from neardup.spark import buckets
 from neardup.spark.pieces import Job, as_documents
 from neardup.spark.texts import check_prints
+from neardup.spark.work import ClusterWork
 from neardup.types import I64, Batch, Mask
-
-if TYPE_CHECKING:
-    from neardup.spark.search import ClusterSearch
 
 HOT = 2
 """The column of ``sizes`` that tells hot buckets."""
@@ -51,7 +48,7 @@ class Large:
         return self.rows[is_near]
 
 
-def deal_with_large(search: ClusterSearch, parts: int) -> Large | None:
+def deal_with_large(search: ClusterWork, parts: int) -> Large | None:
     """Find crowds, and the pairs of hot buckets and of those that wait, of all ``parts`` of the keys."""
     job = search.job
     found = [job.storage.get(f"buckets/{part:06d}") for part in range(parts)]

@@ -8,7 +8,6 @@ only that have a copy or were in a candidate pair.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -16,18 +15,16 @@ import numpy as np
 
 from neardup.cutting import cut, starts_of
 from neardup.engine.banding.pending import Pending
-from neardup.engine.observe import Observer, Silent, Stages
 from neardup.engine.reading.collection import Collection
 from neardup.engine.reading.copies import Copies
 from neardup.engine.results.pairs import PairStore
 from neardup.engine.run import follow_leaders
-from neardup.engine.space import Space
-from neardup.engine.state import Gathered, RunTally, SearchState
-from neardup.spark import buckets, copies, known, reading, texts
+from neardup.engine.state import Gathered, SearchState
+from neardup.spark import buckets, copies, known, reading
 from neardup.spark.checking import Crowded, RemoteChecker, check_pairs
 from neardup.spark.crowds import Large, deal_with_large
-from neardup.spark.exchange import Blob, Blobs, Cluster, Facts, Failed
-from neardup.spark.pieces import PARTS_TEXT, Job
+from neardup.spark.pieces import PARTS_TEXT
+from neardup.spark.work import ClusterWork
 from neardup.types import F64, I64
 
 PART_KEYS = 8_000_000
@@ -36,19 +33,8 @@ PART_PRINTS = 4_000_000
 """Prints of one partition, about."""
 
 
-class ClusterSearch:
-    """One search. The driver keeps what it decides itself within its ``space``."""
-
-    def __init__(self, cluster: Cluster, job: Job, space: Space, *, observer: Observer | None, threads: int) -> None:
-        """Nothing is done yet; ``threads`` are those of the driver."""
-        self.cluster, self.job, self.space, self.threads = cluster, job, space, threads
-        self.stages = Stages(space, observer or Silent())
-        self.tally = RunTally(threads=threads, seconds=self.stages.seconds)
-        self.facts: list[Facts] = []
-        """What each split counted."""
-        path = None if space.path is None else space.path.with_name(f"{space.path.name}-crowds")
-        self.crowd_space = Space(space.budget, path, {})
-        self._rounds = 0
+class ClusterSearch(ClusterWork):
+    """One search."""
 
     def run(self) -> SearchState:
         """Find the verified pairs."""
@@ -69,33 +55,6 @@ class ClusterSearch:
         gathered = Gathered(self.collection, found, weight, check, self.tally, self.stages, self.names)
         return SearchState.of(gathered, pairs, crowded.crowd)
 
-    def map(self, name: str, tasks: Iterable[int], work: Callable[[int], Facts]) -> list[Facts]:
-        """A stage of the cluster; see ``exchange.Cluster``. Raises the error of the first task that has one."""
-        return self._stage(name, list(tasks), lambda tasks: self.cluster.map(name, tasks, work))
-
-    def exchange(
-        self,
-        name: str,
-        tasks: Iterable[int],
-        give: Callable[[int], Iterator[Blob]],
-        parts: int,
-        take: Callable[[int, Blobs], Facts],
-    ) -> list[Facts]:
-        """A stage of the cluster; see ``exchange.Cluster``. Raises the error of the first task that has one."""
-        return self._stage(name, list(tasks), lambda tasks: self.cluster.exchange(name, tasks, give, parts, take))
-
-    def _stage(self, name: str, tasks: list[int], work: Callable[[list[int]], list[Facts]]) -> list[Facts]:
-        with self.stages.stage(name, len(tasks), "tasks"):
-            try:
-                return work(tasks)
-            except Failed as failed:
-                raise failed.error from failed
-
-    def next_name(self, name: str) -> str:
-        """A name that no stage had."""
-        self._rounds += 1
-        return f"{name}{self._rounds}"
-
     def read(self) -> None:
         """Read all splits; rows have their numbers then."""
         job, tally = self.job, self.tally
@@ -112,19 +71,13 @@ class ClusterSearch:
         tally.short = sum(each["short"] for each in self.facts)
         tally.empty = sum(each["empty"] for each in self.facts)
 
-    @property
-    def _filled(self) -> list[int]:
-        """Splits that have documents."""
-        filled: list[int] = np.flatnonzero(np.diff(self.job.bases)).tolist()
-        return filled
-
     def find_copies(self) -> tuple[I64, I64, I64]:
         """Representatives, rising; where the group of each begins; rows of the groups."""
         job = self.job
         parts = 1 + self.tally.documents // PART_PRINTS
         found = self.exchange(
             "prints",
-            self._filled,
+            self.filled,
             partial(copies.give_prints, job, parts=parts),
             parts,
             partial(copies.take_repeated, job, name="prints"),
@@ -161,7 +114,7 @@ class ClusterSearch:
         order = np.argsort(members)
         rows, weight = members[order], weight[order]
         ends = np.searchsorted(rows, self.job.bases)
-        for split in self._filled:
+        for split in self.filled:
             some = slice(ends[split], ends[split + 1])
             self.job.storage.put(f"weights/{split:06d}", places=rows[some] - self.job.bases[split], weight=weight[some])
 
@@ -172,42 +125,12 @@ class ClusterSearch:
         parts = min(parts, buckets.RANGES)
         self.exchange(
             "keys",
-            self._filled,
+            self.filled,
             partial(buckets.give_keys, job, parts=parts),
             parts,
             partial(buckets.take_keys, job),
         )
         return parts
-
-    def put_wanted(self, name: str, rows: I64, part: I64) -> list[int]:
-        """Tell splits which of their documents go to which partitions; rows are rising, repeats allowed."""
-        job = self.job
-        ends = np.searchsorted(rows, job.bases)
-        splits: list[int] = np.flatnonzero(np.diff(ends)).tolist()
-        for split in splits:
-            some = slice(ends[split], ends[split + 1])
-            job.storage.put(f"{name}/{split:06d}", places=rows[some] - job.bases[split], part=part[some])
-        return splits
-
-    def look_up(self, name: str, rows: I64) -> known.Known:
-        """Counts, lengths and prints of documents by their rows, rising; their names go to the storage."""
-        job = self.job
-        splits = []
-        for split, places in job.by_split(rows):
-            job.storage.put(f"{name}-asked/{split:06d}", places=places)
-            splits.append(split)
-        self.map("names", splits, partial(known.look_up, job, name=name))
-        return known.looked_up(job, name, splits)
-
-    def bring(self, rows: I64, name: str) -> list[int]:
-        """Bring texts, as they are written, by way of the storage; gives the splits that have some."""
-        job = self.job
-        splits = []
-        for split, places in job.by_split(rows):
-            job.storage.put(f"bring/{split:06d}", places=places)
-            splits.append(split)
-        self.map(name, splits, partial(texts.bring, job))
-        return splits
 
     def _involved(self, parts: int, members: I64, large: Large | None) -> I64:
         """Rows, rising, that have a copy or may have a pair."""

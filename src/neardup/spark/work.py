@@ -1,0 +1,100 @@
+"""What the steps of a search have in common: the cluster's stages, and how splits are asked for documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
+import numpy as np
+
+from neardup.engine.observe import Observer, Silent, Stages
+from neardup.engine.reading.collection import Collection
+from neardup.engine.space import Space
+from neardup.engine.state import RunTally
+from neardup.spark import known, texts
+from neardup.spark.exchange import Blob, Blobs, Cluster, Facts, Failed
+from neardup.spark.pieces import Job
+from neardup.types import I64
+
+
+class ClusterWork:
+    """The work of one run. The driver keeps what it decides itself within its ``space``."""
+
+    rows: I64
+    """Of the known documents, rising, as soon as these are known: their places here are their new numbers."""
+    collection: Collection
+    """The known documents, by their new numbers."""
+
+    def __init__(self, cluster: Cluster, job: Job, space: Space, *, observer: Observer | None, threads: int) -> None:
+        """Nothing is done yet; ``threads`` are those of the driver."""
+        self.cluster, self.job, self.space, self.threads = cluster, job, space, threads
+        self.stages = Stages(space, observer or Silent())
+        self.tally = RunTally(threads=threads, seconds=self.stages.seconds)
+        self.facts: list[Facts] = []
+        """What each split counted."""
+        path = None if space.path is None else space.path.with_name(f"{space.path.name}-crowds")
+        self.crowd_space = Space(space.budget, path, {})
+        self._rounds = 0
+
+    def map(self, name: str, tasks: Iterable[int], work: Callable[[int], Facts]) -> list[Facts]:
+        """A stage of the cluster; see ``exchange.Cluster``. Raises the error of the first task that has one."""
+        return self._stage(name, list(tasks), lambda tasks: self.cluster.map(name, tasks, work))
+
+    def exchange(
+        self,
+        name: str,
+        tasks: Iterable[int],
+        give: Callable[[int], Iterator[Blob]],
+        parts: int,
+        take: Callable[[int, Blobs], Facts],
+    ) -> list[Facts]:
+        """A stage of the cluster; see ``exchange.Cluster``. Raises the error of the first task that has one."""
+        return self._stage(name, list(tasks), lambda tasks: self.cluster.exchange(name, tasks, give, parts, take))
+
+    def _stage(self, name: str, tasks: list[int], work: Callable[[list[int]], list[Facts]]) -> list[Facts]:
+        with self.stages.stage(name, len(tasks), "tasks"):
+            try:
+                return work(tasks)
+            except Failed as failed:
+                raise failed.error from failed
+
+    def next_name(self, name: str) -> str:
+        """A name that no stage had."""
+        self._rounds += 1
+        return f"{name}{self._rounds}"
+
+    @property
+    def filled(self) -> list[int]:
+        """Splits that have documents."""
+        filled: list[int] = np.flatnonzero(np.diff(self.job.bases)).tolist()
+        return filled
+
+    def put_wanted(self, name: str, rows: I64, part: I64) -> list[int]:
+        """Tell splits which of their documents go to which partitions; rows are rising, repeats allowed."""
+        job = self.job
+        ends = np.searchsorted(rows, job.bases)
+        splits: list[int] = np.flatnonzero(np.diff(ends)).tolist()
+        for split in splits:
+            some = slice(ends[split], ends[split + 1])
+            job.storage.put(f"{name}/{split:06d}", places=rows[some] - job.bases[split], part=part[some])
+        return splits
+
+    def look_up(self, name: str, rows: I64) -> known.Known:
+        """Counts, lengths and prints of documents by their rows, rising; their names go to the storage."""
+        job = self.job
+        splits = []
+        for split, places in job.by_split(rows):
+            job.storage.put(f"{name}-asked/{split:06d}", places=places)
+            splits.append(split)
+        self.map("names", splits, partial(known.look_up, job, name=name))
+        return known.looked_up(job, name, splits)
+
+    def bring(self, rows: I64, name: str) -> list[int]:
+        """Bring texts, as they are written, by way of the storage; gives the splits that have some."""
+        job = self.job
+        splits = []
+        for split, places in job.by_split(rows):
+            job.storage.put(f"bring/{split:06d}", places=places)
+            splits.append(split)
+        self.map(name, splits, partial(texts.bring, job))
+        return splits
