@@ -4,9 +4,10 @@ run        a run as ``session.Run``, searched by a cluster       search     the 
 pieces     a job, its splits, their texts                        exchange   what a cluster does: map, exchange
 cluster    Spark does it                                         storage    files that driver and workers see
 reading    splits are read, normalised, sketched                 copies     exact copies
-buckets    keys meet                                             crowds     large buckets, on the driver
-checking   candidate pairs are checked                           texts      texts on their way
-known      what the driver knows of documents                  work       what these steps have in common
+buckets    keys meet                                             crowds     hot buckets, on the driver
+waiting    buckets that wait until crowds are known              checking   candidate pairs are checked
+texts      texts on their way                                    known      what the driver knows of documents
+work       what these steps have in common
 
 Only documents that have copies or may have pairs come to be known to the driver, by numbers of their own in the same
 order; what is decided for them is decided by the code of one machine, and so is the same.

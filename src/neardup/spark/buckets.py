@@ -8,7 +8,9 @@ A key is five bytes and a row four on the way, so that a document of b bands wei
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
+from typing import Self
 
 import numpy as np
 
@@ -18,10 +20,37 @@ from neardup.spark.exchange import Blob, Blobs, Facts
 from neardup.spark.pieces import Job
 from neardup.spark.storage import Arrays, packed, unpacked
 from neardup.stages import bands as band_stage
-from neardup.types import I32, I64, U8
+from neardup.types import I32, I64, U8, Mask
 
 RANGES = 1 << 16
 """Ranges of keys, by their first two bytes, of which a partition has some that follow each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """Buckets of rows, end to end."""
+
+    bands: I64
+    sizes: I64
+    members: I64
+    """Of all, rising in each bucket."""
+
+    def some(self, which: Mask | I64) -> Self:
+        """Some of them, in the order asked for."""
+        which = np.flatnonzero(which) if which.dtype == np.bool_ else which
+        starts, sizes = starts_of(self.sizes)[:-1][which], self.sizes[which]
+        places = np.repeat(starts - starts_of(sizes)[:-1], sizes) + np.arange(int(sizes.sum()))
+        return type(self)(self.bands[which], sizes, self.members[places])
+
+
+def large_buckets(job: Job, parts: int) -> tuple[Buckets, Buckets]:
+    """Hot buckets, and those that wait, of all partitions of the keys."""
+    found = [job.storage.get(f"buckets/{part:06d}") for part in range(parts)]
+    sizes = np.concatenate([each["sizes"] for each in found])
+    members = np.concatenate([each["members"] for each in found])
+    both = Buckets(sizes[:, 0], sizes[:, 1], members)
+    is_hot = sizes[:, 2] == 1
+    return both.some(is_hot), both.some(~is_hot)
 
 
 def give_keys(job: Job, split: int, parts: int) -> Iterator[Blob]:

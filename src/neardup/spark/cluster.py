@@ -6,6 +6,7 @@ import json
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ANSWER = pa.schema([("task", pa.int32()), ("facts", pa.string())])
-BLOB = pa.schema([("part", pa.int32()), ("task", pa.int32()), ("number", pa.int32()), ("data", pa.binary())])
+BLOB = pa.schema([*((name, pa.int32()) for name in ("part", "task", "number", "at")), ("data", pa.binary())])
+PIECE_BYTES = 16 << 20
+"""Bytes of a blob in one row, at most: Spark holds a row several times."""
 _FAILED = "neardup-failed:"
 
 
@@ -57,11 +60,7 @@ class SparkCluster:
                 for place in batch.column(0).to_pylist():
                     try:
                         for number, (part, blob) in enumerate(give(numbers[place])):
-                            columns = [[part], [numbers[place]], [number], [blob]]
-                            yield pa.RecordBatch.from_arrays(
-                                [pa.array(value, each.type) for value, each in zip(columns, BLOB, strict=True)],
-                                schema=BLOB,
-                            )
+                            yield from _pieces(part, numbers[place], number, blob)
                     except NeardupError as exc:
                         raise RuntimeError(f"{_FAILED}{json.dumps([numbers[place], *_told(exc)])}") from None
 
@@ -71,16 +70,10 @@ class SparkCluster:
             context = TaskContext.get()
             assert context is not None
             part = context.partitionId()
-            found: list[tuple[int, int, Any]] = []
-            for batch in batches:
-                of, number = batch.column(1).to_pylist(), batch.column(2).to_pylist()
-                data = batch.column(3)
-                found += [(of[i], number[i], data[i].as_buffer()) for i in range(batch.num_rows)]
-            found.sort(key=lambda each: each[:2])
-            blobs = [(of, data) for of, _, data in found]
+            blobs = _blobs(batches)
             yield _answer(part, _tried(partial(take, part, blobs)))
 
-        given = self._rows(len(numbers)).mapInArrow(send, "part int, task int, number int, data binary")
+        given = self._rows(len(numbers)).mapInArrow(send, "part int, task int, number int, at int, data binary")
         answers = given.repartitionById(parts, "part").mapInArrow(receive, "task int, facts string")
         found = self._collected(name, answers)
         return [_facts(part, found[part]) for part in range(parts)]
@@ -105,6 +98,30 @@ class SparkCluster:
             raise Failed(task, _error(*error)) from exc
         finally:
             context.setJobDescription(None)  # type: ignore[arg-type]
+
+
+def _pieces(part: int, task: int, number: int, blob: bytes) -> Iterator[pa.RecordBatch]:
+    """A blob as rows: one, or several of a large one, which Spark would hold several times."""
+    data = memoryview(blob)
+    for at in range(0, max(1, len(data)), PIECE_BYTES):
+        columns = [[part], [task], [number], [at], [data[at : at + PIECE_BYTES]]]
+        arrays = [pa.array(value, each.type) for value, each in zip(columns, BLOB, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=BLOB)
+
+
+def _blobs(batches: Iterator[pa.RecordBatch]) -> Blobs:
+    """The blobs of a partition, in order, from rows in any order."""
+    found: list[tuple[int, int, int, Any]] = []
+    for batch in batches:
+        task, number, at = (batch.column(i).to_pylist() for i in (1, 2, 3))
+        data = batch.column(4)
+        found += [(task[i], number[i], at[i], data[i].as_buffer()) for i in range(batch.num_rows)]
+    found.sort(key=lambda row: row[:3])
+    blobs: Blobs = []
+    for (of, _), rows in groupby(found, key=lambda row: row[:2]):
+        pieces = [row[3] for row in rows]
+        blobs.append((of, pieces[0] if len(pieces) == 1 else b"".join(pieces)))
+    return blobs
 
 
 def _answer(task: int, facts: Any) -> pa.RecordBatch:

@@ -1,23 +1,30 @@
 """Exact copies: rows of equal prints meet in a partition, their texts in another, where they are compared.
 
-read/ ── prints, by their value ──► copies/PPPP.npz   rows that share a print
+read/ ── prints, by their value ──► prints/PPPP.npz   rows that share a print
 inputs ── texts of these, by group ──► groups/PPPP.npz   rows that share a text
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from neardup.cutting import starts_of
-from neardup.engine.reading.copies import find_copies, repeated_prints
+from neardup.cutting import cut, starts_of
+from neardup.engine.reading.copies import find_copies as find_copies_here
+from neardup.engine.reading.copies import repeated_prints
 from neardup.spark.exchange import Blob, Blobs, Facts
-from neardup.spark.pieces import Job
+from neardup.spark.pieces import PARTS_TEXT, Job
 from neardup.spark.reading import ids_from
 from neardup.spark.storage import packed, unpacked
 from neardup.spark.texts import collected, give_texts, taken_texts
+from neardup.spark.work import ClusterWork
 from neardup.types import I64, U64
+
+PART_PRINTS = 4_000_000
+"""Prints of one partition, about."""
 
 
 def give_prints(job: Job, split: int, parts: int) -> Iterator[Blob]:
@@ -71,31 +78,114 @@ def hashed(ids: object) -> U64:
     return id_hashes(ids)
 
 
-def give_copies(job: Job, split: int) -> Iterator[Blob]:
+def give_copies(job: Job, split: int, name: str) -> Iterator[Blob]:
     """The texts of the rows of a split that share a print, each to the partition of its group."""
-    wanted = job.storage.get(f"compared/{split:06d}")
+    wanted = job.storage.get(f"{name}-wanted/{split:06d}")
     yield from give_texts(job, split, wanted["places"], wanted["part"])
 
 
-def take_copies(job: Job, part: int, blobs: Blobs) -> Facts:
-    """Compare the texts of a partition, as one machine does; what is equal is written down."""
+def take_copies(job: Job, part: int, blobs: Blobs, name: str) -> Facts:
+    """Compare the texts of a partition, as one machine does, and write down what is equal."""
     rows, batches = taken_texts(job, blobs)
     with collected(job, batches) as collection:
-        copies = find_copies(collection)
-    job.storage.put(
-        f"groups/{part:06d}", rows=rows[copies.members], sizes=np.diff(copies.starts), several=rows[copies.several]
-    )
-    return {"rows": int(copies.members.size)}
+        found = find_copies_here(collection)
+    of = np.repeat(found.several, np.diff(found.starts))
+    job.storage.put(f"{name}/{part:06d}", of=rows[of], rows=rows[found.members])
+    return {"rows": int(found.members.size)}
 
 
-def found_copies(job: Job, parts: int) -> tuple[I64, I64, I64]:
-    """What ``take_copies`` wrote: (representatives, rising; where each one's group begins; rows of the groups)."""
-    found = [job.storage.get(f"groups/{part:06d}") for part in range(parts)]
-    none = np.empty(0, np.int64)
-    several, sizes, rows = (
-        np.concatenate([none, *(each[column] for each in found)]) for column in ("several", "sizes", "rows")
-    )
-    starts = starts_of(sizes)
-    order = np.argsort(several)
-    places = np.repeat(starts[:-1][order] - starts_of(sizes[order])[:-1], sizes[order]) + np.arange(rows.size)
-    return several[order], starts_of(sizes[order]), rows[places]
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Rows of equal texts."""
+
+    several: I64
+    """The first row of each group, rising."""
+    starts: I64
+    """int64[groups + 1] into ``members``."""
+    members: I64
+    """Rows of each group, rising, the first of it first."""
+
+    @classmethod
+    def of(cls, first: I64, rows: I64) -> Groups:
+        """Groups from rows and the first row of each one's group."""
+        order = np.lexsort((rows, first))
+        several, sizes = np.unique(first, return_counts=True)
+        return cls(several, starts_of(sizes), rows[order])
+
+
+def find_copies(work: ClusterWork) -> Groups:
+    """Find the exact copies among all documents, and tell the splits for how many each of theirs stands."""
+    job, parts = work.job, 1 + work.tally.documents // PART_PRINTS
+    give, take = partial(give_prints, job, parts=parts), partial(take_repeated, job, name="prints")
+    found = work.exchange("prints", work.filled, give, parts, take)
+    first = rows = np.empty(0, np.int64)
+    if sum(each["rows"] for each in found):
+        first, rows = repeated(job, "prints", parts)
+        first, rows = _compared(work, first, rows, work.look_up("suspects", rows)["lengths"])
+    groups = Groups.of(first, rows)
+    _put_weights(work, groups)
+    work.tally.exact_copies = groups.members.size - groups.several.size
+    return groups
+
+
+def _compared(work: ClusterWork, first: I64, rows: I64, lengths: I64) -> tuple[I64, I64]:
+    """Rows that share a text with another, and the first row of each one's group, of those that share a print.
+
+    A partition has some groups, or a part of a group that is too large, whose rows are held against the first of it.
+    Those that turn out to be others than the first are held against each other in another round.
+    """
+    found: list[tuple[I64, I64]] = []
+    while rows.size:
+        heads, group = np.unique(first, return_inverse=True)
+        size = np.zeros(heads.size, dtype=np.int64)
+        np.add.at(size, group, lengths)
+        part_of = np.zeros(heads.size, dtype=np.int64)
+        parts = 0
+        for some in cut(size, PARTS_TEXT):
+            part_of[some] = parts
+            parts += 1
+        is_large = size > PARTS_TEXT
+        sent, to = [rows[~is_large[group]]], [part_of[group][~is_large[group]]]
+        for head in heads[is_large].tolist():
+            others = np.flatnonzero((first == head) & (rows != head))
+            for some in cut(lengths[others], PARTS_TEXT):
+                sent.append(np.append(head, rows[others[some]]))
+                to.append(np.full(sent[-1].size, parts))
+                parts += 1
+        of, members = _exchanged(work, np.concatenate(sent), np.concatenate(to), parts)
+        was = np.searchsorted(rows, members)
+        settled = ~is_large[group[was]] | (of == first[was])
+        found.append((of[settled], members[settled]))
+        left = is_large[group] & (rows != first) & ~np.isin(rows, members[settled])
+        rows, lengths, group = rows[left], lengths[left], group[left]
+        # the first of those that are left, in each group; rows are rising
+        _, at, back = np.unique(group, return_index=True, return_inverse=True)
+        first = rows[at][back]
+    firsts, members = (np.concatenate(column) for column in zip(*found, strict=True))
+    members, at = np.unique(members, return_index=True)  # the first of a large group was in several partitions
+    return firsts[at], members
+
+
+def _exchanged(work: ClusterWork, rows: I64, part: I64, parts: int) -> tuple[I64, I64]:
+    """Compare texts: rows of equal ones, and the first row of each one's group."""
+    job, name = work.job, work.next_name("copies")
+    order = np.lexsort((part, rows))
+    splits = work.put_wanted(f"{name}-wanted", rows[order], part[order])
+    give, take = partial(give_copies, job, name=name), partial(take_copies, job, name=name)
+    work.exchange("copies", splits, give, parts, take)
+    found = [job.storage.get(f"{name}/{number:06d}") for number in range(parts)]
+    of, members = (np.concatenate([each[column] for each in found]) for column in ("of", "rows"))
+    return of, members
+
+
+def _put_weights(work: ClusterWork, groups: Groups) -> None:
+    """Tell each split which of its documents are copies, and which stand for several."""
+    job, sizes = work.job, np.diff(groups.starts)
+    weight = np.zeros(groups.members.size, dtype=np.int32)
+    weight[groups.starts[:-1]] = np.minimum(sizes, 1) if job.spec.collapse_exact else sizes
+    order = np.argsort(groups.members)
+    rows, weight = groups.members[order], weight[order]
+    ends = np.searchsorted(rows, job.bases)
+    for split in work.filled:
+        some = slice(ends[split], ends[split + 1])
+        job.storage.put(f"weights/{split:06d}", places=rows[some] - job.bases[split], weight=weight[some])

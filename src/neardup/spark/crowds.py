@@ -1,7 +1,7 @@
-"""Large buckets: the texts of their members come to the driver, where the code of one machine deals with them.
+"""Hot buckets: the texts of their members come to the driver, where the code of one machine deals with them.
 
-What it decides about crowds goes from band to band and from bucket to bucket, so it is not shared out. The members are
-few beside the documents; how many they are is told.
+What it decides about crowds goes from band to band and from bucket to bucket, so it is not shared out. How many members
+there are is told.
 """
 
 from __future__ import annotations
@@ -18,23 +18,31 @@ from neardup.engine.observe import Silent
 from neardup.engine.reading.collection import collect
 from neardup.inputs.names import Provenance
 from neardup.spark import buckets
+from neardup.spark.buckets import Buckets
 from neardup.spark.pieces import Job, as_documents
 from neardup.spark.texts import check_prints
 from neardup.spark.work import ClusterWork
-from neardup.types import I64, Batch, Mask
-
-HOT = 2
-"""The column of ``sizes`` that tells hot buckets."""
+from neardup.types import I32, I64, Batch, Mask
 
 
 @dataclass(frozen=True, slots=True)
-class Large:
-    """What became of the buckets that are not small, by the places of their members in ``rows``."""
+class Hot:
+    """What became of hot buckets, by the places of their members in ``rows``."""
 
     rows: I64
     """All members, rising."""
     candidates: BandCandidates
     check: Checker
+
+    @property
+    def bands(self) -> set[int]:
+        """Bands with a hot bucket."""
+        return self.candidates.pending.hot
+
+    @property
+    def passed_over(self) -> I32:
+        """See ``Crowds``."""
+        return self.candidates.crowds.passed_over
 
     @property
     def involved(self) -> I64:
@@ -48,45 +56,29 @@ class Large:
         return self.rows[is_near]
 
 
-def deal_with_large(search: ClusterWork, parts: int) -> Large | None:
-    """Find crowds, and the pairs of hot buckets and of those that wait, of all ``parts`` of the keys."""
-    job = search.job
-    found = [job.storage.get(f"buckets/{part:06d}") for part in range(parts)]
-    members = np.concatenate([each["members"] for each in found])
-    sizes = np.concatenate([each["sizes"] for each in found])
-    rows = np.unique(members)
+def deal_with_hot(work: ClusterWork, hot: Buckets) -> Hot | None:
+    """Find crowds, and the pairs of hot buckets outside of them."""
+    job, rows = work.job, np.unique(hot.members)
     if not rows.size:
         return None
-    splits = search.bring(rows, "crowd texts")
+    splits = work.bring(rows, "crowd texts")
     weight = np.concatenate([buckets.weights_of(job, split)[places] for split, places in job.by_split(rows)])
-    with search.stages.stage("crowds", None, ""):
+    with work.stages.stage("crowds", None, ""):
         collection = collect(
             (partial(_batch, job, split) for split in splits),
             job.spec,
             total_bytes=None,
-            threads=search.threads,
+            threads=work.threads,
             names=Provenance(),
             observer=Silent(),
-            space=search.crowd_space,
+            space=work.crowd_space,
         )
-        work = BandWork(collection, weight, threads=search.threads, observer=Silent())
-        _keep(work, np.searchsorted(rows, members), sizes)
-        check = Checker(collection, threads=search.threads)
-        return Large(rows, pair_large(work, check), check)
-
-
-def _keep(work: BandWork, members: I64, sizes: I64) -> None:
-    """Hand buckets over, band by band, as ``BandWork.group`` keeps them."""
-    starts = starts_of(sizes[:, 1])
-    bands = [np.flatnonzero(sizes[:, 0] == band) for band in range(work.collection.spec.bands.bands)]
-    for band, mine in enumerate(bands):
-        is_hot = sizes[mine, HOT] == 1
-        for bucket in mine[is_hot].tolist():
-            work.hot.add(band, members[starts[bucket] : starts[bucket + 1]])
-        waiting = mine[~is_hot]
-        if waiting.size:
-            some = [members[starts[bucket] : starts[bucket + 1]] for bucket in waiting.tolist()]
-            work.waiting.add_all(band, np.concatenate(some), starts_of(sizes[waiting, 1]))
+        bands = BandWork(collection, weight, threads=work.threads, observer=Silent())
+        members, starts = np.searchsorted(rows, hot.members), starts_of(hot.sizes)
+        for bucket in np.argsort(hot.bands, kind="stable").tolist():
+            bands.hot.add(int(hot.bands[bucket]), members[starts[bucket] : starts[bucket + 1]])
+        check = Checker(collection, threads=work.threads)
+        return Hot(rows, pair_large(bands, check), check)
 
 
 def _batch(job: Job, split: int) -> Batch:

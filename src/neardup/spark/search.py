@@ -8,29 +8,32 @@ only that have a copy or were in a candidate pair.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 import numpy as np
 
-from neardup.cutting import cut, starts_of
+from neardup.cutting import distinct, starts_of
 from neardup.engine.banding.pending import Pending
 from neardup.engine.reading.collection import Collection
 from neardup.engine.reading.copies import Copies
 from neardup.engine.results.pairs import PairStore
 from neardup.engine.run import follow_leaders
 from neardup.engine.state import Gathered, SearchState
-from neardup.spark import buckets, copies, known, reading
+from neardup.spark import buckets, known, reading
+from neardup.spark.buckets import large_buckets
 from neardup.spark.checking import Crowded, RemoteChecker, check_pairs
-from neardup.spark.crowds import Large, deal_with_large
-from neardup.spark.pieces import PARTS_TEXT
+from neardup.spark.copies import find_copies
+from neardup.spark.crowds import Hot, deal_with_hot
+from neardup.spark.storage import Arrays
+from neardup.spark.waiting import pair_waiting
 from neardup.spark.work import ClusterWork
 from neardup.types import F64, I64
 
 PART_KEYS = 8_000_000
 """Keys of one partition, about."""
-PART_PRINTS = 4_000_000
-"""Prints of one partition, about."""
 
 
 class ClusterSearch(ClusterWork):
@@ -40,15 +43,18 @@ class ClusterSearch(ClusterWork):
         """Find the verified pairs."""
         spec = self.job.spec
         self.read()
-        several, starts, members = self.find_copies()
+        groups = find_copies(self)
         parts = self.find_buckets()
-        large = deal_with_large(self, parts)
-        self._learn(self._involved(parts, members, large))
+        hot_buckets, waiting = large_buckets(self.job, parts)
+        hot = deal_with_hot(self, hot_buckets)
+        waited = pair_waiting(self, waiting, hot)
+        self._learn(self._involved(parts, groups.members, hot, waited))
         rows = self.rows
-        found = self._copies(np.searchsorted(rows, several), starts, np.searchsorted(rows, members))
+        several, members = np.searchsorted(rows, groups.several), np.searchsorted(rows, groups.members)
+        found = self._copies(several, groups.starts, members)
         weight = np.minimum(found.weight, 1) if spec.collapse_exact else found.weight
-        crowded = self._crowded(large)
-        pairs = self._verified(parts, large, crowded)
+        crowded = self._crowded(hot)
+        pairs = self._verified(self._pending(parts, hot, waited), hot, crowded)
         alone = np.flatnonzero((weight > spec.crowd) & (crowded.crowd < 0))
         crowded.crowd[alone] = alone
         check = RemoteChecker(self, self.collection, threads=self.threads)
@@ -71,53 +77,6 @@ class ClusterSearch(ClusterWork):
         tally.short = sum(each["short"] for each in self.facts)
         tally.empty = sum(each["empty"] for each in self.facts)
 
-    def find_copies(self) -> tuple[I64, I64, I64]:
-        """Representatives, rising; where the group of each begins; rows of the groups."""
-        job = self.job
-        parts = 1 + self.tally.documents // PART_PRINTS
-        found = self.exchange(
-            "prints",
-            self.filled,
-            partial(copies.give_prints, job, parts=parts),
-            parts,
-            partial(copies.take_repeated, job, name="prints"),
-        )
-        none = np.empty(0, np.int64)
-        several, starts, members = none, np.zeros(1, np.int64), none
-        if sum(each["rows"] for each in found):
-            of, rows = copies.repeated(job, "prints", parts)
-            several, starts, members = self._compare(of, rows, self.look_up("suspects", rows)["lengths"])
-        self._put_weights(several, starts, members)
-        self.tally.exact_copies = members.size - several.size
-        return several, starts, members
-
-    def _compare(self, of: I64, rows: I64, lengths: I64) -> tuple[I64, I64, I64]:
-        """Hold the texts of rows that share a print against each other, some groups in each partition."""
-        groups, group = np.unique(of, return_inverse=True)
-        size = np.zeros(groups.size, dtype=np.int64)
-        np.add.at(size, group, lengths)
-        part_of = np.empty(groups.size, dtype=np.int64)
-        parts = 0
-        for some in cut(size, PARTS_TEXT):
-            part_of[some] = parts
-            parts += 1
-        splits = self.put_wanted("compared", rows, part_of[group])
-        job = self.job
-        self.exchange("copies", splits, partial(copies.give_copies, job), parts, partial(copies.take_copies, job))
-        return copies.found_copies(job, parts)
-
-    def _put_weights(self, several: I64, starts: I64, members: I64) -> None:
-        """Tell each split which of its documents are copies, and which stand for several."""
-        sizes = np.diff(starts)
-        weight = np.zeros(members.size, dtype=np.int32)
-        weight[starts[:-1]] = np.minimum(sizes, 1) if self.job.spec.collapse_exact else sizes
-        order = np.argsort(members)
-        rows, weight = members[order], weight[order]
-        ends = np.searchsorted(rows, self.job.bases)
-        for split in self.filled:
-            some = slice(ends[split], ends[split + 1])
-            self.job.storage.put(f"weights/{split:06d}", places=rows[some] - self.job.bases[split], weight=weight[some])
-
     def find_buckets(self) -> int:
         """Bring keys together; the number of partitions."""
         job = self.job
@@ -132,13 +91,16 @@ class ClusterSearch(ClusterWork):
         )
         return parts
 
-    def _involved(self, parts: int, members: I64, large: Large | None) -> I64:
-        """Rows, rising, that have a copy or may have a pair."""
-        found = [np.unique(members)] + ([] if large is None else [large.involved])
+    def _small(self, parts: int) -> Iterator[Arrays]:
+        """Pairs of small buckets, by rows, partition by partition."""
         for part in range(parts):
-            arrays = self.job.storage.get(f"buckets/{part:06d}")
-            found.append(np.unique(np.concatenate((arrays["left"], arrays["right"]))))
-        involved: I64 = np.unique(np.concatenate(found))
+            yield self.job.storage.get(f"buckets/{part:06d}")
+
+    def _involved(self, parts: int, members: I64, hot: Hot | None, waited: list[Arrays]) -> I64:
+        """Rows, rising, that have a copy or may have a pair."""
+        found = [distinct(members)] + ([] if hot is None else [hot.involved])
+        both = (np.concatenate((pairs["left"], pairs["right"])) for pairs in chain(waited, self._small(parts)))
+        involved: I64 = distinct(np.concatenate([*found, *map(distinct, both)]))
         return involved
 
     def _learn(self, rows: I64) -> None:
@@ -153,38 +115,43 @@ class ClusterSearch(ClusterWork):
         weight[several] = np.diff(starts)
         return Copies(weight, several, starts, members, self.tally.empty)
 
-    def _numbers(self, large: Large) -> I64:
-        """The new number of each member of large buckets; of one that is not known the number of none."""
+    def _numbers(self, hot: Hot) -> I64:
+        """The new number of each member of hot buckets; of one that is not known the number of none."""
         n = self.rows.size
-        at = np.searchsorted(self.rows, large.rows)
-        is_known = self.rows[np.minimum(at, n - 1)] == large.rows if n else np.zeros(at.size, dtype=np.bool_)
+        at = np.searchsorted(self.rows, hot.rows)
+        is_known = self.rows[np.minimum(at, n - 1)] == hot.rows if n else np.zeros(at.size, dtype=np.bool_)
         return np.where(is_known, at, n)
 
-    def _crowded(self, large: Large | None) -> Crowded:
+    def _crowded(self, hot: Hot | None) -> Crowded:
         n = self.rows.size
         crowd, apart = np.full(n + 1, -1, dtype=np.int32), np.zeros(n + 1, dtype=np.bool_)
-        if large is None:
+        if hot is None:
             return Crowded(crowd[:n], apart[:n], ())
-        number, crowds = self._numbers(large), large.candidates.crowds
+        number, crowds = self._numbers(hot), hot.candidates.crowds
         inside = np.flatnonzero(crowds.crowd >= 0)
         crowd[number[inside]] = number[crowds.crowd[inside]]
         apart[number[crowds.apart]] = True
-        return Crowded(crowd[:n], apart[:n], tuple(sorted(large.candidates.pending.hot)))
+        return Crowded(crowd[:n], apart[:n], tuple(sorted(hot.bands)))
 
-    def _verified(self, parts: int, large: Large | None, crowded: Crowded) -> PairStore:
-        """Verified pairs of the known documents, by their new numbers."""
-        rows, n, crowd, tally = self.rows, self.rows.size, crowded.crowd, self.tally
-        pending = Pending(self.collection)
-        for part in range(parts):
-            arrays = self.job.storage.get(f"buckets/{part:06d}")
-            left, right = np.searchsorted(rows, arrays["left"]), np.searchsorted(rows, arrays["right"])
-            pending.add(left, right, tag=arrays["tag"].astype(np.int64))
-        if large is not None:
-            number = self._numbers(large)
-            for left, right, tag in large.candidates.pending.pieces():
+    def _pending(self, parts: int, hot: Hot | None, waited: list[Arrays]) -> Pending:
+        """The candidate pairs of all buckets, by the new numbers of their documents."""
+        rows, pending = self.rows, Pending(self.collection)
+        for pairs in self._small(parts):
+            left, right = np.searchsorted(rows, pairs["left"]), np.searchsorted(rows, pairs["right"])
+            pending.add(left, right, tag=pairs["tag"].astype(np.int64))
+        for pairs in waited:
+            pending.add(np.searchsorted(rows, pairs["left"]), np.searchsorted(rows, pairs["right"]))
+        if hot is not None:
+            number = self._numbers(hot)
+            for left, right, tag in hot.candidates.pending.pieces():
                 pending.add(number[left], number[right], tag=tag)
-            tally.candidates += large.candidates.met
-            tally.overfull = large.candidates.overfull
+            self.tally.candidates += hot.candidates.met
+            self.tally.overfull = hot.candidates.overfull
+        return pending
+
+    def _verified(self, pending: Pending, hot: Hot | None, crowded: Crowded) -> PairStore:
+        """Verified pairs of the known documents, by their new numbers."""
+        n, crowd = self.rows.size, crowded.crowd
         pairs = PairStore("verified", n, self.space, part=0.075)
         leaders = PairStore("leaders-met", n, self.space, part=0.02)
         slabs = ((left, right, tag) for left, right, tag, _ in pending.slabs(skip=0, threads=self.threads))
@@ -193,15 +160,16 @@ class ClusterSearch(ClusterWork):
             leading = (crowd[left] == left) & (crowd[right] == right)
             leaders.add(left[leading], right[leading], similarity[leading])
         pending.drop()
-        if large is not None:
-            for members, leader, near in large.candidates.crowds.joined():
+        if hot is not None:
+            number = self._numbers(hot)
+            for members, leader, near in hot.candidates.crowds.joined():
                 pairs.add(number[members], number[leader], near)
-            back, check = np.searchsorted(large.rows, rows), large.check
+            back, check = np.searchsorted(hot.rows, self.rows), hot.check
 
             def check_here(left: I64, right: I64, threshold: float) -> F64:
                 return check(back[left], back[right], threshold)
 
             follow_leaders(pairs, leaders, crowd, self.collection, check_here)
-            tally.checked += check.checked
+            self.tally.checked += check.checked
         leaders.drop()
         return pairs

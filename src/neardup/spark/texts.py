@@ -17,7 +17,7 @@ import numpy as np
 
 from neardup.engine.observe import Silent
 from neardup.engine.reading.collection import Collection, collect, normalized
-from neardup.engine.space import Budget, Space
+from neardup.engine.space import LEAST_WORK, PROGRAM, Budget, Space
 from neardup.errors import InputChanged
 from neardup.inputs.names import Provenance
 from neardup.spark.exchange import Blob, Blobs, Facts
@@ -96,7 +96,7 @@ def _given(batch: Batch) -> Batch:
 def local_space(memory: int) -> Iterator[Space]:
     """A budget, and a folder of the machine for what does not fit it; removed at the end."""
     path = Path(tempfile.gettempdir()) / f"neardup-{os.getpid()}-{os.urandom(6).hex()}"
-    space = Space(Budget.of(memory), path, {})
+    space = Space(Budget(memory, max(LEAST_WORK, memory - PROGRAM)), path, {})
     try:
         yield space
     finally:

@@ -95,9 +95,12 @@ class BandWork:
                 wanted[rows] = True
         collection.values.hold(np.flatnonzero(wanted), threads=self.threads, most=space.budget.share(0.15))
 
-    def pair_waiting(self, crowd: I32) -> int:
-        """Pair up the buckets that waited; returns the candidates met."""
-        collection, hot = self.collection, set(self.hot.bands())
+    def pair_waiting(self, crowd: I32, hot: set[int]) -> int:
+        """Pair up the buckets that waited; returns the candidates met.
+
+        ``crowd`` is int32[n]; in bands that have a ``hot`` bucket two rows of one number there need not be paired.
+        """
+        collection = self.collection
         room = max(1024, collection.space.budget.share(0.1) // (self.threads * 4 * collection.spec.slots))
         jobs = ((band, *part) for band in self.waiting.bands() for part in self.waiting.pieces(band, room))
 
@@ -139,7 +142,7 @@ def pair_large(bands: BandWork, check: Checker) -> BandCandidates:
     if "waited" in space.state:
         met = space.state["waited"]
     else:
-        met = bands.pair_waiting(crowds.passed_over)
+        met = bands.pair_waiting(crowds.passed_over, set(bands.hot.bands()))
         pending.flush()
         crowds.keep(space)
         space.checkpoint(hot_pairs=[met_hot, overfull], waited=met, asked=crowds.asked, checked=check.checked)
