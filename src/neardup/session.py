@@ -161,13 +161,17 @@ class Run:
         """
         with self._refusing_too_large():
             gathered = self.gather(self.spec)
-            hints = (*fit(gathered.collection, gathered.copies.weight), *layout_hints(self._kinds(), self.spec))
-            # whoever asks for copies by name has chosen what is the default
-            self.hints = tuple(hint for hint in hints if hint.kind != PASSAGES or self.preset is None)
-            for hint in self.hints:
-                if hint.kind == SLOW:  # before the work, not after it
-                    self.observer.note(hint.text)
+            self._tell_hints(fit(gathered.collection, gathered.copies.weight))
             return engine.search(gathered, split_row=self._split_row(), keep_keys=keep_keys)
+
+    def _tell_hints(self, found: Sequence[Hint]) -> None:
+        """Keep the hints on a collection, and tell those that are worth knowing before the work and not after it."""
+        hints = (*found, *layout_hints(self._kinds(), self.spec))
+        # whoever asks for copies by name has chosen what is the default
+        self.hints = tuple(hint for hint in hints if hint.kind != PASSAGES or self.preset is None)
+        for hint in self.hints:
+            if hint.kind == SLOW:
+                self.observer.note(hint.text)
 
     def overlap(self, gathered: Gathered, is_protected: Mask) -> tuple[SearchState, Overlaps]:
         """Documents that overlap with protected ones, by the rule of the spec; InputError as ``search``."""

@@ -1,4 +1,4 @@
-"""A cluster of one process: tasks one after the other, blobs in a list; everything that is sent is pickled on the way."""
+"""A cluster of one process: tasks one after the other, blobs in a list; what is sent is pickled on the way."""
 
 from __future__ import annotations
 

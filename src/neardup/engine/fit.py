@@ -125,10 +125,11 @@ class Hint:
         return {"kind": self.kind, "text": self.text, "preset": self.preset, "options": dict(self.options)}
 
 
-def fit(collection: Collection, weight: I32) -> tuple[Hint, ...]:
+def fit(collection: Collection, weight: I32, *, distinct: int | None = None) -> tuple[Hint, ...]:
     """Hints on a collection that was read, of which ``weight`` (int32[n]) is 0 for copies and empty documents.
 
-    A pass over the hashes of the texts, and some tens of milliseconds for the sample, whatever its size.
+    ``distinct``: texts of all, where the collection is a sample of them. A pass over the hashes of the texts, and some
+    tens of milliseconds for the sample, whatever its size.
     """
     spec = collection.spec
     if spec.shingle.kind == "item" or spec.measure != DEFAULT_MEASURE:  # of containment short parts are the purpose
@@ -139,7 +140,7 @@ def fit(collection: Collection, weight: I32) -> tuple[Hint, ...]:
     texts = list(_beginnings(collection, rows))
     hints = text_hints(texts, collection.counts.take(rows), spec)
     if spec.slots:
-        distinct = int(np.count_nonzero(weight))
+        distinct = int(np.count_nonzero(weight)) if distinct is None else distinct
         matches = matching_slots(collection.values.take(rows))
         hints = hints or passage_hints(texts, matches, spec, distinct)
         met = meeting((as_numbers(collection.keys_at(band, rows)) for band in range(spec.bands.bands)), rows.size)

@@ -234,13 +234,7 @@ class Ids:
             last, last_row = hashes[-1:], rows[-1:]
         sorter.drop()
         # equal hashes are almost surely equal ids, and the few that have them are compared themselves
-        suspects = self.take(distinct(np.concatenate(repeated or [last_row])))
-        codes = as_numpy(suspects.dictionary_encode().indices)
-        firsts = np.unique(codes, return_index=True)[1]
-        if firsts.size == codes.size:
-            return 0, None
-        first_again = int(np.delete(np.arange(codes.size), firsts)[0])
-        return int(codes.size - firsts.size), str(suspects[first_again].as_py())
+        return repeated_among(self.take(distinct(np.concatenate(repeated or [last_row]))))
 
     def _hashed(self) -> Any:
         """Yield (uint64 hashes, rows) of the ids that batches brought, equal for equal ids."""
@@ -352,6 +346,16 @@ class Places:
         if len(self._table) != len(self._batches):
             self._table = np.array(self._batches, dtype=np.int64).reshape(-1, _FIELDS)
         return self._table
+
+
+def repeated_among(ids: Any) -> tuple[int, str | None]:
+    """How many of some ids, in the order of their documents, came before, and the first that does."""
+    codes = as_numpy(ids.dictionary_encode().indices)
+    firsts = np.unique(codes, return_index=True)[1]
+    if firsts.size == codes.size:
+        return 0, None
+    first_again = int(np.delete(np.arange(codes.size), firsts)[0])
+    return int(codes.size - firsts.size), str(ids[first_again].as_py())
 
 
 def id_hashes(ids: Any) -> U64:

@@ -15,7 +15,9 @@ import numpy as np
 from neardup.cutting import cut, starts_of
 from neardup.engine.reading.copies import find_copies as find_copies_here
 from neardup.engine.reading.copies import repeated_prints
+from neardup.inputs.names import id_hashes, repeated_among
 from neardup.spark.exchange import Blob, Blobs, Facts
+from neardup.spark.known import provenance
 from neardup.spark.pieces import PARTS_TEXT, Job
 from neardup.spark.reading import ids_from
 from neardup.spark.storage import packed, unpacked
@@ -28,54 +30,48 @@ PART_PRINTS = 4_000_000
 
 
 def give_prints(job: Job, split: int, parts: int) -> Iterator[Blob]:
-    """The prints of the documents of a split that are not empty, each to the partition of its value."""
+    """Prints of the documents of a split that are not empty, each to the partition of its value.
+
+    Hashes of ids, where the split has ids, go to as many partitions behind these.
+    """
     found = job.storage.get(f"read/{split:06d}")
     at = np.flatnonzero(found["counts"] > 0)
     prints = found["prints"][at]
-    yield from _by_part(prints[:, 0], parts, rows=at + job.bases[split], prints=prints)
-
-
-def give_ids(job: Job, split: int, parts: int) -> Iterator[Blob]:
-    """Hashes of the ids of a split, where it has ids, each to the partition of its value."""
-    ids = ids_from(job.storage.get(f"read/{split:06d}"))
+    yield from _by_part(prints[:, 0], parts, 0, rows=at + job.bases[split], prints=prints)
+    ids = ids_from(found)
     if ids is not None:
-        hashes = hashed(ids)
-        yield from _by_part(hashes, parts, rows=np.arange(hashes.size) + job.bases[split], prints=hashes[:, None])
+        hashes = id_hashes(ids)
+        yield from _by_part(
+            hashes, parts, parts, rows=np.arange(hashes.size) + job.bases[split], prints=hashes[:, None]
+        )
 
 
-def _by_part(values: U64, parts: int, **columns: I64 | U64) -> Iterator[Blob]:
+def _by_part(values: U64, parts: int, first: int, **columns: I64 | U64) -> Iterator[Blob]:
     part = (values % np.uint64(parts)).astype(np.int64)
     order = np.argsort(part, kind="stable")
     ends = np.searchsorted(part[order], np.arange(parts + 1))
     for number in np.flatnonzero(np.diff(ends)).tolist():
         some = order[ends[number] : ends[number + 1]]
-        yield number, packed({name: column[some] for name, column in columns.items()})
+        yield first + number, packed({name: column[some] for name, column in columns.items()})
 
 
-def take_repeated(job: Job, part: int, blobs: Blobs, name: str) -> Facts:
-    """Write down the rows of a partition that share a print, or the hash of an id, with another, group after group."""
+def take_repeated(job: Job, part: int, blobs: Blobs) -> Facts:
+    """Write down the rows of a partition that share a print, or the hash of an id, with another."""
     columns = [unpacked(blob) for _, blob in blobs]
-    rows = np.concatenate([np.empty(0, np.int64), *(each["rows"] for each in columns)])
-    width = columns[0]["prints"].shape[1] if columns else 1
-    prints = np.concatenate([np.empty((0, width), np.uint64), *(each["prints"] for each in columns)])
-    of, members = repeated_prints(rows, prints)
-    job.storage.put(f"{name}/{part:06d}", of=of, rows=members)
+    first = members = np.empty(0, np.int64)
+    if columns:
+        rows, prints = (np.concatenate([each[name] for each in columns]) for name in ("rows", "prints"))
+        first, members = repeated_prints(rows, prints)
+    job.storage.put(f"prints/{part:06d}", first=first, rows=members)
     return {"rows": int(members.size)}
 
 
-def repeated(job: Job, name: str, parts: int) -> tuple[I64, I64]:
-    """What ``take_repeated`` wrote: (first row of the group of each, rows), by row."""
-    found = [job.storage.get(f"{name}/{part:06d}") for part in range(parts)]
-    of, rows = (np.concatenate([np.empty(0, np.int64), *(each[column] for each in found)]) for column in ("of", "rows"))
+def _repeated(job: Job, parts: range) -> tuple[I64, I64]:
+    """What ``take_repeated`` wrote: rows, rising, and the first row of the group of each."""
+    found = [job.storage.get(f"prints/{part:06d}") for part in parts]
+    first, rows = (np.concatenate([each[name] for each in found]) for name in ("first", "rows"))
     order = np.argsort(rows)
-    return of[order], rows[order]
-
-
-def hashed(ids: object) -> U64:
-    """uint64[n]: a hash of each id, equal for equal ids."""
-    from neardup.inputs.names import id_hashes
-
-    return id_hashes(ids)
+    return rows[order], first[order]
 
 
 def give_copies(job: Job, split: int, name: str) -> Iterator[Blob]:
@@ -116,12 +112,16 @@ class Groups:
 def find_copies(work: ClusterWork) -> Groups:
     """Find the exact copies among all documents, and tell the splits for how many each of theirs stands."""
     job, parts = work.job, 1 + work.tally.documents // PART_PRINTS
-    give, take = partial(give_prints, job, parts=parts), partial(take_repeated, job, name="prints")
-    found = work.exchange("prints", work.filled, give, parts, take)
-    first = rows = np.empty(0, np.int64)
-    if sum(each["rows"] for each in found):
-        first, rows = repeated(job, "prints", parts)
+    work.exchange("prints", work.filled, partial(give_prints, job, parts=parts), 2 * parts, partial(take_repeated, job))
+    rows, first = _repeated(job, range(parts))
+    if rows.size:
         first, rows = _compared(work, first, rows, work.look_up("suspects", rows)["lengths"])
+    with_id, _ = _repeated(job, range(parts, 2 * parts))
+    if with_id.size:
+        # equal hashes are almost surely equal ids, and these are compared themselves
+        work.look_up("ids", with_id)
+        named = provenance(job, work.facts, with_id, "ids").ids
+        work.repeated_ids = repeated_among(named.take(np.arange(with_id.size)))
     groups = Groups.of(first, rows)
     _put_weights(work, groups)
     work.tally.exact_copies = groups.members.size - groups.several.size

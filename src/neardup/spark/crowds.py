@@ -6,7 +6,7 @@ there are is told.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -19,10 +19,9 @@ from neardup.engine.reading.collection import collect
 from neardup.inputs.names import Provenance
 from neardup.spark import buckets
 from neardup.spark.buckets import Buckets
-from neardup.spark.pieces import Job, as_documents
-from neardup.spark.texts import check_prints
+from neardup.spark.texts import brought
 from neardup.spark.work import ClusterWork
-from neardup.types import I32, I64, Batch, Mask
+from neardup.types import I32, I64, Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ def deal_with_hot(work: ClusterWork, hot: Buckets) -> Hot | None:
     weight = np.concatenate([buckets.weights_of(job, split)[places] for split, places in job.by_split(rows)])
     with work.stages.stage("crowds", None, ""):
         collection = collect(
-            (partial(_batch, job, split) for split in splits),
+            (partial(brought, job, split) for split in splits),
             job.spec,
             total_bytes=None,
             threads=work.threads,
@@ -79,11 +78,3 @@ def deal_with_hot(work: ClusterWork, hot: Buckets) -> Hot | None:
             bands.hot.add(int(hot.bands[bucket]), members[starts[bucket] : starts[bucket + 1]])
         check = Checker(collection, threads=work.threads)
         return Hot(rows, pair_large(bands, check), check)
-
-
-def _batch(job: Job, split: int) -> Batch:
-    """The texts that were brought of a split."""
-    arrays = job.storage.get(f"brought/{split:06d}")
-    batch = Batch(as_documents(arrays), job.sources[job.splits[split].part].name, arrays["rows"])
-    check_prints(job, batch, arrays["prints"])
-    return replace(batch, rows=np.arange(1, batch.rows.size + 1))

@@ -122,18 +122,18 @@ class KnownPlaces(Places):
 class KnownIds(Ids):
     """Ids of the known documents by their new numbers; of all, what they are and how many come twice."""
 
-    def __init__(self, places: KnownPlaces, is_whole: bool) -> None:
+    def __init__(self, places: KnownPlaces, *, is_whole: bool, repeated: tuple[int, str | None]) -> None:
         super().__init__()
         self.places = places
         self._is_whole = is_whole
-        self.repeated: tuple[int, str | None] = (0, None)
+        self._repeated = repeated
 
     @property
     def type(self) -> Any:
         return pa.int64() if self._is_whole else pa.large_string()
 
     def count_duplicates(self, budget: int = 0, workdir: Any = None) -> tuple[int, str | None]:
-        return self.repeated
+        return self._repeated
 
 
 def local_rows(facts: Facts, arrays: dict[str, Any], places: I64 | slice) -> I64:
@@ -145,13 +145,15 @@ def local_rows(facts: Facts, arrays: dict[str, Any], places: I64 | slice) -> I64
     return whole[places]
 
 
-def provenance(job: Job, facts: Sequence[Facts], rows: I64, name: str) -> Provenance:
+def provenance(
+    job: Job, facts: Sequence[Facts], rows: I64, name: str, *, repeated: tuple[int, str | None] = (0, None)
+) -> Provenance:
     """Names and places of known documents, and what was wrong with any; what is known was looked up as ``name``."""
     has_documents = [each for each in facts if each["documents"]]
     is_whole = bool(has_documents) and all(each["ids"] == NUMBERS for each in has_documents)
     known = Provenance()
     known.places = KnownPlaces(job, facts)
-    known.ids = KnownIds(known.places, is_whole)
+    known.ids = KnownIds(known.places, is_whole=is_whole, repeated=repeated)
     places = dict(job.by_split(rows))
     for split, each in enumerate(facts):
         source = job.sources[job.splits[split].part].name

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from neardup.engine.fit import SAMPLE, SEED
 from neardup.engine.reading.collection import normalized, sketch_rows
+from neardup.engine.reading.draw import hashes_of
 from neardup.engine.reading.families import Hashers
 from neardup.inputs.splits import read_split
 from neardup.spark.exchange import Facts
@@ -68,9 +70,18 @@ def read(job: Job, split: int) -> Facts:
         is_whole = pa.types.is_integer(joined.type)
         facts["ids"] = NUMBERS if is_whole else STRINGS
         arrays |= id_arrays(joined)
+    job.storage.put(f"sample/{split:06d}", **_sample(arrays))
     job.storage.put(f"read/{split:06d}", **arrays)
     job.storage.put(f"keys/{split:06d}", keys=keys)
     return facts
+
+
+def _sample(arrays: Arrays) -> Arrays:
+    """Of each text of the smallest hashes its print and the place of its first document: what hints may be drawn of."""
+    at = np.flatnonzero(arrays["counts"] > 0)
+    hashes = hashes_of(arrays["prints"][at], SEED)
+    hashes, first = np.unique(hashes, return_index=True)
+    return {"hashes": hashes[:SAMPLE], "places": at[first[:SAMPLE]]}
 
 
 def _gathered(found: dict[str, list[Any]], bands: int) -> Arrays:

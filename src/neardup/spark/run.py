@@ -35,6 +35,7 @@ class ClusterRun(Run):
         splits = plan_splits(self.reader, self.split_bytes)
         job = Job(self.storage, self.spec, tuple(self.reader.parts), tuple(splits), self.worker_memory)
         search = ClusterSearch(self.cluster, job, self.space, observer=self.observer, threads=self.threads)
+        search.on_hints = self._tell_hints
         with self._refusing_too_large():
             found = search.run()
         self.provenance = search.names

@@ -8,7 +8,7 @@ only that have a copy or were in a candidate pair.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -17,6 +17,7 @@ import numpy as np
 
 from neardup.cutting import distinct, starts_of
 from neardup.engine.banding.pending import Pending
+from neardup.engine.fit import FEWEST, SAMPLE, Hint, fit
 from neardup.engine.reading.collection import Collection
 from neardup.engine.reading.copies import Copies
 from neardup.engine.results.pairs import PairStore
@@ -28,6 +29,7 @@ from neardup.spark.checking import Crowded, RemoteChecker, check_pairs
 from neardup.spark.copies import find_copies
 from neardup.spark.crowds import Hot, deal_with_hot
 from neardup.spark.storage import Arrays
+from neardup.spark.texts import brought, collected
 from neardup.spark.waiting import pair_waiting
 from neardup.spark.work import ClusterWork
 from neardup.types import F64, I64
@@ -39,11 +41,15 @@ PART_KEYS = 8_000_000
 class ClusterSearch(ClusterWork):
     """One search."""
 
+    on_hints: Callable[[Sequence[Hint]], None]
+    """Told what does not fit the setting, as soon as it is known."""
+
     def run(self) -> SearchState:
         """Find the verified pairs."""
         spec = self.job.spec
         self.read()
         groups = find_copies(self)
+        self.look(self.tally.documents - self.tally.empty - self.tally.exact_copies)
         parts = self.find_buckets()
         hot_buckets, waiting = large_buckets(self.job, parts)
         hot = deal_with_hot(self, hot_buckets)
@@ -77,6 +83,21 @@ class ClusterSearch(ClusterWork):
         tally.short = sum(each["short"] for each in self.facts)
         tally.empty = sum(each["empty"] for each in self.facts)
 
+    def look(self, distinct: int) -> None:
+        """Look at a sample of the texts: hints are known before the work begins. ``distinct``: texts that there are."""
+        job, found = self.job, [np.empty((0, 2), dtype=np.uint64)]
+        for split in self.filled:
+            sample = job.storage.get(f"sample/{split:06d}")
+            rows = (sample["places"] + job.bases[split]).astype(np.uint64)
+            found.append(np.column_stack((sample["hashes"], rows)))
+        hashes, rows = np.concatenate(found).T
+        first = np.unique(hashes, return_index=True)[1][:SAMPLE]
+        if first.size < FEWEST or not job.spec.slots:
+            return
+        splits = self.bring(np.sort(rows[first].astype(np.int64)), "sample")
+        with collected(job, [brought(job, split) for split in splits]) as collection:
+            self.on_hints(fit(collection, np.ones(len(collection), dtype=np.int32), distinct=distinct))
+
     def find_buckets(self) -> int:
         """Bring keys together; the number of partitions."""
         job = self.job
@@ -107,7 +128,7 @@ class ClusterSearch(ClusterWork):
         """Get to know these documents: from now on they are numbered by their places in ``rows``."""
         self.rows = rows
         self.collection: Collection = known.collection(self.job, self.space, self.look_up("known", rows))
-        self.names = known.provenance(self.job, self.facts, rows, "known")
+        self.names = known.provenance(self.job, self.facts, rows, "known", repeated=self.repeated_ids)
 
     def _copies(self, several: I64, starts: I64, members: I64) -> Copies:
         weight = np.ones(len(self.collection), dtype=np.int32)

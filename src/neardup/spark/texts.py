@@ -10,6 +10,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -112,3 +113,11 @@ def bring(job: Job, split: int) -> Facts:
     lengths = np.concatenate([np.empty(0, np.int64), *(each["lengths"] for each in found)])
     job.storage.put(f"brought/{split:06d}", text=text, lengths=lengths, prints=prints, rows=wanted + job.bases[split])
     return {"bytes": int(text.size)}
+
+
+def brought(job: Job, split: int) -> Batch:
+    """The texts of a split that were brought, as a batch."""
+    arrays = job.storage.get(f"brought/{split:06d}")
+    batch = Batch(as_documents(arrays), job.sources[job.splits[split].part].name, arrays["rows"])
+    check_prints(job, batch, arrays["prints"])
+    return replace(batch, rows=np.arange(1, batch.rows.size + 1))

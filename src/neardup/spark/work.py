@@ -34,6 +34,8 @@ class ClusterWork:
         """What each split counted."""
         path = None if space.path is None else space.path.with_name(f"{space.path.name}-crowds")
         self.crowd_space = Space(space.budget, path, {})
+        self.repeated_ids: tuple[int, str | None] = (0, None)
+        """How many documents carry the id of an earlier one, and an id that comes back."""
         self._rounds = 0
 
     def map(self, name: str, tasks: Iterable[int], work: Callable[[int], Facts]) -> list[Facts]:

@@ -21,7 +21,7 @@ def draw(collection: Collection, weight: I32, *, documents: int, seed: int) -> I
     if documents == 0:
         return rows
     for first, prints in collection.prints.scan(ROWS_AT_A_TIME):
-        hashes = _hash(prints, seed)
+        hashes = hashes_of(prints, seed)
         near = np.flatnonzero(hashes <= bound)
         inside = near[weight[first + near] != 0]
         if inside.size > documents:  # at first, when all are near
@@ -36,7 +36,7 @@ def draw(collection: Collection, weight: I32, *, documents: int, seed: int) -> I
     return np.sort(rows)
 
 
-def _hash(prints: U64, seed: int) -> U64:
+def hashes_of(prints: U64, seed: int) -> U64:
     """A hash of the 128 bits of a text and the seed (the finaliser of SplitMix64, twice)."""
     start = np.uint64((seed * 0x9E3779B97F4A7C15 + 0x632BE59BD9B4E019) & 0xFFFFFFFFFFFFFFFF)
     hashes = prints[:, 0] ^ start
