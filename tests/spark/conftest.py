@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +43,15 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 def find_both(tmp_path: Path) -> Find:
     """Finds the near-duplicates of a path on one machine and on a cluster of one process."""
 
+    numbers = count()
+
     def find(path: Path, *, cluster: Any = None, split_bytes: int = 20_000, **options: Any) -> tuple[Result, Result]:
         given = SearchOptions(**{name: value for name, value in options.items() if name != "on_bad"})
         reading = InputOptions(on_bad=options.get("on_bad", "fail"))
         spec = tuning.make_spec(given)
         how: dict[str, Any] = {
             "cluster": cluster or InProcess(),
-            "storage": Storage(str(tmp_path / "cluster-work")),
+            "storage": Storage(str(tmp_path / f"work-{next(numbers)}")),
             "worker_memory": MEMORY,
             "split_bytes": split_bytes,
         }

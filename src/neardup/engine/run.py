@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from neardup.cutting import ROWS_AT_A_TIME
 from neardup.engine.banding.candidates import BandCandidates, find_candidates
 from neardup.engine.banding.hot import Check
 from neardup.engine.check import Checker, Screen
@@ -244,13 +245,23 @@ def follow_leaders(pairs: PairStore, leaders: PairStore, crowd: I32, collection:
 
     ``crowd`` is int32[n], the leader of each row's crowd or -1.
     """
+    held: list[tuple[I64, I64]] = []
+
+    def follow() -> None:
+        members, first = (np.concatenate(column) for column in zip(*held, strict=True))
+        similarity = check(np.minimum(members, first), np.maximum(members, first), collection.spec.threshold)
+        near = similarity >= 0
+        pairs.add(members[near], first[near], similarity[near])
+        held.clear()
+
     for first, second in _ordered(leaders, collection):
         members = np.flatnonzero(crowd == second)
         members = members[members != second]
-        left, right = np.minimum(members, first), np.maximum(members, first)
-        similarity = check(left, right, collection.spec.threshold)
-        near = similarity >= 0
-        pairs.add(members[near], np.full(int(near.sum()), first), similarity[near])
+        held.append((members, np.full(members.size, first)))
+        if sum(some.size for some, _ in held) > ROWS_AT_A_TIME:
+            follow()
+    if held:
+        follow()
 
 
 def _ordered(leaders: PairStore, collection: Collection) -> Iterator[tuple[int, int]]:

@@ -70,8 +70,8 @@ def take_candidates(job: Job, checked: Checked, part: int, blobs: Blobs) -> Fact
 
 
 @dataclass(frozen=True, slots=True)
-class Crowded:
-    """What is known of documents from large buckets, by their new numbers."""
+class Known:
+    """What is known of documents from hot buckets, by their new numbers."""
 
     crowd: I32
     """int32[n]: the leader of each one's crowd, or -1."""
@@ -82,22 +82,22 @@ class Crowded:
 
 
 def check_pairs(
-    search: ClusterWork, slabs: Iterable[Slab], threshold: float, crowded: Crowded | None = None
+    search: ClusterWork, slabs: Iterable[Slab], threshold: float, crowds: Known | None = None
 ) -> Iterator[tuple[I64, I64, F64]]:
     """Check pairs of known documents on the cluster; gives those that reach the threshold, with their similarity.
 
-    With ``crowded`` they are candidates with tags, which are screened first.
+    With ``crowds`` they are candidates with tags, which are screened first.
     """
     job, rows, lengths = search.job, search.rows, search.collection.texts.lengths
-    checked = Checked(search.next_name("check"), threshold, crowded.hot if crowded else (), crowded is not None)
+    checked = Checked(search.next_name("check"), threshold, crowds.hot if crowds else (), crowds is not None)
     parts, wanted = 0, []
     for left, right, tag in slabs:
         for chunk in chunks(left, right, lambda some: lengths(some) + 1, lengths, budget=PARTS_TEXT):
             a, b = left[chunk.pairs], right[chunk.pairs]
             pairs: Arrays = {"left": rows[a], "right": rows[b], "tag": tag[chunk.pairs].astype(np.int16)}
-            if crowded is not None:
-                pairs["inside"] = (crowded.crowd[a] >= 0) & (crowded.crowd[a] == crowded.crowd[b])
-                pairs["apart"] = crowded.apart[a] & crowded.apart[b]
+            if crowds is not None:
+                pairs["inside"] = (crowds.crowd[a] >= 0) & (crowds.crowd[a] == crowds.crowd[b])
+                pairs["apart"] = crowds.apart[a] & crowds.apart[b]
             job.storage.put(f"{checked.name}-pairs/{parts:06d}", **pairs)
             wanted.append((rows[chunk.docs], np.full(chunk.docs.size, parts)))
             parts += 1

@@ -2,79 +2,135 @@
 
 What it decides about crowds goes from band to band and from bucket to bucket, so it is not shared out. How many members
 there are is told.
+
+    crowds.npz            members, the crowd of each, the stars of crowds
+    crowd-pairs/NNNNNN.npz   candidate pairs outside crowds
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from neardup.cutting import starts_of
-from neardup.engine.banding.candidates import BandCandidates, BandWork, pair_large
+from neardup.engine.banding.candidates import BandWork, pair_large
 from neardup.engine.check import Checker
 from neardup.engine.observe import Silent
 from neardup.engine.reading.collection import collect
+from neardup.engine.space import Space
 from neardup.inputs.names import Provenance
 from neardup.spark import buckets
 from neardup.spark.buckets import Buckets
+from neardup.spark.exchange import Facts
+from neardup.spark.storage import Arrays, Storage
 from neardup.spark.texts import brought
 from neardup.spark.work import ClusterWork
-from neardup.types import I32, I64, Mask
+from neardup.types import F64, I64, Mask
 
 
 @dataclass(frozen=True, slots=True)
-class Hot:
-    """What became of hot buckets, by the places of their members in ``rows``."""
+class Crowded:
+    """What became of the members of hot buckets; all by rows."""
 
     rows: I64
-    """All members, rising."""
-    candidates: BandCandidates
-    check: Checker
+    """Members, rising."""
+    crowd: I64
+    """The row of the leader of each one's crowd, or -1."""
+    passed_over: I64
+    """Two members of one number here need not be paired in a band with a hot bucket; -1: of none."""
+    apart: Mask
+    """Which were told apart."""
+    stars: I64
+    """int64[m, 2]: members of crowds and their leaders."""
+    similarity: F64
+    """float64[m]: of each star."""
+    bands: tuple[int, ...]
+    """Bands with a hot bucket."""
+    pairs: tuple[str, ...]
+    """Names of the files of candidate pairs, tagged as ``Pending`` has them."""
 
-    @property
-    def bands(self) -> set[int]:
-        """Bands with a hot bucket."""
-        return self.candidates.pending.hot
-
-    @property
-    def passed_over(self) -> I32:
-        """See ``Crowds``."""
-        return self.candidates.crowds.passed_over
+    @classmethod
+    def none(cls) -> Crowded:
+        """Where there is no hot bucket."""
+        whole, none = np.empty(0, np.int64), np.empty(0, np.bool_)
+        return cls(whole, whole, whole, none, np.empty((0, 2), np.int64), np.empty(0), (), ())
 
     @property
     def involved(self) -> I64:
-        """Members that are in a crowd or may have a pair."""
-        crowds = self.candidates.crowds
-        is_near: Mask = crowds.crowd >= 0
-        for left, right, _ in self.candidates.pending.pieces():
-            is_near[left] = is_near[right] = True
-        for members, leaders, _ in crowds.joined():
-            is_near[members] = is_near[leaders] = True
-        return self.rows[is_near]
+        """Members that are in a crowd."""
+        found: I64 = np.concatenate((self.rows[self.crowd >= 0], self.stars.ravel()))
+        return found
 
 
-def deal_with_hot(work: ClusterWork, hot: Buckets) -> Hot | None:
+def deal_with_hot(work: ClusterWork, hot: Buckets) -> Crowded:
     """Find crowds, and the pairs of hot buckets outside of them."""
     job, rows = work.job, np.unique(hot.members)
     if not rows.size:
-        return None
-    splits = work.bring(rows, "crowd texts")
-    weight = np.concatenate([buckets.weights_of(job, split)[places] for split, places in job.by_split(rows)])
-    with work.stages.stage("crowds", None, ""):
-        collection = collect(
-            (partial(brought, job, split) for split in splits),
-            job.spec,
-            total_bytes=None,
-            threads=work.threads,
-            names=Provenance(),
-            observer=Silent(),
-            space=work.crowd_space,
+        return Crowded.none()
+    name, splits = work.bring(rows, "crowd texts")
+
+    def find() -> Facts:
+        work.observer.note(
+            f"{rows.size:,} documents are in buckets of more than {job.spec.crowd:,}: the driver has them"
         )
-        bands = BandWork(collection, weight, threads=work.threads, observer=Silent())
-        members, starts = np.searchsorted(rows, hot.members), starts_of(hot.sizes)
-        for bucket in np.argsort(hot.bands, kind="stable").tolist():
-            bands.hot.add(int(hot.bands[bucket]), members[starts[bucket] : starts[bucket + 1]])
-        check = Checker(collection, threads=work.threads)
-        return Hot(rows, pair_large(bands, check), check)
+        with work.apart("crowds") as space:
+            return _found(work, hot, rows, name, splits, space)
+
+    (facts,) = work.once("crowds", find)
+    work.tally.candidates += facts["met"]
+    work.tally.checked += facts["checked"]
+    work.tally.overfull = facts["overfull"]
+    arrays = job.storage.get("crowds")
+    files = tuple(f"crowd-pairs/{number:06d}" for number in range(facts["files"]))
+    return Crowded(rows, **_columns(arrays), bands=tuple(facts["bands"]), pairs=files)
+
+
+def _columns(arrays: Arrays) -> dict[str, Any]:
+    return {name: arrays[name] for name in ("crowd", "passed_over", "apart", "stars", "similarity")}
+
+
+def _found(work: ClusterWork, hot: Buckets, rows: I64, name: str, splits: list[int], space: Space) -> Facts:
+    """Let one machine's code find it, and write it down."""
+    job = work.job
+    weight = np.concatenate([buckets.weights_of(job, split)[places] for split, places in job.by_split(rows)])
+    collection = collect(
+        (partial(brought, job, name, split) for split in splits),
+        job.spec,
+        total_bytes=None,
+        threads=work.threads,
+        names=Provenance(),
+        observer=Silent(),
+        space=space,
+    )
+    bands = BandWork(collection, weight, threads=work.threads, observer=Silent())
+    members, starts = np.searchsorted(rows, hot.members), starts_of(hot.sizes)
+    for bucket in np.argsort(hot.bands, kind="stable").tolist():
+        bands.hot.add(int(hot.bands[bucket]), members[starts[bucket] : starts[bucket + 1]])
+    check = Checker(collection, threads=work.threads)
+    found = pair_large(bands, check)
+    crowds, storage = found.crowds, job.storage
+    stars = [(member, leader, near) for member, leader, near in crowds.joined()]
+    none = np.empty(0, np.int64)
+    member, leader = (np.concatenate([none, *(each[i] for each in stars)]) for i in (0, 1))
+    storage.put(
+        "crowds",
+        crowd=np.where(crowds.crowd >= 0, rows[crowds.crowd], -1),
+        passed_over=crowds.passed_over.astype(np.int64),
+        apart=crowds.apart,
+        stars=np.column_stack((rows[member], rows[leader])),
+        similarity=np.concatenate([np.empty(0), *(each[2] for each in stars)]),
+    )
+    files = _put_pairs(storage, rows, found.pending.pieces())
+    facts = {"met": found.met, "overfull": found.overfull, "checked": check.checked, "files": files}
+    return facts | {"bands": sorted(found.pending.hot)}
+
+
+def _put_pairs(storage: Storage, rows: I64, pieces: Any) -> int:
+    files = 0
+    for left, right, tag in pieces:
+        storage.put(f"crowd-pairs/{files:06d}", left=rows[left], right=rows[right], tag=tag.astype(np.int16))
+        files += 1
+    return files

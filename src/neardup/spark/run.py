@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import TracebackType
 
 from neardup.engine.state import Gathered, SearchState
+from neardup.errors import InputChanged
 from neardup.inputs.splits import plan_splits
 from neardup.params import Spec
 from neardup.session import Run
+from neardup.spark import buckets, copies, search
 from neardup.spark.exchange import Cluster
-from neardup.spark.pieces import Job
+from neardup.spark.pieces import PARTS_TEXT, Job
 from neardup.spark.search import ClusterSearch
 from neardup.spark.storage import Storage
 
@@ -19,24 +22,42 @@ SPLIT_BYTES = 64 << 20
 
 @dataclass(slots=True)
 class ClusterRun(Run):
-    """A run whose search is done by a cluster, with its work in ``storage``, which driver and workers see."""
+    """A run whose search is done by a cluster, with its work in ``storage``, which driver and workers see.
+
+    The work stays there when the run fails, and a later run may ``go_on`` with it.
+    """
 
     cluster: Cluster = field(kw_only=True)
     storage: Storage = field(kw_only=True)
     worker_memory: int = field(kw_only=True)
     """Bytes that the process of a worker may take."""
     split_bytes: int = field(kw_only=True, default=SPLIT_BYTES)
+    go_on: bool = field(kw_only=True, default=False)
+
+    def __enter__(self) -> ClusterRun:
+        Run.__enter__(self)
+        sizes = [self.split_bytes, search.PART_KEYS, copies.PART_PRINTS, PARTS_TEXT, buckets.RANGES]
+        identity = self.space.identity | {"sizes of tasks": sizes, "worker memory": self.worker_memory}
+        self.storage.begin(identity, resume=self.go_on)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        Run.__exit__(self, kind, error, trace)
+        if error is None or isinstance(error, InputChanged):
+            self.storage.remove()
 
     def gather(self, spec: Spec) -> Gathered:
-        raise NotImplementedError("what is asked is not done by a cluster")
+        raise NotImplementedError("a cluster gives what was searched for")
 
     def search(self, *, keep_keys: bool = False) -> SearchState:
-        """Verified pairs of representatives, of the documents that have pairs or copies."""
+        """Verified pairs of representatives, of the documents that have copies or may have pairs."""
         splits = plan_splits(self.reader, self.split_bytes)
         job = Job(self.storage, self.spec, tuple(self.reader.parts), tuple(splits), self.worker_memory)
-        search = ClusterSearch(self.cluster, job, self.space, observer=self.observer, threads=self.threads)
-        search.on_hints = self._tell_hints
+        found = ClusterSearch(self.cluster, job, self.space, observer=self.observer, threads=self.threads)
+        found.on_hints = self._tell_hints
         with self._refusing_too_large():
-            found = search.run()
-        self.provenance = search.names
-        return found
+            state = found.run()
+        self.provenance = found.names
+        return state

@@ -8,10 +8,9 @@ only that have a copy or were in a candidate pair.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 
 import numpy as np
 
@@ -25,14 +24,13 @@ from neardup.engine.run import follow_leaders
 from neardup.engine.state import Gathered, SearchState
 from neardup.spark import buckets, known, reading
 from neardup.spark.buckets import large_buckets
-from neardup.spark.checking import Crowded, RemoteChecker, check_pairs
+from neardup.spark.checking import Known, RemoteChecker, check_pairs
 from neardup.spark.copies import find_copies
-from neardup.spark.crowds import Hot, deal_with_hot
-from neardup.spark.storage import Arrays
+from neardup.spark.crowds import Crowded, deal_with_hot
 from neardup.spark.texts import brought, collected
 from neardup.spark.waiting import pair_waiting
 from neardup.spark.work import ClusterWork
-from neardup.types import F64, I64
+from neardup.types import I64
 
 PART_KEYS = 8_000_000
 """Keys of one partition, about."""
@@ -51,21 +49,22 @@ class ClusterSearch(ClusterWork):
         groups = find_copies(self)
         self.look(self.tally.documents - self.tally.empty - self.tally.exact_copies)
         parts = self.find_buckets()
-        hot_buckets, waiting = large_buckets(self.job, parts)
-        hot = deal_with_hot(self, hot_buckets)
-        waited = pair_waiting(self, waiting, hot)
-        self._learn(self._involved(parts, groups.members, hot, waited))
+        hot, waiting = large_buckets(self.job, parts)
+        crowded = deal_with_hot(self, hot)
+        waited = pair_waiting(self, waiting, crowded)
+        files = [*(f"buckets/{part:06d}" for part in range(parts)), *crowded.pairs, *waited]
+        self._learn(self._involved(files, groups.members, crowded.involved))
         rows = self.rows
         several, members = np.searchsorted(rows, groups.several), np.searchsorted(rows, groups.members)
         found = self._copies(several, groups.starts, members)
         weight = np.minimum(found.weight, 1) if spec.collapse_exact else found.weight
-        crowded = self._crowded(hot)
-        pairs = self._verified(self._pending(parts, hot, waited), hot, crowded)
-        alone = np.flatnonzero((weight > spec.crowd) & (crowded.crowd < 0))
-        crowded.crowd[alone] = alone
+        crowds = self._known(crowded)
+        pairs = self._verified(self._pending(files), crowded, crowds)
+        alone = np.flatnonzero((weight > spec.crowd) & (crowds.crowd < 0))
+        crowds.crowd[alone] = alone
         check = RemoteChecker(self, self.collection, threads=self.threads)
         gathered = Gathered(self.collection, found, weight, check, self.tally, self.stages, self.names)
-        return SearchState.of(gathered, pairs, crowded.crowd)
+        return SearchState.of(gathered, pairs, crowds.crowd)
 
     def read(self) -> None:
         """Read all splits; rows have their numbers then."""
@@ -94,8 +93,8 @@ class ClusterSearch(ClusterWork):
         first = np.unique(hashes, return_index=True)[1][:SAMPLE]
         if first.size < FEWEST or not job.spec.slots:
             return
-        splits = self.bring(np.sort(rows[first].astype(np.int64)), "sample")
-        with collected(job, [brought(job, split) for split in splits]) as collection:
+        name, splits = self.bring(np.sort(rows[first].astype(np.int64)), "sample")
+        with collected(job, [brought(job, name, split) for split in splits]) as collection:
             self.on_hints(fit(collection, np.ones(len(collection), dtype=np.int32), distinct=distinct))
 
     def find_buckets(self) -> int:
@@ -112,17 +111,13 @@ class ClusterSearch(ClusterWork):
         )
         return parts
 
-    def _small(self, parts: int) -> Iterator[Arrays]:
-        """Pairs of small buckets, by rows, partition by partition."""
-        for part in range(parts):
-            yield self.job.storage.get(f"buckets/{part:06d}")
-
-    def _involved(self, parts: int, members: I64, hot: Hot | None, waited: list[Arrays]) -> I64:
-        """Rows, rising, that have a copy or may have a pair."""
-        found = [distinct(members)] + ([] if hot is None else [hot.involved])
-        both = (np.concatenate((pairs["left"], pairs["right"])) for pairs in chain(waited, self._small(parts)))
-        involved: I64 = distinct(np.concatenate([*found, *map(distinct, both)]))
-        return involved
+    def _involved(self, files: list[str], *more: I64) -> I64:
+        """Rows, rising, that are in a candidate pair of some files, and ``more``."""
+        found = [distinct(rows) for rows in more]
+        for name in files:
+            pairs = self.job.storage.get(name)
+            found.append(distinct(np.concatenate((pairs["left"], pairs["right"]))))
+        return distinct(np.concatenate(found))
 
     def _learn(self, rows: I64) -> None:
         """Get to know these documents: from now on they are numbered by their places in ``rows``."""
@@ -136,61 +131,39 @@ class ClusterSearch(ClusterWork):
         weight[several] = np.diff(starts)
         return Copies(weight, several, starts, members, self.tally.empty)
 
-    def _numbers(self, hot: Hot) -> I64:
-        """The new number of each member of hot buckets; of one that is not known the number of none."""
+    def _known(self, crowded: Crowded) -> Known:
+        """The crowds, by the new numbers of the documents."""
         n = self.rows.size
-        at = np.searchsorted(self.rows, hot.rows)
-        is_known = self.rows[np.minimum(at, n - 1)] == hot.rows if n else np.zeros(at.size, dtype=np.bool_)
-        return np.where(is_known, at, n)
+        found = Known(np.full(n, -1, dtype=np.int32), np.zeros(n, dtype=np.bool_), crowded.bands)
+        inside = crowded.crowd >= 0
+        at = np.searchsorted(self.rows, crowded.rows[inside])
+        found.crowd[at] = np.searchsorted(self.rows, crowded.crowd[inside])
+        found.apart[:] = np.isin(self.rows, crowded.rows[crowded.apart], assume_unique=True)
+        return found
 
-    def _crowded(self, hot: Hot | None) -> Crowded:
-        n = self.rows.size
-        crowd, apart = np.full(n + 1, -1, dtype=np.int32), np.zeros(n + 1, dtype=np.bool_)
-        if hot is None:
-            return Crowded(crowd[:n], apart[:n], ())
-        number, crowds = self._numbers(hot), hot.candidates.crowds
-        inside = np.flatnonzero(crowds.crowd >= 0)
-        crowd[number[inside]] = number[crowds.crowd[inside]]
-        apart[number[crowds.apart]] = True
-        return Crowded(crowd[:n], apart[:n], tuple(sorted(hot.bands)))
-
-    def _pending(self, parts: int, hot: Hot | None, waited: list[Arrays]) -> Pending:
-        """The candidate pairs of all buckets, by the new numbers of their documents."""
+    def _pending(self, files: list[str]) -> Pending:
+        """The candidate pairs, by the new numbers of their documents."""
         rows, pending = self.rows, Pending(self.collection)
-        for pairs in self._small(parts):
+        for name in files:
+            pairs = self.job.storage.get(name)
             left, right = np.searchsorted(rows, pairs["left"]), np.searchsorted(rows, pairs["right"])
             pending.add(left, right, tag=pairs["tag"].astype(np.int64))
-        for pairs in waited:
-            pending.add(np.searchsorted(rows, pairs["left"]), np.searchsorted(rows, pairs["right"]))
-        if hot is not None:
-            number = self._numbers(hot)
-            for left, right, tag in hot.candidates.pending.pieces():
-                pending.add(number[left], number[right], tag=tag)
-            self.tally.candidates += hot.candidates.met
-            self.tally.overfull = hot.candidates.overfull
         return pending
 
-    def _verified(self, pending: Pending, hot: Hot | None, crowded: Crowded) -> PairStore:
+    def _verified(self, pending: Pending, crowded: Crowded, crowds: Known) -> PairStore:
         """Verified pairs of the known documents, by their new numbers."""
-        n, crowd = self.rows.size, crowded.crowd
+        n, crowd = self.rows.size, crowds.crowd
         pairs = PairStore("verified", n, self.space, part=0.075)
         leaders = PairStore("leaders-met", n, self.space, part=0.02)
         slabs = ((left, right, tag) for left, right, tag, _ in pending.slabs(skip=0, threads=self.threads))
-        for left, right, similarity in check_pairs(self, slabs, self.job.spec.threshold, crowded):
+        for left, right, similarity in check_pairs(self, slabs, self.job.spec.threshold, crowds):
             pairs.add(left, right, similarity)
             leading = (crowd[left] == left) & (crowd[right] == right)
             leaders.add(left[leading], right[leading], similarity[leading])
         pending.drop()
-        if hot is not None:
-            number = self._numbers(hot)
-            for members, leader, near in hot.candidates.crowds.joined():
-                pairs.add(number[members], number[leader], near)
-            back, check = np.searchsorted(hot.rows, self.rows), hot.check
-
-            def check_here(left: I64, right: I64, threshold: float) -> F64:
-                return check(back[left], back[right], threshold)
-
-            follow_leaders(pairs, leaders, crowd, self.collection, check_here)
-            self.tally.checked += check.checked
+        stars = np.searchsorted(self.rows, crowded.stars)
+        pairs.add(stars[:, 0], stars[:, 1], crowded.similarity)
+        check = RemoteChecker(self, self.collection, threads=self.threads)
+        follow_leaders(pairs, leaders, crowd, self.collection, check)
         leaders.drop()
         return pairs

@@ -20,8 +20,11 @@ from numpy.typing import NDArray
 from pyarrow import fs
 
 from neardup.errors import SpoolError
+from neardup.spool.manifest import differences
+from neardup.spool.workdir import NAMED
 
 Arrays = dict[str, NDArray[Any]]
+_RUN = "run"
 
 
 def packed(arrays: Arrays) -> bytes:
@@ -107,6 +110,29 @@ class Storage:
         """Whether there are some of this name."""
         files = self._opened[0]
         return bool(files.get_file_info(self._path(f"{name}.json")).type == fs.FileType.File)
+
+    def begin(self, identity: dict[str, Any], *, resume: bool) -> None:
+        """Begin a run here, or go on with one that was interrupted and had the same ``identity``, JSON values.
+
+        Raises SpoolError: there is the work of another run here, or nothing to go on with; each difference is named.
+        """
+        is_there = self.has_facts(_RUN)
+        if not resume:
+            if is_there:
+                raise SpoolError(
+                    f"{self.root} holds the work of an interrupted run. Go on with "
+                    "--resume (resume=True), or delete it."
+                )
+            self.put_facts(_RUN, identity)
+            return
+        if not is_there:
+            raise SpoolError(f"{self.root} holds no work of an interrupted run. Run without --resume (resume=False).")
+        found = list(differences(self.get_facts(_RUN), json.loads(json.dumps(identity))))
+        if found:
+            raise SpoolError(
+                f"the work in {self.root} was made from something else: {'; '.join(found[:NAMED])}. Run with what it "
+                f"was made from, or delete {self.root} and start again without --resume (resume=False)."
+            )
 
     def remove(self) -> None:
         """Remove the folder with all that is in it."""

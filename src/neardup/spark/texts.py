@@ -104,20 +104,20 @@ def local_space(memory: int) -> Iterator[Space]:
         space.close(finished=True)
 
 
-def bring(job: Job, split: int) -> Facts:
+def bring(job: Job, split: int, name: str) -> Facts:
     """Bring some texts of a split, as they are written, to the storage."""
-    wanted = job.storage.get(f"bring/{split:06d}")["places"]
+    wanted = job.storage.get(f"{name}-wanted/{split:06d}")["places"]
     prints = job.storage.get(f"read/{split:06d}")["prints"][wanted]
     found = [as_arrays(documents) for documents, _ in job.texts_of(split, wanted)]
     text = np.concatenate([np.empty(0, np.uint8), *(each["text"] for each in found)])
     lengths = np.concatenate([np.empty(0, np.int64), *(each["lengths"] for each in found)])
-    job.storage.put(f"brought/{split:06d}", text=text, lengths=lengths, prints=prints, rows=wanted + job.bases[split])
+    job.storage.put(f"{name}/{split:06d}", text=text, lengths=lengths, prints=prints, rows=wanted + job.bases[split])
     return {"bytes": int(text.size)}
 
 
-def brought(job: Job, split: int) -> Batch:
-    """The texts of a split that were brought, as a batch."""
-    arrays = job.storage.get(f"brought/{split:06d}")
+def brought(job: Job, name: str, split: int) -> Batch:
+    """The texts of a split that were brought under a name, as a batch."""
+    arrays = job.storage.get(f"{name}/{split:06d}")
     batch = Batch(as_documents(arrays), job.sources[job.splits[split].part].name, arrays["rows"])
     check_prints(job, batch, arrays["prints"])
     return replace(batch, rows=np.arange(1, batch.rows.size + 1))

@@ -17,29 +17,28 @@ from neardup.cutting import cut, starts_of
 from neardup.engine.banding.candidates import BandWork
 from neardup.engine.observe import Silent
 from neardup.spark.buckets import Buckets
-from neardup.spark.crowds import Hot
+from neardup.spark.crowds import Crowded
 from neardup.spark.exchange import Blob, Blobs, Facts
 from neardup.spark.pieces import PARTS_TEXT, Job
-from neardup.spark.storage import Arrays
 from neardup.spark.texts import collected, give_texts, taken_texts
 from neardup.spark.work import ClusterWork
 from neardup.stages.cluster import Components
 from neardup.types import I32, I64
 
 
-def pair_waiting(work: ClusterWork, waiting: Buckets, hot: Hot | None) -> list[Arrays]:
-    """Pair up buckets that wait; gives left and right of the pairs, by rows."""
+def pair_waiting(work: ClusterWork, waiting: Buckets, crowded: Crowded) -> list[str]:
+    """Pair up buckets that wait; gives the names of the files with their pairs."""
     if not waiting.sizes.size:
         return []
     job, name = work.job, work.next_name("waiting")
     rows = np.unique(waiting.members)
     lengths = work.look_up(f"{name}-known", rows)["lengths"]
     crowd = np.full(rows.size, -1, dtype=np.int32)
-    if hot is not None:
-        place = np.minimum(np.searchsorted(hot.rows, rows), hot.rows.size - 1)
-        is_hot = hot.rows[place] == rows
-        crowd[is_hot] = hot.passed_over[place[is_hot]]
-    bands = np.array(sorted(hot.bands) if hot is not None else [], dtype=np.int64)
+    if crowded.rows.size:
+        place = np.minimum(np.searchsorted(crowded.rows, rows), crowded.rows.size - 1)
+        is_hot = crowded.rows[place] == rows
+        crowd[is_hot] = crowded.passed_over[place[is_hot]]
+    bands = np.array(crowded.bands, dtype=np.int64)
     sent, to, parts = [], [], 0
     for some in _together(waiting, rows, lengths):
         mine = waiting.some(some)
@@ -58,7 +57,7 @@ def pair_waiting(work: ClusterWork, waiting: Buckets, hot: Hot | None) -> list[A
         "large buckets", splits, partial(_give, job, name=name), parts, partial(_take, job, name=name)
     )
     work.tally.candidates += sum(each["met"] for each in found)
-    return [job.storage.get(f"{name}-pairs/{number:06d}") for number in range(parts)]
+    return [f"{name}-pairs/{number:06d}" for number in range(parts)]
 
 
 def _together(waiting: Buckets, rows: I64, lengths: I64) -> Iterator[I64]:
@@ -102,5 +101,5 @@ def _take(job: Job, part: int, blobs: Blobs, name: str) -> Facts:
         pairs = [(rows[left], rows[right]) for left, right, _ in work.pending.pieces()]
     none = np.empty(0, np.int64)
     left, right = (np.concatenate([none, *column]) for column in (zip(*pairs, strict=True) if pairs else ([], [])))
-    job.storage.put(f"{name}-pairs/{part:06d}", left=left, right=right)
+    job.storage.put(f"{name}-pairs/{part:06d}", left=left, right=right, tag=np.zeros(left.size, np.int16))
     return {"met": met, "pairs": int(left.size)}

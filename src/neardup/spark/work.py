@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -28,19 +29,30 @@ class ClusterWork:
     def __init__(self, cluster: Cluster, job: Job, space: Space, *, observer: Observer | None, threads: int) -> None:
         """Nothing is done yet; ``threads`` are those of the driver."""
         self.cluster, self.job, self.space, self.threads = cluster, job, space, threads
-        self.stages = Stages(space, observer or Silent())
+        self.observer = observer or Silent()
+        self.stages = Stages(space, self.observer)
         self.tally = RunTally(threads=threads, seconds=self.stages.seconds)
         self.facts: list[Facts] = []
         """What each split counted."""
-        path = None if space.path is None else space.path.with_name(f"{space.path.name}-crowds")
-        self.crowd_space = Space(space.budget, path, {})
         self.repeated_ids: tuple[int, str | None] = (0, None)
         """How many documents carry the id of an earlier one, and an id that comes back."""
         self._rounds = 0
+        self._done = 0
+
+    @contextmanager
+    def apart(self, name: str) -> Iterator[Space]:
+        """A space beside that of the run, for what the driver does and then forgets."""
+        path = None if self.space.path is None else self.space.path.with_name(f"{self.space.path.name}-{name}")
+        space = Space(self.space.budget, path, {})
+        try:
+            yield space
+        finally:
+            space.close(finished=True)
 
     def map(self, name: str, tasks: Iterable[int], work: Callable[[int], Facts]) -> list[Facts]:
         """A stage of the cluster; see ``exchange.Cluster``. Raises the error of the first task that has one."""
-        return self._stage(name, list(tasks), lambda tasks: self.cluster.map(name, tasks, work))
+        each = list(tasks)
+        return self.once(name, lambda: self.cluster.map(name, each, work), tasks=len(each))
 
     def exchange(
         self,
@@ -51,14 +63,27 @@ class ClusterWork:
         take: Callable[[int, Blobs], Facts],
     ) -> list[Facts]:
         """A stage of the cluster; see ``exchange.Cluster``. Raises the error of the first task that has one."""
-        return self._stage(name, list(tasks), lambda tasks: self.cluster.exchange(name, tasks, give, parts, take))
+        each = list(tasks)
+        return self.once(name, lambda: self.cluster.exchange(name, each, give, parts, take), tasks=len(each))
 
-    def _stage(self, name: str, tasks: list[int], work: Callable[[list[int]], list[Facts]]) -> list[Facts]:
-        with self.stages.stage(name, len(tasks), "tasks"):
+    def once(self, name: str, work: Callable[[], list[Facts] | Facts], *, tasks: int | None = None) -> list[Facts]:
+        """Do a stage, unless the run that this one goes on with did; its answers, which are in the storage then.
+
+        Stages come in one order, which what they found decides: so the number of a stage names it.
+        """
+        self._done += 1
+        done, storage = f"done/{self._done:03d}-{name.replace(' ', '-')}", self.job.storage
+        with self.stages.stage(name, tasks, "tasks"):
+            if storage.has_facts(done):
+                found: list[Facts] = storage.get_facts(done)["answers"]
+                return found
             try:
-                return work(tasks)
+                answers = work()
             except Failed as failed:
                 raise failed.error from failed
+            found = answers if isinstance(answers, list) else [answers]
+            storage.put_facts(done, {"answers": found})
+        return found
 
     def next_name(self, name: str) -> str:
         """A name that no stage had."""
@@ -91,12 +116,11 @@ class ClusterWork:
         self.map("names", splits, partial(known.look_up, job, name=name))
         return known.looked_up(job, name, splits)
 
-    def bring(self, rows: I64, name: str) -> list[int]:
-        """Bring texts, as they are written, by way of the storage; gives the splits that have some."""
-        job = self.job
-        splits = []
+    def bring(self, rows: I64, name: str) -> tuple[str, list[int]]:
+        """Bring texts, as they are written, to the storage; gives their name there, and the splits that have some."""
+        job, splits, named = self.job, [], self.next_name("texts")
         for split, places in job.by_split(rows):
-            job.storage.put(f"bring/{split:06d}", places=places)
+            job.storage.put(f"{named}-wanted/{split:06d}", places=places)
             splits.append(split)
-        self.map(name, splits, partial(texts.bring, job))
-        return splits
+        self.map(name, splits, partial(texts.bring, job, name=named))
+        return named, splits
