@@ -21,7 +21,7 @@ from neardup.cli import WRITTEN, forms, options, running, silence_stdout
 from neardup.cli.options import STDOUT
 from neardup.cli.voice import columns, usage_errors
 from neardup.errors import InputError
-from neardup.params import InputOptions, RunOptions, SearchOptions
+from neardup.params import ClusterOptions, InputOptions, RunOptions, SearchOptions
 
 if TYPE_CHECKING:
     from neardup.cli.targets import Target
@@ -130,6 +130,7 @@ def _alarm(value: Any) -> float:
 @options.reading
 @options.signatures
 @options.working
+@options.clustered
 @options.voices
 def dedup(
     *,
@@ -149,6 +150,7 @@ def dedup(
     search: SearchOptions,
     reading: InputOptions,
     run: RunOptions,
+    cluster: ClusterOptions,
     voice: forms.Voice,
 ) -> None:
     """Copy a collection without its near-duplicates, and say why each was removed.
@@ -211,7 +213,7 @@ def dedup(
                     lambda: make_plan(reader, spec, run, target=search.recall, observer=observer)
                 )
             output, task = copies or removed, {"dedup": {**policy.facts(), "output": copies, "annotate": annotate}}
-            how: dict[str, Any] = {"output": output, "task": task, "files": table.files}
+            how: dict[str, Any] = {"output": output, "task": task, "files": table.files, "cluster": cluster}
             has_passages = removed is not None and spec.measure != params.DEFAULT_MEASURE
             how["keep_written"] = has_passages or with_text is not False or show is not None
             opened = running.open_run(observer, reader, spec, search, run, **how)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from neardup.cli import WRITTEN, forms, options, running
-from neardup.params import CONTAINMENT, InputOptions, ListOptions, RunOptions, SearchOptions
+from neardup.params import CONTAINMENT, ClusterOptions, InputOptions, ListOptions, RunOptions, SearchOptions
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatchReader
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
 @options.reading
 @options.signatures
 @options.working
+@options.clustered
 @options.voices
 def find(
     *,
@@ -78,6 +79,7 @@ def find(
     reading: InputOptions,
     listing: ListOptions,
     run: RunOptions,
+    cluster: ClusterOptions,
     voice: forms.Voice,
 ) -> None:
     """Find the near-duplicate pairs of a collection, and their clusters.
@@ -132,7 +134,16 @@ def find(
             output, task = tables[0].name, {"command": "find", "link": search.link}
             keep = listing.with_text is not False
             opened = running.open_run(
-                observer, reader, spec, search, run, output=output, task=task, files=files, keep_written=keep
+                observer,
+                reader,
+                spec,
+                search,
+                run,
+                output=output,
+                task=task,
+                files=files,
+                keep_written=keep,
+                cluster=cluster,
             )
             work = stack.enter_context(opened)
             finding, audited = observer.in_background(lambda: _find(work, search.link, audit))

@@ -23,6 +23,7 @@ from neardup.params import (
     CONTAINMENT,
     DEFAULT_SKETCH,
     Bands,
+    ClusterOptions,
     InputOptions,
     ListOptions,
     Options,
@@ -78,6 +79,7 @@ FORMS: dict[str, type[Options]] = {
     "reading": InputOptions,
     "listing": ListOptions,
     "run": RunOptions,
+    "cluster": ClusterOptions,
 }
 """The parameters of a command that stand for several options each."""
 

@@ -385,6 +385,26 @@ resume = click.option(
     help="Continue an interrupted run: repeat the same command with the same inputs and options, and this one.",
 )
 
+engine = defaulted(
+    "--engine",
+    type=click.Choice(params.ENGINES),
+    default=params.LOCAL,
+    help="Who does the work: this machine, or a Spark cluster, which needs --workdir. The result is the same.",
+)
+
+master = click.option(
+    "--master",
+    metavar="URL",
+    help="The Spark cluster, such as local[4], spark://host:7077 or yarn.  [default: as Spark is configured]",
+)
+
+conf = click.option(
+    "--conf",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A setting of Spark, such as spark.executor.memory=4g. May be given several times.",
+)
+
 output = click.option("--output", "-o", metavar="FILE", help="File for the pairs; - is stdout.  [default: stdout]")
 
 output_format = click.option(
@@ -443,5 +463,7 @@ listing = together(with_text, sort, top)
 """What a table of pairs lists."""
 working = together(threads, memory, workdir, resume)
 """What a run may use, and how it goes on."""
+clustered = together(engine, master, conf)
+"""Who does the work."""
 voices = together(quiet, verbose)
 """How much is said."""

@@ -15,7 +15,7 @@ import click
 from neardup.cli import WORK, interrupted, stop_now
 from neardup.cli.options import STDOUT
 from neardup.kernels.announce import told
-from neardup.params import AUTO, RunOptions, SearchOptions
+from neardup.params import AUTO, LOCAL, ClusterOptions, RunOptions, SearchOptions
 
 if TYPE_CHECKING:
     from neardup.engine.observe import Observer
@@ -113,19 +113,26 @@ def open_run(
     task: dict[str, Any],
     files: Sequence[str] = (),
     keep_written: bool = False,
+    cluster: ClusterOptions | None = None,
 ) -> Iterator[Run]:
     """The run of a search, entered; should it fail, the message at the end tells where its work is and how to go on.
 
     Nothing is read yet, unless ``--exact auto`` leaves it to the plan how pairs are found. When memory gets short and
     no workdir is named, work goes to disk beside ``output``; ``task`` is what else must be the same when the run is
-    resumed, beside ``keep_written``, which is as for ``Run``. Where it goes on with an interrupted one, what that had
-    begun to write into ``files`` is taken away.
+    resumed, beside ``keep_written``, which is as for ``Run``; ``cluster`` does the work. Where it goes on with an
+    interrupted one, what that had begun to write into ``files`` is taken away.
     Raises SpoolError when an interrupted run has left its work there, and it is not to be resumed.
     """
     from neardup.outputs.write import remove_leftovers
     from neardup.session import Run
     from neardup.tasks.plan.decision import decide
 
+    if cluster is not None and cluster.engine != LOCAL:
+        with _open_clustered(observer, reader, spec, search, run, cluster, task, keep_written) as work:
+            for name in files if run.resume else ():
+                remove_leftovers(name)
+            yield work
+        return
     place = _work_place(output)
     if run.workdir is None and run.resume:
         run = replace(run, workdir=place)
@@ -141,6 +148,24 @@ def open_run(
         if reader.is_lasting:
             observer.ctx.meta[WORK] = work.space.path
         yield work
+
+
+def _open_clustered(
+    observer: Stoppable,
+    reader: Reader,
+    spec: Spec,
+    search: SearchOptions,
+    run: RunOptions,
+    cluster: ClusterOptions,
+    task: dict[str, Any],
+    keep_written: bool,
+) -> Run:
+    from neardup.spark.open import open_cluster_run
+
+    how: dict[str, Any] = {"task": task, "keep_written": keep_written, "preset": search.used_preset}
+    work = observer.in_background(lambda: open_cluster_run(reader, spec, run, cluster, **how, observer=observer))
+    observer.ctx.meta[WORK] = run.workdir
+    return work
 
 
 def _work_place(output: str | None) -> Path:

@@ -28,8 +28,10 @@ __all__ = [
     "DEFAULT_THRESHOLD",
     "DEFAULT_VERIFY",
     "DEFAULT_WEIGHTS",
+    "ENGINES",
     "INPUT_FORMATS",
     "LINK_RULES",
+    "LOCAL",
     "MAX_SLOTS",
     "MEASURES",
     "MIN_SLOTS",
@@ -41,6 +43,7 @@ __all__ = [
     "OVERLAP",
     "SIMILARITY",
     "SKETCH_FAMILIES",
+    "SPARK",
     "TEXT",
     "VERIFY",
     "check_choice",
@@ -85,6 +88,8 @@ SKETCH_FAMILIES = ("hybrid", "independent", "one-permutation", "permutation", "u
 LINK_RULES = ("star", "connected")
 CONTAINMENT = "containment"
 MEASURES = (DEFAULT_MEASURE, CONTAINMENT)
+ENGINES = (LOCAL, SPARK) = ("local", "spark")
+"""Who does the work: this machine, or a cluster."""
 """Of two sets: the share of their union that both have, and the share of the smaller one that the other has."""
 OVERLAP = "overlap"
 """In a spec, in place of a measure: documents are held against protected ones by a rule of n-gram overlap."""

@@ -17,7 +17,7 @@ from neardup.params import checks
 from neardup.params.presets import Preset, check_preset
 from neardup.params.spec import Bands, CandidateShingle, Normalize, Shingle
 
-__all__ = ["InputOptions", "ListOptions", "Options", "RunOptions", "SearchOptions"]
+__all__ = ["ClusterOptions", "InputOptions", "ListOptions", "Options", "RunOptions", "SearchOptions"]
 
 
 class Options:
@@ -166,3 +166,23 @@ class RunOptions(Options):
     def memory_limit(self) -> int | None:
         """Bytes of resident memory; None: half of what is free."""
         return checks.parse_memory(self.memory)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOptions(Options):
+    """Who does the work of a run."""
+
+    engine: str = checks.LOCAL
+    """One of ENGINES: ``local``, this machine, or ``spark``."""
+    master: str | None = None
+    """Of Spark, such as ``local[4]`` or ``spark://host:7077``; None: as Spark is configured, or this machine."""
+    conf: Sequence[str] = ()
+    """Settings of Spark, as ``key=value``."""
+
+    def __post_init__(self) -> None:
+        checks.check_choice(self.engine, checks.ENGINES, "engine")
+        for each in self.conf:
+            if not each.partition("=")[2] or not each.startswith("spark."):
+                raise InputError(f"conf is {each!r}. Give key=value, such as spark.executor.memory=4g.")
+        if self.engine == checks.LOCAL and (self.master is not None or self.conf):
+            raise InputError("master and conf are for a cluster. Give --engine spark (engine='spark') too.")

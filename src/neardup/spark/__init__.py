@@ -1,5 +1,6 @@
 """The same search on a cluster: Spark moves rows, the stages are those of one machine.
 
+open       from options to a run
 run        a run as ``session.Run``, searched by a cluster       search     the stages in their order
 pieces     a job, its splits, their texts                        exchange   what a cluster does: map, exchange
 cluster    Spark does it                                         storage    files that driver and workers see

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from neardup import errors
-from neardup.errors import MissingDependency, NeardupError
+from neardup.errors import NeardupError
 from neardup.spark.exchange import Blob, Blobs, Facts, Failed
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class SparkCluster:
                 for place in batch.column(0).to_pylist():
                     yield _answer(place, _tried(partial(work, numbers[place])))
 
-        rows = self._rows(len(numbers)).mapInArrow(do, "task int, facts string")
+        rows = _mapped(self._rows(len(numbers)), do, "task int, facts string")
         found = self._collected(name, rows)
         return [_facts(numbers[place], found[place]) for place in range(len(numbers))]
 
@@ -73,8 +73,8 @@ class SparkCluster:
             blobs = _blobs(batches)
             yield _answer(part, _tried(partial(take, part, blobs)))
 
-        given = self._rows(len(numbers)).mapInArrow(send, "part int, task int, number int, at int, data binary")
-        answers = given.repartitionById(parts, "part").mapInArrow(receive, "task int, facts string")
+        given = _mapped(self._rows(len(numbers)), send, "part int, task int, number int, at int, data binary")
+        answers = _mapped(given.repartitionById(parts, "part"), receive, "task int, facts string")
         found = self._collected(name, answers)
         return [_facts(part, found[part]) for part in range(parts)]
 
@@ -86,9 +86,7 @@ class SparkCluster:
         context = self._session.sparkContext
         context.setJobDescription(f"neardup: {name}")
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", FutureWarning)  # of pandas, which is not used
-                return {row.task: json.loads(row.facts) for row in rows.collect()}
+            return {row.task: json.loads(row.facts) for row in rows.collect()}
         except Exception as exc:
             told = str(exc)
             at = told.find(_FAILED)
@@ -98,6 +96,12 @@ class SparkCluster:
             raise Failed(task, _error(*error)) from exc
         finally:
             context.setJobDescription(None)  # type: ignore[arg-type]
+
+
+def _mapped(rows: Any, work: Any, schema: str) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of a pandas that is newer than Spark; it is not used
+        return rows.mapInArrow(work, schema)
 
 
 def _pieces(part: int, task: int, number: int, blob: bytes) -> Iterator[pa.RecordBatch]:
@@ -150,14 +154,3 @@ def _facts(task: int, answer: Any) -> Facts:
         raise Failed(task, _error(*answer["failed"]))
     facts: Facts = answer["done"]
     return facts
-
-
-def need_spark() -> None:
-    """Raise MissingDependency where PySpark is not installed."""
-    try:
-        import pyspark  # noqa: F401
-    except ImportError as exc:
-        raise MissingDependency(
-            "a run on Spark needs PySpark, which is not installed. pip install 'neardup[spark]' brings it; it needs "
-            "Java 17 or later."
-        ) from exc

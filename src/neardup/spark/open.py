@@ -1,0 +1,161 @@
+"""From options to a run on Spark: what cannot be done there is said first, then a session is opened."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import IO, TYPE_CHECKING, Any
+
+from neardup.engine.reading.families import needs_memory
+from neardup.engine.space import PROGRAM, Budget
+from neardup.errors import InputError, MissingDependency
+from neardup.inputs.reader import Reader
+from neardup.params import DEFAULT_MEASURE, ClusterOptions, RunOptions, Spec, parse_memory
+from neardup.spark.run import ClusterRun
+from neardup.spark.storage import Storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+JAVA = 17
+"""The oldest Java that PySpark 4 runs on."""
+WORKER_MEMORY = 1 << 30
+"""What the Python process of a task may take where nothing says it."""
+LEAST_WORKER_MEMORY = 500 << 20
+
+
+def open_cluster_run(reader: Reader, spec: Spec, run: RunOptions, cluster: ClusterOptions, **how: Any) -> ClusterRun:
+    """A run whose search Spark does, not entered yet; ``how``: further arguments of ``Run``.
+
+    Raises:
+        InputError: something is asked for that a cluster does not do, or the session cannot be opened.
+        MissingDependency: PySpark or Java is not there.
+    """
+    from neardup.spark.cluster import SparkCluster
+
+    check_clustered(reader, spec, run, keep_written=how.get("keep_written", False))
+    session = open_session(cluster.master, cluster.conf)
+    here = replace(run, workdir=None, resume=False)
+    memory = worker_memory(session, Budget.of(here.memory_limit))
+    more: dict[str, Any] = {
+        "cluster": SparkCluster(session),
+        "storage": Storage(str(run.workdir)),
+        "worker_memory": memory,
+    }
+    return ClusterRun(reader, spec, here, **how, **more, go_on=run.resume)
+
+
+def check_clustered(reader: Reader, spec: Spec, run: RunOptions, *, keep_written: bool) -> None:
+    """Raise InputError for what a cluster does not do."""
+    if run.workdir is None:
+        raise InputError(
+            "a run on a cluster needs a folder for its work that driver and workers see. Name it with --workdir "
+            "(workdir=): a path of a shared file system, or an address such as s3://bucket/folder."
+        )
+    asked = [
+        ("--exact and --against", spec.exact),
+        (f"--measure {spec.measure}", spec.measure != DEFAULT_MEASURE),
+        (f"--sketch {spec.sketch}", needs_memory(spec)),
+        ("--with-text and --show", keep_written),
+    ]
+    for name, is_asked in asked:
+        if is_asked:
+            raise InputError(f"{name}: a cluster does not do this. Leave it out, or --engine spark (engine='spark').")
+    if not reader.is_lasting:
+        raise InputError("standard input and values in memory cannot be read by the workers of a cluster. Save files.")
+
+
+def open_session(master: str | None, conf: Sequence[str]) -> SparkSession:
+    """The Spark session of this process, or a new one."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from pyspark.sql import SparkSession
+    except ImportError as exc:
+        raise MissingDependency(
+            "a run on Spark needs PySpark, which is not installed. pip install 'neardup[spark]' brings it; it needs "
+            f"Java {JAVA} or later."
+        ) from exc
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    check_java()
+    builder = SparkSession.builder.appName("neardup").config("spark.ui.showConsoleProgress", "false")
+    if master is not None:
+        builder = builder.master(master)
+    if master is None or master.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    for each in conf:
+        key, _, value = each.partition("=")
+        builder = builder.config(key, value)
+    with tempfile.TemporaryFile() as log:
+        try:
+            with _stderr_to(log.fileno()):  # which the process of Spark writes to as long as it lives
+                session = builder.getOrCreate()
+        except Exception as exc:
+            told = re.findall(r"^(?:Caused by: )?[\w.]*(?:Exception|Error): .*", f"{exc}\n{_text(log)}", re.MULTILINE)
+            why = told[-1] if told else next(iter(str(exc).splitlines()), type(exc).__name__)
+            raise InputError(f"the Spark session cannot be opened: {why.strip()}. Check --master and --conf.") from exc
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def _text(log: IO[bytes]) -> str:
+    log.seek(0)
+    return log.read().decode("utf-8", "replace")
+
+
+@contextmanager
+def _stderr_to(place: int) -> Iterator[None]:
+    """Let what is written to stderr, by processes that are started too, go to an open file."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        os.dup2(place, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def check_java() -> None:
+    """Raise MissingDependency where there is no Java that Spark runs on."""
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=os.path.join(home, "bin")) if home else shutil.which("java")
+    cure = f"Install Java {JAVA} (Debian: apt install openjdk-17-jre-headless), or name it with JAVA_HOME."
+    if java is None:
+        raise MissingDependency(f"Spark needs Java {JAVA} or later, and there is none. {cure}")
+    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', told)
+    if version is not None and int(version[1]) < JAVA:
+        raise MissingDependency(f"Spark needs Java {JAVA} or later, and {java} is Java {version[1]}. {cure}")
+
+
+def worker_memory(session: SparkSession, driver: Budget) -> int:
+    """Bytes that the Python process of one task may take.
+
+    On one machine a share of what the driver may use; on a cluster what spark.executor.pyspark.memory leaves to each
+    core of an executor, if it is set.
+    """
+    context = session.sparkContext
+    if str(context.master).startswith("local"):
+        return max(LEAST_WORKER_MEMORY, min(WORKER_MEMORY, PROGRAM + driver.work // (2 * context.defaultParallelism)))
+    limit = context.getConf().get("spark.executor.pyspark.memory")
+    if limit is None:
+        return WORKER_MEMORY
+    cores = int(context.getConf().get("spark.executor.cores") or 1)
+    found = parse_memory(_bytes(limit)) or WORKER_MEMORY
+    return max(LEAST_WORKER_MEMORY, found // cores)
+
+
+def _bytes(size: str) -> str:
+    """Spark's way to write a size (512m, 2g) as ours."""
+    return re.sub(r"(?i)^(\d+)([kmgt])b?$", r"\1\2iB", size)
