@@ -1,0 +1,282 @@
+"""A standalone Spark cluster on this machine beside one machine: the same bytes, CPU, memory, and what kills do.
+
+    python benchmarks/spark_cluster.py compare FILE… [--command find] [--worker-python PYTHON] [--work FOLDER]
+    python benchmarks/spark_cluster.py kill FILE… --what executor|worker|driver [--times 10]
+
+A master and two workers of one core each run as processes on the loopback. With ``--worker-python`` the workers have
+an environment of their own, with neardup in it. CPU seconds are those of all processes of a cluster, from before it
+starts until all have ended; what a cluster takes that does nothing (a job of two empty tasks) is measured first and
+taken off. The input goes in as folders or files of any split; outputs are compared byte for byte.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import filecmp
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PORT = 7077
+MASTER = f"spark://127.0.0.1:{PORT}"
+SUBREAPER = 36
+"""prctl: orphans become children of this process, so that what they took is counted."""
+OUTPUTS = {
+    "find": ["-o", "pairs.jsonl", "--clusters", "clusters.csv"],
+    "dedup": ["-o", "clean", "--removed", "r.jsonl"],
+}
+
+
+@dataclass
+class Cluster:
+    """A master and its workers."""
+
+    work: Path
+    python: str
+    memory: str
+    conf: list[str]
+    master: subprocess.Popen[bytes] | None = None
+    workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    peaks: dict[int, int] = field(default_factory=dict)
+    """Peak resident bytes of each Python process of a worker."""
+
+    def start(self) -> None:
+        """Start all, and wait until the workers are known."""
+        self.master = self._start("Master", "--host", "127.0.0.1", "--port", str(PORT), "--webui-port", "0")
+        _until(lambda: b"elected leader" in self._log("Master"))
+        for _ in range(2):
+            self.add_worker()
+        _until(lambda: self._log("Master").count(b"Registering worker") >= 2)
+
+    def add_worker(self) -> None:
+        """Start one more worker."""
+        given = ["--host", "127.0.0.1", "--cores", "1", "--memory", "3g", "--webui-port", "0", MASTER]
+        self.workers.append(self._start("Worker", *given))
+
+    def _start(self, kind: str, *args: str) -> subprocess.Popen[bytes]:
+        import pyspark
+
+        home = Path(pyspark.__file__).parent
+        env = os.environ | {
+            "SPARK_HOME": str(home),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_WORKER_DIR": str(self.work / "spark-work"),
+            "SPARK_LOCAL_DIRS": str(self.work / "spark-local"),
+            "PYSPARK_PYTHON": self.python,
+        }
+        if self.python != sys.executable:
+            env.pop("PYTHONPATH", None)
+        log = (self.work / f"{kind}.log").open("ab")
+        command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind.lower()}.{kind}", *args]
+        return subprocess.Popen(command, env=env, stdout=log, stderr=log, start_new_session=True)
+
+    def _log(self, kind: str) -> bytes:
+        path = self.work / f"{kind}.log"
+        return path.read_bytes() if path.exists() else b""
+
+    def stop(self) -> None:
+        """End all, whatever became of them."""
+        for process in (*self.workers, self.master):
+            if process is not None and process.poll() is None:
+                process.terminate()
+        for process in (*self.workers, self.master):
+            if process is not None:
+                process.wait()
+        (self.work / "Master.log").unlink(missing_ok=True)
+        self.workers.clear()
+
+    def options(self, workdir: Path, *more: str) -> list[str]:
+        """Options of a command that runs here."""
+        conf = [
+            "spark.executor.cores=1",
+            f"spark.executor.memory={self.memory}",
+            "spark.driver.host=127.0.0.1",
+            "spark.driver.bindAddress=127.0.0.1",
+            "spark.ui.enabled=false",
+            *self.conf,
+        ]
+        given = [each for setting in conf for each in ("--conf", setting)]
+        return ["--engine", "spark", "--master", MASTER, "--workdir", str(workdir), *given, *more]
+
+    def watch(self) -> None:
+        """Note the peaks of the workers' Python processes."""
+        for pid, name in _processes():
+            if "pyspark.daemon" in name or "pyspark/daemon" in name:
+                with contextlib.suppress(OSError, StopIteration, ValueError):
+                    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+                    peak = next(line for line in lines if line.startswith("VmHWM"))
+                    self.peaks[pid] = int(peak.split()[1]) * 1024
+
+
+def _processes() -> Iterator[tuple[int, str]]:
+    for place in Path("/proc").iterdir():
+        if place.name.isdigit():
+            with contextlib.suppress(OSError):
+                yield int(place.name), (place / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+
+
+def _until(is_so: object, limit: float = 120.0) -> None:
+    end = time.monotonic() + limit
+    while not is_so():  # type: ignore[operator]
+        if time.monotonic() > end:
+            raise SystemExit("the cluster does not start; see the logs in the work folder")
+        time.sleep(0.2)
+
+
+def spent() -> float:
+    """CPU seconds of all children that have ended, orphans too."""
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        try:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            break
+        if not pid:
+            time.sleep(0.05)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def command(name: str, inputs: list[str], out: Path, *more: str) -> list[str]:
+    """A command that writes into ``out``."""
+    out.mkdir(parents=True, exist_ok=True)
+    outputs = [each if each.startswith("-") else str(out / each) for each in OUTPUTS[name]]
+    return [sys.executable, "-m", "neardup", name, *inputs, *outputs, "--quiet", *more]
+
+
+def same(one: Path, other: Path) -> bool:
+    """Whether two folders hold the same files."""
+    found = filecmp.dircmp(one, other)
+    if found.left_only or found.right_only or found.funny_files:
+        return False
+    _, differ, wrong = filecmp.cmpfiles(one, other, found.common_files, shallow=False)
+    return not differ and not wrong and all(same(one / name, other / name) for name in found.common_dirs)
+
+
+def compare(args: argparse.Namespace, cluster: Cluster, work: Path) -> None:
+    """One machine, an empty cluster, the cluster."""
+    begin = spent()
+    subprocess.run(command(args.command, args.inputs, work / "one", "--threads", "2"), check=True)
+    one = spent() - begin
+    cluster.start()
+    empty = work / "empty.jsonl"
+    empty.write_text('{"text": "nothing"}\n' * 2)
+    subprocess.run(command("find", [str(empty)], work / "nothing", *cluster.options(work / "work")), check=True)
+    cluster.stop()
+    idle = spent() - begin - one
+    cluster.start()
+    start = time.monotonic()
+    run = subprocess.Popen(command(args.command, args.inputs, work / "many", *cluster.options(work / "work")))
+    while run.poll() is None:
+        cluster.watch()
+        time.sleep(0.2)
+    wall = time.monotonic() - start
+    cluster.stop()
+    many = spent() - begin - one - idle
+    peak = max(cluster.peaks.values(), default=0) / 1e6
+    print(
+        f"one machine {one:.1f} CPU s; cluster {many:.1f}, of which {idle:.1f} for one that does nothing, {wall:.0f} s"
+    )
+    print(f"ratio without the start of the cluster {(many - idle) / one:.2f}; peak of a Python worker {peak:.0f} MB")
+    print("same bytes" if run.returncode == 0 and same(work / "one", work / "many") else "NOT THE SAME")
+
+
+def kill(args: argparse.Namespace, cluster: Cluster, work: Path) -> None:
+    """Kill something at random moments, resume where the driver was killed, and compare."""
+    subprocess.run(command(args.command, args.inputs, work / "one"), check=True)
+    rng = random.Random(args.seed)
+    cluster.start()
+    start = time.monotonic()
+    subprocess.run(command(args.command, args.inputs, work / "many", *cluster.options(work / "work")), check=True)
+    seconds = time.monotonic() - start
+    good = 0
+    for time_ in range(args.times):
+        shutil.rmtree(work / "many")
+        more: list[str] = []
+        moment = rng.uniform(0.15, 0.9) * seconds
+        while True:
+            run = subprocess.Popen(
+                command(args.command, args.inputs, work / "many", *cluster.options(work / "work", *more)),
+                start_new_session=True,
+            )
+            killer = threading.Timer(moment, hit, (args.what, run, cluster))
+            if not more:
+                killer.start()
+            code = run.wait()
+            killer.cancel()
+            if args.what == "driver" and code != 0 and not more:
+                _end_jvms(run.pid)
+                more = ["--resume"] if (work / "work" / "run.json").exists() else []
+                if more:
+                    continue
+            break
+        is_same = code == 0 and same(work / "one", work / "many")
+        good += is_same
+        print(
+            f"{time_ + 1}: {args.what} killed after {moment:.1f} s: {'same bytes' if is_same else f'exit code {code}'}"
+        )
+        if args.what == "worker":
+            cluster.add_worker()
+            time.sleep(5)
+        shutil.rmtree(work / "work", ignore_errors=True)
+    cluster.stop()
+    print(f"{good} of {args.times} the same")
+
+
+def hit(what: str, run: subprocess.Popen[bytes], cluster: Cluster) -> None:
+    """SIGKILL one of them."""
+    if what == "driver":
+        run.kill()
+    elif what == "worker":
+        alive = [worker for worker in cluster.workers if worker.poll() is None]
+        os.killpg(alive[0].pid, signal.SIGKILL)
+    else:
+        executors = [pid for pid, name in _processes() if "CoarseGrainedExecutorBackend" in name]
+        if executors:
+            os.kill(random.choice(executors), signal.SIGKILL)
+
+
+def _end_jvms(driver: int) -> None:
+    """What a killed driver leaves: its own Java process, which ends when nobody talks to it, and is not waited for."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(driver, signal.SIGKILL)
+
+
+def main() -> None:
+    """See the head of the file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("task", choices=("compare", "kill"))
+    parser.add_argument("inputs", nargs="+")
+    parser.add_argument("--command", choices=tuple(OUTPUTS), default="find")
+    parser.add_argument("--worker-python", default=sys.executable)
+    parser.add_argument("--executor-memory", default="1g")
+    parser.add_argument("--conf", action="append", default=[])
+    parser.add_argument("--what", choices=("executor", "worker", "driver"), default="executor")
+    parser.add_argument("--times", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--work", type=Path)
+    args = parser.parse_args()
+    ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+    with tempfile.TemporaryDirectory(dir=args.work) as folder:
+        work = Path(folder)
+        cluster = Cluster(work, args.worker_python, args.executor_memory, args.conf)
+        try:
+            (compare if args.task == "compare" else kill)(args, cluster, work)
+        finally:
+            cluster.stop()
+
+
+if __name__ == "__main__":
+    main()
