@@ -10,6 +10,7 @@ import pickle
 import tarfile
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,12 @@ from tests.unit.splitting import assert_same, in_one_go, in_splits, limited
 
 from neardup.errors import InputChanged, InputError
 from neardup.inputs import splits as module
+from neardup.inputs.ahead import made_ahead
 from neardup.inputs.reader import open_inputs
 from neardup.inputs.source import ReadOptions, Source, Task
 from neardup.inputs.splits import FaultInSplit, Split, lines_before, plan_splits, read_split
 from neardup.inputs.text import jsonl
-from neardup.types import Alone, Batch, Documents, NeedsRoom
+from neardup.types import MOST_FAULTS, Alone, Batch, Documents, NeedsRoom
 
 MARK = b"\xef\xbb\xbf"
 SIZES = {"skip": (1, 5, 23, 100, 1 << 20), "fail": (3, 40)}
@@ -106,6 +108,26 @@ def test_a_line_that_is_too_long_is_one_bad_record_of_the_split_in_which_it_begi
         path.write_bytes(data)
         for most in (50, 999, 1000, 1001, 4096, 1 << 20):
             assert_same(path, most, on_bad=on_bad, input_format=kind, limit=limited(1000))
+
+
+def test_the_bad_records_that_are_told_are_the_same_however_a_file_is_cut(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(GOOD + b"".join(b"bad %d\n" % i for i in range(1500)))
+    whole, parts = in_one_go(path, on_bad="skip")[0], in_splits(path, 1000, on_bad="skip")[0]
+    assert whole.faults == parts.faults[:MOST_FAULTS]
+    assert len(whole.faults) == MOST_FAULTS
+
+
+def test_the_tasks_of_a_split_may_be_done_in_threads(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(GOOD * 2000)
+    (source,) = (reader := open_inputs(path, block=100)).parts
+    readings = [read_split(source, split) for split in plan_splits(reader, len(GOOD) * 500)]
+    with ThreadPoolExecutor(4) as pool:
+        for reading in readings:
+            batches = list(pool.map(lambda task: task(), made_ahead(reading.tasks())))
+            assert reading.records == sum(len(batch.documents) for batch in batches)
+    assert sum(reading.records for reading in readings) == 10_000
 
 
 def test_a_file_a_hundred_times_larger_than_others_is_many_splits(tmp_path: Path) -> None:

@@ -19,16 +19,13 @@ from neardup.inputs.columns import ReadColumns
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.stream import ByteStream
 from neardup.spool import available_memory
-from neardup.types import I64, Alone, Batch, Documents, Fault, Origin
+from neardup.types import I64, MOST_FAULTS, Alone, Batch, Documents, Fault, Origin
 
 BATCH_BYTES = 4 << 20
 """Input bytes that one batch holds, about: enough to keep a thread busy, little beside any memory limit."""
 
 BATCH_DOCUMENTS = 1 << 14
 """Documents that one batch holds at most: their signatures take memory however short the texts are."""
-
-MAX_FAULTS = 100
-"""Faults that a batch lists; the rest are only counted."""
 
 INT64 = range(-(1 << 63), 1 << 63)
 """Ids that stay whole numbers; those beyond become their decimal text."""
@@ -303,5 +300,5 @@ class Faults:
     def note(self, row: int, reason: str, *, source: str | None = None) -> None:
         """Note a record that is left out whatever ``on_bad`` says."""
         self.count += 1
-        if len(self.first) < MAX_FAULTS:
+        if len(self.first) < MOST_FAULTS:  # as many as a run tells, which are the same however it was cut
             self.first.append(Fault(source or self.source, int(row), reason))
