@@ -55,6 +55,7 @@ def in_splits(inputs: Any, most: int, **options: Any) -> tuple[Everything | str,
 def _batches(splits: list[Split], sources: list[Source], columns: dict[int, Any]) -> Iterator[Batch]:
     before = [0] * len(sources)
     for split in splits:
+        assert pickle.loads(pickle.dumps(split)) == split
         split = Split(**json.loads(json.dumps(asdict(split))))
         source, lines = sources[split.place], before[split.place]
         assert split.before in (None, lines)
