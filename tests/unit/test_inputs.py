@@ -20,7 +20,8 @@ from tests.unit.reading import read
 from neardup.errors import InputError
 from neardup.inputs import columns
 from neardup.inputs.reader import open_inputs
-from neardup.inputs.source import MAX_FAULTS, Faults
+from neardup.inputs.source import Faults
+from neardup.types import MOST_FAULTS
 
 
 @pytest.fixture
@@ -304,11 +305,11 @@ def test_long_lists_of_columns_are_cut() -> None:
 
 def test_faults_are_counted_beyond_those_listed() -> None:
     faults = Faults("f", "skip")
-    for row in range(1, MAX_FAULTS + 51):
+    for row in range(1, MOST_FAULTS + 51):
         faults.add(row, "bad")
     assert (faults.count, len(faults.first), str(faults.first[0])) == (
-        MAX_FAULTS + 50,
-        MAX_FAULTS,
+        MOST_FAULTS + 50,
+        MOST_FAULTS,
         "f:1: bad",
     )
 

@@ -213,10 +213,10 @@ def test_file_without_any_record_has_only_bad_lines(path: Path) -> None:
     assert (len(batch.documents), batch.bad, batch.blank) == (0, 2, 2)
 
 
-def test_only_a_hundred_faults_are_listed(path: Path) -> None:
-    path.write_bytes(GOOD + b"x\n" * 150)
+def test_only_a_thousand_faults_are_listed(path: Path) -> None:
+    path.write_bytes(GOOD + b"x\n" * 1050)
     (batch,) = batches(path, on_bad="skip")
-    assert (batch.bad, len(batch.faults)) == (150, 100)
+    assert (batch.bad, len(batch.faults)) == (1050, 1000)
 
 
 def test_empty_file_has_no_batches(path: Path) -> None:

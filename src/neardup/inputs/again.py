@@ -17,7 +17,7 @@ import numpy as np
 from neardup.cutting import starts_of
 from neardup.errors import InputChanged, InputError
 from neardup.inputs.blocks import NEWLINE, LineBlock
-from neardup.inputs.formats import stored_codec, text_codec
+from neardup.inputs.formats import text_codec
 from neardup.inputs.source import Source
 from neardup.inputs.walk import InputFile
 from neardup.kernels.reading import read_pieces
@@ -28,13 +28,7 @@ from neardup.types import I64, SLACK, Batch, Documents
 def is_plain(source: Source, encoding: str) -> bool:
     """Whether the bytes of a source's records are in a file of its name, as they are."""
     is_utf8 = text_codec(encoding) == "utf-8"
-    return (
-        hasattr(os, "pread")
-        and source.is_own_file
-        and is_utf8
-        and stored_codec(source.name) is None
-        and os.path.isfile(source.name)
-    )
+    return hasattr(os, "pread") and source.is_plain and is_utf8 and os.path.isfile(source.name)
 
 
 def _changed(path: str, what: str = "was changed") -> InputChanged:

@@ -81,6 +81,9 @@ class Archive:
         self._is_read = False
         """Some of ``_entry`` was read."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Archive, (self.path,)  # what is open stays here
+
     @property
     def is_zip(self) -> bool:
         return bare_suffix(self.path) == ".zip"

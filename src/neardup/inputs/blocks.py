@@ -6,15 +6,18 @@ stand for as many lines, and as long ones, as they like.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
+from neardup.inputs.formats import text_codec
 from neardup.inputs.source import COUNT_TO, RecordLimit, Source, Task, TooLarge, oversized
 from neardup.inputs.stream import ByteStream, Feed, as_utf8
 from neardup.types import I64, SLACK, U8
@@ -117,6 +120,8 @@ def line_blocks(
     pieces: bool = False,
     count_to: int | None = None,
     room: int = 0,
+    at: int = 0,
+    first_line: int = 1,
 ) -> Iterator[LineBlock]:
     """The input as blocks of whole lines, in order; nothing for an empty input.
 
@@ -127,13 +132,15 @@ def line_blocks(
 
     A line of more than ``limit.largest`` bytes, its newline not counted, is a block of its own, ``too_large`` and
     without data; or with ``pieces`` several, with its bytes. After ``count_to`` bytes of such a line the reading ends.
+
+    ``source`` begins ``at`` some byte of the input, with the line of number ``first_line``.
     """
     most = max(limit.largest, SLACK)
     with _opened(source) as stream:
-        line = 1
+        line = first_line
         stored = long = 0
         buffers = _Buffers(slabs, room)
-        for data, size, at, part in _cuts(as_utf8(stream, encoding), min(block_bytes, most), buffers, most):
+        for data, size, begin, part in _cuts(as_utf8(stream, encoding), min(block_bytes, most), buffers, most, at):
             consumed = stream.stored - stored
             stored += consumed
             if part:
@@ -142,7 +149,7 @@ def line_blocks(
                 gives_up = count_to is not None and long > count_to
                 if pieces:
                     data = data[: size + SLACK].copy()  # the next piece is read into the same buffer
-                    yield LineBlock(data, size, int(is_last), line, consumed, at=at, part=part)
+                    yield LineBlock(data, size, int(is_last), line, consumed, at=begin, part=part)
                 elif is_last or gives_up:
                     is_ended = is_last and size > 0 and data[size - 1] == NEWLINE
                     yield LineBlock(_NOTHING, 0, 1, line, consumed, too_large=long - is_ended)
@@ -155,7 +162,7 @@ def line_blocks(
                 continue
             lines = count_lines(data, size)
             around, held = buffers.around(data), buffers.held()
-            block = LineBlock(data, size, lines, line, consumed, at=at, whole=around, held=held)
+            block = LineBlock(data, size, lines, line, consumed, at=begin, whole=around, held=held)
             if max_lines is None or block.lines <= max_lines:
                 yield block
             else:
@@ -170,14 +177,25 @@ class LineSource(Source):
     def blocks(self, **more: Any) -> Iterator[LineBlock]:
         """The lines of the file; ``more``: further arguments of ``line_blocks``."""
         options = self._options
+        source: str | ByteStream = self._stream or self.name
+        if self.part is not None:
+            from neardup.inputs.ranges import LinesInRange
+
+            source = LinesInRange(self.name, self.part)
+            more |= {"at": source.begin, "first_line": self.first_row}
         return line_blocks(
-            self._stream or self.name,
+            source,
             encoding=options.encoding,
             limit=options.limit,
             max_lines=options.block,
             count_to=options.count_to,
             **more,
         )
+
+    @property
+    def is_plain_utf8(self) -> bool:
+        """Whether its lines are in the file of its name, as they are read."""
+        return self.is_plain and text_codec(self._options.encoding) == "utf-8"
 
     def too_large(self, block: LineBlock) -> Task:
         row, size = block.first_line, block.too_large
@@ -235,6 +253,14 @@ class Slabs:
                 self._returned.setdefault(buffer.size, []).append(buffer)
 
 
+_SHARED: WeakValueDictionary[int, Slabs] = WeakValueDictionary()
+
+
+def shared_slabs() -> Slabs:
+    """The slabs for small parts of files that a process reads one after the other, as long as somebody holds them."""
+    return _SHARED.setdefault(os.getpid(), Slabs())
+
+
 class Held:
     """A buffer that goes back to its slabs when nobody has this any more."""
 
@@ -268,17 +294,16 @@ class _Buffers:
         return Held(self._last, self._slabs) if self._goes_back else None
 
 
-def _cuts(feed: Feed, block_bytes: int, slabs: _Buffers, most: int) -> Iterator[tuple[U8, int, int, int]]:
+def _cuts(feed: Feed, block_bytes: int, slabs: _Buffers, most: int, at: int) -> Iterator[tuple[U8, int, int, int]]:
     """Buffers of whole lines, how many bytes of each are meant, where in the input they lie, and what they are.
 
-    Of a line of more than ``most`` bytes its pieces.
+    Of a line of more than ``most`` bytes its pieces. What ``feed`` gives begins ``at`` some byte of the input.
     """
     block_bytes = max(block_bytes, SLACK)  # the byte order mark must fit into the first
     data = slabs.take(block_bytes + SLACK)
     held = 0  # bytes at the start of data that were read before
     seen = 0  # bytes of them that have no newline
-    at = 0  # where data begins in the input
-    first = True
+    first = at == 0
     is_long = False  # the unfinished line is longer than may be held
     while True:
         capacity = data.size - SLACK

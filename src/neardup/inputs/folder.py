@@ -46,6 +46,10 @@ class FilesSource(Source):
         self._origin = WholeFiles(name, files, partial(_read_again, name, options))
 
     @property
+    def pipe(self) -> str | None:
+        return next((file.path for file in self.files if file.stream is not None), None)
+
+    @property
     def paths(self) -> list[str] | None:
         """As of every source. What is known to be unreadable, such as a broken link, is not read, now or later."""
         is_regular = all(file.error is not None or os.path.isfile(file.path) for file in self.files)
@@ -54,16 +58,22 @@ class FilesSource(Source):
     def tasks(self) -> Iterator[Task]:
         """Yield a task for at most ``block`` files, about 4 MB; a compressed text, of unknown size, has its own."""
         readers = shared_readers()
-        start = size = 0
-        for i, file in enumerate(self.files, start=1):
+        part = range(len(self.files)) if self.part is None else self.part
+        start, size = part.start, 0
+        for i in range(part.start + 1, part.stop + 1):
+            file = self.files[i - 1]
             if _is_packed(file) and start < i - 1:
                 yield sized(partial(self.read, start, i - 1, readers), size, self._options)
                 start, size = i - 1, 0
-            size += file.size + (_DOCUMENT_BYTES if file.is_document else _FILE_BYTES)
+            size += _cost(file)
             is_full = size >= BATCH_BYTES or i - start == self._options.block
-            if is_full or _is_packed(file) or i == len(self.files):
+            if is_full or _is_packed(file) or i == part.stop:
                 yield sized(partial(self.read, start, i, readers), size, self._options)
                 start, size = i, 0
+
+    def pieces(self) -> list[tuple[int, int]]:
+        """What each file counts for, in bytes; its row is one."""
+        return [(_cost(file), 1) for file in self.files]
 
     def read(self, start: int, stop: int, readers: Readers | None = None, is_alone: bool = False) -> Batch:
         """Read the files at some places, counted from 0; without ``readers`` documents get some for this call.
@@ -153,6 +163,11 @@ class FilesSource(Source):
 def _read_again(name: str, options: ReadOptions, files: Sequence[InputFile]) -> Batch:
     """Read some plain texts of a source by themselves."""
     return FilesSource(name, files, options).read_files(files, 1, Readers(), is_alone=True)
+
+
+def _cost(file: InputFile) -> int:
+    """Bytes that a file counts for."""
+    return file.size + (_DOCUMENT_BYTES if file.is_document else _FILE_BYTES)
 
 
 def _is_packed(file: InputFile) -> bool:

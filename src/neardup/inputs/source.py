@@ -16,18 +16,16 @@ import numpy as np
 
 from neardup.errors import InputError
 from neardup.inputs.columns import ReadColumns
+from neardup.inputs.formats import stored_codec
 from neardup.inputs.stream import ByteStream
 from neardup.spool import available_memory
-from neardup.types import I64, Alone, Batch, Documents, Fault, Origin
+from neardup.types import I64, MOST_FAULTS, Alone, Batch, Documents, Fault, Origin
 
 BATCH_BYTES = 4 << 20
 """Input bytes that one batch holds, about: enough to keep a thread busy, little beside any memory limit."""
 
 BATCH_DOCUMENTS = 1 << 14
 """Documents that one batch holds at most: their signatures take memory however short the texts are."""
-
-MAX_FAULTS = 100
-"""Faults that a batch lists; the rest are only counted."""
 
 INT64 = range(-(1 << 63), 1 << 63)
 """Ids that stay whole numbers; those beyond become their decimal text."""
@@ -168,6 +166,10 @@ class Source:
 
     format = ""
     """One of INPUT_FORMATS, of files."""
+    part: range | None = None
+    """What alone is read of it: the bytes in which lines begin (``is_cut_at_lines``), or some of its ``pieces``."""
+    first_row = 1
+    """Number of the first row that is read."""
 
     def __init__(
         self,
@@ -193,6 +195,16 @@ class Source:
     def is_own_file(self) -> bool:
         """Whether its bytes are those of the file of its name, and not of a stream that somebody has opened."""
         return self._stream is None
+
+    @property
+    def pipe(self) -> str | None:
+        """The pipe that it reads, "-" for standard input; None: it reads none."""
+        return None if self._stream is None else self.name
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its bytes are in the file of its name, as they are."""
+        return self.is_own_file and stored_codec(self.name) is None
 
     @property
     def no_copy(self) -> str | None:
@@ -224,9 +236,34 @@ class Source:
         """The origin of its records again, of which a run before this one took the ``facts``."""
         raise NotImplementedError
 
+    def is_cut_at_lines(self) -> bool:
+        """Whether the lines that begin in any range of its bytes can be read by themselves."""
+        return False
+
+    def pieces(self) -> list[tuple[int, int]]:
+        """Bytes, about, and rows of each of the pieces that can be read by themselves; empty: it has none.
+
+        Raises InputError as ``tasks`` does.
+        """
+        return []
+
     def tasks(self) -> Iterator[Task]:
         """Yield tasks in input order: cheap to make, independent to run."""
         raise NotImplementedError
+
+
+class UnusableRecord(InputError):
+    """A record that cannot be used, in a run that is to fail at it."""
+
+    def __init__(self, fault: Fault, cure: str) -> None:
+        """``cure``: a sentence, or empty."""
+        self.fault = fault
+        self.cure = cure
+        words = f"{cure} Or" if cure else "Fix it, or"
+        super().__init__(f"{fault}. {words} leave out bad records with --on-bad skip (on_bad='skip').")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.fault, self.cure)
 
 
 class BadRecord(ValueError):
@@ -251,19 +288,17 @@ class Faults:
         return Batch(documents, self.source, rows, ids, bad=self.count, faults=tuple(self.first), **more)
 
     def add(self, row: int, reason: str, cure: str = "", *, source: str | None = None) -> None:
-        """Note that the record at 1-based ``row`` cannot be used; InputError where that is to fail the run.
+        """Note that the record at 1-based ``row`` cannot be used; UnusableRecord where that is to fail the run.
 
         ``reason`` says what is wrong, with the value; ``cure``, a sentence, comes before "--on-bad skip"; ``source`` is
         the file, where the batch's source has several.
         """
         if self.on_bad != "skip":
-            fault = Fault(source or self.source, int(row), reason)
-            cure = f"{cure} Or" if cure else "Fix it, or"
-            raise InputError(f"{fault}. {cure} leave out bad records with --on-bad skip (on_bad='skip').")
+            raise UnusableRecord(Fault(source or self.source, int(row), reason), cure)
         self.note(row, reason, source=source)
 
     def note(self, row: int, reason: str, *, source: str | None = None) -> None:
         """Note a record that is left out whatever ``on_bad`` says."""
         self.count += 1
-        if len(self.first) < MAX_FAULTS:
+        if len(self.first) < MOST_FAULTS:  # as many as a run tells, which are the same however it was cut
             self.first.append(Fault(source or self.source, int(row), reason))

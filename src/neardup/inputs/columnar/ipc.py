@@ -46,8 +46,20 @@ class IpcSource(ColumnarFile):
                 schema, is_file = self._schema(data)
                 chosen = choose_columns(schema, self._options, self.name)
                 self.columns = chosen.columns(schema.names, self.name)
-                batches = ipc_batches(data, self.name, schema, chosen, self._options.limit, is_file=is_file)
-                yield from self.cut(batches, chosen.alone(), rest=rest)
+                how: dict[str, Any] = {"is_file": is_file, "part": self.part}
+                batches = ipc_batches(data, self.name, schema, chosen, self._options.limit, **how)
+                yield from self.cut(batches, chosen.alone(), rest=rest, first_row=self.first_row)
+
+    def pieces(self) -> list[tuple[int, int]]:
+        """Bytes and rows of each batch of a file; none of a stream, whose batches follow each other."""
+        if not self.is_plain:
+            return []
+        with explained(self.name, "Arrow"), self._opened()[0] as file:
+            data = file.read_buffer()
+            schema, is_file = self._schema(data)
+            choose_columns(schema, self._options, self.name)
+            messages = messages_of(data, is_file=True, schema=schema, columns=[]) if is_file else []
+            return [(message.end - message.start, message.rows) for message in messages if message.is_records]
 
     def look(self) -> ReadColumns | None:
         with explained(self.name, "Arrow"), self._opened()[0] as file:
@@ -75,14 +87,16 @@ class IpcSource(ColumnarFile):
         return pa.ipc.open_stream(data).schema, False
 
 
-def ipc_batches(data: Any, name: str, schema: Any, chosen: Chosen, limit: RecordLimit, *, is_file: bool) -> Batches:
+def ipc_batches(
+    data: Any, name: str, schema: Any, chosen: Chosen, limit: RecordLimit, *, is_file: bool, part: range | None = None
+) -> Batches:
     """Yield the chosen columns of an Arrow file or stream, batch by batch, in the order of the schema.
 
-    ``data``: pyarrow buffer of all of it. Raises ArrowException when it is damaged, TooLarge when a dictionary cannot
-    be held.
+    ``data``: pyarrow buffer of all of it; ``part``: the batches of a file that are wanted alone. Raises ArrowException
+    when it is damaged, TooLarge when a dictionary cannot be held.
     """
     columns = chosen.places
-    messages = messages_of(data, is_file=is_file, schema=schema, columns=columns)
+    messages = messages_of(data, is_file=is_file, schema=schema, columns=columns, part=part)
     check_messages([message for message in messages if not message.is_records], name, limit, limit.whole)
     records = [message for message in messages if message.is_records]
     doomed = [message for message in records if message.unpacked > limit.whole]
@@ -90,9 +104,10 @@ def ipc_batches(data: Any, name: str, schema: Any, chosen: Chosen, limit: Record
     file = pa.BufferReader(data) if is_file or not doomed else _without(data, doomed)
     reader = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(file, options=options)
     told = 0
-    for i, message in enumerate(records):
+    for i, message in enumerate(records, start=0 if part is None else part.start):
         if is_file:  # of one that is no stream the order is the footer's
-            consumed = len(data) * (i + 1) // len(records) - len(data) * i // len(records)
+            count = reader.num_record_batches
+            consumed = len(data) * (i + 1) // count - len(data) * i // count
         else:
             told, consumed = message.end, message.end - told
         if message.unpacked > limit.whole:
@@ -131,13 +146,16 @@ class Message:
     """Bytes that its compressed buffers unpack to, those of the columns asked for."""
 
 
-def messages_of(data: Any, *, is_file: bool, schema: Any, columns: Sequence[int]) -> list[Message]:
+def messages_of(
+    data: Any, *, is_file: bool, schema: Any, columns: Sequence[int], part: range | None = None
+) -> list[Message]:
     """The dictionaries and batches of an Arrow file or stream, a file's in the order that its footer gives.
 
-    ``data``: pyarrow buffer of all of it. ``columns``: places of those that are read. Raises ArrowInvalid for damage.
+    ``data``: pyarrow buffer of all of it. ``columns``: places of those that are read. ``part``: the batches of a file
+    that are wanted beside the dictionaries; None: all. Raises ArrowInvalid for damage.
     """
     try:
-        places = _of_footer(data) if is_file else _of_stream(data)
+        places = _of_footer(data, part) if is_file else _of_stream(data)
         return [found for found in (_message(data, *place, schema, columns) for place in places) if found is not None]
     except (struct.error, IndexError) as exc:
         raise pa.ArrowInvalid(f"a message is damaged ({exc})") from exc
@@ -203,13 +221,15 @@ def _of_stream(data: Any) -> Iterator[tuple[int, int, int]]:
         at = end
 
 
-def _of_footer(data: Any) -> Iterator[tuple[int, int, int]]:
+def _of_footer(data: Any, part: range | None) -> Iterator[tuple[int, int, int]]:
     size = struct.unpack("<i", data[len(data) - 10 : len(data) - 6].to_pybytes())[0]
     footer = data[len(data) - 10 - size : len(data) - 10].to_pybytes()
     at = flatbuffers.root(footer)
-    for number in (2, 3):
-        for start, head, body in flatbuffers.structs(footer, at, number, "qi4xq"):
-            yield start, start + head, start + head + body
+    batches = flatbuffers.structs(footer, at, 3, "qi4xq")
+    if part is not None:
+        batches = batches[part.start : part.stop]
+    for start, head, body in [*flatbuffers.structs(footer, at, 2, "qi4xq"), *batches]:
+        yield start, start + head, start + head + body
 
 
 def _message(data: Any, start: int, body: int, end: int, schema: Any, columns: Sequence[int]) -> Message | None:

@@ -65,8 +65,9 @@ class ParquetSource(ColumnarFile):
                 chosen = choose_columns(schema, self._options, self.name)
                 self.columns = chosen.columns(schema.names, self.name)
                 groups = Groups(file, source, [schema.names[i] for i in chosen.places], self._options.limit)
-                first_row, told = 1, _Told(self.total_bytes or 0, file.metadata.num_rows)
-                for i in range(file.metadata.num_row_groups):
+                first_row, told = self.first_row, _Told(self.total_bytes or 0, file.metadata.num_rows)
+                told.more(first_row - 1)
+                for i in range(file.metadata.num_row_groups) if self.part is None else self.part:
                     plan = groups.plan(i)
                     rows = 0 if isinstance(plan, TooLargeRows) else plan.together(self._options.block)
                     if rows:
@@ -92,6 +93,18 @@ class ParquetSource(ColumnarFile):
         if limit.is_set and isinstance(alone := sized(task, texts.nbytes, self._options), Alone):
             raise NeedsRoom(alone)
         return task()
+
+    def pieces(self) -> list[tuple[int, int]]:
+        """Bytes, unpacked, and rows of each row group; none of a file that is unpacked as a whole."""
+        if not self.is_plain:
+            return []
+        with explained(self.name, "Parquet"), pq.ParquetFile(self.name, pre_buffer=False) as file:
+            names, metadata = file.schema_arrow.names, file.metadata
+            columns = [names[i] for i in choose_columns(file.schema_arrow, self._options, self.name).places]
+            paths = [file.schema.column(j).path for j in range(metadata.num_columns)]
+            chunks = [j for j, path in enumerate(paths) if any(_is_of(path, column) for column in columns)]
+            groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))
+            return [(sum(group.column(j).total_uncompressed_size for j in chunks), group.num_rows) for group in groups]
 
     def look(self) -> ReadColumns | None:
         with explained(self.name, "Parquet"):

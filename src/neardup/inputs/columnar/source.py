@@ -12,7 +12,6 @@ import pyarrow as pa
 from neardup.errors import InputError
 from neardup.inputs.blocks import read_all
 from neardup.inputs.columnar.arrow_columns import Chosen, column_cuts, read_rows
-from neardup.inputs.formats import stored_codec
 from neardup.inputs.source import Source, Task, TooLargeRows, oversized, sized
 
 REST_TASKS = 8
@@ -71,7 +70,7 @@ class ColumnarFile(ColumnarSource):
 
     def unpacked(self) -> Any:
         """The bytes as a pyarrow file in memory where they are not those of a plain file; None: ``name`` has them."""
-        if self._stream is None and stored_codec(self.name) is None:
+        if self.is_plain:
             return None
         return pa.BufferReader(read_all(self._stream or self.name, limit=self._options.limit, many=True))
 

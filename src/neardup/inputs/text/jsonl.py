@@ -11,6 +11,7 @@ import io
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from copy import copy
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -19,9 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.arrays import flags, numbers, strings
+from neardup.errors import InputChanged
 from neardup.inputs.again import LineRecords
 from neardup.inputs.batches import places_in
-from neardup.inputs.blocks import LineBlock, LineSource, Slabs
+from neardup.inputs.blocks import WHOLE, LineBlock, LineSource, Slabs, shared_slabs
 from neardup.inputs.columns import ReadColumns, asked_columns, choose_id, choose_text
 from neardup.inputs.items import ItemError, join_items, split_items
 from neardup.inputs.source import BATCH_BYTES, INT64, BadRecord, Faults, ReadOptions, Task, sized
@@ -30,6 +32,8 @@ from neardup.types import SLACK, Batch, Documents, Origin
 
 _LOOKED = 1 << 16
 """Bytes in which the first record is looked for."""
+_FAR = 64 << 20
+"""Bytes of a file without a record after which it is read in one piece."""
 _GRAIN = 1 << 20
 """Bytes by which the buffers for texts differ."""
 _LONGEST_INTEGER = 640
@@ -57,10 +61,12 @@ class JsonlSource(LineSource):
 
     def tasks(self) -> Iterator[Task]:
         """Yield one task a block of lines; InputError when the first record lacks a field that was asked for."""
-        columns: _Columns | None = None
-        origin: Origin | None = None
-        slabs = Slabs()
-        for block in self.blocks(block_bytes=self.block_bytes, slabs=Slabs()):
+        columns = None if self.part is None else self._of_file()
+        origin = columns and self._origin(columns)
+        slabs, lines = Slabs(), Slabs()
+        if self.part is not None:
+            slabs = lines = shared_slabs()  # 8 MB in new buffers take 7 % longer
+        for block in self.blocks(block_bytes=self.block_bytes, slabs=lines):
             if block.too_large:
                 yield self.too_large(block)
                 continue
@@ -76,6 +82,31 @@ class JsonlSource(LineSource):
             if not block.too_large and (columns := _find_columns(block, self.name, self._options)):
                 return ReadColumns(*columns, example=self.name)
         return None
+
+    def is_cut_at_lines(self) -> bool:
+        """As of every source; ``columns`` are known then, which the first lines of the file decide on."""
+        return self.is_plain_utf8 and self._look_at_file()
+
+    def _look_at_file(self) -> bool:
+        """Let the first task of the whole file decide on the fields; False when its beginning has no object."""
+        seen = 0
+        whole = copy(self)
+        whole.part = None
+        for block in whole.blocks(block_bytes=self.block_bytes, pieces=True):
+            if block.part == WHOLE and (columns := _find_columns(block, self.name, self._options)):
+                self.columns = ReadColumns(*columns, example=self.name)
+                return True
+            seen += block.consumed
+            if seen > _FAR:
+                break
+        return False
+
+    def _of_file(self) -> _Columns:
+        """The fields that the file has, for a part of it."""
+        if self.columns is None and not self._look_at_file():
+            raise InputChanged(f"{self.name} was changed since it was looked at. Run again from the start.")
+        assert self.columns is not None
+        return _Columns(self.columns.text, self.columns.id)
 
     @property
     def has_fields(self) -> bool:

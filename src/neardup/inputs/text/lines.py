@@ -22,6 +22,9 @@ class LinesSource(LineSource):
 
     format = "lines"
 
+    def is_cut_at_lines(self) -> bool:
+        return self.is_plain_utf8
+
     def tasks(self) -> Iterator[Task]:
         origin = self.reopened({})
         for block in self.blocks():
