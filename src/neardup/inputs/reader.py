@@ -10,6 +10,7 @@ import hashlib
 import os
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import fields
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -58,13 +59,20 @@ class Reader:
         """The sources of which clean copies are wanted: not the ``further`` ones, which are only read."""
         self.found_over = tuple(passed_over)
         """What the folders and patterns hold and is not read, as far as is known before the files are read."""
+        self.told_over: dict[int, Sequence[PassedOver]] = {}
+        """What sources hold and is not read, by their places, where other processes have read them."""
         self.across = [source.name for source in further] if is_across else None
         """Names of the ``further`` sources, where pairs are wanted only between these and those before them."""
 
     @property
     def passed_over(self) -> tuple[PassedOver, ...]:
         """What the folders, patterns and files hold and is not read; asked for when they were read."""
-        return together([*self.found_over, *(each for source in self.parts for each in source.passed)])
+        found = (self._over(place, source) for place, source in enumerate(self.parts))
+        return together([*self.found_over, *chain.from_iterable(found)])
+
+    def _over(self, place: int, source: Source) -> Sequence[PassedOver]:
+        told = self.told_over.get(place)
+        return source.passed if told is None else told
 
     @property
     def total_bytes(self) -> int | None:

@@ -107,14 +107,14 @@ class KnownPlaces(Places):
         counts = dict.fromkeys(self.sources, 0)
         for split, facts in zip(self._job.splits, self._facts, strict=True):
             if facts["documents"]:
-                counts[self._job.sources[split.part].name] += facts["documents"]
+                counts[self._job.sources[split.place].name] += facts["documents"]
         return np.array(list(counts.values()), dtype=np.int64)
 
     def local_rows(self, source: int) -> I64:
         name = self.sources[source]
         found = [np.empty(0, dtype=np.int64)]
         for split, facts in enumerate(self._facts):
-            if facts["documents"] and self._job.sources[self._job.splits[split].part].name == name:
+            if facts["documents"] and self._job.source_of(split).name == name:
                 found.append(local_rows(facts, self._job.storage.get(f"read/{split:06d}"), slice(None)))
         return np.concatenate(found)
 
@@ -156,7 +156,7 @@ def provenance(
     known.ids = KnownIds(known.places, is_whole=is_whole, repeated=repeated)
     places = dict(job.by_split(rows))
     for split, each in enumerate(facts):
-        source = job.sources[job.splits[split].part].name
+        source = job.source_of(split).name
         known.bad += each["bad"]
         known.blank += each["blank"]
         known.records[source] = known.records.get(source, 0) + each["documents"] + each["bad"]

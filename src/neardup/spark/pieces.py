@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from neardup.cutting import starts_of
-from neardup.inputs.source import Source
-from neardup.inputs.splits import Split, read_split
+from neardup.engine.threads import in_order
+from neardup.inputs.source import Source, Task
+from neardup.inputs.splits import Split, SplitReading, read_split
 from neardup.kernels.reading import copy_pieces
 from neardup.params import Spec
 from neardup.spark.storage import Arrays, Storage
@@ -32,6 +33,10 @@ class Job:
     bases: I64 = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     """int64[splits + 1]: the row of the first document of each split, when the splits were read."""
 
+    def source_of(self, split: int) -> Source:
+        """The source that a split is a part of."""
+        return self.sources[self.splits[split].place]
+
     def by_split(self, rows: I64) -> Iterator[tuple[int, I64]]:
         """Rising rows by the split that has them: its number, and their places in it, from 0."""
         ends = np.searchsorted(rows, self.bases)
@@ -43,10 +48,9 @@ class Job:
 
         Yields documents and the slice of ``wanted`` that they are.
         """
-        reading = read_split(self.sources[self.splits[split].part], self.splits[split])
+        reading = read_split(self.source_of(split), self.splits[split])
         first = 0
-        for task in reading.tasks():
-            batch: Batch = task()
+        for batch in batches_of(reading):
             n = len(batch.documents)
             begin, end = np.searchsorted(wanted, (first, first + n)).tolist()
             if end > begin:
@@ -54,6 +58,15 @@ class Job:
             first += n
             if batch.give_back is not None:
                 batch.give_back()
+
+
+def batches_of(reading: SplitReading) -> Iterator[Batch]:
+    """The batches of a split, one after the other."""
+    return in_order(_done, reading.tasks(), threads=1)
+
+
+def _done(task: Task) -> Batch:
+    return task()
 
 
 def chosen(documents: Documents, places: I64) -> Documents:

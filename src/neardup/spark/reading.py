@@ -6,6 +6,8 @@ keys/NNNNNN.npz    the keys of all bands
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,10 @@ from neardup.engine.fit import SAMPLE, SEED
 from neardup.engine.reading.collection import normalized, sketch_rows
 from neardup.engine.reading.draw import hashes_of
 from neardup.engine.reading.families import Hashers
-from neardup.inputs.splits import read_split
+from neardup.inputs.source import Source
+from neardup.inputs.splits import FaultInSplit, SplitReading, lines_before, read_split
 from neardup.spark.exchange import Facts
-from neardup.spark.pieces import Job
+from neardup.spark.pieces import Job, batches_of
 from neardup.spark.storage import Arrays
 from neardup.stages.bands import KEY_BYTES
 from neardup.types import Batch
@@ -29,14 +32,13 @@ MADE, NUMBERS, STRINGS = "made", "numbers", "strings"
 def read(job: Job, split: int) -> Facts:
     """Read a split; what it has of documents goes to the storage, what it counted is the answer."""
     spec, piece = job.spec, job.splits[split]
-    source = job.sources[piece.part]
+    source = job.source_of(split)
     reading = read_split(source, piece)
     hashers = Hashers.of(spec)
     found: dict[str, list[Any]] = {name: [] for name in ("counts", "prints", "lengths", "rows", "keys")}
     ids: list[Any] = []
     facts: Facts = {"documents": 0, "bytes": 0, "bad": 0, "blank": 0, "short": 0, "faults": [], "consumed": 0}
-    for task in reading.tasks():
-        batch: Batch = task()
+    for batch in _batches(source, reading):
         facts["bad"] += batch.bad
         facts["blank"] += batch.blank
         facts["consumed"] += batch.consumed
@@ -59,6 +61,8 @@ def read(job: Job, split: int) -> Facts:
     facts["empty"] = sum(int(np.count_nonzero(each == 0)) for each in found["counts"])
     facts["records"] = reading.records
     facts["relative"] = reading.is_relative
+    facts["columns"] = None if reading.columns is None else asdict(reading.columns)
+    facts["passed"] = [asdict(each) for each in reading.passed]
     arrays = _gathered(found, spec.bands.bands)
     keys = arrays.pop("keys")
     facts["first"] = int(arrays["rows"][0]) if facts["documents"] else 0
@@ -74,6 +78,13 @@ def read(job: Job, split: int) -> Facts:
     job.storage.put(f"read/{split:06d}", **arrays)
     job.storage.put(f"keys/{split:06d}", keys=keys)
     return facts
+
+
+def _batches(source: Source, reading: SplitReading) -> Iterator[Batch]:
+    try:
+        yield from batches_of(reading)
+    except FaultInSplit as exc:
+        raise exc.absolute(lines_before(source, reading.split)) from exc
 
 
 def _sample(arrays: Arrays) -> Arrays:

@@ -7,6 +7,8 @@ from types import TracebackType
 
 from neardup.engine.state import Gathered, SearchState
 from neardup.errors import InputChanged
+from neardup.inputs.columns import ReadColumns
+from neardup.inputs.passed import PassedOver
 from neardup.inputs.splits import plan_splits
 from neardup.params import Spec
 from neardup.session import Run
@@ -60,4 +62,10 @@ class ClusterRun(Run):
         with self._refusing_too_large():
             state = found.run()
         self.provenance = found.names
+        for split, facts in zip(splits, found.facts, strict=True):
+            if facts["columns"] is not None and split.first == 0:
+                told = facts["columns"]
+                self.reader.parts[split.place].columns = ReadColumns(**told | {"text": tuple(told["text"])})
+            over = self.reader.told_over.get(split.place, ())
+            self.reader.told_over[split.place] = (*over, *(PassedOver(**each) for each in facts["passed"]))
         return state

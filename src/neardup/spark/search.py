@@ -74,9 +74,9 @@ class ClusterSearch(ClusterWork):
         self.job = replace(job, bases=bases)
         before, last = 0, -1
         for split, each in zip(job.splits, self.facts, strict=True):
-            before = before if split.part == last else 0
+            before = before if split.place == last else 0
             each["before"] = before if each["relative"] else 0
-            before, last = before + each["records"], split.part
+            before, last = before + each["records"], split.place
         tally.documents = int(bases[-1])
         tally.read_bytes = sum(each["bytes"] for each in self.facts)
         tally.short = sum(each["short"] for each in self.facts)

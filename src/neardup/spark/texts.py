@@ -66,7 +66,7 @@ def check_prints(job: Job, batch: Batch, prints: U64) -> None:
     if not same.all():
         row = int(batch.rows[np.argmin(same)])
         split = int(np.searchsorted(job.bases, row, side="right")) - 1
-        source = job.sources[job.splits[split].part]
+        source = job.source_of(split)
         raise InputChanged(
             f"{source.name} was changed while the run was reading it. Leave the inputs as they are until it is done, "
             "and run again from the start."
@@ -118,6 +118,6 @@ def bring(job: Job, split: int, name: str) -> Facts:
 def brought(job: Job, name: str, split: int) -> Batch:
     """The texts of a split that were brought under a name, as a batch."""
     arrays = job.storage.get(f"{name}/{split:06d}")
-    batch = Batch(as_documents(arrays), job.sources[job.splits[split].part].name, arrays["rows"])
+    batch = Batch(as_documents(arrays), job.source_of(split).name, arrays["rows"])
     check_prints(job, batch, arrays["prints"])
     return replace(batch, rows=np.arange(1, batch.rows.size + 1))
