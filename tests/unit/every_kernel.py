@@ -110,14 +110,17 @@ def _told_apart() -> dict[str, Any]:
     tally = sharing.Tally(1000)
     tally.see(documents, rows, hasher)
     few = sharing.few_of(documents, rows, rows, counts, hasher, tally, most=3)
+    kept = sharing.KeptTally(1 << 12)
+    kept.see(few)
+    few = kept.shared(few)
     index = sharing.Sharing(few, 0.5)
     pairs = [(left.tolist(), right.tolist()) for left, right in index.pairs(few, floor=1)]
     commonness = partners.Commonness.of(0.5, 1000)
     commonness.see(documents, rows, hasher)
     sets = shingle.build_sets(Documents.from_bytes([text.encode() for text in TEXTS[:2]]), hasher, counts[:2])
-    kept = partners.build_index(sets, rows[:2], 2, commonness=commonness, threshold=0.5)
+    audited = partners.build_index(sets, rows[:2], 2, commonness=commonness, threshold=0.5)
     block = partners.Block(rows, rows, counts, np.zeros(6, dtype=np.bool_))
-    found = partners.find_candidates(documents, block, kept, partners.new_scratch(kept), hasher)
+    found = partners.find_candidates(documents, block, audited, partners.new_scratch(audited), hasher)
     return {"told apart": [pairs, index.numbers(few).tolist()], "partners": [column.tolist() for column in found]}
 
 
