@@ -174,7 +174,7 @@ class Joined:
     candidates_met: int
     """Pairs that shared one of the shingles that are kept."""
     overlaps_counted: int
-    """Of these, pairs that were counted in full."""
+    """Of these, pairs that were counted in full, or, for containment, held against the outline of the part."""
 
 
 def _probed(probe: Callable[[I64, I64, I64, F64], int], first: int, stop: int) -> Iterator[Joined]:
