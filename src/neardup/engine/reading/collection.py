@@ -32,8 +32,11 @@ PREDICT_BYTES = 32 << 20
 NEAR_BYTES = 160_000_000
 """Bytes of texts that could be read again, and of signatures, up to which all of them stay at hand ..."""
 NEAR_PART = 0.2
-"""... and the share of the memory for data, half of the store's. On 100 MB of paragraphs, of which a third are copies or
-candidates, that takes 0.3 of 1.8 CPU seconds off; fresh memory costs about as much as reading again where a tenth are."""
+"""... and the share of the memory for data, half of the store's.
+
+On 100 MB of paragraphs, of which a third are copies or candidates, that takes a fifth of the CPU time off. Fresh memory
+is not free: where a tenth are it is about even.
+"""
 _LENGTH_BITS = 24
 _LONGEST = (1 << _LENGTH_BITS) - 1
 
