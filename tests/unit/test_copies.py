@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from neardup.engine.reading.again import SourceTexts
 from neardup.engine.reading.collection import Collection, Rows
 from neardup.engine.reading.copies import find_copies
 from neardup.engine.space import Budget, Space
-from neardup.spool import FileTexts, MemoryTexts, Texts, Workdir
+from neardup.spool import FileTexts, MemoryColumn, MemoryTexts
 from neardup.stages.bands import KEY_BYTES
 from neardup.stages.sketch import fingerprints
 from neardup.tuning import make_spec
@@ -107,15 +108,15 @@ def test_copies_on_disk_are_the_same_at_any_limit(tmp_path: Path, prints: Prints
 
 
 def test_known_bad_grouping_by_print_alone_fails_the_same_check(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("neardup.engine.reading.copies._verified", lambda collection, of, members: (of, members))
+    monkeypatch.setattr("neardup.engine.reading.copies._verified", lambda collection, of, members, **_: (of, members))
     texts = [b"one text", b"and another", b"one text"]
     assert found_groups(texts, fingerprints, in_memory()) == groups_by_dict(texts)
     assert found_groups(texts, constant, in_memory()) != groups_by_dict(texts)
 
 
-def texts_of(blobs: list[bytes], workdir: Workdir | None) -> Texts:
-    texts: Texts = MemoryTexts() if workdir is None else workdir.texts("texts")
-    assert workdir is None or isinstance(texts, FileTexts)
+def texts_of(blobs: list[bytes], space: Space) -> SourceTexts:
+    texts = SourceTexts(space, MemoryColumn(np.uint64, 2), lambda documents: documents, keep=True)
+    assert isinstance(texts.kept, MemoryTexts if space.workdir is None else FileTexts)
     for first in range(0, len(blobs), 7):
         texts.append(Documents.from_bytes(blobs[first : first + 7]))
     return texts
@@ -139,10 +140,9 @@ def test_texts_are_held_against_each_other_byte_for_byte(tmp_path: Path, where: 
         left.append(len(blobs) + a)
         right.append(len(blobs) + b)
         expected.append(False)
-    workdir = Workdir.create(tmp_path / "work", {}) if where == "disk" else None
-    texts = texts_of(blobs, workdir)
+    space = on_disk(tmp_path) if where == "disk" else in_memory()
+    texts = texts_of(blobs, space)
     order = np.random.default_rng(2).permutation(len(left))
     found = texts.same(np.array(left)[order], np.array(right)[order], room)
     assert found.tolist() == np.array(expected)[order].tolist()
-    if workdir is not None:
-        workdir.remove()
+    space.close(finished=True)

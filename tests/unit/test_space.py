@@ -84,7 +84,7 @@ def test_the_order_of_content_is_by_length_then_hash_then_row(facts, chosen) -> 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 3), st.integers(0, 3)), max_size=40))
 def test_copies_are_rows_of_one_hash_and_stand_behind_the_first(facts) -> None:
-    blobs = [b"" if empty else b"text" for empty, _, _ in facts]
+    blobs = [b"" if empty else b"text %d %d" % (one, two) for empty, one, two in facts]
     copies = find_copies(collection_of(blobs, [(one, two) for _, one, two in facts]))
     groups: dict[tuple[int, int], list[int]] = {}
     for row, (empty, one, two) in enumerate(facts):

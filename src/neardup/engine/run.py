@@ -80,7 +80,7 @@ def gather(
         )
     space.need_memory(DOCUMENT_BYTES * len(collection), f"{len(collection)} documents")
     with stages.stage("copies"):
-        copies = find_copies(collection)
+        copies = find_copies(collection, threads=threads)
     weight = np.minimum(copies.weight, 1) if spec.collapse_exact else copies.weight
     tally = RunTally(
         documents=len(collection),

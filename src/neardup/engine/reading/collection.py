@@ -23,7 +23,7 @@ from neardup.spool import Column, MemoryColumn, Texts, Workdir
 from neardup.stages import bands as band_stage
 from neardup.stages import sketch as sketch_stage
 from neardup.stages import text as text_stage
-from neardup.types import I32, I64, U8, U32, U64, Batch, Documents, Origin, Places
+from neardup.types import I64, U8, U32, U64, Batch, Documents, Origin, Places
 
 CHECKPOINT_BYTES = 512 << 20
 """Bytes of spool after which what was read is made to last."""
@@ -153,9 +153,9 @@ class Collection:
         if not self.is_spooled:
             self.keys = []
 
-    def grouped(self, band: int, weight: I32, part: int = 0, parts: int = 1) -> tuple[I64, I64]:
-        """Buckets of rows with weight of one band, whose keys lie in one of ``parts`` ranges; (members, starts)."""
-        return band_stage.grouped(lambda: self.keys[band].scan(KEYS_AT_A_TIME), weight, part, parts)
+    def key_blocks(self, band: int) -> band_stage.KeyBlocks:
+        """The keys of all rows in one band, for ``stages.bands.grouped``."""
+        return lambda: self.keys[band].scan(KEYS_AT_A_TIME)
 
 
 KEYS_AT_A_TIME = 1 << 20
