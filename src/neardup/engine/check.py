@@ -37,7 +37,7 @@ TABLE_BYTES = 32
 """Memory for each shingle of the largest document while its set is built."""
 TEXTS_PART = 0.1
 """Of the memory for data, what texts may take that are read together: a text takes an eighth of its set."""
-MOST_TEXTS = 24 << 20
+MOST_TEXTS = 128 << 20
 """Bytes of them that are enough, whatever the limit is."""
 SCREENED = 1 << 16
 """Pairs whose signatures, where both are held, are looked at together."""

@@ -25,8 +25,9 @@ _FIELDS = 7
 _START, _SIZE, _SOURCE, _FIRST, _BASE, _ID_KIND, _ID_BASE = range(_FIELDS)
 """Fields of a batch: first document and their number; source; local row of the first; where the local rows
 begin among those that are kept, -1 where they follow each other; what ``Ids`` says of the ids."""
-_PIECE = 1 << 16
-_PIECE_BYTES = 16 << 20
+_PIECE = 1 << 18
+"""Rows whose ids are held at a time: with few, all ids are passed over for each time that keepers are named."""
+_PIECE_BYTES = 32 << 20
 _DIGITS = 20
 """Of a whole number, at most."""
 DEFAULT_BUDGET = 256 << 20
@@ -173,7 +174,7 @@ class Ids:
         return table[at, _ID_KIND], rows - table[at, _START] + table[at, _ID_BASE]
 
     def pieces(self, *columns: I32 | I64) -> Iterator[slice]:
-        """Cut columns of rows into pieces of which all ids are held at a time: 65,536 rows, or 16 MB of long ids."""
+        """Cut columns of rows into pieces of which all ids are held at a time: 262,144 rows, or 32 MB of long ids."""
         size = int(columns[0].size)
         names = np.array([len(shown_path(source).encode()) + 1 + _DIGITS for source in self.places.sources] or [0])
         is_long = max(self._longest, int(names.max())) * len(columns) * _PIECE > _PIECE_BYTES
@@ -209,7 +210,10 @@ class Ids:
     def _brought(self, at: I64) -> Any:
         is_rising = bool(np.all(at[1:] > at[:-1]))
         rows, place = (at, at) if is_rising else np.unique(at, return_inverse=True)
-        found = [_as_strings(documents).take(numbers(local)) for documents, local, _ in self._strings.parts(rows)]
+        found = [
+            _as_strings(documents) if local.size == len(documents) else _as_strings(documents).take(numbers(local))
+            for documents, local, _ in self._strings.parts(rows)
+        ]
         names = found[0] if len(found) == 1 else pa.concat_arrays(found)
         return names if is_rising else names.take(numbers(place))
 
