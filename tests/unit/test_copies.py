@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from neardup.engine.reading import copies as copies_module
 from neardup.engine.reading.again import SourceTexts
 from neardup.engine.reading.collection import Collection, Rows
 from neardup.engine.reading.copies import find_copies
@@ -51,7 +52,7 @@ def groups_by_dict(texts: list[bytes]) -> list[list[int]]:
     return sorted(group for text, group in rows.items() if text and len(group) > 1)
 
 
-def found_groups(texts: list[bytes], prints: Prints, space: Space, block: int = 3) -> list[list[int]]:
+def found_groups(texts: list[bytes], prints: Prints, space: Space, block: int = 3, threads: int = 1) -> list[list[int]]:
     spec = make_spec(shingle="byte:3")
     collection = Collection.new(spec, space)
     for first in range(0, len(texts), block):
@@ -59,7 +60,7 @@ def found_groups(texts: list[bytes], prints: Prints, space: Space, block: int = 
         n = len(documents)
         keys = np.zeros((spec.bands.bands, n, KEY_BYTES), np.uint8)
         collection.append(Rows(documents, None, np.diff(documents.offsets), prints(documents), keys), None, 0.0)
-    copies = find_copies(collection)
+    copies = find_copies(collection, threads=threads)
     groups = [copies.members[a:b].tolist() for a, b in zip(copies.starts[:-1], copies.starts[1:], strict=True)]
     assert [group[0] for group in groups] == copies.several.tolist() == sorted(copies.several.tolist())
     weight = [0 if not text else 1 for text in texts]
@@ -105,6 +106,17 @@ def test_copies_on_disk_are_the_same_at_any_limit(tmp_path: Path, prints: Prints
     space = on_disk(tmp_path, work)
     assert found_groups(texts, prints, space, block=100) == groups_by_dict(texts)
     space.close(finished=True)
+
+
+@pytest.mark.parametrize("prints", [fingerprints, two_bits])
+def test_copies_are_the_same_for_any_number_of_threads(prints: Prints, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(copies_module, "MANY", 1)  # each thread looks at a part of the prints
+    monkeypatch.setattr(copies_module, "PAIRS_AT_A_TIME", 7)
+    draw = np.random.default_rng(3)
+    texts = [bytes(draw.integers(97, 100, draw.integers(0, 7)).astype(np.uint8)) for _ in range(3000)]
+    expected = groups_by_dict(texts)
+    for threads in (1, 2, 3, 16):
+        assert found_groups(texts, prints, in_memory(), block=500, threads=threads) == expected
 
 
 def test_known_bad_grouping_by_print_alone_fails_the_same_check(monkeypatch: pytest.MonkeyPatch):

@@ -76,6 +76,28 @@ class MemoryTexts(Texts):
             yield self.blocks[block], rows[begin:end] - firsts[block], slice(begin, end)
 
 
+    def same(self, left: I64, right: I64) -> Mask:
+        """Whether pairs of documents, in any order, are equal, byte for byte. Nothing is copied."""
+        lengths = self.lengths(left)
+        equal: Mask = lengths == self.lengths(right)
+        alike = np.flatnonzero(equal)
+        equal[alike] = same_bytes(self._addresses(left[alike]), self._addresses(right[alike]), lengths[alike])
+        return equal
+
+    def _addresses(self, rows: I64) -> I64:
+        """int64[m]: where in memory the bytes of some documents begin."""
+        firsts = self._firsts.array
+        block_of = np.searchsorted(firsts, rows, side="right") - 1
+        order = np.argsort(block_of, kind="stable")
+        cuts = np.flatnonzero(np.diff(block_of[order])) + 1
+        found = np.empty(rows.size, dtype=np.int64)
+        for at in np.split(order, cuts) if rows.size else []:
+            block = int(block_of[at[0]])
+            documents = self.blocks[block]
+            found[at] = documents.data.ctypes.data + documents.offsets[rows[at] - firsts[block]]
+        return found
+
+
 class FileTexts(Texts):
     """Documents in two spool files, made by ``Workdir.texts``: the bytes end to end, and where each document ends."""
 
