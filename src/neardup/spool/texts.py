@@ -75,7 +75,6 @@ class MemoryTexts(Texts):
             block = int(block_of[begin])
             yield self.blocks[block], rows[begin:end] - firsts[block], slice(begin, end)
 
-
     def same(self, left: I64, right: I64) -> Mask:
         """Whether pairs of documents, in any order, are equal, byte for byte. Nothing is copied."""
         lengths = self.lengths(left)
