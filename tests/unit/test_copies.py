@@ -127,7 +127,7 @@ def test_known_bad_grouping_by_print_alone_fails_the_same_check(monkeypatch: pyt
 
 
 def texts_of(blobs: list[bytes], space: Space) -> SourceTexts:
-    texts = SourceTexts(space, MemoryColumn(np.uint64, 2), lambda documents: documents, keep=True)
+    texts = SourceTexts(space, MemoryColumn(np.uint64, 2), lambda documents: documents, keep=True, near=False)
     assert isinstance(texts.kept, MemoryTexts if space.workdir is None else FileTexts)
     for first in range(0, len(blobs), 7):
         texts.append(Documents.from_bytes(blobs[first : first + 7]))

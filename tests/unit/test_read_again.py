@@ -25,6 +25,7 @@ from neardup.kernels.reading import NEAR, STAGE, copy_pieces, read_pieces
 from neardup.tuning import make_spec
 from neardup.types import Documents
 
+pytestmark = pytest.mark.usefixtures("none_at_hand")
 PLENTY = 1 << 30
 AWKWARD = [
     "plain",

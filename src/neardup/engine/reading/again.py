@@ -1,10 +1,12 @@
 """The texts of a run, by row: what can be read again where it is needed is not kept.
 
 Most documents are never asked for again: only those that share a bucket are compared. So of a record in a plain file
-its place is kept, 16 bytes, and of everything else (compressed, piped, made from a PDF) the text. What is read again
-must be what was read before: sizes and times of the files are looked at whenever they are opened (``inputs.again``),
-and the print of each text, 128 bits, is held against the one of the first reading. A text that was changed raises
-InputChanged; it is never compared silently.
+its place is kept, 16 bytes, and of everything else (compressed, piped, made from a PDF) the text. While the collection
+is small its texts stay at hand, too (``near``): where many are candidates or copies that saves a second reading.
+
+What is read again must be what was read before: sizes and times of the files are looked at whenever they are opened
+(``inputs.again``), and the print of each text, 128 bits, is held against the one of the first reading. A text that was
+changed raises InputChanged; it is never compared silently.
 """
 
 from __future__ import annotations
@@ -47,11 +49,20 @@ class _Places(NamedTuple):
 class SourceTexts(Texts):
     """Normalised texts of all rows: in the files that they were read from, or kept."""
 
-    def __init__(self, space: Space, prints: Column, normalize: Callable[[Documents], Documents], *, keep: bool):
-        """None yet. ``prints`` has those of each row; with ``keep`` all are kept: they will be asked for often."""
+    def __init__(
+        self, space: Space, prints: Column, normalize: Callable[[Documents], Documents], *, keep: bool, near: bool
+    ) -> None:
+        """None yet. ``prints`` has those of each row; with ``keep`` all are kept: they will be asked for often.
+
+        With ``near`` all stay at hand until ``leave`` is called.
+        """
         self._prints = prints
         self._normalize = normalize
         self._keep = keep
+        self._near = MemoryTexts() if near else None
+        """Of all rows, also of those that are kept: the blocks are the same."""
+        self.near_bytes = 0
+        """Bytes of texts that are at hand and could be read again."""
         self.origins: list[Origin] = []
         self.kept, *self._columns = _made(space)
 
@@ -76,7 +87,7 @@ class SourceTexts(Texts):
     @property
     def nbytes(self) -> int:
         """Bytes held, in memory or on disk."""
-        return self.kept.nbytes + sum(column.nbytes for column in self._columns)
+        return self.kept.nbytes + self.near_bytes + sum(column.nbytes for column in self._columns)
 
     @property
     def text_bytes(self) -> int:
@@ -90,20 +101,28 @@ class SourceTexts(Texts):
     def add(self, documents: Documents, places: Places | None) -> bool:
         """Add a block of normalised documents, not empty, at the end; whether its memory is held on to."""
         lengths = np.diff(documents.offsets)
-        if self._keep or places is None or max((places.stops - places.starts).max(), lengths.max()) >= _LONGEST:
+        stays = self._keep or places is None or max((places.stops - places.starts).max(), lengths.max()) >= _LONGEST
+        compact = _compact(documents) if stays or self._near is not None else None
+        if compact is not None and self._near is not None:
+            self._near.append(compact)
+        if stays:
+            assert compact is not None
             origin, starts = _KEPT, np.arange(len(self.kept), len(self.kept) + lengths.size)
-            compact = _compact(documents)
             self.kept.append(compact)
             sizes = np.column_stack((np.zeros_like(lengths), np.minimum(lengths, _LONGEST))).astype(np.uint32)
-            is_held = compact is documents
         else:
-            is_held = False
+            assert places is not None
+            self.near_bytes += 0 if self._near is None else documents.nbytes + documents.offsets.nbytes
             origin, starts = self._number(places.origin), places.starts
             sizes = np.column_stack((places.stops - starts, lengths)).astype(np.uint32)
         self._segments.append(np.array([[len(self), origin]], dtype=np.int64))
         self._starts.append(starts)
         self._sizes.append(sizes)
-        return is_held
+        return compact is documents
+
+    def leave(self) -> None:
+        """Have no texts at hand any more but those that are kept."""
+        self._near, self.near_bytes = None, 0
 
     def _number(self, origin: Origin) -> int:
         if not self.origins or self.origins[-1] is not origin:
@@ -112,6 +131,7 @@ class SourceTexts(Texts):
 
     def spill(self, space: Space, prints: Column) -> None:
         """Move everything into files of the workdir, which is open now and has the ``prints`` already."""
+        self.leave()
         self._prints = prints
         kept, *columns = _made(space)
         for old, new in zip(self._columns, columns, strict=True):
@@ -139,7 +159,9 @@ class SourceTexts(Texts):
 
     def parts(self, rows: I64, most: int | None = None) -> Iterator[tuple[Documents, I64, slice]]:
         """As ``Texts.parts``: what is kept as it is kept, of what is read again blocks of about PIECE_BYTES."""
-        if rows.size:
+        if self._near is not None:
+            yield from self._near.parts(rows, most)
+        elif rows.size:
             yield from self._parts(rows, self._places(rows, self._sizes.take(rows)), most)
 
     def _places(self, rows: I64, sizes: U32) -> _Places:
@@ -174,6 +196,8 @@ class SourceTexts(Texts):
         ``room``: bytes of texts to hold beside those in memory; each document is read once for as many pairs as that is
         enough for. Memory: 60 bytes for each document beside.
         """
+        if self._near is not None:
+            return self._near.same(left, right)
         if isinstance(self.kept, MemoryTexts) and len(self.kept) == len(self):  # under the same numbers
             return self.kept.same(left, right)
         equal = np.zeros(left.size, dtype=np.bool_)
