@@ -111,9 +111,8 @@ def test_copies_on_disk_are_the_same_at_any_limit(tmp_path: Path, prints: Prints
 @pytest.mark.parametrize("prints", [fingerprints, two_bits])
 def test_copies_are_the_same_for_any_number_of_threads(prints: Prints, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(copies_module, "MANY", 1)  # each thread looks at a part of the prints
-    monkeypatch.setattr(copies_module, "PAIRS_AT_A_TIME", 7)
     draw = np.random.default_rng(3)
-    texts = [bytes(draw.integers(97, 100, draw.integers(0, 7)).astype(np.uint8)) for _ in range(3000)]
+    texts = [bytes(draw.integers(97, 100, draw.integers(0, 7)).astype(np.uint8)) for _ in range(12_000)]
     expected = groups_by_dict(texts)
     for threads in (1, 2, 3, 16):
         assert found_groups(texts, prints, in_memory(), block=500, threads=threads) == expected

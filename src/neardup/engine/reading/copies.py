@@ -22,8 +22,11 @@ KEYED_BYTES = 16
 """Memory for each row whose print is compared with others."""
 MANY = 1 << 20
 """Documents from which several threads look for copies: each passes over all prints."""
-PAIRS_AT_A_TIME = 1 << 18
-"""Pairs of texts that a thread compares at a time."""
+PAIRS_AT_A_TIME = 1 << 20
+"""Pairs of texts that a thread compares at a time: what is known of them is looked up together, on disk by passing over
+columns of the whole collection."""
+PAIR_BYTES = 256
+"""Memory for each of them, beside the texts."""
 ROW_BYTES = 64
 """Memory for each row whose text is looked at, beside the text."""
 
@@ -138,7 +141,8 @@ def _verified(collection: Collection, of: I64, members: I64, *, threads: int) ->
             pairs = others[some]
             return collection.texts.same(of[pairs], members[pairs], room // threads)
 
-        pieces = (slice(first, first + PAIRS_AT_A_TIME) for first in range(0, others.size, PAIRS_AT_A_TIME))
+        step = max(1 << 12, min(PAIRS_AT_A_TIME, -(-others.size // threads), room // (PAIR_BYTES * threads)))
+        pieces = (slice(first, first + step) for first in range(0, others.size, step))
         equal = np.ones(members.size, dtype=np.bool_)
         equal[others] = np.concatenate([np.empty(0, np.bool_), *in_order(same, pieces, threads=threads)])
         if equal.all() and not kept:
