@@ -60,6 +60,8 @@ def answers(folder: Path) -> dict[str, Any]:
         found[path.suffix] = neardup.find(path, threshold=0.5, threads=1).pairs.to_pylist()
         neardup.dedup(path, output=folder / f"clean{path.suffix}", threshold=0.5, threads=1)
         found[f"clean{path.suffix}"] = (folder / f"clean{path.suffix}").read_text("utf-8")
+    on_disk = neardup.find(lines, threshold=0.5, threads=1, workdir=folder / "work")  # nothing is at hand then
+    found["on disk"] = on_disk.pairs.to_pylist()
     with neardup.Index.create(folder / "index", threshold=0.5) as index:
         for first in range(0, len(TEXTS), 4):
             index.add([f"{i}" for i in range(first, first + 4)][: len(TEXTS) - first], TEXTS[first : first + 4])

@@ -153,9 +153,9 @@ def pairs_after(path: Path, change, monkeypatch: pytest.MonkeyPatch):
 
     found = run.find_copies
 
-    def changed(collection):
+    def changed(collection, **more):
         change(path)
-        return found(collection)
+        return found(collection, **more)
 
     monkeypatch.setattr(run, "find_copies", changed)
     return neardup.find(path, threshold=0.5)

@@ -134,6 +134,13 @@ def _ctpop(typingctx: Any, value: Any) -> Any:
     return types.int64(types.uint64), codegen
 
 
+def _bswap(typingctx: Any, value: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bswap(args[0])
+
+    return types.uint64(types.uint64), codegen
+
+
 def _at(address: Any, size: int) -> int:
     return int.from_bytes(ctypes.string_at(int(address), size), "little")
 
@@ -217,3 +224,9 @@ def bits_between(array: Any, index: Any, low: Any, high: Any) -> Any:
 def ones64(value: Any) -> Any:
     """Number of bits that are set in a uint64."""
     return int(value).bit_count()
+
+
+@_compiled_as(_bswap)
+def swapped64(value: Any) -> Any:
+    """A uint64 with its bytes in the opposite order."""
+    return np.uint64(int.from_bytes(int(value).to_bytes(8, "little"), "big"))

@@ -16,14 +16,16 @@ from neardup.engine.reading.again import SourceTexts, made_texts, moved_texts
 from neardup.engine.reading.families import Hashers, check_room, needs_memory, permuted, sketch_batch, tell_sparse
 from neardup.engine.reading.signatures import Signatures
 from neardup.engine.reading.written import WrittenTexts, changed_texts
-from neardup.engine.space import Budget, Space
+from neardup.engine.space import DOCUMENT_BYTES, Budget, Space
 from neardup.engine.threads import in_order
+from neardup.errors import InputError
 from neardup.params import Spec
 from neardup.spool import Column, MemoryColumn, Texts, Workdir
 from neardup.stages import bands as band_stage
 from neardup.stages import sketch as sketch_stage
 from neardup.stages import text as text_stage
-from neardup.types import I32, I64, U8, U32, U64, Batch, Documents, Origin, Places
+from neardup.stages.numbering import most_documents
+from neardup.types import I64, U8, U32, U64, Batch, Documents, Origin, Places
 
 CHECKPOINT_BYTES = 512 << 20
 """Bytes of spool after which what was read is made to last."""
@@ -176,9 +178,9 @@ class Collection:
         if not self.is_spooled:
             self.keys = []
 
-    def grouped(self, band: int, weight: I32, part: int = 0, parts: int = 1) -> tuple[I64, I64]:
-        """Buckets of rows with weight of one band, whose keys lie in one of ``parts`` ranges; (members, starts)."""
-        return band_stage.grouped(lambda: self.keys[band].scan(KEYS_AT_A_TIME), weight, part, parts)
+    def key_blocks(self, band: int) -> band_stage.KeyBlocks:
+        """The keys of all rows in one band, for ``stages.bands.grouped``."""
+        return lambda: self.keys[band].scan(KEYS_AT_A_TIME)
 
 
 KEYS_AT_A_TIME = 1 << 20
@@ -291,6 +293,7 @@ def collect(
     collection = Collection.new(spec, space, keep_written=keep_written, keep_values=keep_values)
     done = _restored(collection, names, space, reopened)
     if done is None:
+        _check_count(collection, space, 0.0)
         return collection
     consumed, predicted = 0, done > 0
     rest = islice(tasks, done, None)
@@ -310,12 +313,13 @@ def collect(
             continue
         left = max(0, total_bytes - consumed) / max(consumed, 1) if total_bytes else 0.0
         is_held = collection.append(rows, batch.places, min(left, 1e4))
+        _check_count(collection, space, left)
         if batch.give_back is not None and not is_held:
             batch.give_back()
         if collection.is_near and collection.spare_bytes * (1 + left) > most_near(space.budget):
             collection.leave()
         if total_bytes and not predicted and consumed >= min(PREDICT_BYTES, total_bytes):
-            _predict(collection, space, left)
+            _predict(collection, space, observer, left)
             predicted = True
         if space.workdir is None:
             if collection.is_near and collection.nbytes + names.nbytes > space.budget.store:
@@ -379,8 +383,35 @@ def _disk_need(collection: Collection, left: float) -> float:
     return 1.1 * (collection.nbytes - collection.spare_bytes) * (1 + left)
 
 
-def _predict(collection: Collection, space: Space, left: float) -> None:
-    """Raise at once when the whole will have to go to a disk that has no room for it."""
+def _check_count(collection: Collection, space: Space, left: float) -> None:
+    """Raise where more documents were read already than can be searched; ``left`` times as many may follow."""
+    count = len(collection)
+    space.need_documents(count, int(count * (1 + left)))
+    most = _most(collection)
+    if count > most:
+        raise InputError(
+            f"there are more than {most} documents, which is as many as pairs can be numbered for. Split the "
+            "collection into parts."
+        )
+
+
+def _most(collection: Collection) -> int:
+    return most_documents(collection.spec.bands.bands + 1)
+
+
+def _predict(collection: Collection, space: Space, observer: Observer, left: float) -> None:
+    """Raise at once when the whole will have to go to a disk that has no room for it; tell of what memory lacks."""
+    expected = int(len(collection) * (1 + left))
+    if DOCUMENT_BYTES * expected > 0.9 * space.budget.work:
+        observer.note(
+            f"by the size of the input there are about {expected} documents, for which the memory limit does not do: "
+            f"give at least {space.limit_for(DOCUMENT_BYTES * expected)}. The run ends when it has met too many."
+        )
+    if expected > (most := _most(collection)):
+        observer.note(
+            f"by the size of the input there are about {expected} documents, and pairs can be numbered for {most}. The "
+            "run ends when it has met more. Split the collection into parts."
+        )
     held = collection.nbytes - (collection.spare_bytes if collection.is_near else 0)
     if space.workdir is not None or held * (1 + left) > space.budget.store:
         space.need(_disk_need(collection, left), "the collection does not fit into the memory limit; working on disk")

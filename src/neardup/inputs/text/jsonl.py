@@ -54,6 +54,8 @@ class JsonlSource(LineSource):
     block_bytes = BATCH_BYTES
     """Of text in a task."""
     _columns: _Columns | None = None
+    _slabs: Slabs | None = None
+    """Of ``read_block``."""
 
     def tasks(self) -> Iterator[Task]:
         """Yield one task a block of lines; InputError when the first record lacks a field that was asked for."""
@@ -90,7 +92,8 @@ class JsonlSource(LineSource):
     def read_block(self, block: LineBlock) -> Batch:
         """Read one block of lines that the caller has; the first of them that has an object decides on the fields."""
         self.look_at(block)
-        return _read_block(block, self.name, self._columns or _NO_COLUMNS, self._options)
+        self._slabs = self._slabs or Slabs()
+        return _read_block(block, self.name, self._columns or _NO_COLUMNS, self._options, self._slabs)
 
     def _origin(self, columns: _Columns) -> Origin | None:
         """Of records that are read again, ids are not asked for."""
