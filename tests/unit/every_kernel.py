@@ -15,6 +15,7 @@ TEXTS = [
     for i in range(12)
 ]
 TEXTS += [TEXTS[0], TEXTS[0][20:70], "short", "", "日本語のテキスト and more", "日本語のテキスト and \u0301more"]
+TEXTS += ["Cafe\u0301 and \u1112\u1161\u11ab, written apart"]
 ITEMS = [[str(i) for i in range(n, n + 40)] for n in (0, 2, 4, 100)]
 SEARCHES: dict[str, dict[str, Any]] = {
     "banded": {},

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from neardup.cutting import cut, starts_of
+from neardup.cutting import cut
 from neardup.engine.reading.again import PIECE_BYTES, SourceTexts
 from neardup.engine.reading.families import Hashers, read_slots, sketch_batch
 from neardup.engine.threads import in_order
-from neardup.kernels.reading import copy_pieces
 from neardup.params import Spec
 from neardup.spool import Column, MemoryColumn
-from neardup.types import I64, SLACK, U32, Documents, Mask
+from neardup.stages.text import chosen
+from neardup.types import I64, U32, Documents, Mask
 
 LONG = 8
 """Documents are long where their texts have so many times the bytes of their signatures."""
@@ -134,17 +134,5 @@ class Signatures:
 
     def make(self, documents: Documents, places: I64) -> U32:
         """uint32[m, slots]: those of documents of a block of normalised texts."""
-        values, _, _ = sketch_batch(_chosen(documents, places), self._spec, self._hashers)
+        values, _, _ = sketch_batch(chosen(documents, places), self._spec, self._hashers)
         return values
-
-
-def _chosen(documents: Documents, places: I64) -> Documents:
-    """Some documents of a block, copied unless they are all of it."""
-    if places.size == len(documents):
-        return documents
-    begins = documents.offsets[places]
-    sizes = documents.offsets[places + 1] - begins
-    offsets = starts_of(sizes)
-    data = np.empty(int(offsets[-1]) + SLACK, dtype=np.uint8)
-    copy_pieces(documents.data, begins, sizes, data, offsets)
-    return Documents(data, offsets)
