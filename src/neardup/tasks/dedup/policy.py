@@ -146,6 +146,8 @@ class Origins:
         by_size = run.spec.measure == CONTAINMENT and policy.keep.rule in ("longest", "shortest")
         self.is_prepared = policy.keep.column is not None or by_size
         """Whether ``prepare`` must come before the first question for a value."""
+        self.values_are_of_texts = not self.is_prepared and policy.keep.rule in ("longest", "shortest")
+        """Whether documents of one text have one value."""
         parts = {part.name: part for part in run.reader.parts}
         self._parts = [parts[name] for name in self._places.sources]
         self._tiers = [self._tier_of(part) for part in self._parts]
@@ -169,6 +171,8 @@ class Origins:
 
     def tier(self, rows: I64) -> I64:
         """int64[m]: 0 for a protected document, which never goes; then the preferred in their order; then others."""
+        if len(self._tiers) == 1 and self._tiers[0].size == 1:
+            return np.full(rows.size, self._tiers[0][0])
         return _looked_up(self._tiers, *self._places.locate(rows))
 
     def prepare(self, rows: I64) -> None:

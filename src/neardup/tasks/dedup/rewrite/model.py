@@ -157,7 +157,10 @@ class Known:
         part = self._among(block.first_line, block.next_line)
         if part.start < part.stop:
             lines = self._lines(block, self.rows[part] - block.first_line)
-            self._check(self._reader.read_block(lines).documents, part)
+            batch = self._reader.read_block(lines)
+            self._check(batch.documents, part)
+            if batch.give_back is not None:
+                batch.give_back()
 
     def check_records(self, records: Records) -> None:
         """Check those rows that are records of a block of CSV or TSV."""
