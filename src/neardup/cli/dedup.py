@@ -21,6 +21,7 @@ from neardup.cli import WRITTEN, forms, options, running, silence_stdout
 from neardup.cli.options import STDOUT
 from neardup.cli.voice import columns, usage_errors
 from neardup.errors import InputError
+from neardup.inputs.addresses import as_path, real_place
 from neardup.params import InputOptions, RunOptions, SearchOptions
 
 if TYPE_CHECKING:
@@ -263,7 +264,7 @@ def _targets(
 
 def _check_apart(removed: str, copies: str) -> None:
     """Raise UsageError when the copies and the removals would be one file, or one lies in the place of the other."""
-    first, second = os.path.realpath(removed), os.path.realpath(copies)
+    first, second = as_path(real_place(removed)), as_path(real_place(copies))
     if first == second:
         raise click.UsageError(f"{removed} is named for two outputs. Give each a file of its own.")
     if second.startswith(os.path.join(first, "")):
@@ -280,7 +281,9 @@ def _check_copies(reader: Reader, copies: str, removed: str | None) -> None:
         )
     with usage_errors():
         plan_copies(reader, copies)
-    if removed is None or not os.path.realpath(removed).startswith(os.path.join(os.path.realpath(copies), "")):
+    if removed is None:
+        return
+    if not as_path(real_place(removed)).startswith(os.path.join(as_path(real_place(copies)), "")):
         return
     for part in reader.written_parts:
         if os.path.basename(part.name) == os.path.basename(removed):

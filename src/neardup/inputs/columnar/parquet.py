@@ -13,7 +13,7 @@ header, which is a struct of Thrift's compact protocol (parquet.thrift, PageHead
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyarrow.types as pat
 
+from neardup.inputs.addresses import is_remote
 from neardup.inputs.columnar.arrow_columns import Chosen, choose_columns, read_rows
 from neardup.inputs.columnar.source import ColumnarFile, explained
 from neardup.inputs.columns import ReadColumns
@@ -35,6 +36,10 @@ PAGE_BYTES = 1 << 20
 """Bytes of a column read at a time: without it the whole column of a row group would be held."""
 BATCH_ROWS = 1 << 16
 """Rows of a Parquet batch at most: each takes some bytes even where the file tells a million of them in one."""
+NEAR_BYTES = 32 << 20
+"""Stored bytes of row groups that are fetched together; more where one has more."""
+_PADDING = 100
+"""Bytes that pyarrow reads behind a column chunk of old files, whose sizes leave out the header of the dictionary."""
 SLOWED = 16
 """Batches may be so many times smaller than they should be, or have FEW rows, before the values of a dictionary are
 read as their numbers: that is slow where most values are in no dictionary."""
@@ -59,14 +64,15 @@ class ParquetSource(ColumnarFile):
     def tasks(self) -> Iterator[Task]:
         """Yield tasks of about 4 MB of text; only the needed columns are decoded."""
         with explained(self.name, "Parquet"):
-            source = self.unpacked() or pa.OSFile(self.name)  # closed when the last task is done
+            source = self.unpacked() or arrow_file(self.name)  # closed when the last task is done
             with pq.ParquetFile(source, pre_buffer=False, buffer_size=PAGE_BYTES) as file:
                 schema = file.schema_arrow
                 chosen = choose_columns(schema, self._options, self.name)
                 self.columns = chosen.columns(schema.names, self.name)
-                groups = Groups(file, source, [schema.names[i] for i in chosen.places], self._options.limit)
+                whole = Groups(file, source, [schema.names[i] for i in chosen.places], self._options.limit)
                 first_row, told = 1, _Told(self.total_bytes or 0, file.metadata.num_rows)
                 for i in range(file.metadata.num_row_groups):
+                    groups = whole.having(i)
                     plan = groups.plan(i)
                     rows = 0 if isinstance(plan, TooLargeRows) else plan.together(self._options.block)
                     if rows:
@@ -95,7 +101,7 @@ class ParquetSource(ColumnarFile):
 
     def look(self) -> ReadColumns | None:
         with explained(self.name, "Parquet"):
-            schema = pq.read_schema(self.unpacked() or self.name)
+            schema = pq.read_schema(self.unpacked() or arrow_file(self.name))
             return choose_columns(schema, self._options, self.name).columns(schema.names, self.name)
 
 
@@ -156,6 +162,37 @@ class Groups:
         self._columns = columns
         self.limit = limit
         self._by_number: Any = None
+        self._near: tuple[range, Groups] = range(0), self
+
+    def having(self, i: int) -> Groups:
+        """What row group i is read by: this, or, of an object, what has the bytes of its columns on this machine.
+
+        They are fetched with those of the next groups, up to NEAR_BYTES: one that is small is not worth a request.
+        """
+        part = getattr(self._source, "part", None)
+        if part is None:
+            return self
+        if i not in self._near[0]:
+            stop, size, ranges = i, 0, list[tuple[int, int]]()
+            while stop == i or (stop < self.file.metadata.num_row_groups and size < NEAR_BYTES):
+                ranges += self._ranges(stop)
+                size = sum(end - start for start, end in ranges)
+                stop += 1
+            self._near = range(0), self  # what was there is not wanted any more, and its disk is
+            source = part(_merged(ranges))
+            self._near = range(i, stop), Groups(self._opened(source), source, self._columns, self.limit)
+        return self._near[1]
+
+    def _ranges(self, i: int) -> Iterator[tuple[int, int]]:
+        """Where the chosen columns of a row group lie in the file."""
+        group = self.file.metadata.row_group(i)
+        for chunk in (group.column(j) for j in range(group.num_columns)):
+            if any(_is_of(chunk.path_in_schema, column) for column in self._columns):
+                start = _start(chunk)
+                yield start, min(start + chunk.total_compressed_size + _PADDING, self._source.size())
+
+    def _opened(self, source: Any, **more: Any) -> Any:
+        return pq.ParquetFile(source, metadata=self.file.metadata, pre_buffer=False, buffer_size=PAGE_BYTES, **more)
 
     def batches(self, i: int) -> Iterator[Any]:
         """Yield row group i in batches, or TooLargeRows when a part of it that is read in one piece cannot be held."""
@@ -181,9 +218,7 @@ class Groups:
 
     def again(self) -> Groups:
         """The same, read by nobody else."""
-        metadata = self.file.metadata
-        file = pq.ParquetFile(self._source, metadata=metadata, pre_buffer=False, buffer_size=PAGE_BYTES)
-        return Groups(file, self._source, self._columns, self.limit)
+        return Groups(self._opened(self._source), self._source, self._columns, self.limit)
 
     def plan(self, i: int) -> Plan | TooLargeRows:
         """How row group i can be read, by the headers of its pages."""
@@ -231,9 +266,7 @@ class Groups:
             metadata = self.file.metadata
             paths = [self.file.schema.column(j).path for j in range(metadata.num_columns)]
             wanted = [path for path in paths if any(_is_of(path, column) for column in self._columns)]
-            self._by_number = pq.ParquetFile(
-                self._source, metadata=metadata, read_dictionary=wanted, pre_buffer=False, buffer_size=PAGE_BYTES
-            )
+            self._by_number = self._opened(self._source, read_dictionary=wanted)
         return self._by_number
 
 
@@ -357,11 +390,36 @@ class Page:
     """Each value may be as long as the page, which has room for one of them."""
 
 
-def pages_of(file: Any, chunk: Any) -> Iterator[Page]:
-    """Yield the pages of a column chunk of a pyarrow file; ArrowInvalid for a damaged header."""
-    at = chunk.data_page_offset
+def arrow_file(name: str) -> Any:
+    """A file or an object as pyarrow reads it."""
+    if not is_remote(name):
+        return pa.OSFile(name)
+    from neardup.inputs.remote import ArrowFile
+
+    return ArrowFile(name)
+
+
+def _start(chunk: Any) -> int:
+    """Where a column chunk begins in the file."""
+    at = int(chunk.data_page_offset)
     if chunk.has_dictionary_page and chunk.dictionary_page_offset is not None and chunk.dictionary_page_offset > 0:
         at = min(at, chunk.dictionary_page_offset)
+    return at
+
+
+def _merged(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The ranges in order, those that lie near to each other as one."""
+    found: list[tuple[int, int]] = []
+    for start, stop in sorted(ranges):
+        if found and start <= found[-1][1] + PAGE_BYTES:
+            start, stop = found[-1][0], max(stop, found.pop()[1])
+        found.append((start, stop))
+    return found
+
+
+def pages_of(file: Any, chunk: Any) -> Iterator[Page]:
+    """Yield the pages of a column chunk of a pyarrow file; ArrowInvalid for a damaged header."""
+    at = _start(chunk)
     stop = at + chunk.total_compressed_size
     seen = 0
     while at < stop and seen < chunk.num_values:
