@@ -66,7 +66,7 @@ def test_an_output_at_such_an_address_is_refused_and_a_file_with_a_colon_is_a_fi
     Path("s3:", "bucket", "x.txt").write_text("a text")
     assert open_inputs("s3://bucket/x.txt").total_bytes == 6
     result = CliRunner().invoke(main, ["find", "s3:/bucket/x.txt", "-o", "https://other/pairs.csv"])
-    assert result.exit_code == 2
-    assert "https://other/pairs.csv is an address of a kind that is not" in result.stderr
+    assert result.exit_code == 1
+    assert "cannot write https://other/pairs.csv: it is an address" in result.stderr
     with pytest.raises(InputError, match="does not exist"):
         open_inputs("C:/no/such/file.txt")

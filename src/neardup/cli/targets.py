@@ -108,8 +108,7 @@ def _check_plot(target: str) -> None:
 
 def check_collisions(inputs: Iterable[Path], outputs: Sequence[str], *, glob: str | Sequence[str] | None) -> None:
     """Raise UsageError when two outputs are one file, or when an output is read as an input."""
-    with usage_errors():
-        real = [real_place(name) for name in outputs]
+    real = [real_place(output_place(name)) for name in outputs]
     if len(set(real)) < len(outputs):
         raise click.UsageError(f"{outputs[0]} is named for two outputs. Give each a file of its own.")
     for path, name in zip(real, outputs, strict=True):

@@ -61,7 +61,12 @@ def address_of(path: str) -> str | None:
 def is_remote(path: str) -> bool:
     """Whether a path is the address of something that is read or written where it is, by its scheme."""
     address = address_of(path)
-    return address is not None and (scheme := scheme_of(address)) not in _CURES and scheme != _FILE
+    return address is not None and is_reached(address) and scheme_of(address) != _FILE
+
+
+def is_reached(address: str) -> bool:
+    """Whether an address is of a kind that is read and written, by its scheme."""
+    return scheme_of(address) not in _CURES
 
 
 def place_of(path: str) -> str:
@@ -102,7 +107,7 @@ def check_address(path: str) -> None:
     if scheme in _CURES:
         rest = rest.removeprefix("datasets/") if scheme == "hf" else rest
         raise InputError(
-            f"{address} is an address of a kind that is neither read nor written. Fetch what is there first, such as with "
+            f"{address} is an address that is not reached from here. Fetch what is there first, such as with "
             f"{_CURES[scheme].format(rest=rest, address=address)}; then give the files or the folder."
         )
     if at and (scheme == "s3" or ":" in user):

@@ -153,6 +153,8 @@ class Archive:
 
     def __del__(self) -> None:
         self.close()
+        if self._whole is not None:
+            self._whole.close()
 
     def count(self, size: int) -> None:
         """Note that so many bytes more were unpacked; InputError where that is beyond all measure."""

@@ -29,7 +29,7 @@ _KINDS = (
     (r"NO_SUCH_BUCKET|[Bb]ucket '?\S* ?(not found|does not exist)", "there is no such bucket", _NAME),
     (
         r"ACCESS_DENIED|INVALID_ACCESS_KEY|SIGNATURE|EXPIRED|UNRECOGNIZED_CLIENT|status:? 40[13]|[Cc]redential"
-        r"|PERMISSION_DENIED|UNAUTHENTICATED|[Pp]ermission denied|Forbidden",
+        r"|PERMISSION_DENIED|UNAUTHENTICATED|OAuth2|[Pp]ermission denied|Forbidden",
         "that is not allowed with the credentials at hand",
         "",
     ),

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO
 
 from neardup.errors import InputError, OutputError
-from neardup.inputs.addresses import address_of, is_remote, place_of
+from neardup.inputs.addresses import address_of, is_reached, is_remote, place_of
 from neardup.outputs.renames import Rename, Renames, UnfinishedError, give_names
 from neardup.shown import shown_path
 from neardup.spool.machine import is_running, this_process
@@ -64,6 +64,12 @@ def writing(target: str | Path) -> Iterator[None]:
 
 def output_place(target: str | Path) -> str:
     """The path or the address that an output is to go to. OutputError for an address that cannot be written."""
+    address = address_of(os.fspath(target))
+    if address is not None and not is_reached(address):
+        raise OutputError(
+            f"cannot write {address}: it is an address that is not reached from here. Give a file or a folder, and "
+            "copy it when the run is done."
+        )
     try:
         return place_of(os.fspath(target))
     except InputError as exc:

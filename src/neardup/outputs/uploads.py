@@ -186,6 +186,7 @@ def _send(rename: Rename, stream: Any, *, whole: bool = True, rest: bool = False
             stream.write(piece)
             if number % _PARTS == 0:
                 stream.flush()
+        stream.flush()  # only here it is heard that a part was refused
 
 
 def _pieces(file: Any, size: int) -> Iterator[bytes]:

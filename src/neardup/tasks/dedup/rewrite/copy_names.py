@@ -201,7 +201,7 @@ def _names(sources: list[str], output: str, base: str | None) -> Iterator[str]:
         relative = os.path.relpath(path, common)
         if relative.startswith(os.pardir):
             raise InputError(f"{shown_path(path)} is not in the folder {shown_path(common)}. Give it by itself.")
-        yield relative
+        yield relative.replace(":/", "/", 1) if common == os.sep else relative  # of several stores, or one and this
 
 
 def _check_places(outputs: OutputSet, inputs: Iterable[str]) -> None:
