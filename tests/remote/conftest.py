@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
-from tests.stores import running_store
+from tests.remote.stores import running_store
 
 _numbers = count()
 

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from tests.remote.conftest import Bucket, lines
-from tests.stores import variables
+from tests.remote.stores import variables
 
 import neardup
 from neardup.cli import main
