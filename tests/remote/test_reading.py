@@ -134,6 +134,7 @@ def test_of_parquet_only_the_columns_that_are_needed_are_fetched(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("neardup.inputs.columnar.parquet.PAGE_BYTES", 1 << 10)  # else what lies between is fetched too
+    monkeypatch.setattr("neardup.inputs.columnar.parquet.NEAR_BYTES", 1)  # each row group by itself, the next ahead
     rng = random.Random(3)
     texts = [f"text {i}" for i in range(2000)]
     table = pa.table({"blob": [rng.randbytes(1000) for _ in texts], "text": texts})

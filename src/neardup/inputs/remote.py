@@ -58,6 +58,12 @@ def fetchers() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_FETCHERS, thread_name_prefix="neardup-fetch")
 
 
+@cache
+def _movers() -> ThreadPoolExecutor:
+    """Threads that wait for many requests each: were they among the fetchers, these could all be waiting."""
+    return ThreadPoolExecutor(4, thread_name_prefix="neardup-part")
+
+
 def look(address: str) -> Found | None:
     """What is at an address; None: nothing. Raises InputError where the store does not say."""
     with explained(address, _CANNOT, InputError):
@@ -335,11 +341,14 @@ class ArrowFile(pa.PythonFile):  # type: ignore[misc] # pyarrow has no types
     def __init__(self, address: str) -> None:
         """It was opened when it was made: pyarrow does it there."""
 
-    def part(self, ranges: Sequence[tuple[int, int]]) -> Any:
-        """A file of this machine as pyarrow has it, with these ranges of the object at their places, and holes else.
+    def part(self, ranges: Sequence[tuple[int, int]]) -> Future[Any]:
+        """Fetch ranges into a file of this machine as pyarrow has it, at their places, with holes between them.
 
         It has no name any more, where the system allows that, and goes when nobody has it.
         """
+        return _movers().submit(self._part, ranges)
+
+    def _part(self, ranges: Sequence[tuple[int, int]]) -> Any:
         with temporary(self.remote.address, partial(tempfile.NamedTemporaryFile, prefix="neardup-")) as file:
             file.truncate(self.remote.size)
             for start, stop in ranges:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -163,25 +164,33 @@ class Groups:
         self.limit = limit
         self._by_number: Any = None
         self._near: tuple[range, Groups] = range(0), self
+        self._coming: tuple[range, Future[Any]] | None = None
 
     def having(self, i: int) -> Groups:
         """What row group i is read by: this, or, of an object, what has the bytes of its columns on this machine.
 
-        They are fetched with those of the next groups, up to NEAR_BYTES: one that is small is not worth a request.
+        They are fetched with those of the next groups, up to NEAR_BYTES: one that is small is not worth a request. As
+        many more are fetched while these are read.
         """
-        part = getattr(self._source, "part", None)
-        if part is None:
+        if not hasattr(self._source, "part"):
             return self
         if i not in self._near[0]:
-            stop, size, ranges = i, 0, list[tuple[int, int]]()
-            while stop == i or (stop < self.file.metadata.num_row_groups and size < NEAR_BYTES):
-                ranges += self._ranges(stop)
-                size = sum(end - start for start, end in ranges)
-                stop += 1
+            is_coming = self._coming is not None and i in self._coming[0]
+            run, fetched = self._coming if is_coming and self._coming is not None else self._fetched(i)
             self._near = range(0), self  # what was there is not wanted any more, and its disk is
-            source = part(_merged(ranges))
-            self._near = range(i, stop), Groups(self._opened(source), source, self._columns, self.limit)
+            source = fetched.result()
+            self._near = run, Groups(self._opened(source), source, self._columns, self.limit)
+            self._coming = self._fetched(run.stop) if run.stop < self.file.metadata.num_row_groups else None
         return self._near[1]
+
+    def _fetched(self, i: int) -> tuple[range, Future[Any]]:
+        """Row groups from ``i`` on, and the file in which their bytes will be."""
+        stop, size, ranges = i, 0, list[tuple[int, int]]()
+        while stop == i or (stop < self.file.metadata.num_row_groups and size < NEAR_BYTES):
+            ranges += self._ranges(stop)
+            size = sum(end - start for start, end in ranges)
+            stop += 1
+        return range(i, stop), self._source.part(_merged(ranges))
 
     def _ranges(self, i: int) -> Iterator[tuple[int, int]]:
         """Where the chosen columns of a row group lie in the file."""
