@@ -238,6 +238,16 @@ def test_a_store_that_does_not_answer_is_told(bucket: Bucket, monkeypatch: pytes
     assert "AWS_ENDPOINT_URL" in message
 
 
+def test_a_store_that_says_nothing_is_not_waited_for(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stores, "SILENCE", 1.0)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(20)
+        port = silent.getsockname()[1]
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+        assert "the store does not answer" in told("find", f"s3://mute-{port}/x.jsonl")
+
+
 @pytest.mark.parametrize(
     ("address", "said"),
     [

@@ -7,6 +7,7 @@ there is in ``remote`` and in ``outputs.uploads``.
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -24,6 +25,8 @@ from neardup.inputs.addresses import BY_FSSPEC, check_address, scheme_of, settin
 _OBJECTS = ("s3", "gs")
 _GIVES_UP = "?retry_limit_seconds=30"
 """Of Google Cloud Storage: its client tries for a quarter of an hour else."""
+SILENCE = 30.0
+"""Seconds without a byte after which a request to S3 has failed. Each is made three times."""
 _NAME = "Check its name."
 _KINDS = (
     (r"NO_SUCH_BUCKET|[Bb]ucket '?\S* ?(not found|does not exist)", "there is no such bucket", _NAME),
@@ -83,6 +86,9 @@ def store_of(address: str) -> Store:
 def _by_arrow(root: str) -> Store:
     scheme = scheme_of(root)
     files, base = pafs.FileSystem.from_uri(root + _GIVES_UP if scheme == "gs" else root)
+    if scheme == "s3":  # which was asked in which region the bucket is, and would wait without end
+        endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+        files = pafs.S3FileSystem(region=files.region or None, endpoint_override=endpoint, request_timeout=SILENCE)
     return Store(files, base, scheme in _OBJECTS)
 
 
