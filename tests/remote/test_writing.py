@@ -272,3 +272,13 @@ def test_what_fsspec_reaches_is_written_under_another_name_first() -> None:
     assert json.loads(store.cat("/to/x.jsonl"))["text"] == "one two three"
     with pytest.raises(InputError, match="does not exist"):
         neardup.dedup(Path("memory://from/y.jsonl"), output="memory://to/x.jsonl")
+
+
+def test_where_no_name_can_be_changed_a_file_is_written_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    fsspec = pytest.importorskip("fsspec", reason="needs fsspec: pip install 'neardup[remote]'")
+    store = fsspec.filesystem("memory")
+    monkeypatch.setattr(type(store), "mv", lambda *_, **__: 1 / 0)
+    store.pipe({"/flat/x.jsonl": lines("one two three", "one two three"), "/flat/to/x.jsonl": b"old"})
+    neardup.dedup(Path("memory://flat/x.jsonl"), output="memory://flat/to/x.jsonl")
+    assert store.find("/flat/to") == ["/flat/to/x.jsonl"]
+    assert store.cat("/flat/to/x.jsonl") == lines("one two three")

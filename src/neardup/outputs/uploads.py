@@ -31,6 +31,8 @@ _PARTS = 4
 _SENDERS = 8
 """Small objects that are written side by side."""
 _CANNOT = "cannot be written"
+_without_names: list[Store] = []
+"""Stores where no name can be changed: objects are written in place, when all else is done."""
 _checked: set[str] = set()
 """Folders at addresses into which this process may write, as it has tried."""
 
@@ -42,17 +44,28 @@ def check_writable(address: str) -> None:
         raise OutputError(f"cannot write {address}: there are objects below it, as in a folder. Give another name.")
     with explained(address, _CANNOT, OutputError):
         store = store_of(address)
-        folder, name = posixpath.split(store.path(address))
-        if folder in _checked:
+        if posixpath.dirname(address) in _checked:
             return
         if store.appears_closed:
             _give_up(_opened(store, store.path(address)))
         else:
-            probe = _aside(folder, name)
-            store.files.create_dir(folder, recursive=True)
-            _opened(store, probe).close()
-            store.files.delete_file(probe)
-        _checked.add(folder)
+            _try_aside(store, address)
+        _checked.add(posixpath.dirname(address))
+
+
+def _try_aside(store: Store, address: str) -> None:
+    """Write an empty file under a hidden name, change that, and delete it; note where a name cannot be changed."""
+    folder, name = posixpath.split(store.path(address))
+    probe = _aside(folder, name)
+    store.files.create_dir(folder, recursive=True)
+    _opened(store, probe).close()
+    moved = _aside(folder, name)
+    try:
+        store.files.move(probe, moved)
+    except Exception:  # such as Azure's, in accounts without a hierarchical namespace
+        _without_names.append(store)
+        moved = probe
+    store.files.delete_file(moved)
 
 
 def _opened(store: Store, path: str) -> Any:
@@ -98,7 +111,8 @@ class Uploads:
             with explained(rename.final, _CANNOT, OutputError):
                 store = store_of(rename.final)
                 if not store.appears_closed:
-                    self._send_aside(store, rename)
+                    if all(store is not each for each in _without_names):
+                        self._send_aside(store, rename)
                 elif os.path.getsize(rename.temporary) > PART:
                     stream = _opened(store, store.path(rename.final))
                     self._streams[rename.final] = stream
