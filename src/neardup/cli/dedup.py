@@ -156,7 +156,8 @@ def dedup(
 
     INPUT is any mix of folders (of all these), JSONL, CSV, TSV, Parquet, Arrow and .xlsx files and text files,
     each also compressed (.gz, .zst, .bz2, .xz, .lz4), and glob patterns. Each gets a copy of the same name, format and
-    compression; what is kept is unchanged. Inputs are read twice, so stdin cannot be one.
+    compression; what is kept is unchanged. Inputs are read twice, so stdin cannot be one. Inputs and outputs may be
+    addresses, such as s3://bucket/raw.
 
     Documents are taken in the order of --protect, --prefer and --keep, then of the input: one that is
     still there is kept, and all near-duplicates found of it are removed. So each removed document has an exact

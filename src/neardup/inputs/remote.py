@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import fnmatch
 import io
-import os
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -380,11 +379,3 @@ def temporary(address: str, opened: Callable[[], Any] = tempfile.TemporaryFile) 
             f"{shown_path(address)} is kept in a temporary file while it is read, and none can be made: "
             f"{exc.strerror or exc}. Name a folder by the variable TMPDIR."
         ) from exc
-
-
-def local_copy(address: str, place: str | os.PathLike[str], most: int) -> int:
-    """Copy an object into a file of a name, ``most`` bytes of it; how many it has."""
-    remote = RemoteFile(address)
-    with open(place, "wb") as file:
-        remote.fetch(0, min(most, remote.size), file)
-    return remote.size
