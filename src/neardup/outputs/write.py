@@ -26,7 +26,7 @@ from neardup.arrays import text as scalar
 from neardup.errors import InputError, OutputError, did_you_mean
 from neardup.inputs.formats import COMPRESSIONS
 from neardup.inputs.walk import SPEC_SUFFIX
-from neardup.outputs.atomic import AtomicFiles, is_special, remove_parts, writing
+from neardup.outputs.atomic import AtomicFiles, is_special, output_place, remove_parts, writing
 from neardup.outputs.sink import Sink
 from neardup.outputs.stdout import stdout_bytes
 from neardup.types import I64
@@ -65,6 +65,7 @@ def output_format(target: str | Path, format: str | None) -> str:
     ``.gz``, ``.zst``, ``.bz2``, ``.xz`` or ``.lz4`` after a suffix of JSONL or CSV compress it. Stdout (``-``) is JSONL
     unless a format is given. Raises InputError for an unknown one, and for Parquet that is to be compressed once more.
     """
+    output_place(target)  # an address may have a password in it, which no message shows
     suffix, compression = _suffix_of(target)
     if format is None:
         format = "jsonl" if str(target) == STDOUT else _SUFFIXES.get(suffix)

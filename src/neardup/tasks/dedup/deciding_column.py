@@ -183,7 +183,7 @@ def _opened_parquet(name: str, rows: I64, limit: RecordLimit) -> tuple[Any, Read
                 count = file.metadata.row_group(group).num_rows
                 low, high = np.searchsorted(rows, [first, first + count])
                 if high > low:
-                    yield from groups.batches(group)
+                    yield from groups.having(group).batches(group)
                 else:
                     yield count
                 first += count

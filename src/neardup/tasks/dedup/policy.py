@@ -15,6 +15,7 @@ from neardup.arrays import numbers, strings
 from neardup.engine.joins.containment import sizes_of
 from neardup.engine.state import Gathered
 from neardup.errors import InputError
+from neardup.inputs.addresses import as_path, place_of, real_place
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.passed import Passing, together
 from neardup.inputs.reader import Reader, open_inputs
@@ -84,7 +85,7 @@ def open_protected(inputs: Any, protect: Any, options: InputOptions, *, item: bo
         (first, *others) = twice.values()
         if others or len(first.paths or []) != len(part.paths or []):
             raise InputError(
-                f"{os.path.realpath(shared[0][0])} is both an input and protected, and other files beside it are only "
+                f"{real_place(shared[0][0])} is both an input and protected, and other files beside it are only "
                 "one of the two. Give separate folders."
             )
         protected.add(first.name)
@@ -127,7 +128,8 @@ def check_policy(reader: Reader, policy: Policy) -> None:
 
 def _is_source(path: str, source: str) -> bool:
     """Whether a file is a source: by its name, by a folder that it is in, or by a pattern."""
-    mine, other = os.path.abspath(path), os.path.abspath(source)
+    source = place_of(source)
+    mine, other = as_path(path), as_path(source)
     return path == source or mine == other or mine.startswith(other + os.sep) or fnmatch.fnmatch(path, source)
 
 
