@@ -27,7 +27,9 @@ def number_pairs(left: I64, right: I64, n: int) -> U64:
 
 
 def pairs_of(numbers: U64, n: int) -> tuple[I64, I64]:
-    """The pairs of such numbers."""
+    """The pairs of such numbers; of no rows there are none."""
+    if not n:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     # left is a root of what _before says; in float64 it is one too many now and then, or too few
     wide = float(2 * n - 1)
     left = ((wide - np.sqrt(np.maximum(wide * wide - 8.0 * numbers, 0.0))) / 2).astype(np.uint64)
