@@ -141,10 +141,10 @@ def test_the_texts_of_a_small_collection_are_not_asked_of_its_files_again(folder
     before = told(neardup.find(folder, threshold=0.7))
     found = engine_run.find_copies
 
-    def without_files(collection: Collection):
+    def without_files(collection: Collection, *, threads: int):
         for path in folder.iterdir():
             path.unlink()
-        return found(collection)
+        return found(collection, threads=threads)
 
     monkeypatch.setattr(engine_run, "find_copies", without_files)
     assert told(neardup.find(folder, threshold=0.7)) == before

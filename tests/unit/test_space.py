@@ -191,10 +191,10 @@ def test_what_the_size_of_the_input_foretells_is_told_and_not_refused(left: floa
 def test_a_run_ends_when_it_has_met_more_documents_than_the_memory_has_room_for(tmp_path, monkeypatch) -> None:
     path = tmp_path / "many.jsonl"
     path.write_text("".join(json.dumps({"text": f"text number {row:05d}"}) + "\n" for row in range(1000)))
-    monkeypatch.setattr(space_module, "DOCUMENT_BYTES", 1 << 20)
+    monkeypatch.setattr(space_module, "DOCUMENT_BYTES", 8 << 20)
     with pytest.raises(InputError, match=r"\d+ documents need about \d+ MB of memory beside the program.* Raise"):
-        neardup.find(path, memory="400MB", block=100)
-    result = CliRunner().invoke(main, ["dedup", str(path), "-o", str(tmp_path / "clean.jsonl"), "--memory", "400MB"])
+        neardup.find(path, memory="2GB", block=100)
+    result = CliRunner().invoke(main, ["dedup", str(path), "-o", str(tmp_path / "clean.jsonl"), "--memory", "2GB"])
     assert result.exit_code == 1
     assert "documents need about" in result.stderr
     assert not (tmp_path / "clean.jsonl").exists()

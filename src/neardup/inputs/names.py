@@ -210,10 +210,7 @@ class Ids:
     def _brought(self, at: I64) -> Any:
         is_rising = bool(np.all(at[1:] > at[:-1]))
         rows, place = (at, at) if is_rising else np.unique(at, return_inverse=True)
-        found = [
-            _as_strings(documents) if local.size == len(documents) else _as_strings(documents).take(numbers(local))
-            for documents, local, _ in self._strings.parts(rows)
-        ]
+        found = [_as_strings(documents).take(numbers(local)) for documents, local, _ in self._strings.parts(rows)]
         names = found[0] if len(found) == 1 else pa.concat_arrays(found)
         return names if is_rising else names.take(numbers(place))
 
