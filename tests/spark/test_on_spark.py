@@ -11,6 +11,7 @@ from tests.spark.cleaning import as_jsonl, documents, on_cluster, on_one_machine
 from neardup.errors import InputError
 
 
+@pytest.mark.slow
 def test_a_clean_up_by_spark_is_that_of_one_machine(tmp_path: Path, spark: Any) -> None:
     from neardup.spark.cluster import SparkCluster
 
@@ -25,6 +26,7 @@ def test_a_clean_up_by_spark_is_that_of_one_machine(tmp_path: Path, spark: Any) 
     assert {"protect", "max:worth"} <= set(one.removed["rule"].to_pylist())
 
 
+@pytest.mark.slow
 def test_what_goes_wrong_on_a_worker_is_told_as_on_one_machine(tmp_path: Path, spark: Any) -> None:
     from neardup.spark.cluster import SparkCluster
 
