@@ -77,10 +77,10 @@ class Unchanged(SourceTexts):
     def __init__(self, brought: Brought, lengths: Callable[[I64], I64]) -> None:
         """``lengths``: bytes of the normalised texts."""
         self._brought = brought
-        self._lengths = lengths
+        self._normalized_lengths = lengths
 
     def lengths(self, rows: I64) -> I64:
-        return self._lengths(rows)
+        return self._normalized_lengths(rows)
 
     def parts(self, rows: I64, most: int | None = None) -> Iterator[tuple[Documents, I64, slice]]:
         return self._brought.texts.parts(self._brought.places(rows), most)
