@@ -142,8 +142,7 @@ class Run:
     @property
     def token(self) -> str:
         """A name for the run that is the same when it is resumed."""
-        facts = json.dumps([self.space.identity, str(self.space.path)], sort_keys=True)
-        return hashlib.blake2b(facts.encode(), digest_size=6).hexdigest()
+        return token_of([self.space.identity, str(self.space.path)])
 
     def gather(self, spec: Spec) -> Gathered:
         """The inputs, read and sketched as ``spec`` says, and their exact copies."""
@@ -217,6 +216,11 @@ class Run:
     def finding(self, search: SearchState, rule: str) -> Finding:
         """Pairs and clusters of all rows from what ``search`` gave."""
         return Finding(self, engine.find(search, rule=rule), rule)
+
+
+def token_of(facts: Any) -> str:
+    """A name for a run by JSON values."""
+    return hashlib.blake2b(json.dumps(facts, sort_keys=True).encode(), digest_size=6).hexdigest()
 
 
 @dataclass(slots=True)

@@ -344,7 +344,7 @@ def test_threads_memory_and_a_second_half_of_a_run_change_no_byte(
     monkeypatch.setattr(Budget, "of", classmethod(lambda cls, limit: Budget(8_000_000, 6_000_000)))
     monkeypatch.setattr(join, "TABLE_SHARE", 0.001)
     assert made("--workdir", "work") == plain
-    monkeypatch.setattr("neardup.tasks.dedup.run.write_copies", lambda *args, **how: 1 / 0)
+    monkeypatch.setattr("neardup.tasks.dedup.again.write_copies", lambda *args, **how: 1 / 0)
     assert run(*rule, "-o", "clean.jsonl", "--removed", "gone.csv", "-q", "--workdir", "work").exit_code != 0
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -37,6 +40,39 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         (checking, "PARTS_TEXT", 30_000),
     ):
         monkeypatch.setattr(module, name, size)
+
+
+@pytest.fixture
+def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Partitions of a few keys, prints and texts, and copies that are joined from many parts."""
+    sizes = {
+        "search.PART_KEYS": 500,
+        "copies.PART_PRINTS": 20,
+        "copies.PARTS_TEXT": 400,
+        "checking.PARTS_TEXT": 900,
+        "waiting.PARTS_TEXT": 900,
+        "rewriting.TASK_BYTES": 20_000,
+        "rewriting.JOIN_BYTES": 1024,
+    }
+    for name, size in sizes.items():
+        monkeypatch.setattr(f"neardup.spark.{name}", size)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """A session of two cores on this machine."""
+    if shutil.which("java") is None:
+        pytest.skip("no Java: what runs on Spark is not tested here")
+    sql = pytest.importorskip("pyspark.sql", reason="no PySpark: what runs on Spark is not tested here")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    here = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}
+    builder = sql.SparkSession.builder.master("local[2]")
+    for name, value in here.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
 
 
 @pytest.fixture

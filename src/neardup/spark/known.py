@@ -7,6 +7,7 @@ it decides the same here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import numpy as np
@@ -16,6 +17,7 @@ from neardup.engine.reading.again import SourceTexts
 from neardup.engine.reading.collection import Collection
 from neardup.engine.reading.families import Hashers
 from neardup.engine.reading.signatures import Signatures
+from neardup.engine.reading.written import WrittenTexts
 from neardup.engine.space import Space
 from neardup.inputs.names import Ids, Places, Provenance
 from neardup.spark.exchange import Facts
@@ -82,7 +84,19 @@ class KnownTexts(SourceTexts):
         raise NotImplementedError("the texts are with the workers")
 
 
-def collection(job: Job, space: Space, found: Known) -> Collection:
+@dataclass(slots=True)
+class KnownCollection(Collection):
+    """The known documents; their texts are with the workers."""
+
+    shown: WrittenTexts | None = None
+    """The texts as they were written, where these are to be had."""
+
+    @property
+    def written(self) -> WrittenTexts | None:
+        return self.shown
+
+
+def collection(job: Job, space: Space, found: Known) -> KnownCollection:
     """The collection of the known documents, without their texts."""
     spec, columns = job.spec, (MemoryColumn(np.int64), MemoryColumn(np.int64), MemoryColumn(np.uint64, 2))
     counts, lengths, prints = columns
@@ -91,7 +105,7 @@ def collection(job: Job, space: Space, found: Known) -> Collection:
     prints.append(found["prints"])
     hashers, texts = Hashers.of(spec), KnownTexts(lengths)
     values = Signatures(spec, hashers, texts, keep=False, near=False)
-    return Collection(spec, space, hashers, texts, values, counts, prints)
+    return KnownCollection(spec, space, hashers, texts, values, counts, prints)
 
 
 class KnownPlaces(Places):
@@ -164,11 +178,10 @@ def provenance(
         known.faults += [Fault(of, row + each["before"] if row else 0, reason) for of, row, reason in each["faults"]][
             : MOST_FAULTS - len(known.faults)
         ]
-        if not each["documents"] and source not in known.places.sources:
-            known.ids.append(no_documents(source))
         mine = places.get(split)
         if mine is None:
-            known.ids.append(no_documents(source))
+            if each["batches"]:
+                known.ids.append(no_documents(source))
             continue
         arrays = next(looked_up)
         if "rows" in arrays:

@@ -41,7 +41,7 @@ def open_cluster_run(reader: Reader, spec: Spec, run: RunOptions, cluster: Clust
     """
     from neardup.spark.cluster import SparkCluster
 
-    check_clustered(reader, spec, run, keep_written=how.get("keep_written", False))
+    check_clustered(reader, spec, run)
     session = open_session(cluster.master, cluster.conf)
     here = replace(run, workdir=None, resume=False)
     memory = worker_memory(session, Budget.of(here.memory_limit))
@@ -53,7 +53,7 @@ def open_cluster_run(reader: Reader, spec: Spec, run: RunOptions, cluster: Clust
     return ClusterRun(reader, spec, here, **how, **more, go_on=run.resume)
 
 
-def check_clustered(reader: Reader, spec: Spec, run: RunOptions, *, keep_written: bool) -> None:
+def check_clustered(reader: Reader, spec: Spec, run: RunOptions) -> None:
     """Raise InputError for what a cluster does not do."""
     if run.workdir is None:
         raise InputError(
@@ -64,7 +64,6 @@ def check_clustered(reader: Reader, spec: Spec, run: RunOptions, *, keep_written
         ("--exact and --against", spec.exact),
         (f"--measure {spec.measure}", spec.measure != DEFAULT_MEASURE),
         (f"--sketch {spec.sketch}", needs_memory(spec)),
-        ("--with-text and --show", keep_written),
     ]
     for name, is_asked in asked:
         if is_asked:

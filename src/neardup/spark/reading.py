@@ -37,8 +37,18 @@ def read(job: Job, split: int) -> Facts:
     hashers = Hashers.of(spec)
     found: dict[str, list[Any]] = {name: [] for name in ("counts", "prints", "lengths", "rows", "keys")}
     ids: list[Any] = []
-    facts: Facts = {"documents": 0, "bytes": 0, "bad": 0, "blank": 0, "short": 0, "faults": [], "consumed": 0}
+    facts: Facts = {
+        "documents": 0,
+        "bytes": 0,
+        "bad": 0,
+        "blank": 0,
+        "short": 0,
+        "faults": [],
+        "consumed": 0,
+        "batches": 0,
+    }
     for batch in _batches(source, reading):
+        facts["batches"] += 1
         facts["bad"] += batch.bad
         facts["blank"] += batch.blank
         facts["consumed"] += batch.consumed

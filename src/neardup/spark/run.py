@@ -1,9 +1,11 @@
-"""One run on a cluster: as ``session.Run``, but for who searches."""
+"""One run on a cluster: as ``session.Run``, but for who searches, and reads and writes again."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import TracebackType
+
+import numpy as np
 
 from neardup.engine.state import Gathered, SearchState
 from neardup.errors import InputChanged
@@ -11,12 +13,16 @@ from neardup.inputs.columns import ReadColumns
 from neardup.inputs.passed import PassedOver
 from neardup.inputs.splits import plan_splits
 from neardup.params import Spec
-from neardup.session import Run
-from neardup.spark import buckets, copies, search
+from neardup.session import Run, token_of
+from neardup.spark import buckets, copies, rewriting, search
+from neardup.spark.again import ClusterAgain
 from neardup.spark.exchange import Cluster
 from neardup.spark.pieces import PARTS_TEXT, Job
 from neardup.spark.search import ClusterSearch
 from neardup.spark.storage import Storage
+from neardup.spark.written import written_texts
+from neardup.tasks.dedup.again import Again, again_of
+from neardup.types import I64
 
 SPLIT_BYTES = 64 << 20
 """Input of one task, about."""
@@ -35,10 +41,13 @@ class ClusterRun(Run):
     """Bytes that the process of a worker may take."""
     split_bytes: int = field(kw_only=True, default=SPLIT_BYTES)
     go_on: bool = field(kw_only=True, default=False)
+    work: ClusterSearch = field(init=False)
+    """What was done, when the search is done."""
 
     def __enter__(self) -> ClusterRun:
         Run.__enter__(self)
         sizes = [self.split_bytes, search.PART_KEYS, copies.PART_PRINTS, PARTS_TEXT, buckets.RANGES]
+        sizes += [rewriting.TASK_BYTES, rewriting.JOIN_BYTES]
         identity = self.space.identity | {"sizes of tasks": sizes, "worker memory": self.worker_memory}
         self.storage.begin(identity, resume=self.go_on)
         return self
@@ -50,6 +59,10 @@ class ClusterRun(Run):
         if error is None or isinstance(error, InputChanged):
             self.storage.remove()
 
+    @property
+    def token(self) -> str:
+        return token_of([self.storage.root, self.space.identity])
+
     def gather(self, spec: Spec) -> Gathered:
         raise NotImplementedError("a cluster gives what was searched for")
 
@@ -57,7 +70,7 @@ class ClusterRun(Run):
         """Verified pairs of representatives, of the documents that have copies or may have pairs."""
         splits = plan_splits(self.reader, self.split_bytes)
         job = Job(self.storage, self.spec, tuple(self.reader.parts), tuple(splits), self.worker_memory)
-        found = ClusterSearch(self.cluster, job, self.space, observer=self.observer, threads=self.threads)
+        self.work = found = ClusterSearch(self.cluster, job, self.space, observer=self.observer, threads=self.threads)
         found.on_hints = self._tell_hints
         with self._refusing_too_large():
             state = found.run()
@@ -68,4 +81,15 @@ class ClusterRun(Run):
                 self.reader.parts[split.place].columns = ReadColumns(**told | {"text": tuple(told["text"])})
             over = self.reader.told_over.get(split.place, ())
             self.reader.told_over[split.place] = (*over, *(PassedOver(**each) for each in facts["passed"]))
+        if self.keep_written:
+
+            def named() -> I64:
+                return np.concatenate((state.pairs.involved(), state.copies.members, np.flatnonzero(state.crowd >= 0)))
+
+            found.collection.shown = written_texts(found, named)
         return state
+
+
+@again_of.register
+def _(run: ClusterRun, search: Gathered) -> Again:
+    return ClusterAgain(run, run.work, search)

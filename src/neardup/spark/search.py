@@ -18,7 +18,6 @@ import numpy as np
 from neardup.cutting import distinct, starts_of
 from neardup.engine.banding.pending import Pending
 from neardup.engine.fit import FEWEST, SAMPLE, Hint, fit
-from neardup.engine.reading.collection import Collection
 from neardup.engine.reading.copies import Copies
 from neardup.engine.results.pairs import PairStore
 from neardup.engine.run import follow_leaders
@@ -121,7 +120,7 @@ class ClusterSearch(ClusterWork):
     def _learn(self, rows: I64) -> None:
         """Get to know these documents: from now on they are numbered by their places in ``rows``."""
         self.rows = rows
-        self.collection: Collection = known.collection(self.job, self.space, self.look_up("known", rows))
+        self.collection = known.collection(self.job, self.space, self.look_up("known", rows))
         self.names = known.provenance(self.job, self.facts, rows, "known", repeated=self.repeated_ids)
 
     def _copies(self, several: I64, starts: I64, members: I64) -> Copies:

@@ -11,6 +11,7 @@ import json
 import os
 import posixpath
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,6 +26,7 @@ from neardup.errors import SpoolError
 from neardup.spool.manifest import differences
 from neardup.spool.workdir import NAMED
 
+_PIECE = 4 << 20
 Arrays = dict[str, NDArray[Any]]
 FILES_AT_A_TIME = 16
 _RUN = "run"
@@ -88,6 +90,28 @@ class Storage:
             raise SpoolError(
                 f"{self.root}: {name} cannot be read: {exc}. Driver and workers must see the same folder."
             ) from exc
+
+    @contextmanager
+    def creating(self, name: str) -> Iterator[Any]:
+        """A stream into a file of a name that nobody else takes, whole at the end of the block."""
+        files, path = self._opened[0], self._path(name)
+        try:
+            if isinstance(files, fs.LocalFileSystem):
+                files.create_dir(posixpath.dirname(path))
+            with files.open_output_stream(path) as out:
+                yield out
+        except OSError as exc:
+            raise SpoolError(f"{self.root}: {name} cannot be written: {exc}. All workers must be able to.") from exc
+
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """The bytes of a file, some at a time; SpoolError as ``get_bytes``."""
+        files, path = self._opened[0], self._path(name)
+        try:
+            with files.open_input_stream(path) as opened:
+                while piece := opened.read(_PIECE):
+                    yield piece
+        except OSError as exc:
+            raise SpoolError(f"{self.root}: {name} cannot be read: {exc}.") from exc
 
     def put(self, name: str, /, **arrays: NDArray[Any]) -> None:
         """Write arrays."""

@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 
 from neardup.engine.observe import Observer, Silent, Stages
-from neardup.engine.reading.collection import Collection
 from neardup.engine.space import Space
 from neardup.engine.state import RunTally
 from neardup.spark import known, texts
@@ -23,7 +22,7 @@ class ClusterWork:
 
     rows: I64
     """Of the known documents, rising, as soon as these are known: their places here are their new numbers."""
-    collection: Collection
+    collection: known.KnownCollection
     """The known documents, by their new numbers."""
 
     def __init__(self, cluster: Cluster, job: Job, space: Space, *, observer: Observer | None, threads: int) -> None:
@@ -36,6 +35,8 @@ class ClusterWork:
         """What each split counted."""
         self.repeated_ids: tuple[int, str | None] = (0, None)
         """How many documents carry the id of an earlier one, and an id that comes back."""
+        self.was_done = False
+        """Whether the last stage was done by the run that this one goes on with."""
         self._rounds = 0
         self._done = 0
 
@@ -74,7 +75,8 @@ class ClusterWork:
         self._done += 1
         done, storage = f"done/{self._done:03d}-{name.replace(' ', '-')}", self.job.storage
         with self.stages.stage(name, tasks, "tasks"):
-            if storage.has_facts(done):
+            self.was_done = storage.has_facts(done)
+            if self.was_done:
                 found: list[Facts] = storage.get_facts(done)["answers"]
                 return found
             try:

@@ -55,6 +55,9 @@ class WrittenTexts:
     """Those that normalisation changed, as they were; of others nothing."""
     is_items: bool
 
+    def prepare(self, rows: I64) -> None:
+        """Be told whose texts are asked for next, where they have to be brought from somewhere; here all are."""
+
     def pieces(self, *columns: I64, most: int | None) -> Iterator[slice]:
         """Cut columns of rows into pieces whose texts, cut as by ``take``, are about PIECE_BYTES or one row."""
         size = int(columns[0].size)

@@ -116,9 +116,13 @@ class JsonlSource(LineSource):
         return self._columns is not None
 
     def look_at(self, block: LineBlock) -> None:
-        """Let the first line of a block that has an object decide on the fields, if none has yet."""
+        """Let the first line of a block that has an object decide on the fields, if none has yet.
+
+        Of a part of a file the first of the file decides.
+        """
         if self._columns is None:
-            self._columns = _find_columns(block, self.name, self._options)
+            is_part = self.part is not None
+            self._columns = self._of_file() if is_part else _find_columns(block, self.name, self._options)
 
     def read_block(self, block: LineBlock) -> Batch:
         """Read one block of lines that the caller has; the first of them that has an object decides on the fields."""

@@ -7,6 +7,7 @@ and of JSON Lines only the wanted lines are parsed. How the values come to be of
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -93,14 +94,14 @@ def read_values(reader: Reader, column: str, wanted: Mapping[str, I64]) -> Any:
         InputError: as ``check_column``; values are of two types; a source was changed since it was read.
     """
     sources = {source.name: source for source in reader.parts}
-    parts = (_parts_of(sources[name], column, rows, reader.options) for name, rows in wanted.items() if rows.size)
+    parts = (parts_of(sources[name], column, rows, reader.options) for name, rows in wanted.items() if rows.size)
     return joined([part for each in parts for part in each], column)
 
 
-def _parts_of(source: Source, column: str, rows: I64, options: ReadOptions) -> Iterable[Part]:
-    """The values of the wanted rows of a source, in order."""
+def parts_of(source: Source, column: str, rows: I64, options: ReadOptions) -> Iterable[Part]:
+    """The values of the wanted rows of a source, in order; of JSON Lines also of a part of one (``Source.part``)."""
     if isinstance(source, JsonlSource):
-        yield from _json_parts(source.name, column, rows, options)
+        yield from _json_parts(source, column, rows, options)
         return
     if isinstance(source, DelimitedSource):
         yield _delimited_part(source, column, rows, options)
@@ -218,25 +219,28 @@ def _check_json(name: str, column: str, options: ReadOptions) -> None:
             raise unknown_column(column, list(names), name, option=_OPTION)
 
 
-def _json_parts(name: str, column: str, rows: I64, options: ReadOptions) -> Iterator[Part]:
-    is_there = False
+def _json_parts(source: JsonlSource, column: str, rows: I64, options: ReadOptions) -> Iterator[Part]:
+    name, is_there = source.name, False
     done = start = 0
     values: list[Any] = []
-    for block in line_blocks(name, encoding=options.encoding, limit=options.limit):
-        high = int(np.searchsorted(rows, block.first_line + block.lines))
-        for line in _lines(block, rows[done:high]):
-            try:
-                record = parse_object(line, options.encoding)
-            except BadRecord as exc:
-                raise changed(name, int(rows.size), done) from exc
-            is_there = is_there or column in record
-            values.append(record.get(column))
-            done += 1
-            if len(values) == _PARSED:
-                yield json_part(values, column, name, rows[start:done])
-                values, start = [], done
-        if done == rows.size:
-            break
+    is_whole = source.part is None
+    plain: Any = line_blocks(name, encoding=options.encoding, limit=options.limit) if is_whole else source.blocks()
+    with closing(plain):
+        for block in plain:
+            high = int(np.searchsorted(rows, block.first_line + block.lines))
+            for line in _lines(block, rows[done:high]):
+                try:
+                    record = parse_object(line, options.encoding)
+                except BadRecord as exc:
+                    raise changed(name, int(rows.size), done) from exc
+                is_there = is_there or column in record
+                values.append(record.get(column))
+                done += 1
+                if len(values) == _PARSED:
+                    yield json_part(values, column, name, rows[start:done])
+                    values, start = [], done
+            if done == rows.size:
+                break
     yield json_part(values, column, name, rows[start:done])
     if done != rows.size:
         raise changed(name, int(rows.size), done)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ from neardup.session import Run
 from neardup.shown import shown_path
 from neardup.types import I64
 
+ValuesOf = Callable[[str, Mapping[str, I64]], Any]
 NONE = "none"
 """The rule by which all of a cluster go."""
 
@@ -136,11 +137,12 @@ def _is_source(path: str, source: str) -> bool:
 class Origins:
     """What the order of keeping, and the table of removals, need to know of rows: their sources and values."""
 
-    def __init__(self, run: Run, search: Gathered, policy: Policy) -> None:
+    def __init__(self, run: Run, search: Gathered, policy: Policy, values_of: ValuesOf) -> None:
+        """``values_of`` reads the column that decides, where one does; see ``deciding_column.read_values``."""
         self._places = run.provenance.places
-        self._reader = run.reader
         self._search = search
         self._policy = policy
+        self._values_of = values_of
         self.keeps_none = policy.keep.rule == NONE
         self.are_files = run.reader.value is None
         self.protected = policy.protected
@@ -189,7 +191,6 @@ class Origins:
             sizes = sizes_of(search.collection, rows, search.check.hasher, threads=search.tally.threads).sizes
             self._rows, self._ranks = rows, -sizes if self._policy.keep.rule == "longest" else sizes
             return
-        from neardup.tasks.dedup.deciding_column import read_values
         from neardup.tasks.dedup.values import ranks
 
         self._rows, self._ranks = rows, np.zeros(rows.size, dtype=np.int64)
@@ -198,7 +199,7 @@ class Origins:
         order = np.lexsort((local, source))
         wanted = {name: local[order][source[order] == i] for i, name in enumerate(self._places.sources)}
         wanted = {name: values for name, values in wanted.items() if values.size}
-        found = ranks(read_values(self._reader, column, wanted))
+        found = ranks(self._values_of(column, wanted))
         worst = int(found.max(initial=0)) + 1
         value = -found if self._policy.keep.rule == "max" else found
         value[found < 0] = worst

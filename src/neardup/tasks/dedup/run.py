@@ -20,7 +20,7 @@ from neardup.arrays import numbers, strings
 from neardup.cutting import distinct
 from neardup.engine.fit import PASSAGES, unlike_protected
 from neardup.engine.reading.written import Named, table_stream
-from neardup.engine.state import Gathered, SearchState
+from neardup.engine.state import SearchState
 from neardup.errors import InputChanged, InputError
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
@@ -30,14 +30,15 @@ from neardup.outputs.atomic import AtomicFiles
 from neardup.params import DEFAULT_MEASURE, OVERLAP
 from neardup.result import CleanSummary, SourceShare
 from neardup.session import Run, make_summary
+from neardup.tasks.dedup.again import Again, again_of
 from neardup.tasks.dedup.choose import RULES, Removals, choose, choose_overlapping
 from neardup.tasks.dedup.examples import example_table, pick_examples
 from neardup.tasks.dedup.passages import SharedPassages
 from neardup.tasks.dedup.policy import Origins, Policy, check_policy
 from neardup.tasks.dedup.rewrite.copy_names import plan_copies
 from neardup.tasks.dedup.rewrite.model import GROUP_BYTES, Annotation, Known, Rewrite
-from neardup.tasks.dedup.rewrite.writer import CleanWriter, write_copies
-from neardup.types import I64, Mask
+from neardup.tasks.dedup.rewrite.writer import CleanWriter
+from neardup.types import I64
 
 
 def clean(run: Run, policy: Policy) -> Cleaning:
@@ -46,35 +47,26 @@ def clean(run: Run, policy: Policy) -> Cleaning:
     if run.spec.measure != OVERLAP:
         search = run.search()
         run.observer.stage("choose", None, "")
-        origins = Origins(run, search, policy)
-        _check_protected(origins, search)
+        again = again_of(run, search)
+        origins = Origins(run, search, policy, again.values)
+        _check_protected(origins, again)
         chosen = choose(search, origins)
-        return Cleaning(run, policy, search, chosen, origins, SecondReading(run, search, chosen))
+        return Cleaning(run, policy, search, chosen, origins, SecondReading(run, chosen, again))
     gathered = run.gather(run.spec)
-    origins = Origins(run, gathered, policy)
-    is_protected = _protected(origins, gathered)
-    _check_protected(origins, gathered, is_protected)
-    search, overlaps = run.overlap(gathered, is_protected)
+    again = again_of(run, gathered)
+    origins = Origins(run, gathered, policy, again.values)
+    _check_protected(origins, again)
+    search, overlaps = run.overlap(gathered, origins.tier(np.arange(len(gathered.collection))) == 0)
     chosen = choose_overlapping(search, origins, overlaps)
-    return Cleaning(run, policy, search, chosen, origins, SecondReading(run, search, chosen), overlaps.short)
+    return Cleaning(run, policy, search, chosen, origins, SecondReading(run, chosen, again), overlaps.short)
 
 
-def _protected(origins: Origins, gathered: Gathered) -> Mask:
-    """Which documents are protected, bool[n]."""
-    is_protected: Mask = origins.tier(np.arange(len(gathered.collection))) == 0
-    return is_protected
-
-
-def _check_protected(origins: Origins, gathered: Gathered, is_protected: Mask | None = None) -> None:
+def _check_protected(origins: Origins, again: Again) -> None:
     """Raise InputError where files are protected and hold no text.
 
     A test set that was not fetched would otherwise look like one with which nothing has anything in common.
     """
-    if not (origins.protected and origins.are_files):
-        return
-    if is_protected is None:
-        is_protected = _protected(origins, gathered)
-    if not np.any(gathered.collection.counts.take(np.flatnonzero(is_protected))):
+    if origins.protected and origins.are_files and not again.has_text(origins.protected):
         names = ", ".join(sorted(origins.protected))
         raise InputError(f"there is no text in what is protected ({names}). Check these inputs, or protect nothing.")
 
@@ -120,6 +112,7 @@ class Cleaning:
         texts = self.search.collection.written
         assert texts is not None, "the run was not told to keep its texts"
         picked = pick_examples(self.chosen, count)
+        texts.prepare(np.concatenate((self.chosen.rows[picked], self.chosen.keeper[picked])))
         starts = [None] * picked.size if self.passages is None else self.passages.starts(picked)
         return example_table(self.chosen, picked, self.run.provenance.ids, texts, self._rules(picked), starts)
 
@@ -150,6 +143,8 @@ class Cleaning:
                 yield pa.RecordBatch.from_arrays(columns, schema=schema), rows
 
         texts = self.search.collection.written
+        if with_text is not False and texts is not None:
+            texts.prepare(np.concatenate((chosen.rows, chosen.keeper)))
         return table_stream(schema, batches(), texts, ("text", "keeper_text"), with_text=with_text)
 
     def _removed_from(self, source: str) -> I64:
@@ -204,8 +199,7 @@ class Cleaning:
         )
         if any(isinstance(part, DatasetSource) for part in parts):
             run.observer.note(f"the copy is of Arrow files; datasets.load_dataset({output!r}) reads it")
-        with self.search.stages.stage("write"), writer:
-            self.written = write_copies(parts, writer, job_of, on_source_done=lambda: run.observer.advance(1))
+        self.written = self.reading.again.write(parts, writer, job_of)
 
     def data(self, *, annotate: bool = False) -> Any:
         """The value that was given, without the documents that go, or with the three columns."""
@@ -271,8 +265,8 @@ class SecondReading:
     """What must be found again in the inputs, and whether it is."""
 
     _run: Run
-    _search: SearchState
     _chosen: Removals
+    again: Again
     _doubted: set[str] = field(default_factory=set)
     """Sources whose files are not quite what they were: what is kept there is looked at while it is copied."""
 
@@ -289,10 +283,14 @@ class SecondReading:
         for part in self._touched():
             if part.name not in self._doubted:
                 self._doubted.add(part.name)
-                self.known_of(part.name).check_source(part)
+                self.again.check(part, self._rows_of(part.name))
 
     def known_of(self, source: str) -> Known:
-        """What the texts of a source were that go; where it is doubted, also those of documents kept for others.
+        """What the texts of a source were that are looked at while it is copied."""
+        return self.again.known(source, self._rows_of(source))
+
+    def _rows_of(self, source: str) -> I64:
+        """Rows of a source that go; where it is doubted, also those of documents kept for others.
 
         A kept text that is no longer there would take the last of its copies along. But it costs as much to look at
         as one that goes, and that its file has all its old stamps, the time of the last change among them, tells that
@@ -303,22 +301,11 @@ class SecondReading:
             asked.append(self._keepers)
         places = self._run.provenance.places
         found = [rows[_rows_of(source, rows, places)[0]] for rows in asked]
-        return self._known(source, distinct(np.concatenate(found)))
+        return distinct(np.concatenate(found))
 
     @cached_property
     def _keepers(self) -> I64:
         return distinct(self._chosen.keeper)
-
-    def _known(self, source: str, rows: I64) -> Known:
-        run, prints = self._run, self._search.collection.prints
-        return Known(
-            source,
-            run.provenance.places.locate(rows)[1],
-            lambda part: prints.take(rows[part]),
-            options=run.reader.options,
-            normalize=run.spec.normalize,
-            records=run.provenance.records.get(source, 0),
-        )
 
     def _touched(self) -> Iterator[Source]:
         """The sources of many documents a file of which a file is not quite what it was; all others are."""
@@ -333,19 +320,6 @@ class SecondReading:
                     "start."
                 )
             if touched and isinstance(part, FilesSource):
-                self._check_files(part, touched)
+                self.again.check_files(part, touched)
             elif touched:
                 yield part
-
-    def _check_files(self, part: FilesSource, touched: list[int]) -> None:
-        """Read files of one document each once more."""
-        places = self._run.provenance.places
-        if part.name not in places.sources:
-            return
-        rows = np.arange(*places.span(places.sources.index(part.name)))
-        local = places.locate(rows)[1]
-        mine = np.isin(local, np.array(touched) + 1)
-        known = self._known(part.name, rows[mine])
-        for place in local[mine].tolist():
-            known.check_batch(part.read(place - 1, place))
-        known.check_end(None)

@@ -17,7 +17,6 @@ from dataclasses import replace
 import numpy as np
 
 from neardup.errors import InputError
-from neardup.inputs.stream import ByteStream
 from neardup.inputs.text.jsonl import JsonlSource, parse_object
 from neardup.inputs.text.layout import Layout
 from neardup.outputs.sink import Sink
@@ -35,12 +34,12 @@ def annotate_text(job: Rewrite, sink: Sink, *, head: bool) -> int:
 
     ``head`` False leaves out the byte order mark and the header row.
     """
-    with ByteStream(job.path) as stream:
-        ends = read_line_ends(stream, job.options.encoding)
+    with job.opened() as stream:
+        ends = read_line_ends(stream, job.options.encoding, first_line=job.first_line)
         fields = (_Json if job.format == "jsonl" else _Delimited)(job, ends)
         if head:
             sink.write(ends.mark)
-        for block in blocks(stream, ends, job.options.limit):
+        for block in blocks(stream, ends, job.options.limit, first_line=job.first_line):
             places, texts = fields.of(block)
             start = 0 if head else block.begin(fields.header_lines + 1)
             skipped = int(np.searchsorted(places, start))
@@ -126,7 +125,7 @@ class _Json(_Fields):
     """With the colon behind each."""
 
     def entries(self) -> Iterator[Part]:
-        for task in JsonlSource(self.path, replace(self.job.options, on_bad="skip", block=None)).tasks():
+        for task in (self.job.piece or _reader(self.job)).tasks():
             batch = task()
             if self.known is not None:
                 self.known.check_batch(batch)
@@ -142,14 +141,34 @@ class _Json(_Fields):
         lines = entries[:, 0] - block.first_line
         self.records += int(np.count_nonzero(block.filled(spaces=True)))
         if lines.size and not self._keys:
-            first = parse_object(block.line(int(lines[0])).decode(self.ends.codec).encode(), "utf-8")
-            self._keys = tuple(f'"{name}": ' for name in added_names(first, self.path))
+            names = self.job.added or _names(self.job, block, int(lines[0]))
+            self._keys = tuple(f'"{name}": ' for name in names)
         return block.braces(lines), self.texts(entries[:, 1]) if lines.size else []
 
     def text(self, cluster: int | None, keeper: int | str | None, similarity: float | None) -> str:
         first, second, third = self._keys
         name = json.dumps(keeper) if isinstance(keeper, str) else _json(keeper)
         return f", {first}{_json(cluster)}, {second}{name}, {third}{_json(similarity)}"
+
+
+def _reader(job: Rewrite) -> JsonlSource:
+    return JsonlSource(job.path, replace(job.options, on_bad="skip", block=None))
+
+
+def _names(job: Rewrite, block: Block, line: int) -> tuple[str, ...]:
+    """Names of the three fields, by a line of a block that is the first document of the file."""
+    first = parse_object(block.line(line).decode(block.ends.codec).encode(), "utf-8")
+    return added_names(first, job.path)
+
+
+def json_names(job: Rewrite) -> tuple[str, ...] | None:
+    """Names of the three fields in a file of JSON Lines, of which no more is read than tells; None: no document."""
+    batches = (task() for task in _reader(job).tasks())
+    row = next((int(batch.rows[0]) for batch in batches if batch.rows.size), 0)
+    with job.opened() as stream:
+        ends = read_line_ends(stream, job.options.encoding)
+        found = (block for block in blocks(stream, ends, job.options.limit) if 0 < row < block.next_line)
+        return next((_names(job, block, row - block.first_line) for block in found), None)
 
 
 def _json(number: float | None) -> str:

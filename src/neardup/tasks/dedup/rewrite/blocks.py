@@ -157,9 +157,12 @@ class Block:
         return self.data[:size].view(self.ends.unit)[at // self.ends.width]
 
 
-def read_line_ends(stream: ByteStream, encoding: str) -> LineEnds:
-    """How the lines of an open file end, of which nothing was read yet; InputError where its bytes do not tell."""
-    head = stream.peek()[:4]
+def read_line_ends(stream: ByteStream, encoding: str, *, first_line: int = 1) -> LineEnds:
+    """How the lines of an open file end, of which nothing was read yet; InputError where its bytes do not tell.
+
+    A byte order mark is looked for where it begins with the first line of the file.
+    """
+    head = stream.peek()[:4] if first_line == 1 else b""
     codec = text_codec(encoding).replace("-", "_")
     if codec in _WIDE:  # the byte order is what the mark says
         codec += "_be" if head[:2] in (b"\xfe\xff", b"\0\0") else "_le"
@@ -196,8 +199,8 @@ def _single_bytes(codec: str) -> tuple[int, int, int, int] | None:
     return table.index("\n"), table.index(" "), table.index("\t"), table.index("\r")
 
 
-def blocks(stream: ByteStream, ends: LineEnds, limit: RecordLimit) -> Iterator[Block]:
-    """Yield the lines of a file in order, without its byte order mark.
+def blocks(stream: ByteStream, ends: LineEnds, limit: RecordLimit, *, first_line: int = 1) -> Iterator[Block]:
+    """Yield the lines of a file in order, without its byte order mark, numbered from ``first_line`` on.
 
     A line that is longer than that of any document comes in pieces, each a block.
     """
@@ -208,7 +211,7 @@ def blocks(stream: ByteStream, ends: LineEnds, limit: RecordLimit) -> Iterator[B
     data = _empty(BLOCK_BYTES)
     places = np.empty(0, dtype=np.int64)
     held = 0  # bytes at the start of data that are an unfinished line
-    line = 1
+    line = first_line
     is_rest = False  # of a line whose beginning was yielded
     while True:
         size = held + stream.fill(memoryview(data)[held:])  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,6 +76,12 @@ class OutputSet:
     def paths(self) -> list[str]:
         """The files that are written."""
         return [target.path for target in self.targets if target.path is not None]
+
+    def names(self, missing: Container[Target]) -> list[str]:
+        """What is written, but for some ``missing`` targets, for messages."""
+        if self.stream is not None:
+            return [self.output]
+        return [target.name for target in self.targets if target not in missing]
 
 
 def plan_copies(reader: Reader, output: str) -> OutputSet:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from neardup.errors import InputError
 from neardup.inputs.columnar.source import first_line
 from neardup.inputs.formats import stored_codec
-from neardup.inputs.stream import ByteStream, open_at
+from neardup.inputs.stream import open_at
 from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.blocks import Block, Buffer, blocks, read_line_ends
 from neardup.tasks.dedup.rewrite.feed import Feed, Part, records_of
@@ -46,7 +46,7 @@ def rewrite_file(job: Rewrite, out: BinaryIO, *, plain: bool = False, head: bool
     check_rereadable(job.path)
     stored = stored_codec(job.path)
     codec = None if plain else stored
-    if job.annotation is None and job.removed.size == 0 and head and stored == codec:
+    if job.annotation is None and job.removed.size == 0 and head and stored == codec and job.piece is None:
         records = _count(job)
         with open_at(job.path) as stream:
             shutil.copyfileobj(stream, out, _STEP)
@@ -130,11 +130,11 @@ def _cut_text(job: Rewrite, sink: Sink, *, head: bool) -> int:
     seen, buffer = _Seen(), Buffer()
     is_delimited = job.format in ("csv", "tsv")
     feed = Feed(_doomed_records(job, head, seen) if is_delimited else _doomed_lines(job.removed))
-    with ByteStream(job.path) as stream:
-        ends = read_line_ends(stream, job.options.encoding)
+    with job.opened() as stream:
+        ends = read_line_ends(stream, job.options.encoding, first_line=job.first_line)
         if head:
             sink.write(ends.mark)
-        for block in blocks(stream, ends, job.options.limit):
+        for block in blocks(stream, ends, job.options.limit, first_line=job.first_line):
             spans = feed.before(block.next_line)
             if block.is_piece and not is_delimited:
                 seen.records += not block.is_rest  # no document is so long

@@ -22,7 +22,9 @@ from neardup.inputs.addresses import is_remote
 from neardup.inputs.batches import documents_from, gather
 from neardup.inputs.blocks import NEWLINE, LineBlock
 from neardup.inputs.columnar.arrow_columns import Chosen, choose_columns, read_rows
+from neardup.inputs.ranges import LinesInRange
 from neardup.inputs.source import ReadOptions, Source
+from neardup.inputs.stream import ByteStream
 from neardup.inputs.text.delimited import DelimitedSource
 from neardup.inputs.text.jsonl import JsonlSource
 from neardup.inputs.text.lines import LinesSource
@@ -35,6 +37,8 @@ from neardup.types import F64, I64, SLACK, U64, Batch, Documents
 
 GROUP_BYTES = 64 << 20
 """Decoded bytes of a row group or batch that is written in one piece; about three times as much memory is used."""
+Lines = JsonlSource | LinesSource
+"""A reader of lines, of which only some may be read."""
 _FIRST = 16
 """Lines that are looked at for the names of fields before all of a block are."""
 
@@ -88,6 +92,22 @@ class Rewrite:
     """What some of its documents were when they were read first; each is held against it."""
     group_bytes: int = GROUP_BYTES
     """Decoded bytes of a row group or batch to write at most, about."""
+    piece: Lines | None = None
+    """The lines that are rewritten, of plain UTF-8, where these are not all that the file has; they have the numbers
+    that they have in the file."""
+    added: tuple[str, ...] | None = None
+    """Names of the fields that an annotation adds, where the first document of the file is not at hand to tell."""
+
+    @property
+    def first_line(self) -> int:
+        """Number of the first line of text that is rewritten."""
+        return 1 if self.piece is None else self.piece.first_row
+
+    def opened(self) -> ByteStream:
+        """The bytes of text, decompressed."""
+        if self.piece is None or self.piece.part is None:
+            return ByteStream(self.path)
+        return LinesInRange(self.path, self.piece.part)
 
 
 _ADDED = ("cluster", "keeper", "similarity")
@@ -139,13 +159,16 @@ class Known:
     normalize: Normalize
     records: int | None = None
     """Documents and bad records that the input had; None: not known."""
+    piece: Lines | None = None
+    """As of ``Rewrite``: it knows the fields of the file."""
     _seen: int = field(init=False, default=0)
-    _reader: JsonlSource | LinesSource | None = field(init=False, default=None)
+    _reader: Lines | None = field(init=False, default=None)
     _chosen: Chosen | None = field(init=False, default=None)
     _buffer: Buffer = field(init=False, default_factory=Buffer)
 
     def __post_init__(self) -> None:
         self.options = replace(self.options, on_bad="skip", block=None)
+        self._reader = self.piece
 
     def check_lines(self, block: Block, format: str) -> None:
         """Check those rows that are lines of a block of JSON Lines ("jsonl") or of plain lines ("lines")."""

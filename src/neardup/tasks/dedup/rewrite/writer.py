@@ -1,7 +1,8 @@
 """Writing the clean copies of a run, so that they appear together or, after an interruption, can be finished.
 
 Each copy is written as ``.NAME.TOKEN.neardup-part`` beside its target. At the end all are renamed. The token belongs
-to the run and is the same when it is resumed, so that parts that are whole need not be written again.
+to the run and is the same when it is resumed, so that parts that are whole need not be written again. Where others
+write the parts (``CleanWriter.take``), these have names of their own, which the writer is told.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
+from itertools import islice
 from types import TracebackType
 from typing import Any, BinaryIO, cast
 
@@ -30,13 +32,14 @@ from neardup.inputs.stream import ByteStream, open_at
 from neardup.outputs.atomic import AtomicFiles, output_error
 from neardup.outputs.renames import Rename
 from neardup.outputs.stdout import stdout_bytes
-from neardup.shown import shown_path
 from neardup.tasks.dedup.rewrite.blocks import read_line_ends
 from neardup.tasks.dedup.rewrite.copy_names import PART_SUFFIX, STDOUT, OutputSet, Target
 from neardup.tasks.dedup.rewrite.files import check_annotatable, rewrite_file
 from neardup.tasks.dedup.rewrite.model import Rewrite, changed
 
 _BUFFER = 1 << 20
+_LONGEST_NAME = 120
+"""Bytes of a name that its part has whole; of 255, as a rule, the rest is for the token."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -65,7 +68,8 @@ class CleanWriter:
     _stream: _Stream | None = field(init=False, default=None)
     _place: int = field(init=False, default=0)
     """In the stream: of the input that comes next."""
-    _whole: dict[str, None] = field(init=False, default_factory=dict)
+    _whole: dict[str, str] = field(init=False, default_factory=dict)
+    """The token of each target's part."""
     _made: list[str] = field(init=False, default_factory=list)
     _sent_from: str | None = field(init=False, default=None)
     _copies: int = field(init=False, default=0)
@@ -100,18 +104,23 @@ class CleanWriter:
             return False
         final = real_place(target.path)
         with contextlib.suppress(OSError):
-            if os.path.getsize(self._part(final)) == self.done[target.name]:
-                self._whole[final] = None
+            if os.path.getsize(self._part(final, self.token)) == self.done[target.name]:
+                self._whole[final] = self.token
                 return True
         return False
 
     def rewrite(self, target: Target, job: Rewrite) -> None:
         """Write the copy of an input file; see ``rewrite_file``. In a stream, call it in the order of the inputs."""
         if self._stream is not None:
-            self._continue_stream(self._stream, target, job)
+            with self.continued(target, job.options.encoding) as out:
+                if out is not None:
+                    is_first = self._place - 1 == self.outputs.leader
+                    rewrite_file(job, cast(BinaryIO, out), plain=True, head=is_first)
         else:
-            with self._opened(target) as out:
+            with self._part_of(target) as (final, part), new_part(final, part) as out:
                 rewrite_file(job, out)
+            if self.on_file_done is not None:
+                self.on_file_done(target.name, os.path.getsize(part))
 
     def copy(self, target: Target) -> None:
         """Copy an input file that is one document, with its permissions and times.
@@ -126,56 +135,55 @@ class CleanWriter:
         else:
             self._copies += 1
             with self._part_of(target) as (_, part):
-                _copy_file(target.source, part)
-
-    def _continue_stream(self, stream: _Stream, target: Target, job: Rewrite) -> None:
-        behind = self._place - self.outputs.leader
-        self._place += 1
-        if behind < 0:
-            return
-        with self._explained(self._output_name):
-            if behind:
-                with ByteStream(target.source) as source:
-                    stream.end_line(read_line_ends(source, job.options.encoding).encode("\n"))
-            rewrite_file(job, cast(BinaryIO, stream), plain=True, head=not behind)
+                copy_file(target.source, part)
 
     @contextmanager
-    def _opened(self, target: Target) -> Iterator[BinaryIO]:
-        with self._part_of(target) as (final, part):
-            # A stale part may be there; a link that somebody laid in its place is not followed.
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-            with open(os.open(part, flags, 0o666), "wb", buffering=_BUFFER) as out:
-                with contextlib.suppress(OSError):  # a replaced file keeps its rights
-                    os.chmod(part, stat.S_IMODE(os.stat(final).st_mode))
-                yield out
-                out.flush()
-                os.fsync(out.fileno())
-                size = out.tell()
-        if self.on_file_done is not None:
-            self.on_file_done(target.name, size)
+    def continued(self, target: Target, encoding: str) -> Iterator[_Stream | None]:
+        """The stream for the next input, behind the others, each on a line of its own; None: nothing of it goes in."""
+        assert self._stream is not None
+        behind = self._place - self.outputs.leader
+        self._place += 1
+        with self._explained(self._output_name):
+            if behind > 0:
+                with ByteStream(target.source) as source:
+                    self._stream.end_line(read_line_ends(source, encoding).encode("\n"))
+            yield self._stream if behind >= 0 else None
+
+    def expect(self, target: Target) -> str:
+        """The target of a part that somebody else will write: links followed, so that a link stays a link.
+
+        Its folder is made.
+        """
+        assert target.path is not None
+        final = real_place(target.path)
+        if self._sent_from is None:
+            with self._explained(target.name):
+                self._make_folder(os.path.dirname(final))
+        return final
+
+    def take(self, final: str, token: str) -> None:
+        """The part of a target that somebody else has written, under a token of its own, whole and on disk."""
+        self._whole[final] = token
 
     @contextmanager
     def _part_of(self, target: Target) -> Iterator[tuple[str, str]]:
-        """The target, links followed so that a link stays a link, and the part to write; then it is whole, or gone."""
-        assert target.path is not None
-        final = real_place(target.path)
-        part = self._part(final)
+        """The target and the part to write; then it is whole, or gone."""
+        final = self.expect(target)
+        part = self._part(final, self.token)
         with self._explained(target.name):
-            self._make_folder(os.path.dirname(part))
             try:
                 yield final, part
             except BaseException:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(part)
                 raise
-        self._whole[final] = None
+        self.take(final, self.token)
 
-    def _part(self, final: str) -> str:
+    def _part(self, final: str, token: str) -> str:
         if self._sent_from is not None:
             name = hashlib.blake2b(final.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
-            return os.path.join(self._sent_from, f"{name}.{self.token}{PART_SUFFIX}")
-        folder, name = os.path.split(final)
-        return os.path.join(folder, f".{name[:100]}.{self.token}{PART_SUFFIX}")
+            return os.path.join(self._sent_from, f"{name}.{token}{PART_SUFFIX}")
+        return part_name(final, token)
 
     def _make_folder(self, folder: str) -> None:
         """Make a folder and those above it, and remember which were new."""
@@ -217,8 +225,8 @@ class CleanWriter:
                     os.sync()
 
     def _renames(self) -> Iterator[Rename]:
-        for final in self._whole:
-            yield Rename(self._part(final), final)
+        for final, token in self._whole.items():
+            yield Rename(self._part(final, token), final)
 
     def _tidy(self) -> None:
         """Take away what copies at addresses were made of."""
@@ -228,9 +236,9 @@ class CleanWriter:
     def _discard(self, error: BaseException) -> None:
         if self.keep_parts and not isinstance(error, InputChanged):
             return
-        for final in self._whole:
+        for final, token in self._whole.items():
             with contextlib.suppress(OSError):
-                os.unlink(self._part(final))
+                os.unlink(self._part(final, token))
         for folder in reversed(self._made):
             with contextlib.suppress(OSError):  # it is not empty: somebody else writes there
                 os.rmdir(folder)
@@ -244,34 +252,47 @@ def write_copies(
     on_source_done: Callable[[], None],
 ) -> list[str]:
     """Write a copy of each source, to which happens what ``job_of`` says; the names of what was written."""
-    outputs = writer.outputs
-    targets = iter(outputs)
-    missing: set[str | None] = set()
-    for part in parts:
+    missing: set[Target] = set()
+    for part, targets in targets_of(parts, writer.outputs):
         job = job_of(part)
         if isinstance(part, FilesSource):
-            if job.annotation is not None:
-                check_annotatable(part.name, "text")
-            kept = np.ones(len(part.files), dtype=np.bool_)
-            kept[job.removed - 1] = False
-            for stays, file in zip(kept.tolist(), part.files, strict=True):
-                target = next(targets)
-                if not stays or file.error is not None:  # one that could not be read, and was skipped
-                    missing.add(target.path)
-                elif not writer.is_done(target):
+            kept = kept_files(part, targets, job)
+            missing.update(set(targets) - set(kept))
+            for target in kept:
+                if not writer.is_done(target):
                     writer.copy(target)
         else:
-            for each in _shards(part, job) if isinstance(part, DatasetSource) else [job]:
-                target = next(targets)
+            jobs = shards(part, job) if isinstance(part, DatasetSource) else [job]
+            for target, each in zip(targets, jobs, strict=True):
                 if not writer.is_done(target):
                     writer.rewrite(target, each)
         on_source_done()
-    if outputs.stream is not None:
-        return [outputs.output]
-    return [shown_path(path) for path in outputs.paths() if path not in missing]
+    return writer.outputs.names(missing)
 
 
-def _shards(part: DatasetSource, job: Rewrite) -> Iterator[Rewrite]:
+def targets_of(parts: Sequence[Source], outputs: OutputSet) -> Iterator[tuple[Source, list[Target]]]:
+    """Each source with the targets of its files."""
+    targets = iter(outputs)
+    for part in parts:
+        yield part, list(islice(targets, len(_files_of(part))))
+
+
+def _files_of(part: Source) -> Sequence[Any]:
+    if isinstance(part, FilesSource):
+        return part.files
+    return part.dataset.paths if isinstance(part, DatasetSource) else [part.name]
+
+
+def kept_files(part: FilesSource, targets: Sequence[Target], job: Rewrite) -> list[Target]:
+    """Targets of the files, one document each, that stay; not of one that could not be read, and was skipped."""
+    if job.annotation is not None:
+        check_annotatable(part.name, "text")
+    kept = np.array([file.error is None for file in part.files], dtype=np.bool_)
+    kept[job.removed - 1] = False
+    return [targets[i] for i in np.flatnonzero(kept).tolist()]
+
+
+def shards(part: DatasetSource, job: Rewrite) -> Iterator[Rewrite]:
     """What happens to each shard of a dataset, whose rows are numbered across all of them."""
     from neardup.tasks.dedup.rewrite.ipc import count_ipc
 
@@ -297,7 +318,29 @@ def _shards(part: DatasetSource, job: Rewrite) -> Iterator[Rewrite]:
         known.check_count(first - 1)
 
 
-def _copy_file(source: str, target: str) -> None:
+def part_name(final: str, token: str) -> str:
+    """The name that a target has until all are whole: no longer than a file system allows, and another for each."""
+    folder, name = os.path.split(final)
+    if len(os.fsencode(name)) > _LONGEST_NAME:
+        digest = hashlib.blake2b(os.fsencode(name), digest_size=8).hexdigest()
+        name = f"{name[: _LONGEST_NAME // 4]}-{digest}"
+    return os.path.join(folder, f".{name}.{token}{PART_SUFFIX}")
+
+
+@contextmanager
+def new_part(final: str, part: str) -> Iterator[BinaryIO]:
+    """The part of a target to write into; at the end of the block it is on disk."""
+    # A stale part may be there; a link that somebody laid in its place is not followed.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    with open(os.open(part, flags, 0o666), "wb", buffering=_BUFFER) as out:
+        with contextlib.suppress(OSError):  # a replaced file keeps its rights
+            os.chmod(part, stat.S_IMODE(os.stat(final).st_mode))
+        yield out
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def copy_file(source: str, target: str) -> None:
     """Copy one file, its permissions and its times, as ``shutil.copy2`` does; InputChanged where it is gone."""
     try:
         readable = open_at(source)

@@ -1,0 +1,432 @@
+"""The clean copies: each piece of the inputs is rewritten by a task, from what the driver decided about its documents.
+
+    driver ── rows that go, prints, fields ──► rewrite/ ──► tasks ── parts beside the targets, or in the storage
+    parts of one target ── ranges of its bytes ──► tasks ── the target's part ── renamed by the driver
+
+A piece is a range of the lines of a plain file, some texts of a folder, or a file: what cannot be cut is rewritten by
+one task, with the code of one machine. A task that is done twice writes under two names, and only of the one that was
+told first the driver ever knows; what others left is removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+
+from neardup.cutting import cut
+from neardup.errors import InputChanged, OutputError
+from neardup.inputs.datasets import DatasetSource
+from neardup.inputs.folder import FilesSource
+from neardup.inputs.source import ReadOptions, Source
+from neardup.outputs.atomic import writing
+from neardup.shown import shown_path
+from neardup.spark.exchange import Facts
+from neardup.spark.pieces import Job
+from neardup.spark.reading import id_arrays, ids_from
+from neardup.spark.reread import Piece, lines_of
+from neardup.spark.storage import Arrays
+from neardup.spark.work import ClusterWork
+from neardup.tasks.dedup.again import JobOf
+from neardup.tasks.dedup.rewrite.annotate import json_names
+from neardup.tasks.dedup.rewrite.copy_names import PART_SUFFIX, Target
+from neardup.tasks.dedup.rewrite.files import rewrite_file
+from neardup.tasks.dedup.rewrite.model import GROUP_BYTES, Annotation, Known, Rewrite
+from neardup.tasks.dedup.rewrite.writer import (
+    CleanWriter,
+    copy_file,
+    kept_files,
+    new_part,
+    part_name,
+    shards,
+    targets_of,
+)
+
+TASK_BYTES = 64 << 20
+"""Input of one task, about, where it has several small files."""
+JOIN_BYTES = 256 << 20
+"""Bytes of a copy that one task brings together from parts: a multiple of every page and block of a file system."""
+_FILE_BYTES = 1 << 14
+"""What a file counts for beside its bytes: opening one takes its time."""
+_STEP = 4 << 20
+TEXTS, DATASET, FILE = "texts", "dataset", "file"
+"""Kinds of units: files of one document each, the shards of a dataset, and a file or a piece of one."""
+
+
+@dataclass(slots=True)
+class Unit:
+    """What a task writes of one source: JSON values, and arrays."""
+
+    facts: Facts
+    arrays: Arrays
+    nbytes: int
+    """Of input, about."""
+    place: tuple[int, int] = (-1, -1)
+    """Its task, and its number there."""
+
+    @property
+    def finals(self) -> list[str]:
+        """The targets, links followed; none, where it goes to a stream."""
+        found: list[str] = self.facts["finals"]
+        return found
+
+
+@dataclass(slots=True)
+class Copies:
+    """The copies of a run, as they are planned."""
+
+    files: list[list[Unit]] = field(default_factory=list)
+    """Units of the targets that are pieces each of one file, in order; of others the one unit."""
+    stream: list[tuple[Target, list[Unit]]] = field(default_factory=list)
+    """Of a stream the units of each input, in order; none, where nothing of it goes in."""
+    here: list[Target] = field(default_factory=list)
+    """A file that is one document, for a stream: the driver copies it."""
+    missing: set[Target] = field(default_factory=set)
+    """Targets that are not written."""
+
+    @property
+    def units(self) -> list[Unit]:
+        """All, in order."""
+        return [unit for units in (*self.files, *(units for _, units in self.stream)) for unit in units]
+
+
+Whole = dict[tuple[str, int], tuple[str, int]]
+"""Of a target, and the number of its piece (0, where it is whole): the token of the part, and its bytes (-1: not
+counted)."""
+
+
+def write_copies(
+    work: ClusterWork,
+    parts: Sequence[Source],
+    writer: CleanWriter,
+    job_of: JobOf,
+    *,
+    options: ReadOptions,
+    pieces_of: Callable[[Source], list[Piece]],
+) -> list[str]:
+    """Write a copy of each source; the names of what was written. ``pieces_of``: in which pieces sources were read."""
+    with writer:
+        plan = _planned(parts, writer, job_of, pieces_of, {source.name: i for i, source in enumerate(work.job.sources)})
+        folders = {os.path.dirname(final) for unit in plan.units for final in unit.finals}
+        try:
+            whole = _written(work, plan, writer, options)
+        except BaseException as exc:
+            if not writer.keep_parts or isinstance(exc, InputChanged):
+                _sweep(folders, writer.token, keep=set())
+            raise
+        _sweep(folders, writer.token, keep={part_name(final, token) for (final, _), (token, _) in whole.items()})
+        for units in plan.files:
+            for final in units[0].finals:
+                writer.take(final, whole[final, 0][0])
+        for target in plan.here:
+            writer.copy(target)
+        for target, units in plan.stream:
+            with writer.continued(target, options.encoding) as out:
+                for unit in units:
+                    for piece in work.job.storage.pieces(unit.facts["name"]):
+                        cast(BinaryIO, out).write(piece)
+    return writer.outputs.names(plan.missing)
+
+
+def _planned(
+    parts: Sequence[Source],
+    writer: CleanWriter,
+    job_of: JobOf,
+    pieces_of: Callable[[Source], list[Piece]],
+    places: dict[str, int],
+) -> Copies:
+    """What is to be written of each source."""
+    plan, is_stream = Copies(), writer.outputs.stream is not None
+    for number, (part, targets) in enumerate(targets_of(parts, writer.outputs)):
+        job = job_of(part)
+        about = {"source": places[part.name], "kind": FILE, "finals": [], "head": True}
+        if isinstance(part, FilesSource):
+            kept = kept_files(part, targets, job)
+            plan.missing.update(set(targets) - set(kept))
+            if is_stream:
+                plan.here += kept
+                continue
+            size_of = {file.path: file.size + _FILE_BYTES for file in part.files}
+            sizes = np.array([size_of[target.source] for target in kept], dtype=np.int64)
+            for some in cut(sizes, TASK_BYTES):
+                mine = kept[some]
+                facts = about | {
+                    "kind": TEXTS,
+                    "finals": [writer.expect(target) for target in mine],
+                    "sources": [target.source for target in mine],
+                }
+                plan.files.append([Unit(facts, {}, int(sizes[some].sum()))])
+            continue
+        if is_stream and number < writer.outputs.leader:
+            plan.stream.append((targets[0], []))
+            continue
+        about["head"] = not is_stream or number == writer.outputs.leader
+        if not is_stream:
+            about["finals"] = [writer.expect(target) for target in targets]
+        if isinstance(part, DatasetSource):
+            about |= {"kind": DATASET, "sources": [target.source for target in targets]}
+        units = _units(job, about, pieces_of(part), part.total_bytes or 0)
+        if is_stream:
+            plan.stream.append((targets[0], units))
+        else:
+            plan.files.append(units)
+    return plan
+
+
+def _units(job: Rewrite, about: Facts, pieces: list[Piece], nbytes: int) -> list[Unit]:
+    """The units of one source: a piece each, where it was read in ranges of lines, or all of it."""
+    if not pieces[0].is_lines:
+        records = None if job.known is None else job.known.records
+        return [Unit(about | {"records": records, "piece": None, "added": None}, _arrays_of(job), nbytes)]
+    added = json_names(job) if job.annotation is not None and job.format == "jsonl" else None
+    units = []
+    for piece in pieces:
+        facts = about | {"records": piece.records, "piece": piece.split, "before": piece.before, "added": added}
+        units.append(Unit(facts, _arrays_of(_part_of(job, piece)), piece.nbytes))
+    return units
+
+
+def _part_of(job: Rewrite, piece: Piece) -> Rewrite:
+    """What happens to the documents of a piece."""
+    known, note = job.known, job.annotation
+    removed = job.removed[piece.among(job.removed)]
+    if known is not None:
+        some, prints = piece.among(known.rows), known.prints
+        known = replace(known, rows=known.rows[some], prints=lambda part: prints(some)[part])
+    if note is not None:
+        at = piece.among(note.rows)
+        note = Annotation(note.rows[at], note.cluster[at], note.keeper[at], note.similarity[at])
+    return replace(job, removed=removed, known=known, annotation=note)
+
+
+def _arrays_of(job: Rewrite) -> Arrays:
+    """What happens to some documents, as arrays."""
+    arrays: Arrays = {"removed": job.removed}
+    if job.known is not None:
+        arrays |= {"rows": job.known.rows, "prints": job.known.prints(slice(0, job.known.rows.size))}
+    note = job.annotation
+    if note is not None:
+        arrays |= {"noted": note.rows, "cluster": note.cluster, "similarity": note.similarity, **id_arrays(note.keeper)}
+    return arrays
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """What the tasks of one stage have in common."""
+
+    name: str
+    token: str
+    options: ReadOptions
+    group_bytes: int
+
+
+def _written(work: ClusterWork, plan: Copies, writer: CleanWriter, options: ReadOptions) -> Whole:
+    """Have all targets written. From then on the parts stay for a run that goes on with this one, should it fail.
+
+    Such a run finds that they are written. If they have their names already, they are written once more.
+    """
+    job, name = work.job, work.next_name("rewrite")
+    tasks = _put(job, name, plan.units)
+    how = Rewriting(name, writer.token, options, min(GROUP_BYTES, job.memory // 8))
+    while True:
+        found = work.map("write", range(tasks), partial(rewrite, job, how))
+        was_done, writer.keep_parts = work.was_done, True
+        whole: Whole = {}
+        for copy in [*plan.files, *(units for _, units in plan.stream)]:
+            for piece, unit in enumerate(copy):
+                task, number = unit.place
+                token, size = found[task]["written"][number]
+                unit.facts["name"] = _in_storage(name, token)
+                whole |= {(final, piece): (token, size) for final in unit.finals}
+        _join_all(work, [units for units in plan.files if len(units) > 1], whole, writer.token)
+        unseen = next((key for key in whole if not _is_seen(key[0], *whole[key])), None)
+        if unseen is None:
+            return whole
+        if not was_done:
+            writer.keep_parts = False
+            raise OutputError(
+                f"cannot write {shown_path(unseen[0])}: a worker has written a part of it, which is not in "
+                f"{shown_path(os.path.dirname(unseen[0]))} as the driver sees it. Give an output that all machines see "
+                "under the same path."
+            )
+
+
+def _put(job: Job, name: str, units: list[Unit]) -> int:
+    """Put units where the tasks find them; the number of tasks."""
+    tasks = list(cut(np.array([unit.nbytes + _FILE_BYTES for unit in units], dtype=np.int64), TASK_BYTES))
+
+    def arrays() -> Iterator[tuple[str, Arrays]]:
+        for task, some in enumerate(tasks):
+            mine: Arrays = {}
+            for number, unit in enumerate(units[some]):
+                unit.place = task, number
+                mine |= {f"{number}-{column}": values for column, values in unit.arrays.items()}
+                unit.arrays = {}
+            yield f"{name}/{task:06d}", mine
+
+    job.storage.put_all(arrays())
+    for task, some in enumerate(tasks):
+        job.storage.put_facts(f"{name}/{task:06d}", {"units": [unit.facts for unit in units[some]]})
+    return len(tasks)
+
+
+def rewrite(job: Job, how: Rewriting, task: int) -> Facts:
+    """Write the units of a task; the token and the bytes of each."""
+    facts = job.storage.get_facts(f"{how.name}/{task:06d}")
+    arrays = job.storage.get(f"{how.name}/{task:06d}")
+    written = []
+    for number, about in enumerate(facts["units"]):
+        mine = {name.removeprefix(f"{number}-"): arrays[name] for name in arrays if name.startswith(f"{number}-")}
+        token = f"{how.token}.{task:x}.{number:x}.{os.urandom(4).hex()}"
+        written.append((token, _write_unit(job, how, about, mine, token)))
+    return {"written": written}
+
+
+def _write_unit(job: Job, how: Rewriting, about: Facts, arrays: Arrays, token: str) -> int:
+    """Write a unit under a token of its own; its bytes, or -1."""
+    finals = about["finals"]
+    if about["kind"] == TEXTS:
+        for final, path in zip(finals, about["sources"], strict=True):
+            with writing(shown_path(final)):
+                copy_file(path, part_name(final, token))
+        os.sync()
+        return -1
+    source = job.sources[about["source"]]
+    rewriting = _rewrite_of(job, how, about, arrays, source)
+    if about["kind"] == DATASET:
+        assert isinstance(source, DatasetSource)
+        for final, each in zip(finals, shards(source, rewriting), strict=True):
+            _write_part(final, token, each, about)
+        return -1
+    if finals:
+        return _write_part(finals[0], token, rewriting, about)
+    with job.storage.creating(_in_storage(how.name, token)) as out:
+        rewrite_file(rewriting, cast(BinaryIO, out), plain=True, head=about["head"])
+    return -1
+
+
+def _in_storage(stage: str, token: str) -> str:
+    """Where a unit is kept that goes to a stream."""
+    return f"{stage}-stream/{token}"
+
+
+def _write_part(final: str, token: str, job: Rewrite, about: Facts) -> int:
+    part = part_name(final, token)
+    with writing(shown_path(final)):
+        try:
+            with new_part(final, part) as out:
+                rewrite_file(job, out, head=about["head"])
+            return os.path.getsize(part)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(part)
+            raise
+
+
+def _rewrite_of(job: Job, how: Rewriting, about: Facts, arrays: Arrays, source: Source) -> Rewrite:
+    """What the driver said, as the code of one machine takes it."""
+    piece = None if about["piece"] is None else lines_of(job, about["piece"], about["before"], how.options)
+    known = note = None
+    if "rows" in arrays:
+        known = Known(
+            source.name,
+            arrays["rows"],
+            lambda part: arrays["prints"][part],
+            options=how.options,
+            normalize=job.spec.normalize,
+            records=about["records"],
+            piece=piece,
+        )
+    if "noted" in arrays:
+        note = Annotation(arrays["noted"], arrays["cluster"], ids_from(arrays), arrays["similarity"])
+    return Rewrite(
+        source.name,
+        source.format,
+        how.options,
+        removed=arrays["removed"],
+        annotation=note,
+        known=known,
+        group_bytes=how.group_bytes,
+        piece=piece,
+        added=None if about["added"] is None else tuple(about["added"]),
+    )
+
+
+def _join_all(work: ClusterWork, copies: list[list[Unit]], whole: Whole, token: str) -> None:
+    """Bring the pieces of each target together, in ranges of its bytes, each by a task.
+
+    A file system shares files out to machines by pages, so no two tasks write into one page.
+    """
+    job, name, tasks = work.job, work.next_name("join"), 0
+    for units in copies:
+        final = units[0].finals[0]
+        pieces = [whole[final, i] for i in range(len(units))]
+        begins = np.cumsum([0, *(size for _, size in pieces)]).tolist()
+        mine = f"{token}.j.{os.urandom(4).hex()}"
+        with writing(shown_path(final)), new_part(final, part_name(final, mine)) as out:
+            out.truncate(begins[-1])
+        for first in range(0, max(1, begins[-1]), JOIN_BYTES):
+            stop = min(first + JOIN_BYTES, begins[-1])
+            some = [
+                (of, max(first, begin) - begin, min(stop, begin + size) - max(first, begin))
+                for (of, size), begin in zip(pieces, begins, strict=False)
+                if begin < stop and begin + size > first
+            ]
+            facts = {"final": final, "token": mine, "first": first, "pieces": some, "size": begins[-1]}
+            job.storage.put_facts(f"{name}/{tasks:06d}", facts)
+            tasks += 1
+    if not tasks:
+        return
+    found = work.map("join", range(tasks), partial(join, job, name))
+    for units in copies:
+        for piece in range(len(units)):
+            del whole[units[0].finals[0], piece]
+    whole |= {(each["final"], 0): (each["token"], each["size"]) for each in found}
+
+
+def join(job: Job, name: str, task: int) -> Facts:
+    """Copy pieces into a range of the bytes of a target's part."""
+    facts = job.storage.get_facts(f"{name}/{task:06d}")
+    final = facts["final"]
+    with writing(shown_path(final)), open(part_name(final, facts["token"]), "r+b", buffering=0) as out:
+        out.seek(facts["first"])
+        for token, begin, size in facts["pieces"]:
+            with open(part_name(final, token), "rb", buffering=0) as part:
+                part.seek(begin)
+                for piece in _read(part, size):
+                    out.write(piece)
+        os.fsync(out.fileno())
+    return {key: facts[key] for key in ("final", "token", "size")}
+
+
+def _read(file: Any, size: int) -> Iterator[bytes]:
+    while size:
+        piece = file.read(min(_STEP, size))
+        if not piece:
+            raise OSError("a part of it was cut short")
+        size -= len(piece)
+        yield piece
+
+
+def _is_seen(final: str, token: str, size: int) -> bool:
+    """Whether the driver sees what a worker has written."""
+    try:
+        found = os.path.getsize(part_name(final, token))
+    except OSError:
+        return False
+    return size in (-1, found)
+
+
+def _sweep(folders: set[str], token: str, *, keep: set[str]) -> None:
+    """Remove the parts of a run that are not kept: of tasks that were done twice, or not to their end."""
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            for name in os.listdir(folder):
+                path = os.path.join(folder, name)
+                if f".{token}." in name and name.endswith(PART_SUFFIX) and path not in keep:
+                    os.unlink(path)
