@@ -14,6 +14,7 @@ class InProcess:
 
     def __init__(self, *, backwards: bool = False) -> None:
         self.backwards = backwards
+        self.master = "one process"
         self.stages: list[str] = []
         self.sent: dict[str, int] = {}
 

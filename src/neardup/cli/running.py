@@ -125,6 +125,7 @@ def open_run(
     """
     from neardup.outputs.write import remove_leftovers
     from neardup.session import Run
+    from neardup.spool.manifest import MANIFEST
     from neardup.tasks.plan.decision import decide
 
     if cluster is not None and cluster.engine != LOCAL:
@@ -146,7 +147,8 @@ def open_run(
         for name in files if run.resume else ():
             remove_leftovers(name)
         if reader.is_lasting:
-            observer.ctx.meta[WORK] = work.space.path
+            path = work.space.path
+            observer.ctx.meta[WORK] = path, lambda: path is not None and (path / MANIFEST).exists()
         yield work
 
 
@@ -164,7 +166,7 @@ def _open_clustered(
 
     how: dict[str, Any] = {"task": task, "keep_written": keep_written, "preset": search.used_preset}
     work = observer.in_background(lambda: open_cluster_run(reader, spec, run, cluster, **how, observer=observer))
-    observer.ctx.meta[WORK] = run.workdir
+    observer.ctx.meta[WORK] = run.workdir, work.storage.has_work
     return work
 
 

@@ -46,7 +46,7 @@ def open_cluster_run(reader: Reader, spec: Spec, run: RunOptions, cluster: Clust
     here = replace(run, workdir=None, resume=False)
     memory = worker_memory(session, Budget.of(here.memory_limit))
     more: dict[str, Any] = {
-        "cluster": SparkCluster(session),
+        "cluster": SparkCluster(session, how.get("observer")),
         "storage": Storage(str(run.workdir)),
         "worker_memory": memory,
     }

@@ -10,7 +10,7 @@ from neardup.errors import InputChanged
 from neardup.inputs.columns import ReadColumns
 from neardup.inputs.passed import PassedOver
 from neardup.inputs.splits import plan_splits
-from neardup.params import Spec
+from neardup.params import SPARK, Spec
 from neardup.session import Run
 from neardup.spark import buckets, copies, search
 from neardup.spark.exchange import Cluster
@@ -49,6 +49,14 @@ class ClusterRun(Run):
         Run.__exit__(self, kind, error, trace)
         if error is None or isinstance(error, InputChanged):
             self.storage.remove()
+
+    @property
+    def engine(self) -> str:
+        return SPARK
+
+    @property
+    def master(self) -> str | None:
+        return self.cluster.master
 
     def gather(self, spec: Spec) -> Gathered:
         raise NotImplementedError("a cluster gives what was searched for")

@@ -111,12 +111,16 @@ class Storage:
         files = self._opened[0]
         return bool(files.get_file_info(self._path(f"{name}.json")).type == fs.FileType.File)
 
+    def has_work(self) -> bool:
+        """Whether a run has begun here, and was not finished."""
+        return self.has_facts(_RUN)
+
     def begin(self, identity: dict[str, Any], *, resume: bool) -> None:
         """Begin a run here, or go on with one that was interrupted and had the same ``identity``, JSON values.
 
         Raises SpoolError: there is the work of another run here, or nothing to go on with; each difference is named.
         """
-        is_there = self.has_facts(_RUN)
+        is_there = self.has_work()
         if not resume:
             if is_there:
                 raise SpoolError(

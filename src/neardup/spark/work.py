@@ -64,7 +64,7 @@ class ClusterWork:
     ) -> list[Facts]:
         """A stage of the cluster; see ``exchange.Cluster``. Raises the error of the first task that has one."""
         each = list(tasks)
-        return self.once(name, lambda: self.cluster.exchange(name, each, give, parts, take), tasks=len(each))
+        return self.once(name, lambda: self.cluster.exchange(name, each, give, parts, take), tasks=len(each) + parts)
 
     def once(self, name: str, work: Callable[[], list[Facts] | Facts], *, tasks: int | None = None) -> list[Facts]:
         """Do a stage, unless the run that this one goes on with did; its answers, which are in the storage then.
@@ -75,14 +75,19 @@ class ClusterWork:
         done, storage = f"done/{self._done:03d}-{name.replace(' ', '-')}", self.job.storage
         with self.stages.stage(name, tasks, "tasks"):
             if storage.has_facts(done):
-                found: list[Facts] = storage.get_facts(done)["answers"]
-                return found
-            try:
-                answers = work()
-            except Failed as failed:
-                raise failed.error from failed
-            found = answers if isinstance(answers, list) else [answers]
-            storage.put_facts(done, {"answers": found})
+                facts = storage.get_facts(done)
+            else:
+                before = self.cluster.sent.get(name, 0)
+                try:
+                    answers = work()
+                except Failed as failed:
+                    raise failed.error from failed
+                sent = self.cluster.sent.get(name, 0) - before
+                facts = {"answers": answers if isinstance(answers, list) else [answers], "sent": sent}
+                storage.put_facts(done, facts)
+        if facts["sent"]:
+            self.tally.exchanged[name] = self.tally.exchanged.get(name, 0) + facts["sent"]
+        found: list[Facts] = facts["answers"]
         return found
 
     def next_name(self, name: str) -> str:
