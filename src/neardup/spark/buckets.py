@@ -45,7 +45,7 @@ class Buckets:
 
 def large_buckets(job: Job, parts: int) -> tuple[Buckets, Buckets]:
     """Hot buckets, and those that wait, of all partitions of the keys."""
-    found = [job.storage.get(f"buckets/{part:06d}") for part in range(parts)]
+    found = list(job.storage.get_all((f"buckets/{part:06d}" for part in range(parts)), "sizes", "members"))
     sizes = np.concatenate([each["sizes"] for each in found])
     members = np.concatenate([each["members"] for each in found])
     both = Buckets(sizes[:, 0], sizes[:, 1], members)
@@ -85,7 +85,7 @@ def give_keys(job: Job, split: int, parts: int) -> Iterator[Blob]:
 
 def weights_of(job: Job, split: int) -> I32:
     """int32[n]: documents that each document of a split stands for; 0 for copies and empty ones."""
-    weight = (job.storage.get(f"read/{split:06d}")["counts"] > 0).astype(np.int32)
+    weight = (job.storage.get(f"read/{split:06d}", "counts")["counts"] > 0).astype(np.int32)
     known = job.storage.get(f"weights/{split:06d}")
     weight[known["places"]] = known["weight"]
     return weight

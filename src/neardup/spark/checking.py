@@ -111,8 +111,7 @@ def check_pairs(
     )
     search.tally.checked += sum(each["checked"] for each in found)
     search.tally.candidates += sum(each["met"] for each in found)
-    for number in range(parts):
-        verified = job.storage.get(f"{checked.name}-verified/{number:06d}")
+    for verified in job.storage.get_all(f"{checked.name}-verified/{number:06d}" for number in range(parts)):
         left, right = np.searchsorted(rows, verified["left"]), np.searchsorted(rows, verified["right"])
         yield left, right, verified["similarity"]
 

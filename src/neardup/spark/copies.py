@@ -20,7 +20,7 @@ from neardup.spark.exchange import Blob, Blobs, Facts
 from neardup.spark.known import provenance
 from neardup.spark.pieces import PARTS_TEXT, Job
 from neardup.spark.reading import ids_from
-from neardup.spark.storage import packed, unpacked
+from neardup.spark.storage import Arrays, packed, unpacked
 from neardup.spark.texts import collected, give_texts, taken_texts
 from neardup.spark.work import ClusterWork
 from neardup.types import I64, U64
@@ -68,7 +68,7 @@ def take_repeated(job: Job, part: int, blobs: Blobs) -> Facts:
 
 def _repeated(job: Job, parts: range) -> tuple[I64, I64]:
     """What ``take_repeated`` wrote: rows, rising, and the first row of the group of each."""
-    found = [job.storage.get(f"prints/{part:06d}") for part in parts]
+    found = list(job.storage.get_all(f"prints/{part:06d}" for part in parts))
     first, rows = (np.concatenate([each[name] for each in found]) for name in ("first", "rows"))
     order = np.argsort(rows)
     return rows[order], first[order]
@@ -173,7 +173,7 @@ def _exchanged(work: ClusterWork, rows: I64, part: I64, parts: int) -> tuple[I64
     splits = work.put_wanted(f"{name}-wanted", rows[order], part[order])
     give, take = partial(give_copies, job, name=name), partial(take_copies, job, name=name)
     work.exchange("copies", splits, give, parts, take)
-    found = [job.storage.get(f"{name}/{number:06d}") for number in range(parts)]
+    found = list(job.storage.get_all(f"{name}/{number:06d}" for number in range(parts)))
     of, members = (np.concatenate([each[column] for each in found]) for column in ("of", "rows"))
     return of, members
 
@@ -186,6 +186,10 @@ def _put_weights(work: ClusterWork, groups: Groups) -> None:
     order = np.argsort(groups.members)
     rows, weight = groups.members[order], weight[order]
     ends = np.searchsorted(rows, job.bases)
-    for split in work.filled:
-        some = slice(ends[split], ends[split + 1])
-        job.storage.put(f"weights/{split:06d}", places=rows[some] - job.bases[split], weight=weight[some])
+
+    def files() -> Iterator[tuple[str, Arrays]]:
+        for split in work.filled:
+            some = slice(ends[split], ends[split + 1])
+            yield f"weights/{split:06d}", {"places": rows[some] - job.bases[split], "weight": weight[some]}
+
+    job.storage.put_all(files())

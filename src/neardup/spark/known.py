@@ -51,7 +51,7 @@ class Known(TypedDict):
 
 def looked_up(job: Job, name: str, splits: Sequence[int]) -> Known:
     """What ``look_up`` wrote down of splits."""
-    found = [job.storage.get(f"{name}/{split:06d}") for split in splits]
+    found = list(job.storage.get_all((f"{name}/{split:06d}" for split in splits), "counts", "lengths", "prints"))
     none = np.empty(0, dtype=np.int64)
     return {
         "counts": np.concatenate([none, *(each["counts"] for each in found)]),
@@ -155,6 +155,7 @@ def provenance(
     known.places = KnownPlaces(job, facts)
     known.ids = KnownIds(known.places, is_whole=is_whole, repeated=repeated)
     places = dict(job.by_split(rows))
+    looked_up = job.storage.get_all(f"{name}/{split:06d}" for split in places)
     for split, each in enumerate(facts):
         source = job.source_of(split).name
         known.bad += each["bad"]
@@ -169,7 +170,7 @@ def provenance(
         if mine is None:
             known.ids.append(no_documents(source))
             continue
-        arrays = job.storage.get(f"{name}/{split:06d}")
+        arrays = next(looked_up)
         if "rows" in arrays:
             local = arrays["rows"] + each["before"]
         else:

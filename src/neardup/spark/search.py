@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 import numpy as np
 
@@ -85,8 +86,8 @@ class ClusterSearch(ClusterWork):
     def look(self, distinct: int) -> None:
         """Look at a sample of the texts: hints are known before the work begins. ``distinct``: texts that there are."""
         job, found = self.job, [np.empty((0, 2), dtype=np.uint64)]
-        for split in self.filled:
-            sample = job.storage.get(f"sample/{split:06d}")
+        samples = job.storage.get_all(f"sample/{split:06d}" for split in self.filled)
+        for split, sample in zip(self.filled, samples, strict=True):
             rows = (sample["places"] + job.bases[split]).astype(np.uint64)
             found.append(np.column_stack((sample["hashes"], rows)))
         hashes, rows = np.concatenate(found).T
@@ -113,11 +114,9 @@ class ClusterSearch(ClusterWork):
 
     def _involved(self, files: list[str], *more: I64) -> I64:
         """Rows, rising, that are in a candidate pair of some files, and ``more``."""
-        found = [distinct(rows) for rows in more]
-        for name in files:
-            pairs = self.job.storage.get(name)
-            found.append(distinct(np.concatenate((pairs["left"], pairs["right"]))))
-        return distinct(np.concatenate(found))
+        pairs = self.job.storage.get_all(files, "left", "right")
+        both = (np.concatenate((each["left"], each["right"])) for each in pairs)
+        return distinct(np.concatenate([distinct(rows) for rows in chain(more, both)]))
 
     def _learn(self, rows: I64) -> None:
         """Get to know these documents: from now on they are numbered by their places in ``rows``."""
@@ -144,8 +143,7 @@ class ClusterSearch(ClusterWork):
     def _pending(self, files: list[str]) -> Pending:
         """The candidate pairs, by the new numbers of their documents."""
         rows, pending = self.rows, Pending(self.collection)
-        for name in files:
-            pairs = self.job.storage.get(name)
+        for pairs in self.job.storage.get_all(files, "left", "right", "tag"):
             left, right = np.searchsorted(rows, pairs["left"]), np.searchsorted(rows, pairs["right"])
             pending.add(left, right, tag=pairs["tag"].astype(np.int64))
         return pending

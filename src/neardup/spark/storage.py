@@ -10,6 +10,7 @@ import io
 import json
 import os
 import posixpath
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,11 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pyarrow import fs
 
+from neardup.engine.threads import in_order
 from neardup.errors import SpoolError
 from neardup.spool.manifest import differences
 from neardup.spool.workdir import NAMED
 
 Arrays = dict[str, NDArray[Any]]
+FILES_AT_A_TIME = 16
 _RUN = "run"
 
 
@@ -34,11 +37,11 @@ def packed(arrays: Arrays) -> bytes:
     return into.getvalue()
 
 
-def unpacked(data: Any) -> Arrays:
-    """The arrays of ``packed``; ValueError where the bytes are not what was packed."""
+def unpacked(data: Any, *only: str) -> Arrays:
+    """The arrays of ``packed``, or ``only`` some; ValueError where the bytes are not what was packed."""
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
+            return {name: arrays[name] for name in only or arrays.files}
     except (BadZipFile, OSError, EOFError, KeyError) as exc:
         raise ValueError(f"damaged: {exc}") from exc
 
@@ -90,10 +93,19 @@ class Storage:
         """Write arrays."""
         self.put_bytes(f"{name}.npz", packed(arrays))
 
-    def get(self, name: str) -> Arrays:
-        """Read arrays; SpoolError where the file is damaged."""
+    def put_all(self, files: Iterable[tuple[str, Arrays]]) -> None:
+        """Write many files, each with its name, some at a time: an object store takes long for each."""
+        for _ in in_order(lambda file: self.put(file[0], **file[1]), files, threads=FILES_AT_A_TIME):
+            pass
+
+    def get_all(self, names: Iterable[str], *only: str) -> Iterator[Arrays]:
+        """Read many files, in order, some at a time."""
+        return in_order(lambda name: self.get(name, *only), names, threads=FILES_AT_A_TIME)
+
+    def get(self, name: str, *only: str) -> Arrays:
+        """Read arrays, or ``only`` some of them; SpoolError where the file is damaged."""
         try:
-            return unpacked(self.get_bytes(f"{name}.npz"))
+            return unpacked(self.get_bytes(f"{name}.npz"), *only)
         except ValueError as exc:
             raise SpoolError(f"{self.root}: {name}.npz is {exc}. Remove the folder, and run again.") from exc
 

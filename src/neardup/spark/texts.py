@@ -33,7 +33,7 @@ BLOB_BYTES = 8 << 20
 
 def give_texts(job: Job, split: int, wanted: I64, part: I64) -> Iterator[Blob]:
     """Texts of a split, by their places in it (rising, repeats allowed), each to its partition."""
-    prints = job.storage.get(f"read/{split:06d}")["prints"]
+    prints = job.storage.get(f"read/{split:06d}", "prints")["prints"]
     places = np.unique(wanted)
     for documents, some in job.texts_of(split, places):
         here = places[some]
@@ -107,7 +107,7 @@ def local_space(memory: int) -> Iterator[Space]:
 def bring(job: Job, split: int, name: str) -> Facts:
     """Bring some texts of a split, as they are written, to the storage."""
     wanted = job.storage.get(f"{name}-wanted/{split:06d}")["places"]
-    prints = job.storage.get(f"read/{split:06d}")["prints"][wanted]
+    prints = job.storage.get(f"read/{split:06d}", "prints")["prints"][wanted]
     found = [as_arrays(documents) for documents, _ in job.texts_of(split, wanted)]
     text = np.concatenate([np.empty(0, np.uint8), *(each["text"] for each in found)])
     lengths = np.concatenate([np.empty(0, np.int64), *(each["lengths"] for each in found)])

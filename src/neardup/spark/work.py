@@ -106,26 +106,29 @@ class ClusterWork:
         job = self.job
         ends = np.searchsorted(rows, job.bases)
         splits: list[int] = np.flatnonzero(np.diff(ends)).tolist()
-        for split in splits:
-            some = slice(ends[split], ends[split + 1])
-            job.storage.put(f"{name}/{split:06d}", places=rows[some] - job.bases[split], part=part[some])
+        runs = ((split, slice(ends[split], ends[split + 1])) for split in splits)
+        job.storage.put_all(
+            (f"{name}/{split:06d}", {"places": rows[some] - job.bases[split], "part": part[some]})
+            for split, some in runs
+        )
         return splits
+
+    def put_places(self, name: str, rows: I64) -> list[int]:
+        """Tell splits which of their documents are asked for; rows are rising."""
+        places = dict(self.job.by_split(rows))
+        self.job.storage.put_all((f"{name}/{split:06d}", {"places": some}) for split, some in places.items())
+        return list(places)
 
     def look_up(self, name: str, rows: I64) -> known.Known:
         """Counts, lengths and prints of documents by their rows, rising; their names go to the storage."""
         job = self.job
-        splits = []
-        for split, places in job.by_split(rows):
-            job.storage.put(f"{name}-asked/{split:06d}", places=places)
-            splits.append(split)
+        splits = self.put_places(f"{name}-asked", rows)
         self.map("names", splits, partial(known.look_up, job, name=name))
         return known.looked_up(job, name, splits)
 
     def bring(self, rows: I64, name: str) -> tuple[str, list[int]]:
         """Bring texts, as they are written, to the storage; gives their name there, and the splits that have some."""
-        job, splits, named = self.job, [], self.next_name("texts")
-        for split, places in job.by_split(rows):
-            job.storage.put(f"{named}-wanted/{split:06d}", places=places)
-            splits.append(split)
+        job, named = self.job, self.next_name("texts")
+        splits = self.put_places(f"{named}-wanted", rows)
         self.map(name, splits, partial(texts.bring, job, name=named))
         return named, splits
