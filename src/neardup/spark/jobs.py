@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from neardup.errors import NeardupError
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -23,6 +26,7 @@ def followed(context: SparkContext, name: str, job: Callable[[], Answer], on_don
     ``on_done`` is told the number of tasks that are done, in the calling thread, at least four times a second. What it
     raises ends the job, as Ctrl-C does.
     """
+    from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]
     from pyspark import InheritableThread
 
     group, tracker = f"neardup-{os.getpid()}-{os.urandom(6).hex()}", context.statusTracker()
@@ -41,14 +45,28 @@ def followed(context: SparkContext, name: str, job: Callable[[], Answer], on_don
         while thread.is_alive():
             thread.join(POLL)
             on_done(_tasks_done(tracker, group))
+    except OSError as exc:
+        raise _lost(exc) from exc
     except BaseException:
-        context.cancelJobGroup(group)
+        with suppress(OSError):
+            context.cancelJobGroup(group)
         thread.join(GRACE)
         raise
-    if "error" in ended:
-        raise ended["error"]
+    if isinstance(error := ended.get("error"), (OSError, Py4JNetworkError)):
+        raise _lost(error) from error
+    if error is not None:
+        raise error
     answer: Answer = ended["answer"]
     return answer
+
+
+def _lost(error: BaseException) -> NeardupError:
+    """The error where the process of Spark beside this one has gone; ``OSError``: nobody answers at its port."""
+    why = str(error).strip() or type(error).__name__
+    return NeardupError(
+        f"the process of Spark on this machine has ended ({why}): it was killed, or had too little memory. Raise "
+        "spark.driver.memory if it was that."
+    )
 
 
 def _tasks_done(tracker: Any, group: str) -> int:

@@ -39,10 +39,14 @@ def open_cluster_run(reader: Reader, spec: Spec, run: RunOptions, cluster: Clust
         InputError: something is asked for that a cluster does not do, or the session cannot be opened.
         MissingDependency: PySpark or Java is not there.
     """
+    check_clustered(reader, spec, run, keep_written=how.get("keep_written", False))
+    return run_of(open_session(cluster.master, cluster.conf), reader, spec, run, **how)
+
+
+def run_of(session: SparkSession, reader: Reader, spec: Spec, run: RunOptions, **how: Any) -> ClusterRun:
+    """A run of a session, not entered yet; ``how``: further arguments of ``ClusterRun``."""
     from neardup.spark.cluster import SparkCluster
 
-    check_clustered(reader, spec, run, keep_written=how.get("keep_written", False))
-    session = open_session(cluster.master, cluster.conf)
     here = replace(run, workdir=None, resume=False)
     memory = worker_memory(session, Budget.of(here.memory_limit))
     more: dict[str, Any] = {
@@ -75,20 +79,12 @@ def check_clustered(reader: Reader, spec: Spec, run: RunOptions, *, keep_written
 
 def open_session(master: str | None, conf: Sequence[str]) -> SparkSession:
     """The Spark session of this process, or a new one."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            from pyspark.sql import SparkSession
-    except ImportError as exc:
-        raise MissingDependency(
-            "a run on Spark needs PySpark, which is not installed. pip install 'neardup[spark]' brings it; it needs "
-            f"Java {JAVA} or later."
-        ) from exc
-    active = SparkSession.getActiveSession()
+    sql = pyspark_sql()
+    active: SparkSession | None = sql.SparkSession.getActiveSession()
     if active is not None:
         return active
     check_java()
-    builder = SparkSession.builder.appName("neardup").config("spark.ui.showConsoleProgress", "false")
+    builder = sql.SparkSession.builder.appName("neardup").config("spark.ui.showConsoleProgress", "false")
     if master is not None:
         builder = builder.master(master)
     if master is None or master.startswith("local"):
@@ -99,13 +95,27 @@ def open_session(master: str | None, conf: Sequence[str]) -> SparkSession:
     with tempfile.TemporaryFile() as log:
         try:
             with _stderr_to(log.fileno()):  # which the process of Spark writes to as long as it lives
-                session = builder.getOrCreate()
+                session: SparkSession = builder.getOrCreate()
         except Exception as exc:
             told = re.findall(r"^(?:Caused by: )?[\w.]*(?:Exception|Error): .*", f"{exc}\n{_text(log)}", re.MULTILINE)
             why = told[-1] if told else next(iter(str(exc).splitlines()), type(exc).__name__)
             raise InputError(f"the Spark session cannot be opened: {why.strip()}. Check --master and --conf.") from exc
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def pyspark_sql() -> Any:
+    """The module ``pyspark.sql``; MissingDependency where it is not installed."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import pyspark.sql
+    except ImportError as exc:
+        raise MissingDependency(
+            "a run on Spark needs PySpark, which is not installed. pip install 'neardup[spark]' brings it; it needs "
+            f"Java {JAVA} or later."
+        ) from exc
+    return pyspark.sql
 
 
 def _text(log: IO[bytes]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 from types import TracebackType
 
 from neardup.engine.state import Gathered, SearchState
@@ -14,6 +15,7 @@ from neardup.params import SPARK, Spec
 from neardup.session import Run
 from neardup.spark import buckets, copies, search
 from neardup.spark.exchange import Cluster
+from neardup.spark.known import KnownIds
 from neardup.spark.pieces import PARTS_TEXT, Job
 from neardup.spark.search import ClusterSearch
 from neardup.spark.storage import Storage
@@ -35,6 +37,9 @@ class ClusterRun(Run):
     """Bytes that the process of a worker may take."""
     split_bytes: int = field(kw_only=True, default=SPLIT_BYTES)
     go_on: bool = field(kw_only=True, default=False)
+    frames: tuple[int, ...] = field(kw_only=True, default=())
+    """Sources that each frame was written as: documents without ids are called by their numbers in the frame, from 0,
+    and not by the files."""
 
     def __enter__(self) -> ClusterRun:
         Run.__enter__(self)
@@ -58,6 +63,16 @@ class ClusterRun(Run):
     def master(self) -> str | None:
         return self.cluster.master
 
+    def first_records(self) -> dict[str, tuple[int, int]]:
+        """By source the number of its frame, and how many records of that come before."""
+        first, parts = {}, iter(self.reader.parts)
+        for side, count in enumerate(self.frames):
+            before = 0
+            for part in islice(parts, count):
+                first[part.name] = side, before
+                before += self.provenance.records.get(part.name, 0)
+        return first
+
     def gather(self, spec: Spec) -> Gathered:
         raise NotImplementedError("a cluster gives what was searched for")
 
@@ -70,6 +85,9 @@ class ClusterRun(Run):
         with self._refusing_too_large():
             state = found.run()
         self.provenance = found.names
+        if self.frames:
+            assert isinstance(found.names.ids, KnownIds)
+            found.names.ids.first_records = {name: records for name, (_, records) in self.first_records().items()}
         for split, facts in zip(splits, found.facts, strict=True):
             if facts["columns"] is not None and split.first == 0:
                 told = facts["columns"]
