@@ -342,12 +342,13 @@ class _Door:
         """The inputs without what goes."""
         parts = [part.name for part in cleaning.run.reader.written_parts]
         places, gone = cleaning.run.provenance.places, cleaning.chosen.rows
+        numbered = {name: source for source, name in enumerate(places.sources)}
 
         def removed() -> Iterator[tuple[str, I64]]:
             for name in parts:
                 first = stop = 0
-                if name in places.sources:
-                    first, stop = np.searchsorted(gone, places.span(places.sources.index(name))).tolist()
+                if name in numbered:
+                    first, stop = np.searchsorted(gone, places.span(numbered[name])).tolist()
                 yield name, places.locate(gone[first:stop])[1] - 1
 
         if self._frame is None:
