@@ -21,6 +21,8 @@ import neardup
 import neardup.spark
 from neardup.cli import main
 from neardup.errors import InputError, MissingDependency, NeardupError, SpoolError
+from neardup.inputs.reader import open_inputs
+from neardup.params import RunOptions
 from neardup.spark import open
 
 if TYPE_CHECKING:
@@ -240,6 +242,21 @@ def test_what_a_cluster_cannot_give_back_is_said_before_the_work(session: SparkS
             neardup.spark.dedup(given, workdir=work, **more)
     with pytest.raises(TypeError, match="exact"):
         neardup.spark.find(frame, workdir=work, exact=True)  # type: ignore[call-arg]
+
+
+def test_relative_inputs_are_refused_where_workers_have_other_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in.jsonl").write_text('{"text": "a"}\n')
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=rf"workers of spark://host:7077 .* Give {tmp_path}/in.jsonl"):
+        open.check_absolute(open_inputs("in.jsonl"), "spark://host:7077")
+    open.check_absolute(open_inputs("in.jsonl"), "local[2]")
+    open.check_absolute(open_inputs(tmp_path / "in.jsonl"), "spark://host:7077")
+    assert open.place_of_work(RunOptions(workdir="work")) == str(tmp_path / "work")
+    assert open.place_of_work(RunOptions(workdir="s3://bucket/work")) == "s3://bucket/work"
+    with pytest.raises(InputError, match="--workdir"):
+        open.place_of_work(RunOptions())
 
 
 def test_a_machine_without_java_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -113,7 +114,7 @@ def without_rows(frame: DataFrame, storage: Storage, removed: Iterator[tuple[str
     Only names of files and numbers of rows go to Python, so no text is moved. ``removed``: path, and the rows, rising,
     from 0, that go, of each file; they go to the storage, from which the workers read them.
     """
-    from pyspark.sql.functions import ArrowUDFType, arrow_udf  # type: ignore[attr-defined]
+    from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]
     from pyspark.sql.types import BooleanType
 
     names: dict[str, str | None] = {}
@@ -125,10 +126,11 @@ def without_rows(frame: DataFrame, storage: Storage, removed: Iterator[tuple[str
             storage.put(name, rows=rows)
     if not any(names.values()):
         return frame
-    stays = _staying(storage, names)
-    chosen = arrow_udf(stays, BooleanType(), ArrowUDFType.SCALAR)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of a pandas that is newer than Spark; it is not used
+        stays = arrow_udf(_staying(storage, names), BooleanType())
     origin = frame.metadataColumn("_metadata")
-    return frame.where(chosen(origin["file_path"], origin["row_index"]))
+    return frame.where(stays(origin["file_path"], origin["row_index"]))
 
 
 def _bare(path: str) -> str:
@@ -148,7 +150,7 @@ def _staying(storage: Storage, names: Mapping[str, str | None]) -> Callable[[Any
     A file that is not known would keep what is to go: KeyError.
     """
 
-    def stay(paths: Any, rows: Any) -> Any:
+    def stay(paths: pa.Array, rows: pa.Array) -> pa.Array:  # Spark looks at the types
         coded, at = paths.dictionary_encode(), as_numpy(rows)
         codes, found = as_numpy(coded.indices), np.ones(len(rows), dtype=np.bool_)
         for code, path in enumerate(coded.dictionary.to_pylist()):

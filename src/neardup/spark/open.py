@@ -19,6 +19,7 @@ from neardup.engine.space import PROGRAM, Budget
 from neardup.errors import InputError, MissingDependency
 from neardup.inputs.reader import Reader
 from neardup.params import DEFAULT_MEASURE, ClusterOptions, RunOptions, Spec, parse_memory
+from neardup.shown import shown_path
 from neardup.spark.run import ClusterRun
 from neardup.spark.storage import Storage
 
@@ -47,11 +48,13 @@ def run_of(session: SparkSession, reader: Reader, spec: Spec, run: RunOptions, *
     """A run of a session, not entered yet; ``how``: further arguments of ``ClusterRun``."""
     from neardup.spark.cluster import SparkCluster
 
+    cluster = SparkCluster(session, how.get("observer"))
+    check_absolute(reader, cluster.master)
     here = replace(run, workdir=None, resume=False)
     memory = worker_memory(session, Budget.of(here.memory_limit))
     more: dict[str, Any] = {
-        "cluster": SparkCluster(session, how.get("observer")),
-        "storage": Storage(str(run.workdir)),
+        "cluster": cluster,
+        "storage": Storage(place_of_work(run)),
         "worker_memory": memory,
     }
     return ClusterRun(reader, spec, here, **how, **more, go_on=run.resume)
@@ -59,11 +62,7 @@ def run_of(session: SparkSession, reader: Reader, spec: Spec, run: RunOptions, *
 
 def check_clustered(reader: Reader, spec: Spec, run: RunOptions, *, keep_written: bool) -> None:
     """Raise InputError for what a cluster does not do."""
-    if run.workdir is None:
-        raise InputError(
-            "a run on a cluster needs a folder for its work that driver and workers see. Name it with --workdir "
-            "(workdir=): a path of a shared file system, or an address such as s3://bucket/folder."
-        )
+    place_of_work(run)
     asked = [
         ("--exact and --against", spec.exact),
         (f"--measure {spec.measure}", spec.measure != DEFAULT_MEASURE),
@@ -75,6 +74,28 @@ def check_clustered(reader: Reader, spec: Spec, run: RunOptions, *, keep_written
             raise InputError(f"{name}: a cluster does not do this. Leave it out, or --engine spark (engine='spark').")
     if not reader.is_lasting:
         raise InputError("standard input and values in memory cannot be read by the workers of a cluster. Save files.")
+
+
+def place_of_work(run: RunOptions) -> str:
+    """The workdir, as an absolute path or an address: workers have other current folders."""
+    if not run.workdir:
+        raise InputError(
+            "a run on a cluster needs a folder for its work that driver and workers see. Name it with --workdir "
+            "(workdir=): a path of a shared file system, or an address such as s3://bucket/folder."
+        )
+    place = os.fspath(run.workdir)
+    return place if "://" in place else os.path.abspath(place)
+
+
+def check_absolute(reader: Reader, master: str) -> None:
+    """Raise InputError for an input that workers on other machines would look for in another folder."""
+    for part in () if master.startswith("local") else reader.parts:
+        path = (part.paths or [part.name])[0]
+        if "://" not in path and not os.path.isabs(path):
+            raise InputError(
+                f"{shown_path(path)} is a relative path, and the workers of {master} have other current folders. Give "
+                f"{shown_path(os.path.abspath(path))}, under which all machines must see it."
+            )
 
 
 def open_session(master: str | None, conf: Sequence[str]) -> SparkSession:

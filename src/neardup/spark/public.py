@@ -36,7 +36,7 @@ from neardup.params import (
 from neardup.result import CleanSummary, SourceShare, Summary
 from neardup.shown import shown_path
 from neardup.spark.frames import Place, read_files, read_frame, session_of, without_rows, write_frame
-from neardup.spark.open import check_clustered, open_session, pyspark_sql, run_of
+from neardup.spark.open import check_clustered, open_session, place_of_work, pyspark_sql, run_of
 from neardup.spark.run import ClusterRun
 from neardup.spark.storage import Storage
 from neardup.tasks.dedup.policy import Policy, open_protected
@@ -275,7 +275,7 @@ class _Door:
         """Write the frames among the inputs; SpoolError where the workdir holds another answer."""
         self._frame: DataFrame | None = inputs if _is_frame(inputs) else None
         self._session: SparkSession = open_session(None, ()) if self._frame is None else session_of(self._frame)
-        self._storage = Storage(os.fspath(run.workdir or ""))
+        self._storage = Storage(place_of_work(run))
         self._run, self._observer = run, observer or Silent()
         work = Storage(f"{self._storage.root}/{_WORK}")
         self._go_on = run.resume and work.has_work()
@@ -287,7 +287,7 @@ class _Door:
             )
         if run.resume and not self._storage.has(_FRAME if self._frame is not None else _WORK):
             raise SpoolError(f"{self._storage.root} holds no work of an interrupted run. Run without resume=True.")
-        if run.resume and not self._go_on and any(self._storage.has(f"{name}/_SUCCESS") for name in _TABLES):
+        if run.resume and not self._go_on and any(self._storage.has(name) for name in _TABLES):  # work goes at the end
             raise SpoolError(f"{self._storage.root} holds the answer of a run that is done. Name another folder.")
         self.inputs = inputs if self._frame is None else self._written(self._frame, _FRAME)
         self.protect = protect if self._frame is None or protect is None else self._written(protect, _PROTECTED)
