@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 POLL = 0.25
 """Seconds between two questions for the tasks that are done; one takes the driver a few milliseconds."""
-GRACE = 1.5
-"""Seconds that Spark has to end a job that is no longer wanted, before whoever waits for it goes on."""
+GRACE = 40
+"""How often, POLL apart, Spark is asked to end a job that is no longer wanted, before whoever waits for it goes on."""
 
 Answer = TypeVar("Answer")
 
@@ -49,8 +49,11 @@ def followed(context: SparkContext, name: str, job: Callable[[], Answer], on_don
         raise _lost(exc) from exc
     except BaseException:
         with suppress(OSError):
-            context.cancelJobGroup(group)
-        thread.join(GRACE)
+            for _ in range(GRACE):  # a job that has not begun yet is not ended
+                context.cancelJobGroup(group)
+                thread.join(POLL)
+                if not thread.is_alive():
+                    break
         raise
     if isinstance(error := ended.get("error"), (OSError, Py4JNetworkError)):
         raise _lost(error) from error
