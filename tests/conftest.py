@@ -67,3 +67,9 @@ def shared_data() -> Path:
 def repository() -> Path:
     """The root of the checkout under test."""
     return REPOSITORY
+
+
+@pytest.fixture
+def none_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every collection counts as a large one, of which no texts are at hand that can be read again."""
+    monkeypatch.setattr("neardup.engine.reading.collection.NEAR_BYTES", 0)

@@ -34,6 +34,7 @@ from neardup.engine.results.ordered import ordered_pairs
 from neardup.engine.space import RECORD_SHARE, Budget, Space
 from neardup.engine.state import FoundRows, Gathered, RunTally, SearchState
 from neardup.errors import InputChanged, InputError
+from neardup.inputs.addresses import address_of
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.names import Provenance
 from neardup.inputs.passed import suffix_of
@@ -89,6 +90,11 @@ class Run:
 
     def __enter__(self) -> Run:
         workdir, resume = self.options.workdir, self.options.resume
+        if workdir is not None and (address := address_of(os.fspath(workdir))) is not None:
+            raise InputError(
+                f"workdir is {address}, and the work of a run is kept in files that are read here and there. "
+                "Name a folder of this machine with --workdir (workdir=)."
+            )
         budget = Budget.of(self.options.memory_limit)
         path = Path(workdir) if workdir is not None else self.spill_to
         if resume and path is None:

@@ -108,7 +108,7 @@ def test_two_thousand_weak_pairs_get_the_similarity_that_is_theirs():
 
 
 def test_known_bad_copies_by_print_alone_fail_the_same_check(monkeypatch: pytest.MonkeyPatch, pair: tuple[str, str]):
-    monkeypatch.setattr(copies, "_verified", lambda collection, of, members: (of, members))
+    monkeypatch.setattr(copies, "_verified", lambda collection, of, members, **_: (of, members))
     assert neardup.find(list(pair)).pairs.to_pylist() == [{"id_a": 0, "id_b": 1, "similarity": 1.0}]
 
 

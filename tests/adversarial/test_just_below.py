@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -82,6 +83,29 @@ def test_the_work_grows_like_the_documents(many):
         checked.append(summary.checked)
         assert summary.candidates < 4 * number
     assert checked[1] < 2.2 * checked[0]
+
+
+def test_a_tally_that_is_too_small_costs_no_pair_and_nothing_is_kept_that_is_alone(many, monkeypatch):
+    texts, planted = just_below(600)
+    whole = neardup.find(texts, threshold=0.8, crowd=100)
+    indexed = []
+    table_of = sharing.Sharing.__post_init__
+
+    def noted(self):
+        indexed.append(self.few)
+        table_of(self)
+
+    monkeypatch.setattr(sharing.Sharing, "__post_init__", noted)
+    # 135,000 shingles of their own in 131,072 cells: many seem to be shared
+    monkeypatch.setattr(sharing, "MOST_BITS", 17)
+    small = neardup.find(texts, threshold=0.8, crowd=100)
+    assert pair_map(small.pairs) == pair_map(whole.pairs)
+    assert set(pair_map(small.pairs)) == truth_among(texts, planted, 0.8)
+    sample, all_of = indexed
+    seemed, left = sample.tokens.size / sample.rows.size, all_of.tokens.size / all_of.rows.size
+    assert left < 0.3 * seemed
+    shared = sum(times for times in Counter(all_of.tokens.tolist()).values() if times > 1)
+    assert shared > 0.5 * all_of.tokens.size
 
 
 def test_an_index_in_blocks_gives_the_same_pairs(many, monkeypatch):

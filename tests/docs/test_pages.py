@@ -5,15 +5,27 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests import warm
 from tests.docs.blocks import Block, blocks_of, commands_of, matches, run_block
+from tests.remote.stores import running_store
 from tests.spark.session import missing, submitting
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "examples" / "README.md"])
+_FILL = """
+import sys
+from pyarrow import fs
+store, _ = fs.FileSystem.from_uri("s3://corpus?allow_bucket_creation=true")
+store.create_dir("corpus")
+lines = open(sys.argv[1], "rb").readlines()
+for name, some in (("a", lines[::2]), ("b", lines[1::2])):
+    with store.open_output_stream(f"corpus/raw/{name}.jsonl") as out:
+        out.write(b"".join(some))
+"""
 KINDS = {"console", "python", "text", "json", "csv", "toml"}
 
 
@@ -32,8 +44,22 @@ def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {**warm.environment(), "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
 
 
+@pytest.fixture
+def store() -> Iterator[dict[str, str]]:
+    """The variables by which a store is reached, which has the bucket that the page reads and writes."""
+    with running_store() as found:
+        filled = {**warm.environment(), **found, "PATH": os.environ["PATH"]}
+        done = warm.run(["-c", _FILL, str(ROOT / "examples" / "abstracts.jsonl")], env=filled, encoding="utf-8")
+        assert done.returncode == 0, done.stderr
+        yield found
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_the_blocks_of_a_page_run(page: Path, folder: Path, env: dict[str, str]) -> None:
+def test_the_blocks_of_a_page_run(
+    page: Path, folder: Path, env: dict[str, str], request: pytest.FixtureRequest
+) -> None:
+    if page.name == "object-stores.md":
+        env |= request.getfixturevalue("store")
     for block in blocks_of(page, ROOT):
         assert block.info[:1], f"{block}: a block without a kind"
         assert block.info[0] in KINDS, f"{block}: a kind of block that is not run: {block.info[0]}"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels._jit import kernel
-from neardup.kernels.hashing import CHUNK, HASH_PARAMS, Cursor, fill, new_cursor, rewind
+from neardup.kernels.hashing import CHUNK, HASH_PARAMS, SPARE, Cursor, fill, new_cursor, rewind
 from neardup.kernels.verify import overlap_needed
 from neardup.params import Shingle
 from neardup.stages.shingle import Hasher
@@ -40,14 +40,15 @@ def _drain(params, data, begin, stop, out):
     """
     guard = np.uint64(0xDEADBEEF)
     hash_room = np.full(CHUNK + 64, guard)
-    word_room = np.full(CHUNK + params.k + 64, guard)
-    cursor = Cursor(new_cursor(params, CHUNK).state, word_room[: CHUNK + params.k], hash_room[:CHUNK])
+    words = CHUNK + params.k + SPARE
+    word_room = np.full(words + 64, guard)
+    cursor = Cursor(new_cursor(params, CHUNK).state, word_room[:words], hash_room[:CHUNK])
     rewind(cursor, begin)
     n = 0
     before = CHUNK
     while True:
         count = fill(params, data, stop, cursor)
-        if np.any(hash_room[CHUNK:] != guard) or np.any(word_room[CHUNK + params.k :] != guard):
+        if np.any(hash_room[CHUNK:] != guard) or np.any(word_room[words:] != guard):
             return -2
         if count == 0:
             return n

@@ -15,6 +15,7 @@ TEXTS = [
     for i in range(12)
 ]
 TEXTS += [TEXTS[0], TEXTS[0][20:70], "short", "", "日本語のテキスト and more", "日本語のテキスト and \u0301more"]
+TEXTS += ["Cafe\u0301 and \u1112\u1161\u11ab, written apart"]
 ITEMS = [[str(i) for i in range(n, n + 40)] for n in (0, 2, 4, 100)]
 SEARCHES: dict[str, dict[str, Any]] = {
     "banded": {},
@@ -60,6 +61,8 @@ def answers(folder: Path) -> dict[str, Any]:
         found[path.suffix] = neardup.find(path, threshold=0.5, threads=1).pairs.to_pylist()
         neardup.dedup(path, output=folder / f"clean{path.suffix}", threshold=0.5, threads=1)
         found[f"clean{path.suffix}"] = (folder / f"clean{path.suffix}").read_text("utf-8")
+    on_disk = neardup.find(lines, threshold=0.5, threads=1, workdir=folder / "work")  # nothing is at hand then
+    found["on disk"] = on_disk.pairs.to_pylist()
     with neardup.Index.create(folder / "index", threshold=0.5) as index:
         for first in range(0, len(TEXTS), 4):
             index.add([f"{i}" for i in range(first, first + 4)][: len(TEXTS) - first], TEXTS[first : first + 4])
@@ -110,14 +113,17 @@ def _told_apart() -> dict[str, Any]:
     tally = sharing.Tally(1000)
     tally.see(documents, rows, hasher)
     few = sharing.few_of(documents, rows, rows, counts, hasher, tally, most=3)
+    kept = sharing.KeptTally(1 << 12)
+    kept.see(few)
+    few = kept.shared(few)
     index = sharing.Sharing(few, 0.5)
     pairs = [(left.tolist(), right.tolist()) for left, right in index.pairs(few, floor=1)]
     commonness = partners.Commonness.of(0.5, 1000)
     commonness.see(documents, rows, hasher)
     sets = shingle.build_sets(Documents.from_bytes([text.encode() for text in TEXTS[:2]]), hasher, counts[:2])
-    kept = partners.build_index(sets, rows[:2], 2, commonness=commonness, threshold=0.5)
+    audited = partners.build_index(sets, rows[:2], 2, commonness=commonness, threshold=0.5)
     block = partners.Block(rows, rows, counts, np.zeros(6, dtype=np.bool_))
-    found = partners.find_candidates(documents, block, kept, partners.new_scratch(kept), hasher)
+    found = partners.find_candidates(documents, block, audited, partners.new_scratch(audited), hasher)
     return {"told apart": [pairs, index.numbers(few).tolist()], "partners": [column.tolist() for column in found]}
 
 

@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from neardup.engine.reading import copies as copies_module
+from neardup.engine.reading.again import SourceTexts
 from neardup.engine.reading.collection import Collection, Rows
 from neardup.engine.reading.copies import find_copies
 from neardup.engine.space import Budget, Space
-from neardup.spool import FileTexts, MemoryTexts, Texts, Workdir
+from neardup.spool import FileTexts, MemoryColumn, MemoryTexts
 from neardup.stages.bands import KEY_BYTES
 from neardup.stages.sketch import fingerprints
 from neardup.tuning import make_spec
@@ -50,7 +52,7 @@ def groups_by_dict(texts: list[bytes]) -> list[list[int]]:
     return sorted(group for text, group in rows.items() if text and len(group) > 1)
 
 
-def found_groups(texts: list[bytes], prints: Prints, space: Space, block: int = 3) -> list[list[int]]:
+def found_groups(texts: list[bytes], prints: Prints, space: Space, block: int = 3, threads: int = 1) -> list[list[int]]:
     spec = make_spec(shingle="byte:3")
     collection = Collection.new(spec, space)
     for first in range(0, len(texts), block):
@@ -58,7 +60,7 @@ def found_groups(texts: list[bytes], prints: Prints, space: Space, block: int = 
         n = len(documents)
         keys = np.zeros((spec.bands.bands, n, KEY_BYTES), np.uint8)
         collection.append(Rows(documents, None, np.diff(documents.offsets), prints(documents), keys), None, 0.0)
-    copies = find_copies(collection)
+    copies = find_copies(collection, threads=threads)
     groups = [copies.members[a:b].tolist() for a, b in zip(copies.starts[:-1], copies.starts[1:], strict=True)]
     assert [group[0] for group in groups] == copies.several.tolist() == sorted(copies.several.tolist())
     weight = [0 if not text else 1 for text in texts]
@@ -106,16 +108,26 @@ def test_copies_on_disk_are_the_same_at_any_limit(tmp_path: Path, prints: Prints
     space.close(finished=True)
 
 
+@pytest.mark.parametrize("prints", [fingerprints, two_bits])
+def test_copies_are_the_same_for_any_number_of_threads(prints: Prints, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(copies_module, "MANY", 1)  # each thread looks at a part of the prints
+    draw = np.random.default_rng(3)
+    texts = [bytes(draw.integers(97, 100, draw.integers(0, 7)).astype(np.uint8)) for _ in range(12_000)]
+    expected = groups_by_dict(texts)
+    for threads in (1, 2, 3, 16):
+        assert found_groups(texts, prints, in_memory(), block=500, threads=threads) == expected
+
+
 def test_known_bad_grouping_by_print_alone_fails_the_same_check(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("neardup.engine.reading.copies._verified", lambda collection, of, members: (of, members))
+    monkeypatch.setattr("neardup.engine.reading.copies._verified", lambda collection, of, members, **_: (of, members))
     texts = [b"one text", b"and another", b"one text"]
     assert found_groups(texts, fingerprints, in_memory()) == groups_by_dict(texts)
     assert found_groups(texts, constant, in_memory()) != groups_by_dict(texts)
 
 
-def texts_of(blobs: list[bytes], workdir: Workdir | None) -> Texts:
-    texts: Texts = MemoryTexts() if workdir is None else workdir.texts("texts")
-    assert workdir is None or isinstance(texts, FileTexts)
+def texts_of(blobs: list[bytes], space: Space) -> SourceTexts:
+    texts = SourceTexts(space, MemoryColumn(np.uint64, 2), lambda documents: documents, keep=True, near=False)
+    assert isinstance(texts.kept, MemoryTexts if space.workdir is None else FileTexts)
     for first in range(0, len(blobs), 7):
         texts.append(Documents.from_bytes(blobs[first : first + 7]))
     return texts
@@ -139,10 +151,9 @@ def test_texts_are_held_against_each_other_byte_for_byte(tmp_path: Path, where: 
         left.append(len(blobs) + a)
         right.append(len(blobs) + b)
         expected.append(False)
-    workdir = Workdir.create(tmp_path / "work", {}) if where == "disk" else None
-    texts = texts_of(blobs, workdir)
+    space = on_disk(tmp_path) if where == "disk" else in_memory()
+    texts = texts_of(blobs, space)
     order = np.random.default_rng(2).permutation(len(left))
     found = texts.same(np.array(left)[order], np.array(right)[order], room)
     assert found.tolist() == np.array(expected)[order].tolist()
-    if workdir is not None:
-        workdir.remove()
+    space.close(finished=True)

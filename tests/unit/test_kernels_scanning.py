@@ -179,7 +179,7 @@ def test_equally_rare_shingles_of_small_hash_do_not_crowd_the_table():
     ten more are about half as likely.
     """
     hashes = np.sort(np.random.Generator(np.random.PCG64(1)).integers(0, 2**62, 50_000, dtype=np.uint64))
-    bitmap, slots, posts = rarest.table_of(hashes, np.array([hashes.size]), SALT, 1 << 19)
+    bitmap, slots, posts = rarest.table_of(hashes, np.array([0]), np.array([hashes.size]), SALT, 1 << 19)
     used = np.flatnonzero(slots[:, 0] != VACANT)
     assert posts.size == 0
     assert np.array_equal(np.sort(slots[used, 0]), hashes)

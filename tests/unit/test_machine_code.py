@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from neardup.cli import main
 from neardup.kernels import _jit, _kept, announce, graph
 
-EDGES = np.array([0, 1], dtype=np.int64), np.array([1, 2], dtype=np.int64), 4
+EDGES = [0, 1], [1, 2]
 CALL = """
 import sys
 import numpy as np
@@ -46,12 +46,12 @@ def call(folder: Path, **variables: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which a kernel, with the two that it calls, is kept; it was announced, once."""
+    """A folder in which two kernels are kept; that they were compiled was announced, once."""
     folder = tmp_path_factory.mktemp("kept")
     announced, answer = call(folder)
     said = r"compiling for this processor, \d+ to \d+ seconds in all, once; `neardup warm` does it ahead"
     assert re.fullmatch(said, announced)
-    assert answer == "[0, 0, 0, 3] 3"
+    assert answer == "[0, 0, 0, 3] 2"
     return folder
 
 
@@ -86,9 +86,10 @@ def test_what_was_compiled_once_is_loaded_by_the_next_process(kept: Path):
 
 @needs_no_shipped
 def test_damaged_machine_code_is_not_run_but_made_again(kept: Path):
-    (file,) = kept.rglob("graph.components-*.bin")
+    (file,) = kept.rglob("graph.join-*.bin")
     whole = file.read_bytes()
-    for damaged in (whole[:-1], whole[:40], b"", whole[:5000] + b"\x00" + whole[5001:]):
+    middle = len(whole) // 2
+    for damaged in (whole[:-1], whole[:40], b"", whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]):
         assert damaged != whole
         file.write_bytes(damaged)
         assert call(kept)[-1] == "[0, 0, 0, 3] 1"
@@ -98,7 +99,7 @@ def test_damaged_machine_code_is_not_run_but_made_again(kept: Path):
 @needs_no_shipped
 def test_machine_code_for_another_processor_is_left_alone(kept: Path):
     before = sorted(kept.iterdir())
-    assert call(kept, NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="")[-1] == "[0, 0, 0, 3] 3"
+    assert call(kept, NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="")[-1] == "[0, 0, 0, 3] 2"
     assert sorted(kept.iterdir()) != before
 
 
@@ -143,8 +144,8 @@ def test_where_no_folder_can_be_written_that_is_said(alone: Any, monkeypatch: py
     monkeypatch.setattr(_jit, "_compiled", [])
     said: list[str] = []
     with announce.told(said.append):
-        _jit._before_compiling("graph.components")
         _jit._before_compiling("graph.join")
+        _jit._before_compiling("graph.settle")
     assert len(said) == 1
     assert "in each run: no folder to keep it in can be written. NUMBA_CACHE_DIR names one" in said[0]
 
@@ -160,8 +161,59 @@ def test_a_kernel_is_declared_with_as_many_types_as_it_has_parameters():
     assert set(_jit.SECONDS) <= set(names)
 
 
+def test_no_kernel_calls_another_for_what_is_kept_of_one_is_its_machine_code_only():
+    from neardup.kernels.warm import load_all
+
+    functions = {name: _jit.KERNELS[name].py_func for name in load_all()}
+    dispatchers = {id(each) for each in _jit.KERNELS.values()}
+    for name, function in functions.items():
+        called = [each for each in function.__code__.co_names if id(function.__globals__.get(each)) in dispatchers]
+        assert not called, name
+
+
+WITHOUT_PREAD = """
+import os, sys
+del os.pread
+import numpy as np
+import neardup
+from neardup.kernels import _jit, reading, warm
+assert "reading.copy_pieces" in warm.load_all() and "reading.read_pieces" not in _jit.KERNELS
+at = np.zeros(1, dtype=np.int64)
+assert reading.read_pieces(0, at, at + 1, np.zeros(8, dtype=np.uint8), at) == 0
+print(neardup.find(sys.argv[1], threshold=0.5).pairs.select(["id_a", "id_b"]).to_pylist())
+"""
+
+
+def test_where_the_platform_has_no_pread_its_kernel_is_left_out_and_texts_are_kept(tmp_path: Path):
+    """Windows has none: `neardup warm` would fail to link it."""
+    path = tmp_path / "texts.jsonl"
+    texts = ["a text that is there in two forms", "a text that is there in two forms!", "something else"]
+    path.write_text("".join(json.dumps({"id": str(i), "text": text}) + "\n" for i, text in enumerate(texts)))
+    run = subprocess.run([sys.executable, "-c", WITHOUT_PREAD, str(path)], capture_output=True, text=True, check=False)
+    assert run.stdout == "[{'id_a': '0', 'id_b': '1'}]\n", run.stderr
+
+
+def test_each_kernel_is_compiled_by_one_process_and_kernels_that_share_parts_by_the_same():
+    from neardup.kernels.warm import load_all, shares
+
+    names = load_all()
+    for jobs in (1, 2, 3, 200):
+        groups = shares(names, jobs)
+        assert len(groups) == jobs
+        assert sorted(name for group in groups for name in group) == sorted(names)
+    hashing = {name for name in names if _jit.records_of(name) == ["HashParams"]}
+    assert len(hashing) > 5
+    of_each = shares(names, 2)
+    assert sum(bool(hashing & set(group)) for group in of_each) == 1
+    cost = [sum(map(_jit.seconds, group)) for group in of_each]
+    assert max(cost) < 0.6 * sum(cost)
+    assert shares([], 2) == [[], []]
+
+
 def test_a_kernel_may_be_called_with_other_types_too():
-    assert graph.components(*(np.asarray(each, dtype=np.int32) for each in EDGES[:2]), 4).tolist() == [0, 0, 0, 3]
+    parent = np.arange(4, dtype=np.int32)
+    graph.join(parent, *(np.array(each, dtype=np.int32) for each in EDGES))
+    assert parent[[0, 1, 3]].tolist() == [0, 0, 3]
 
 
 def test_warm_compiles_what_is_missing_and_then_nothing(tmp_path: Path):

@@ -25,6 +25,7 @@ from neardup.kernels.reading import NEAR, STAGE, copy_pieces, read_pieces
 from neardup.tuning import make_spec
 from neardup.types import Documents
 
+pytestmark = pytest.mark.usefixtures("none_at_hand")
 PLENTY = 1 << 30
 AWKWARD = [
     "plain",
@@ -152,9 +153,9 @@ def pairs_after(path: Path, change, monkeypatch: pytest.MonkeyPatch):
 
     found = run.find_copies
 
-    def changed(collection):
+    def changed(collection, **more):
         change(path)
-        return found(collection)
+        return found(collection, **more)
 
     monkeypatch.setattr(run, "find_copies", changed)
     return neardup.find(path, threshold=0.5)

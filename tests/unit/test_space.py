@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+import neardup
 from neardup import tuning
+from neardup.cli import main
 from neardup.engine import space as space_module
+from neardup.engine.observe import Silent
+from neardup.engine.reading import collection as collection_module
 from neardup.engine.reading.collection import Collection, Rows, content_order
 from neardup.engine.reading.copies import find_copies
 from neardup.engine.space import Budget, Space
@@ -84,7 +90,7 @@ def test_the_order_of_content_is_by_length_then_hash_then_row(facts, chosen) -> 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 3), st.integers(0, 3)), max_size=40))
 def test_copies_are_rows_of_one_hash_and_stand_behind_the_first(facts) -> None:
-    blobs = [b"" if empty else b"text" for empty, _, _ in facts]
+    blobs = [b"" if empty else b"text %d %d" % (one, two) for empty, one, two in facts]
     copies = find_copies(collection_of(blobs, [(one, two) for _, one, two in facts]))
     groups: dict[tuple[int, int], list[int]] = {}
     for row, (empty, one, two) in enumerate(facts):
@@ -147,3 +153,48 @@ def test_what_is_known_of_documents_is_the_same_in_memory_in_files_and_after_a_r
         assert one.ids.count_duplicates() == (0, None)
     again.close(finished=True)
     assert not (tmp_path / "work").exists()
+
+
+def test_documents_are_refused_when_too_many_were_read_with_the_limit_for_all_that_are_expected() -> None:
+    space = Space(Budget(400_000_000, 100_000_000), None, {})
+    space.need_documents(3_750_000, 10_000_000)  # 90 MB, and others may be fewer than was thought
+    message = r"About 10000000 documents \(3750001 read so far\) need about 240 MB .* Raise .* to 568MB\."
+    with pytest.raises(InputError, match=message):
+        space.need_documents(3_750_001, 10_000_000)
+    with pytest.raises(InputError, match=r"^5000000 documents need about 120 MB"):
+        space.need_documents(5_000_000, 5_000_000)
+
+
+class Told(Silent):
+    """Keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, message: str) -> None:
+        self.notes.append(message)
+
+
+@pytest.mark.parametrize(
+    ("left", "told"),
+    [(10.0, []), (1e5, ["give at least 541MB"]), (1e9, ["give at least", "pairs can be numbered for 2147483647"])],
+)
+def test_what_the_size_of_the_input_foretells_is_told_and_not_refused(left: float, told: list[str]) -> None:
+    collection = collection_of([b"text"] * 90, [(row, row) for row in range(90)])
+    observer = Told()
+    space = Space(Budget(400_000_000, 100_000_000), None, {})
+    collection_module._predict(collection, space, observer, left)
+    assert len(observer.notes) == len(told)
+    assert all(part in note for part, note in zip(told, observer.notes, strict=True))
+
+
+def test_a_run_ends_when_it_has_met_more_documents_than_the_memory_has_room_for(tmp_path, monkeypatch) -> None:
+    path = tmp_path / "many.jsonl"
+    path.write_text("".join(json.dumps({"text": f"text number {row:05d}"}) + "\n" for row in range(1000)))
+    monkeypatch.setattr(space_module, "DOCUMENT_BYTES", 1 << 20)
+    with pytest.raises(InputError, match=r"\d+ documents need about \d+ MB of memory beside the program.* Raise"):
+        neardup.find(path, memory="400MB", block=100)
+    result = CliRunner().invoke(main, ["dedup", str(path), "-o", str(tmp_path / "clean.jsonl"), "--memory", "400MB"])
+    assert result.exit_code == 1
+    assert "documents need about" in result.stderr
+    assert not (tmp_path / "clean.jsonl").exists()

@@ -7,6 +7,7 @@ Ctrl-C. This module and ``options`` import click, errors and params only, so ``n
 from __future__ import annotations
 
 import errno
+import gc
 import importlib
 import os
 import signal
@@ -29,6 +30,8 @@ try:
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
+_OBJECTS = 200_000
+"""New objects after which circles are looked for. Loading the libraries makes 135,000; Python would look 200 times."""
 _COMMANDS = {
     "audit": ("neardup.cli.audit", "Measure the recall and the precision of a search on its own collection."),
     "compare": ("neardup.cli.compare", "Compare two texts: every measure, and what they share."),
@@ -97,6 +100,7 @@ class Commands(LazyGroup):
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run with stdout and stderr that take every character; help that stdout does not take is an error too."""
+        gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
         with speaking():
             try:
                 return super().main(*args, **extra)

@@ -21,6 +21,7 @@ from neardup.cli import WRITTEN, forms, options, running, silence_stdout
 from neardup.cli.options import STDOUT
 from neardup.cli.voice import columns, usage_errors
 from neardup.errors import InputError
+from neardup.inputs.addresses import as_path, real_place
 from neardup.params import ClusterOptions, InputOptions, RunOptions, SearchOptions
 
 if TYPE_CHECKING:
@@ -157,7 +158,8 @@ def dedup(
 
     INPUT is any mix of folders (of all these), JSONL, CSV, TSV, Parquet, Arrow and .xlsx files and text files,
     each also compressed (.gz, .zst, .bz2, .xz, .lz4), and glob patterns. Each gets a copy of the same name, format and
-    compression; what is kept is unchanged. Inputs are read twice, so stdin cannot be one.
+    compression; what is kept is unchanged. Inputs are read twice, so stdin cannot be one. Inputs and outputs may be
+    addresses, such as s3://bucket/raw.
 
     Documents are taken in the order of --protect, --prefer and --keep, then of the input: one that is
     still there is kept, and all near-duplicates found of it are removed. So each removed document has an exact
@@ -265,7 +267,7 @@ def _targets(
 
 def _check_apart(removed: str, copies: str) -> None:
     """Raise UsageError when the copies and the removals would be one file, or one lies in the place of the other."""
-    first, second = os.path.realpath(removed), os.path.realpath(copies)
+    first, second = as_path(real_place(removed)), as_path(real_place(copies))
     if first == second:
         raise click.UsageError(f"{removed} is named for two outputs. Give each a file of its own.")
     if second.startswith(os.path.join(first, "")):
@@ -282,7 +284,9 @@ def _check_copies(reader: Reader, copies: str, removed: str | None) -> None:
         )
     with usage_errors():
         plan_copies(reader, copies)
-    if removed is None or not os.path.realpath(removed).startswith(os.path.join(os.path.realpath(copies), "")):
+    if removed is None:
+        return
+    if not as_path(real_place(removed)).startswith(os.path.join(as_path(real_place(copies)), "")):
         return
     for part in reader.written_parts:
         if os.path.basename(part.name) == os.path.basename(removed):

@@ -85,7 +85,8 @@ def find(
     """Find the near-duplicate pairs of a collection, and their clusters.
 
     INPUT is any mix of folders (of all these), JSONL, CSV, TSV, Parquet, Arrow and .xlsx files, text files
-    (one document each), each also compressed (.gz, .zst, .bz2, .xz, .lz4), glob patterns, and - for stdin.
+    (one document each), each also compressed (.gz, .zst, .bz2, .xz, .lz4), glob patterns, and - for stdin. Inputs and
+    outputs may be addresses, such as s3://bucket/raw/*.jsonl.
 
     Pairs (id_a, id_b, similarity) go to stdout or to the file that -o names; everything else goes to stderr. With
     --measure containment they also say which one is part of the other (contained: a, b or both), with --with-text

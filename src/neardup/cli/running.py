@@ -173,9 +173,10 @@ def _open_clustered(
 
 def _work_place(output: str | None) -> Path:
     """Where work goes to disk when no workdir is named: beside the output, or in the current folder."""
-    from neardup.outputs.atomic import is_special
+    from neardup.inputs.addresses import is_remote
+    from neardup.outputs.atomic import is_special, output_place
 
-    if output is None or output == STDOUT or is_special(output):
+    if output is None or output == STDOUT or is_special(output) or is_remote(output := output_place(output)):
         return Path("neardup-work")
     path = Path(output)
     if path.name in ("", ".."):

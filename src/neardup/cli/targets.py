@@ -14,9 +14,10 @@ import click
 from neardup.cli import silence_stdout
 from neardup.cli.options import STDOUT
 from neardup.cli.voice import say, stdout_errors, usage_errors
+from neardup.inputs.addresses import GLOB_CHARACTERS, is_remote, place_of, real_place
 from neardup.inputs.peek import holds_texts
 from neardup.inputs.walk import SPEC_SUFFIX, glob_files, walk_folder
-from neardup.outputs.atomic import check_target
+from neardup.outputs.atomic import check_target, output_place
 from neardup.outputs.renames import finish_names
 from neardup.outputs.write import Output, output_format, write_table, write_tables
 from neardup.params import ListOptions
@@ -107,7 +108,7 @@ def _check_plot(target: str) -> None:
 
 def check_collisions(inputs: Iterable[Path], outputs: Sequence[str], *, glob: str | Sequence[str] | None) -> None:
     """Raise UsageError when two outputs are one file, or when an output is read as an input."""
-    real = [os.path.realpath(name) for name in outputs]
+    real = [real_place(output_place(name)) for name in outputs]
     if len(set(real)) < len(outputs):
         raise click.UsageError(f"{outputs[0]} is named for two outputs. Give each a file of its own.")
     for path, name in zip(real, outputs, strict=True):
@@ -120,7 +121,11 @@ def check_collisions(inputs: Iterable[Path], outputs: Sequence[str], *, glob: st
 
 def _reads(source: Path, path: str, glob: str | Sequence[str] | None) -> bool:
     """Whether reading ``source`` would read the existing file ``path`` (its real path)."""
-    if str(source) == "-" or not os.path.isfile(path):
+    if str(source) == "-":
+        return False
+    if is_remote(str(source)) or is_remote(path):
+        return is_remote(path) and _reads_object(place_of(str(source)), path, glob)
+    if not os.path.isfile(path):
         return False
     if source.is_dir():
         if not path.startswith(os.path.join(os.path.realpath(source), "")):
@@ -132,6 +137,20 @@ def _reads(source: Path, path: str, glob: str | Sequence[str] | None) -> bool:
     return any(file.real == path for file in glob_files(str(source)))
 
 
+def _reads_object(source: str, path: str, glob: str | Sequence[str] | None) -> bool:
+    """Whether reading ``source`` would read the object at the address ``path``, where there is one."""
+    from neardup.inputs.remote import is_folder, look
+
+    if source == path or not is_remote(source):
+        return source == path
+    is_pattern = not GLOB_CHARACTERS.isdisjoint(source)
+    if look(path) is None or not (is_pattern or (path.startswith(f"{source}/") and is_folder(source))):
+        return False
+    patterns = (glob,) if isinstance(glob, str) else tuple(glob or ()) or None
+    found = glob_files(source) if is_pattern else walk_folder(source, patterns)
+    return any(file.real == path for file in found) and (is_pattern or glob is not None or holds_texts(path))
+
+
 def check_files(outputs: Sequence[str]) -> None:
     """Raise OutputError when a file could not be written; first, what a killed run has left of them is finished."""
     mend_and_tell(outputs)
@@ -141,7 +160,7 @@ def check_files(outputs: Sequence[str]) -> None:
 
 def mend_and_tell(outputs: Sequence[str]) -> None:
     """Finish the outputs of earlier runs that were killed while they got their names, and say so on stderr."""
-    for line in finish_names(outputs):
+    for line in finish_names(map(output_place, outputs)):
         say(f"note: {line}")
 
 

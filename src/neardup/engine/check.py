@@ -39,6 +39,8 @@ TEXTS_PART = 0.1
 """Of the memory for data, what texts may take that are read together: a text takes an eighth of its set."""
 MOST_TEXTS = 24 << 20
 """Bytes of them that are enough, whatever the limit is."""
+MOST_SPOOLED = 128 << 20
+"""And where columns of the collection are on disk: most of them are passed over each time."""
 SCREENED = 1 << 16
 """Pairs whose signatures, where both are held, are looked at together."""
 FEW_TEXTS = 1 << 12
@@ -274,7 +276,8 @@ class Checker:
 
     def _together(self, chunks: Iterator[Chunk]) -> Iterator[list[Chunk]]:
         """Chunks whose texts fit into memory together: they are read at once, in the order of the input."""
-        room = min(MOST_TEXTS, self.collection.space.budget.share(TEXTS_PART))
+        most = MOST_SPOOLED if self.collection.is_spooled else MOST_TEXTS
+        room = min(most, self.collection.space.budget.share(TEXTS_PART))
         held: list[Chunk] = []
         size = 0
         for chunk in chunks:

@@ -25,7 +25,7 @@ from neardup.engine.reading.copies import find_copies
 from neardup.engine.results.expand import Members, expand_across, expand_clusters, expand_pairs
 from neardup.engine.results.pairs import Links, PairStore, link
 from neardup.engine.space import Space
-from neardup.engine.state import DOCUMENT_BYTES, FoundRows, Gathered, RunTally, SearchState
+from neardup.engine.state import FoundRows, Gathered, RunTally, SearchState
 from neardup.params import CONTAINMENT, Overlap, Spec
 from neardup.stages.shingle import Hasher
 from neardup.types import I32, I64, Batch, Mask, Origin
@@ -78,9 +78,8 @@ def gather(
             reopened=reopened,
             keep_written=keep_written,
         )
-    space.need_memory(DOCUMENT_BYTES * len(collection), f"{len(collection)} documents")
     with stages.stage("copies"):
-        copies = find_copies(collection)
+        copies = find_copies(collection, threads=threads)
     weight = np.minimum(copies.weight, 1) if spec.collapse_exact else copies.weight
     tally = RunTally(
         documents=len(collection),

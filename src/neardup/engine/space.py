@@ -31,6 +31,8 @@ CHECKPOINT_SECONDS = 10.0
 """After which the work of a long stage is made to last."""
 RECORD_SHARE = 0.1
 """Of the memory for data, what one document may have: beside six times as much there is room for the store."""
+DOCUMENT_BYTES = 24
+"""Memory for each document that no limit can spare: weights, crowds, parents, ranks."""
 DEFAULT_SHARE = 0.5
 """Share of the memory that is free at the start which a run may use when no limit was set."""
 
@@ -158,13 +160,25 @@ class Space:
     def need_memory(self, size: int, what: str) -> None:
         """Raise unless data of ``size`` bytes fits beside the program, with a tenth to spare."""
         if size > 0.9 * self.budget.work:
-            limit = self.budget.limit - self.budget.work + size / 0.9
             cure = ", and continue with --resume (resume=True)" if self.is_lasting else ""
             raise InputError(
                 f"{what} need about {size / 1e6:.0f} MB of memory beside the program, and the limit of "
                 f"{self.budget.limit / 1e6:.0f} MB leaves {self.budget.work / 1e6:.0f} MB. Raise --memory (memory=) to "
-                f"{limit / 1e6 + 1:.0f}MB{cure}."
+                f"{self.limit_for(size)}{cure}."
             )
+
+    def limit_for(self, size: float) -> str:
+        """The smallest limit, as the option takes it, beside which data of ``size`` bytes fits in memory."""
+        return f"{(self.budget.limit - self.budget.work + size / 0.9) / 1e6 + 1:.0f}MB"
+
+    def need_documents(self, count: int, expected: int) -> None:
+        """Raise as soon as ``count`` documents were read that do not fit, of about ``expected`` that there will be.
+
+        They may turn out to be others than were expected: so only what was read is refused.
+        """
+        if DOCUMENT_BYTES * count > 0.9 * self.budget.work:
+            what = f"{count} documents" if expected <= count else f"About {expected} documents ({count} read so far)"
+            self.need_memory(DOCUMENT_BYTES * max(count, expected), what)
 
     @property
     def state(self) -> dict[str, Any]:

@@ -14,16 +14,14 @@ from neardup.engine.reading.copies import Copies
 from neardup.engine.reading.written import WrittenTexts
 from neardup.engine.results.expand import ListedLeaders, Members
 from neardup.engine.results.pairs import PairStore
-from neardup.engine.space import Space
+from neardup.engine.space import DOCUMENT_BYTES, Space
 from neardup.types import I32, I64
 
 if TYPE_CHECKING:
     from neardup.engine.joins.containment import Sizes
 
-DOCUMENT_BYTES = 24
-"""Memory for each document that no limit can spare: weights, crowds, parents, ranks."""
 PAIRED_BYTES = 110
-"""And for each that has a pair or a copy, while clusters are made."""
+"""Memory for each document that has a pair or a copy, beside DOCUMENT_BYTES, while clusters are made."""
 
 
 @dataclass(slots=True)

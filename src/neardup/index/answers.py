@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.cutting import distinct
 from neardup.index.core import Core
 from neardup.index.outcomes import Hit
 from neardup.index.prepared import PreparedDocuments, Sketcher, id_keys, original_id
@@ -92,7 +93,7 @@ def _check(
     """
     query, number, same_text = candidates.query, candidates.number, candidates.same_text
     is_one = len(prepared) == 1
-    asked = np.zeros(1, dtype=np.int64) if is_one else np.unique(query)
+    asked = np.zeros(1, dtype=np.int64) if is_one else distinct(query)
     sets = sketcher.sets(prepared.at(asked).normal)
     similarity: F64 = np.full(query.size, -1.0)
     names: dict[int, tuple[str, int]] = {}
@@ -103,12 +104,12 @@ def _check(
         places = places[np.argsort(number[places], kind="stable")]
         for part in _parts(number[places]):
             some = places[part]
-            rows = reading.rows(number[some].tolist() if is_one else np.unique(number[some]).tolist())
+            rows = reading.rows(number[some].tolist() if is_one else distinct(number[some]).tolist())
             there = np.array([row[0] for row in rows], dtype=np.int64)
             if there.size < some.size:
                 is_there = np.isin(number[some], there)
                 if not is_there.all():
-                    reading.check_absent(np.unique(number[some[~is_there]]).tolist())
+                    reading.check_absent(distinct(number[some[~is_there]]).tolist())
                 gone.append(some[~is_there])
                 some = some[is_there]
             if rows:
@@ -217,12 +218,12 @@ def find_ids(
     if keys is None:
         keys = id_keys(ids)
     if len(ids) > 1:  # ids can be chosen so that all have one key: what that finds is listed once
-        keys = np.unique(keys).reshape(1, -1)
+        keys = distinct(keys.reshape(-1)).reshape(1, -1)
     found = view.lookup(keys, np.ones(keys.size, dtype=np.bool_), first_row=row)
     if found.numbers.size == 0:
         return {}
     wanted = set(ids)
-    numbers = np.unique(found.numbers).tolist()
+    numbers = distinct(found.numbers).tolist()
     named_so = names_of(reading.names(numbers), reading.path)
     if len(named_so) < len(numbers):
         reading.check_absent(sorted(set(numbers) - {number for number, _, _ in named_so}))

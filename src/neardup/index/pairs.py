@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from neardup.arrays import numbers, strings
+from neardup.cutting import distinct
 from neardup.engine import run as engine
 from neardup.engine.observe import Observer
 from neardup.engine.state import FoundRows
@@ -113,7 +114,7 @@ def find_contained(
     with Run(reader, spec, RunOptions(threads=core.threads)) as run:
         query, place, similarity, contained = _pairs(engine.find(run.search(), rule="star"), len(queries), top)
     number = np.concatenate(passed)[place]
-    named = names_of(reading.names(np.unique(number).tolist()), reading.path)
+    named = names_of(reading.names(distinct(number).tolist()), reading.path)
     names = {number: (id, kind) for number, id, kind in named}
     columns = (query.tolist(), number.tolist(), similarity.tolist(), contained.tolist())
     for asked, at, share, side in zip(*columns, strict=True):

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import io
 import lzma
-import os
 import tarfile
 import zipfile
 import zlib
@@ -20,16 +19,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, BinaryIO
 
 from neardup.errors import InputChanged, InputError, NeardupError
+from neardup.inputs.addresses import is_remote
 from neardup.inputs.columns import ReadColumns
 from neardup.inputs.documents import MOST_BYTES
 from neardup.inputs.documents.pool import shared_readers
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.formats import FORMATS, archive_codec, bare_suffix, stored_codec
 from neardup.inputs.source import BATCH_BYTES, ReadOptions, Source, Task, oversized, sized
-from neardup.inputs.stream import ByteStream
+from neardup.inputs.stream import ByteStream, open_whole, size_of
 from neardup.inputs.walk import InputFile
 from neardup.shown import shown_path
 
@@ -72,8 +72,9 @@ class Archive:
         self._tar: tarfile.TarFile | None = None
         self._below: ByteStream | None = None
         """What a compressed tar is unpacked from."""
+        self._whole: BinaryIO | None = None
         self.path = path
-        self._stored = os.path.getsize(path)
+        self._stored = size_of(path)
         self._unpacked = 0
         self._entry: tarfile.TarInfo | None = None
         self._at = -1
@@ -155,6 +156,8 @@ class Archive:
 
     def __del__(self) -> None:
         self.close()
+        if self._whole is not None:
+            self._whole.close()
 
     def count(self, size: int) -> None:
         """Note that so many bytes more were unpacked; InputError where that is beyond all measure."""
@@ -165,15 +168,23 @@ class Archive:
                 "read. Unpack it by hand if it is to be trusted, and give the folder."
             )
 
+    def _searched(self) -> BinaryIO | None:
+        """What is at an address, in a file that stays as long as this does; None: the archive is a file itself."""
+        if self._whole is None and is_remote(self.path):
+            self._whole = open_whole(self.path)
+        if self._whole is not None:
+            self._whole.seek(0)
+        return self._whole
+
     def _opened_zip(self) -> zipfile.ZipFile:
         if self._zip is None:
-            self._zip = zipfile.ZipFile(self.path)
+            self._zip = zipfile.ZipFile(self._searched() or self.path)
         return self._zip
 
     def _rewind(self) -> None:
         self.close()
         if archive_codec(self.path) is None:
-            self._tar = tarfile.open(self.path, "r:")  # noqa: SIM115 - closed by close()
+            self._tar = tarfile.open(self.path, "r:", fileobj=self._searched())  # noqa: SIM115 - closed by close()
         else:
             self._below = ByteStream(self.path, codec=archive_codec(self.path))
             below: Any = self._below

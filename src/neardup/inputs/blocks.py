@@ -166,7 +166,7 @@ def line_blocks(
             if max_lines is None or block.lines <= max_lines:
                 yield block
             else:
-                yield from _split(block, line_ends(data, size), max_lines)
+                yield from _split(block, max_lines)
             line += block.lines
             del block, held  # its buffer may be given back before the next is taken
 
@@ -206,15 +206,28 @@ def _opened(source: str | Path | ByteStream) -> ByteStream:
     return source if isinstance(source, ByteStream) else ByteStream(source)
 
 
-def _split(block: LineBlock, ends: I64, max_lines: int) -> Iterator[LineBlock]:
+def _split(block: LineBlock, max_lines: int) -> Iterator[LineBlock]:
     """One block as blocks of at most ``max_lines`` lines; the first carries the consumed bytes."""
     start, consumed = 0, block.consumed
-    for i in range(0, ends.size, max_lines):
-        stop = int(ends[min(i + max_lines, ends.size) - 1])
-        lines = min(max_lines, ends.size - i)
-        line, at = block.first_line + i, block.at + start
+    for first in range(0, block.lines, max_lines):
+        lines = min(max_lines, block.lines - first)
+        stop = block.size if first + lines == block.lines else _behind_lines(block.data, start, block.size, lines)
+        line, at = block.first_line + first, block.at + start
         yield LineBlock(block.data[start:], stop - start, lines, line, consumed, at=at, held=block.held)
         start, consumed = stop, 0
+
+
+def _behind_lines(data: U8, start: int, stop: int, lines: int) -> int:
+    """The place behind so many lines from ``start`` on, which ``data[start:stop]`` has."""
+    step = 1 << 16
+    while start < stop:
+        is_end = data[start : min(start + step, stop)] == NEWLINE
+        found = int(np.count_nonzero(is_end))
+        if found >= lines:
+            return start + int(np.flatnonzero(is_end)[lines - 1]) + 1
+        lines -= found
+        start += step
+    return stop
 
 
 class Slabs:

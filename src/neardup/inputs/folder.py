@@ -7,7 +7,6 @@ such files some are protected, damaged or scanned, and that is no mistake in the
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -25,6 +24,7 @@ from neardup.inputs.documents.pool import Readers, shared_readers
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.items import split_items
 from neardup.inputs.source import BATCH_BYTES, Faults, ReadOptions, Source, Task, TooLarge, sized
+from neardup.inputs.stream import is_regular
 from neardup.inputs.walk import InputFile
 from neardup.shown import shown, shown_path
 from neardup.types import Alone, Batch, Documents, NeedsRoom, Origin, Places
@@ -52,8 +52,8 @@ class FilesSource(Source):
     @property
     def paths(self) -> list[str] | None:
         """As of every source. What is known to be unreadable, such as a broken link, is not read, now or later."""
-        is_regular = all(file.error is not None or os.path.isfile(file.path) for file in self.files)
-        return [file.path for file in self.files] if is_regular else None
+        are_regular = all(file.error is not None or is_regular(file.path) for file in self.files)
+        return [file.path for file in self.files] if are_regular else None
 
     def tasks(self) -> Iterator[Task]:
         """Yield a task for at most ``block`` files, about 4 MB; a compressed text, of unknown size, has its own."""

@@ -16,7 +16,7 @@ from neardup.inputs.batches import documents_from
 from neardup.kernels.hashing import fingerprint
 from neardup.shown import shown_path
 from neardup.spool import Column, MemoryColumn, MemoryTexts, Sorter, Texts, Workdir
-from neardup.types import I32, I64, MOST_FAULTS, U64, Batch, Documents, Fault
+from neardup.types import I32, I64, MOST_FAULTS, U64, Batch, Documents, Fault, Mask
 
 _TEXT = pa.large_string()
 _MADE, _NUMBERS, _STRINGS = range(3)
@@ -25,8 +25,9 @@ _FIELDS = 7
 _START, _SIZE, _SOURCE, _FIRST, _BASE, _ID_KIND, _ID_BASE = range(_FIELDS)
 """Fields of a batch: first document and their number; source; local row of the first; where the local rows
 begin among those that are kept, -1 where they follow each other; what ``Ids`` says of the ids."""
-_PIECE = 1 << 16
-_PIECE_BYTES = 16 << 20
+_PIECE = 1 << 18
+"""Rows whose ids are held at a time: with few, all ids are passed over for each time that keepers are named."""
+_PIECE_BYTES = 32 << 20
 _DIGITS = 20
 """Of a whole number, at most."""
 DEFAULT_BUDGET = 256 << 20
@@ -173,7 +174,7 @@ class Ids:
         return table[at, _ID_KIND], rows - table[at, _START] + table[at, _ID_BASE]
 
     def pieces(self, *columns: I32 | I64) -> Iterator[slice]:
-        """Cut columns of rows into pieces of which all ids are held at a time: 65,536 rows, or 16 MB of long ids."""
+        """Cut columns of rows into pieces of which all ids are held at a time: 262,144 rows, or 32 MB of long ids."""
         size = int(columns[0].size)
         names = np.array([len(shown_path(source).encode()) + 1 + _DIGITS for source in self.places.sources] or [0])
         is_long = max(self._longest, int(names.max())) * len(columns) * _PIECE > _PIECE_BYTES
@@ -209,7 +210,10 @@ class Ids:
     def _brought(self, at: I64) -> Any:
         is_rising = bool(np.all(at[1:] > at[:-1]))
         rows, place = (at, at) if is_rising else np.unique(at, return_inverse=True)
-        found = [_as_strings(documents).take(numbers(local)) for documents, local, _ in self._strings.parts(rows)]
+        found = [
+            _as_strings(documents) if local.size == len(documents) else _as_strings(documents).take(numbers(local))
+            for documents, local, _ in self._strings.parts(rows)
+        ]
         names = found[0] if len(found) == 1 else pa.concat_arrays(found)
         return names if is_rising else names.take(numbers(place))
 
@@ -220,28 +224,33 @@ class Ids:
         """
         if (self.places.table[:, _ID_KIND] == _MADE).all():
             return 0, None
-        sorter = Sorter("id-hashes", payload=np.dtype(np.uint64), budget=budget, workdir=workdir)
-        for hashes, rows in self._hashed():
-            sorter.add(hashes, rows.astype(np.uint64))
-        repeated: list[I64] = []
-        last, last_row = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
-        for piece, payload in sorter.merged(_PIECE, unique=False):
-            assert payload is not None
+        sorter = Sorter("id-hashes", payload=None, budget=budget, workdir=workdir)
+        for hashes, _ in self._hashed():
+            sorter.add(hashes)
+        repeated = [np.empty(0, dtype=np.uint64)]
+        last = repeated[0]
+        for piece, _ in sorter.merged(_PIECE, unique=False):
             hashes = np.concatenate((last, piece))
-            rows = np.concatenate((last_row, payload.view(np.uint64).astype(np.int64)))
-            again = np.flatnonzero(hashes[1:] == hashes[:-1])
-            repeated += [rows[again], rows[again + 1]]
-            last, last_row = hashes[-1:], rows[-1:]
+            repeated.append(hashes[1:][hashes[1:] == hashes[:-1]])
+            last = hashes[-1:]
         sorter.drop()
+        several = distinct(np.concatenate(repeated))
+        if not several.size:
+            return 0, None
         # equal hashes are almost surely equal ids, and the few that have them are compared themselves
-        return repeated_among(self.take(distinct(np.concatenate(repeated or [last_row]))))
+        again = [rows[_among(hashes, several)] for hashes, rows in self._hashed()]
+        return repeated_among(self.take(np.concatenate(again)))
 
-    def _hashed(self) -> Any:
+    def _hashed(self) -> Iterator[tuple[U64, I64]]:
         """Yield (uint64 hashes, rows) of the ids that batches brought, equal for equal ids."""
-        for start, size, kind in self.places.table[:, [_START, _SIZE, _ID_KIND]].tolist():
+        for start, size, kind, base in self.places.table[:, [_START, _SIZE, _ID_KIND, _ID_BASE]].tolist():
             for part in self.pieces(np.arange(start, start + size)) if kind != _MADE else ():
                 rows = np.arange(start + part.start, start + part.stop)
-                yield id_hashes(self.take(rows)), rows
+                if kind != _STRINGS:
+                    yield id_hashes(self.take(rows)), rows
+                    continue
+                for documents, local, some in self._strings.parts(rows - start + base):
+                    yield _hashes_of(documents.slice(int(local[0]), int(local[-1]) + 1)), rows[some]
 
 
 class Places:
@@ -363,10 +372,20 @@ def id_hashes(ids: Any) -> U64:
     if pa.types.is_integer(ids.type):
         whole: I64 = as_numpy(ids)
         return whole.view(np.uint64)
-    texts = documents_from(ids)
-    out = np.empty((len(ids), 2), dtype=np.uint64)
+    return _hashes_of(documents_from(ids))
+
+
+def _hashes_of(texts: Documents) -> U64:
+    out = np.empty((len(texts), 2), dtype=np.uint64)
     fingerprint(texts.data, texts.offsets, out)
     return out[:, 0].copy()
+
+
+def _among(values: U64, rising: U64) -> Mask:
+    """Which values are among others, of which there is one at least and each once."""
+    at = np.minimum(np.searchsorted(rising, values), rising.size - 1)
+    found: Mask = rising[at] == values
+    return found
 
 
 def ids_of(batch: Batch) -> list[int | str]:

@@ -50,20 +50,37 @@ class ByArrow:
         self._source.close()
 
 
-class Gzip:
-    """gzip data, member by member, with zeros behind the last, as a tape leaves them.
-
-    It is read through Python's zlib, which is as fast as pyarrow's and tells where a member ends.
-    """
+class _ByPieces:
+    """Packed data of which a piece at a time is read and unpacked."""
 
     def __init__(self, file: Any, name: str, _: str) -> None:
         self._file = file
         self._name = name
         self._rest = b""
+        """What was read and is not yet unpacked."""
+        self.stored = 0
+
+    def _more(self) -> bool:
+        piece = self._file.read(_PACKED)
+        self._rest += piece
+        self.stored += len(piece)
+        return bool(piece)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class Gzip(_ByPieces):
+    """gzip data, member by member, with zeros behind the last, as a tape leaves them.
+
+    It is read through Python's zlib, which is as fast as pyarrow's and tells where a member ends.
+    """
+
+    def __init__(self, file: Any, name: str, codec: str) -> None:
+        super().__init__(file, name, codec)
         self._inflater: Any = None
         """None between two members."""
         self._members = 0
-        self.stored = 0
 
     def readinto(self, view: memoryview, /) -> int:
         while True:
@@ -86,15 +103,6 @@ class Gzip:
             if piece:
                 view[: len(piece)] = piece
                 return len(piece)
-
-    def close(self) -> None:
-        self._file.close()
-
-    def _more(self) -> bool:
-        piece = self._file.read(_PACKED)
-        self._rest += piece
-        self.stored += len(piece)
-        return bool(piece)
 
     def _begin(self) -> bool:
         """Begin a member; False when there is none and the file has ended as it may."""
@@ -128,38 +136,29 @@ class Gzip:
         )
 
 
-class Xz:
+class Xz(_ByPieces):
     """xz data, stream by stream, with the padding of zeros that the format allows behind each."""
 
-    def __init__(self, file: Any, name: str, _: str) -> None:
-        self._file = file
-        self._name = name
-        self._rest = b""
+    def __init__(self, file: Any, name: str, codec: str) -> None:
+        super().__init__(file, name, codec)
         self._decoder: Any = None
         """None between two streams."""
-        self.stored = 0
 
     def readinto(self, view: memoryview, /) -> int:
         while True:
             needs_more = self._decoder is None or self._decoder.needs_input
-            if needs_more and not self._rest:
-                self._rest = self._file.read(_PACKED)
-                self.stored += len(self._rest)
-                if not self._rest:
-                    if self._decoder is not None:
-                        raise OSError("the xz data ends too soon")
-                    if not self.stored:
-                        raise _empty(self._name, "xz")
-                    return 0
+            if needs_more and not self._rest and not self._more():
+                if self._decoder is not None:
+                    raise OSError("the xz data ends too soon")
+                if not self.stored:
+                    raise _empty(self._name, "xz")
+                return 0
             if self._decoder is None and not self._begin():
                 continue
             piece = self._unpacked(min(len(view), _UNPACKED))
             if piece:
                 view[: len(piece)] = piece
                 return len(piece)
-
-    def close(self) -> None:
-        self._file.close()
 
     def _begin(self) -> bool:
         """Begin a stream; False when there was nothing but padding."""

@@ -5,7 +5,6 @@ Of files that were named, by name or by a pattern, none is left out: what cannot
 
 from __future__ import annotations
 
-import os
 from importlib.util import find_spec
 
 from neardup.errors import InputError
@@ -13,7 +12,7 @@ from neardup.inputs.columns import NoColumn, NoTextColumn, guess_text
 from neardup.inputs.formats import FORMATS, bare_suffix, suffix_format
 from neardup.inputs.passed import Reason
 from neardup.inputs.source import BadRecord, ReadOptions, Source
-from neardup.inputs.stream import ByteStream
+from neardup.inputs.stream import ByteStream, size_of
 
 _SPEC = b"neardup"
 """Key of the metadata under which a Parquet file of ours has the spec."""
@@ -75,7 +74,7 @@ def holds_texts(path: str) -> bool:
         return True
     options = ReadOptions(on_bad="skip")
     try:
-        return why_not(FORMATS[format].load()(path, options, total_bytes=os.path.getsize(path)), options)[0] is None
+        return why_not(FORMATS[format].load()(path, options, total_bytes=size_of(path)), options)[0] is None
     except InputError:
         return True
 
@@ -92,8 +91,10 @@ def is_own_table(path: str) -> bool:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    from neardup.inputs.columnar.parquet import arrow_file
+
     try:
-        return _SPEC in (pq.read_schema(path).metadata or {})
+        return _SPEC in (pq.read_schema(arrow_file(path)).metadata or {})
     except (pa.ArrowException, OSError):
         return False
 

@@ -17,21 +17,19 @@ class LinesInRange(ByteStream):
 
     def __init__(self, path: str, part: range) -> None:
         """Find the first of the lines; InputError as for a ``ByteStream``. ``part``: of bytes, counted from 0."""
-        super().__init__(path)
         self._last = part.stop - 1  # the first line that ends here or behind is the last one
-        self.begin = self._at = self._find(part.start) if part.start else 0
+        self.begin = self._at = self._find(path, part.start) if part.start else 0
         """Where in the file the first line begins; at the end of the range, about, where none does."""
+        super().__init__(path, first=self.begin)
         self._is_ended = self.begin >= part.stop
 
-    def _find(self, start: int) -> int:
+    def _find(self, path: str, start: int) -> int:
         """Where the first line begins that does not begin before ``start``, if that is not behind the last byte."""
         at = start - 1
-        with self._explained():
-            self._source.seek(at)
-            while at < self._last and (piece := self._source.read(min(_PIECE, self._last - at))):
-                found = int(piece.find(b"\n"))
+        with ByteStream(path, first=at) as stream:
+            while at < self._last and (piece := stream.read(min(_PIECE, self._last - at))):
+                found = piece.find(b"\n")
                 if found >= 0:
-                    self._source.seek(at + found + 1)
                     return at + found + 1
                 at += len(piece)
         return self._last + 1

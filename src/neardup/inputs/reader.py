@@ -10,13 +10,14 @@ import hashlib
 import os
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import fields
+from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from neardup.errors import InputError
-from neardup.inputs.addresses import check_address
+from neardup.inputs.addresses import address_of, is_remote, place_of, real_place
 from neardup.inputs.ahead import made_ahead
 from neardup.inputs.columns import ReadColumns
 from neardup.inputs.columns import together as together_columns
@@ -27,6 +28,9 @@ from neardup.inputs.source import BATCH_DOCUMENTS, ReadOptions, RecordLimit, Sou
 from neardup.params import InputOptions
 from neardup.shown import shown_path
 from neardup.types import I64, Origin
+
+if TYPE_CHECKING:
+    from neardup.inputs.remote import Facts
 
 _SURE = 2
 """The first facts, size and time of modification: where one of them differs, a file was changed."""
@@ -80,10 +84,10 @@ class Reader:
         known = [source.total_bytes for source in self.parts if source.total_bytes is not None]
         return sum(known) if len(known) == len(self.parts) else None
 
-    @property
+    @cached_property
     def base(self) -> str | None:
         """The folder that was given, when it was the only input."""
-        return self.sources[0] if len(self.sources) == 1 and os.path.isdir(self.sources[0]) else None
+        return self.sources[0] if len(self.sources) == 1 and _is_folder(self.sources[0]) else None
 
     def joined(self, more: Sequence[Source], passed_over: Sequence[PassedOver], *, is_across: bool = False) -> Reader:
         """This reader with further sources behind its own, of which no clean copies are wanted.
@@ -96,10 +100,10 @@ class Reader:
 
     def shared_with(self, other: Reader) -> list[tuple[Source, list[tuple[str, Source]]]]:
         """Each source of another reader, with those of its files that this one reads too, and by which source."""
-        mine = {os.path.realpath(path): source for source in self.parts for path in source.paths or []}
+        mine = {real_place(path): source for source in self.parts for path in source.paths or []}
         found = []
         for source in other.parts:
-            files = ((path, mine.get(os.path.realpath(path))) for path in source.paths or [])
+            files = ((path, mine.get(real_place(path))) for path in source.paths or [])
             found.append((source, [(path, reading) for path, reading in files if reading is not None]))
         return found
 
@@ -129,10 +133,11 @@ class Reader:
             if files is None:
                 found[source.name] = "cannot be read again"
                 continue
-            facts = [f"{path} {_stamp(path)}" for path in files]
+            stamps = _stamps(files)
+            facts = [f"{path} {stamp}" for path, stamp in zip(files, stamps, strict=True)]
             digest = hashlib.blake2b("\n".join(facts).encode("utf-8", "backslashreplace"), digest_size=8)
             key = source.name if len(files) == 1 else f"{source.name} and {len(files) - 1} more"
-            found[key] = _stamp(files[0]) if len(files) == 1 else digest.hexdigest()
+            found[key] = stamps[0] if len(files) == 1 else digest.hexdigest()
         return found
 
     def stamps(self) -> dict[str, Stamps]:
@@ -202,8 +207,15 @@ class Stamps:
 
 
 def _facts(paths: Sequence[str]) -> I64:
+    """int64[n, 5]: the facts of files; of an object its size, and a hash of its tag twice."""
     facts = np.full((len(paths), 5), _MISSING, dtype=np.int64)
+    for i, found in _remote_facts(paths):
+        if found is not None:
+            tag = int.from_bytes(hashlib.blake2b(found.tag.encode(), digest_size=8).digest(), "big") & _MASK
+            facts[i] = found.size, tag, 0, 0, 0
     for i, path in enumerate(paths):
+        if is_remote(path):
+            continue
         try:
             told = os.stat(path)
         except OSError:
@@ -212,12 +224,39 @@ def _facts(paths: Sequence[str]) -> I64:
     return facts
 
 
+def _remote_facts(paths: Sequence[str]) -> list[tuple[int, Facts | None]]:
+    """The places of the addresses among some paths, each with the facts of what is there."""
+    places = [i for i, path in enumerate(paths) if is_remote(path)]
+    if not places:
+        return []
+    from neardup.inputs.remote import facts_of_all
+
+    return list(zip(places, facts_of_all([paths[i] for i in places]), strict=True))
+
+
+def _stamps(paths: Sequence[str]) -> list[str]:
+    remote = dict(_remote_facts(paths))
+    return [_told(remote[i]) if i in remote else _stamp(path) for i, path in enumerate(paths)]
+
+
+def _told(found: Facts | None) -> str:
+    return "missing" if found is None else f"{found.size} bytes, tag {found.tag}"
+
+
 def _stamp(path: str) -> str:
     try:
         facts = os.stat(path)
     except OSError:
         return "missing"
     return f"{facts.st_size} bytes, changed {facts.st_mtime_ns}"
+
+
+def _is_folder(name: str) -> bool:
+    if is_remote(name):
+        from neardup.inputs.remote import is_folder
+
+        return is_folder(name)
+    return os.path.isdir(name)
 
 
 def open_inputs(
@@ -288,8 +327,7 @@ def _checked_path(value: str | os.PathLike[Any]) -> str:
             f"the input is a string of {len(path)} characters that is no path. "
             "To give one text, put it in a list: [text]."
         )
-    if not os.path.lexists(path):
-        check_address(path)
+    path = place_of(path)
     if not path:
         raise InputError("the input is an empty string. Give a file, a folder or a pattern, or texts in a list.")
     return path
@@ -314,7 +352,9 @@ def _in_memory(inputs: Any, options: ReadOptions, name: str, again: bool) -> Rea
 def _check_no_paths(inputs: Any) -> None:
     """Stop a list of file names from being compared as texts of a few letters."""
     first = inputs[0] if isinstance(inputs, (list, tuple)) and inputs else None
-    if isinstance(first, str) and len(first) < 256 and suffix_format(first) and os.path.isfile(first):
+    if not isinstance(first, str) or len(first) >= 256 or not suffix_format(first):
+        return
+    if os.path.isfile(first) or address_of(first) is not None:
         raise InputError(
             f"the list begins with {first!r}, which is a file, and a list of strings is a list of texts. "
             "Give Path objects to read files, or pairs (id, text) if it is a text."

@@ -24,7 +24,7 @@ from itertools import groupby
 
 from neardup.errors import InputError
 from neardup.inputs import formats
-from neardup.inputs.addresses import GLOB_CHARACTERS
+from neardup.inputs.addresses import GLOB_CHARACTERS, is_remote, real_place
 from neardup.inputs.passed import Passing, conversion, passed_words, suffix_of
 from neardup.inputs.peek import why_not
 from neardup.inputs.source import ReadOptions, Source
@@ -68,18 +68,26 @@ class Resolver:
         return sources
 
     def _resolve(self, path: str) -> list[InputFile]:
+        found = None
+        if is_remote(path):
+            from neardup.inputs.remote import look
+
+            found = look(path)
+            if found is not None and found.is_folder:
+                return self._folder(path)
         if os.path.isdir(path):
             return self._datasets(path) or self._folder(path)
         if _is_stream(path):
             return [self._stream(path)]
-        if not os.path.lexists(path) and not GLOB_CHARACTERS.isdisjoint(path):
+        if not os.path.lexists(path) and found is None and not GLOB_CHARACTERS.isdisjoint(path):
             files = glob_files(path, self.passing)
             if not files:
                 raise InputError(f"no file matches {path}. Check the pattern and the folder that it begins in.")
         else:
-            files = [look_at(path, os.path.realpath(path))]
+            files = [look_at(path, real_place(path))]
             if files[0].error is not None:
-                ByteStream(path).close()  # says best what is wrong
+                if not is_remote(path):
+                    ByteStream(path).close()  # says best what is wrong
                 raise InputError(files[0].error)
         return [replace(file, format=self._format_of(file.path)) for file in self._once(files, path)]
 

@@ -5,7 +5,6 @@ A reader extends ``Source``. Each of its tasks is independent of the others and 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ import numpy as np
 from neardup.errors import InputError
 from neardup.inputs.columns import ReadColumns
 from neardup.inputs.formats import stored_codec
-from neardup.inputs.stream import ByteStream
+from neardup.inputs.stream import ByteStream, is_regular
 from neardup.spool import available_memory
 from neardup.types import I64, MOST_FAULTS, Alone, Batch, Documents, Fault, Origin
 
@@ -226,7 +225,7 @@ class Source:
     @property
     def paths(self) -> list[str] | None:
         """The regular files that it reads, or None when it reads something else too."""
-        return [self.name] if os.path.isfile(self.name) else None
+        return [self.name] if is_regular(self.name) else None
 
     def opened(self) -> AbstractContextManager[ByteStream]:
         """Its bytes, unpacked."""

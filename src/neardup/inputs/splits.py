@@ -12,7 +12,6 @@ lines are counted from 1, and whoever knows how many are before gives them their
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -28,7 +27,7 @@ from neardup.inputs.blocks import shared_slabs
 from neardup.inputs.columns import ReadColumns
 from neardup.inputs.reader import Reader
 from neardup.inputs.source import Source, Task, UnusableRecord
-from neardup.inputs.stream import ByteStream
+from neardup.inputs.stream import ByteStream, is_regular, size_of
 from neardup.shown import shown_path
 from neardup.types import Alone, Batch, Fault, NeedsRoom
 
@@ -216,9 +215,9 @@ def read_split(source: Source, split: Split) -> SplitReading:
 
 def _check_is_same(source: Source) -> None:
     """A worker may see another file under the same name, and pieces of another file are no pieces."""
-    if source.format == "text" or source.total_bytes is None or not os.path.isfile(source.name):
+    if source.format == "text" or source.total_bytes is None or not is_regular(source.name):
         return  # many files, or reading it says best what is wrong
-    size = os.path.getsize(source.name)
+    size = size_of(source.name)
     if size != source.total_bytes:
         raise InputChanged(
             f"{shown_path(source.name)} has {size:,} bytes, and had {source.total_bytes:,} when it was looked at. "

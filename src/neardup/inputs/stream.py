@@ -1,4 +1,4 @@
-"""Opening a path or standard input as bytes: unpacked, and as UTF-8.
+"""Opening a path, an address or standard input as bytes: unpacked, and as UTF-8.
 
 Compression (``formats.COMPRESSIONS``; by magic number on standard input) and other encodings are dealt with here, once,
 for every format. Nothing here loads numpy or pyarrow, but for ``.zst``, ``.bz2`` and ``.lz4``: children that read
@@ -13,10 +13,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from neardup.errors import InputError
-from neardup.inputs.addresses import near_files
+from neardup.inputs.addresses import is_remote, near_files
 from neardup.inputs.formats import stored_codec, text_codec
 from neardup.inputs.packed import CODECS, ByArrow, Gzip, Xz
 
@@ -43,11 +43,12 @@ class Feed(Protocol):
 class ByteStream:
     """Decompressed bytes of a file, or of standard input for ``-``. A context manager; errors come as InputError."""
 
-    def __init__(self, path: str | Path, *, file: Any = None, codec: str | None = None) -> None:
+    def __init__(self, path: str | Path, *, file: Any = None, codec: str | None = None, first: int = 0) -> None:
         """Open it; InputError when it is missing, a folder, or not readable.
 
         ``file``: its bytes as they are stored, where they are in no file of that path. ``codec``: how they are
-        compressed, where the name does not say so in the usual way.
+        compressed, where the name does not say so in the usual way. ``first``: the place of the stored byte to begin
+        with, of a file or an address.
         """
         self.name = str(path)
         self._stored = 0
@@ -60,7 +61,7 @@ class ByteStream:
             elif file is not None:
                 self._unpack(file, codec)
             else:
-                self._open_file(self.name, codec)
+                self._unpack(open_at(self.name, first), codec)
 
     def __enter__(self) -> ByteStream:
         return self
@@ -114,11 +115,6 @@ class ByteStream:
             self._stored += done
         return done
 
-    def _open_file(self, name: str, codec: str | None) -> None:
-        if os.path.isdir(name):  # before the open: pyarrow's message would not say so
-            raise InputError(f"{name} is a folder, not a file. Name the folder itself as the input, or a file in it.")
-        self._unpack(open(name, "rb", buffering=0), codec)  # noqa: SIM115 - closed by close()
-
     def _unpack(self, file: Any, codec: str | None) -> None:
         self._source = file
         codec = codec or stored_codec(self.name)
@@ -154,6 +150,52 @@ class ByteStream:
             else:
                 message = f"{self.name} cannot be read: {exc.strerror}. Name a regular, readable file."
             raise InputError(message) from exc
+
+
+def open_at(name: str, first: int = 0) -> Any:
+    """The stored bytes of a file or an address from the place ``first`` on, with ``read``, ``readinto`` and ``close``.
+
+    Raises OSError, or InputError, where they cannot be had.
+    """
+    if is_remote(name):
+        from neardup.inputs.remote import RemoteStream
+
+        return RemoteStream(name, first)
+    if os.path.isdir(name):  # before the open: pyarrow's message would not say so
+        raise InputError(f"{name} is a folder, not a file. Name the folder itself as the input, or a file in it.")
+    file = open(name, "rb", buffering=0)  # noqa: SIM115 - closed by the caller
+    if first:
+        file.seek(first)
+    return file
+
+
+def open_whole(name: str) -> BinaryIO:
+    """A file that is searched, not read from its beginning to its end; an address is kept in a temporary one.
+
+    Raises as ``open_at``.
+    """
+    if is_remote(name):
+        from neardup.inputs.remote import kept
+
+        return kept(name)
+    return open(name, "rb")
+
+
+def size_of(name: str) -> int:
+    """Bytes of a file or an object as stored. Raises as ``open_at``."""
+    if is_remote(name):
+        from neardup.inputs.remote import facts_of
+
+        found = facts_of(name)
+        if found is None:
+            raise InputError(f"{name} does not exist. Check the bucket and the name.")
+        return found.size
+    return os.path.getsize(name)
+
+
+def is_regular(name: str) -> bool:
+    """Whether a name is that of a file, or an address: something that can be read more than once."""
+    return os.path.isfile(name) or is_remote(name)
 
 
 class _Rest:

@@ -16,7 +16,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
+from neardup.inputs.addresses import is_remote, place_of, real_place
 from neardup.inputs.formats import DOCUMENT, suffix_format
 from neardup.inputs.passed import Passing, Reason
 from neardup.inputs.source import Source
@@ -100,6 +102,8 @@ def glob_files(pattern: str, passing: Passing | None = None) -> list[InputFile]:
     ``passing`` is told of links to one file, and of folders that the pattern names and in which it names no file.
     """
     passing = Passing() if passing is None else passing
+    if is_remote(pattern):
+        return _remote_glob(place_of(pattern), passing)
     files: list[str] = []
     folders: list[str] = []
     for path in glob.iglob(pattern, recursive=True):
@@ -109,6 +113,18 @@ def glob_files(pattern: str, passing: Passing | None = None) -> list[InputFile]:
         if os.path.join(folder, "").rstrip(os.sep) not in entered:
             passing.note("folder", folder)
     return _once([look_at(path, os.path.realpath(path)) for path in files], passing)
+
+
+def _remote_glob(pattern: str, passing: Passing) -> list[InputFile]:
+    from neardup.inputs.remote import matching
+
+    found = list(matching(pattern))
+    files = [remote_file(path, each.size) for path, each in found if not each.is_folder]
+    entered = {folder for file in files for folder in _above(file.path)}
+    for path, each in found:
+        if each.is_folder and path not in entered:
+            passing.note("folder", path)
+    return _once(files, passing)
 
 
 def _above(path: str) -> Iterator[str]:
@@ -127,6 +143,13 @@ def common_suffix(folder: str) -> tuple[str, int] | None:
 
 def look_at(path: str, real: str) -> InputFile:
     """The size of a file, or why it cannot be read."""
+    if is_remote(path):
+        from neardup.inputs.remote import look
+
+        found = look(path)
+        if found is None:
+            return InputFile(path, 0, real, f"{path} does not exist. Check the bucket and the name.")
+        return remote_file(path, found.size)
     try:
         info = os.stat(path)
     except OSError as exc:
@@ -146,8 +169,9 @@ def _once(found: list[InputFile], passing: Passing) -> list[InputFile]:
 
 def _files(folder: str, hidden: bool, passing: Passing) -> Iterator[tuple[list[str] | None, InputFile, bool]]:
     """All files below a folder, the parts of their path in it (None: a folder that cannot be listed), whether ours."""
+    listing = _remote_entries(folder) if is_remote(folder) else _entries
     entered: set[str] = set()
-    pending: list[tuple[str, list[str], str]] = [(folder, [], os.path.realpath(folder))]
+    pending: list[tuple[str, list[str], str]] = [(folder, [], real_place(folder))]
     while pending:
         path, parts, real = pending.pop()
         if real in entered:
@@ -155,8 +179,7 @@ def _files(folder: str, hidden: bool, passing: Passing) -> Iterator[tuple[list[s
             continue
         entered.add(real)
         try:
-            with os.scandir(path) as listing:
-                entries = sorted(listing, key=lambda entry: entry.name)
+            entries = sorted(listing(path, real), key=lambda entry: entry.name)
         except OSError as exc:
             yield None, InputFile(path, 0, real, f"{path} cannot be listed: {exc.strerror}."), False
             continue
@@ -166,19 +189,72 @@ def _files(folder: str, hidden: bool, passing: Passing) -> Iterator[tuple[list[s
         folders = []
         names = {entry.name for entry in entries}
         for entry in entries:
-            is_folder = _leads_to_folder(entry)
             if entry.name.startswith(_LOCK) and not hidden:
                 passing.note("lock file", entry.path)
                 continue
             if entry.name.startswith(".") and not hidden:
-                passing.note("hidden folder" if is_folder else "hidden file", entry.path)
+                passing.note("hidden folder" if entry.is_folder else "hidden file", entry.path)
                 continue
-            inner_real = os.path.realpath(entry.path) if entry.is_symlink() else os.path.join(real, entry.name)
-            if is_folder:
-                folders.append((entry.path, [*parts, entry.name], inner_real))
+            if entry.is_folder:
+                folders.append((entry.path, [*parts, entry.name], entry.real))
             else:
-                yield [*parts, entry.name], look_at(entry.path, inner_real), _is_ours(entry.name, names)
+                file = entry.file or look_at(entry.path, entry.real)
+                yield [*parts, entry.name], file, _is_ours(entry.name, names)
         pending.extend(reversed(folders))
+
+
+class _Entry(NamedTuple):
+    """One name in a folder."""
+
+    name: str
+    path: str
+    real: str
+    is_folder: bool
+    file: InputFile | None = None
+    """Where it need not be looked at any more."""
+
+
+def _entries(path: str, real: str) -> list[_Entry]:
+    """What is in a folder of this machine; OSError where it cannot be listed."""
+    with os.scandir(path) as listing:
+        return [
+            _Entry(
+                entry.name,
+                entry.path,
+                os.path.realpath(entry.path) if entry.is_symlink() else os.path.join(real, entry.name),
+                _leads_to_folder(entry),
+            )
+            for entry in listing
+        ]
+
+
+def _remote_entries(folder: str) -> Callable[[str, str], list[_Entry]]:
+    """Gives what is in each folder below an address, all of which is listed at once."""
+    from neardup.inputs.remote import listed
+
+    tree: dict[str, dict[tuple[str, bool], _Entry]] = {}
+    for found in listed(folder, recursive=True):
+        path = f"{folder}/{found.name}"
+        file = None if found.is_folder else remote_file(path, found.size)
+        above, _, name = (folder, "", found.name) if file is not None and file.error else path.rpartition("/")
+        entry = _Entry(name, path, path, found.is_folder, file)
+        while (entry.name, entry.is_folder) not in tree.setdefault(above, {}):
+            tree[above][entry.name, entry.is_folder] = entry
+            if above == folder:
+                break
+            path = above  # of which not every store tells
+            above, _, name = path.rpartition("/")
+            entry = _Entry(name, path, path, True)
+    return lambda path, _: list(tree.get(path, {}).values())
+
+
+def remote_file(address: str, size: int) -> InputFile:
+    """An object of a listing; one whose name no client can be asked for has an error."""
+    parts = address.partition("://")[2].split("/")
+    if "" in parts[1:]:
+        why = "its name has two slashes in a row, and cannot be asked for. Copy it to another."
+        return InputFile(address, 0, address, f"{address} cannot be read: {why}")
+    return InputFile(address, size, address)
 
 
 def _is_ours(name: str, names: set[str]) -> bool:

@@ -17,6 +17,8 @@ from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+OWN = np.uint32(0x9E3779B1)
+"""By which ``lower8`` multiplies what it has mixed."""
 Typing = Callable[..., Any]
 """What numba calls with the types of the arguments: it gives the signature and what writes the instructions."""
 
@@ -53,6 +55,19 @@ def _store(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, types.int64, types.uint64), codegen
+
+
+def _copy64(typingctx: Any, array: Any, index: Any, out: Any, to: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        vector = ir.VectorType(ir.IntType(8), 64).as_pointer()
+        view = context.make_array(signature.args[0])(context, builder, args[0])
+        found = builder.load(builder.bitcast(builder.gep(view.data, [args[1]]), vector))
+        found.align = 1
+        written = context.make_array(signature.args[2])(context, builder, args[2])
+        builder.store(found, builder.bitcast(builder.gep(written.data, [args[3]]), vector)).align = 1
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, out, types.int64), codegen
 
 
 def _windows64(typingctx: Any, array: Any, index: Any, out: Any, to: Any) -> Any:
@@ -127,11 +142,57 @@ def _bits_between(typingctx: Any, array: Any, index: Any, low: Any, high: Any) -
     return None
 
 
+def _least(lanes: int) -> Typing:
+    def typing(typingctx: Any, low: Any, count: Any, factor: Any, mask: Any, least: Any, at: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            vector = ir.VectorType(ir.IntType(32), lanes)
+
+            def every(number: int) -> Any:
+                return ir.Constant(vector, [number] * lanes)
+
+            def place(array: int) -> Any:
+                view = context.make_array(signature.args[array])(context, builder, args[array])
+                return builder.bitcast(builder.gep(view.data, [args[5]]), vector.as_pointer())
+
+            def loaded(array: int) -> Any:
+                found = builder.load(place(array))
+                found.align = 4
+                return found
+
+            hashes = context.make_array(signature.args[0])(context, builder, args[0]).data
+            by, masked = loaded(2), loaded(3)
+            smallest = cgutils.alloca_once_value(builder, loaded(4))
+            nothing = ir.Constant(vector, ir.Undefined)
+            with cgutils.for_range(builder, args[1]) as loop:
+                one = builder.insert_element(
+                    nothing, builder.load(builder.gep(hashes, [loop.index])), ir.IntType(32)(0)
+                )
+                v = builder.shuffle_vector(one, nothing, every(0))
+                v = builder.mul(builder.xor(v, masked), by)
+                v = builder.mul(builder.xor(v, builder.lshr(v, every(15))), every(int(OWN)))
+                v = builder.xor(v, builder.lshr(v, every(16)))
+                known = builder.load(smallest)
+                builder.store(builder.select(builder.icmp_unsigned("<", v, known), v, known), smallest)
+            builder.store(builder.load(smallest), place(4)).align = 4
+            return context.get_dummy_value()
+
+        return types.void(low, types.int64, factor, mask, least, types.int64), codegen
+
+    return typing
+
+
 def _ctpop(typingctx: Any, value: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.ctpop(args[0])
 
     return types.int64(types.uint64), codegen
+
+
+def _bswap(typingctx: Any, value: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bswap(args[0])
+
+    return types.uint64(types.uint64), codegen
 
 
 def _at(address: Any, size: int) -> int:
@@ -180,6 +241,12 @@ def store64(array: Any, index: Any, value: Any) -> None:
     ctypes.memmove(array.ctypes.data + int(index), int(value).to_bytes(8, "little"), 8)
 
 
+@_compiled_as(_copy64)
+def copy64(array: Any, index: Any, out: Any, to: Any) -> None:
+    """Copy 64 bytes from ``index`` of a uint8 array to ``to`` in another one, where they do not overlap."""
+    out[to : to + 64] = array[index : index + 64]
+
+
 @_compiled_as(_windows64)
 def windows64(array: Any, index: Any, out: Any, to: Any) -> None:
     """Write the eight words of eight bytes that begin at ``index`` and the seven bytes behind it to ``out[to:to + 8]``.
@@ -217,3 +284,32 @@ def bits_between(array: Any, index: Any, low: Any, high: Any) -> Any:
 def ones64(value: Any) -> Any:
     """Number of bits that are set in a uint64."""
     return int(value).bit_count()
+
+
+@_compiled_as(_bswap)
+def swapped64(value: Any) -> Any:
+    """A uint64 with its bytes in the opposite order."""
+    return np.uint64(int.from_bytes(int(value).to_bytes(8, "little"), "big"))
+
+
+def _lower(low: Any, count: Any, factor: Any, mask: Any, least: Any, lanes: slice) -> None:
+    for h in low[:count]:
+        v = (h ^ mask[lanes]) * factor[lanes]
+        v = (v ^ (v >> 15)) * OWN
+        least[lanes] = np.minimum(least[lanes], v ^ (v >> 16))
+
+
+@_compiled_as(_least(8))
+def lower8(low: Any, count: Any, factor: Any, mask: Any, least: Any, at: Any) -> None:
+    """Lower ``least[at : at + 8]`` to the least value of eight hash functions over ``low[:count]``; all are uint32.
+
+    A function is an odd multiple of what it is given, XORed with a number of its own, and mixed. Its numbers and its
+    least value stay in registers for all of ``low``, which LLVM does not do with a loop of numba's over two arrays.
+    """
+    _lower(low, count, factor, mask, least, slice(at, at + 8))
+
+
+@_compiled_as(_least(16))
+def lower16(low: Any, count: Any, factor: Any, mask: Any, least: Any, at: Any) -> None:
+    """The same of sixteen functions: 0.11 ns each and hash where a processor has vectors of 512 bits, else 0.15."""
+    _lower(low, count, factor, mask, least, slice(at, at + 16))

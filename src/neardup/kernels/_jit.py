@@ -83,7 +83,7 @@ def kernel(*parameters: str | Record) -> Callable[[Callable[..., Any]], Any]:
         if numba.config.DISABLE_JIT:
             return _in_python(function)
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
-        made = numba.njit(function, nogil=True)
+        made = numba.njit(function, nogil=True, no_cfunc_wrapper=True)
         made._cache = _kept.Kept(name, _before_compiling)
         KERNELS[name], _TYPES[name] = made, [parameters]
         return made
@@ -106,6 +106,11 @@ def also(*parameters: str | Record) -> Callable[[Any], Any]:
 def record(made: type, *fields: str | Record) -> Record:
     """Say the types of the fields of a NamedTuple."""
     return Record(made, fields)
+
+
+def records_of(name: str) -> list[str]:
+    """The names of the records that a kernel is called with."""
+    return sorted({each.made.__name__ for types in _TYPES[name] for each in types if isinstance(each, Record)})
 
 
 def types_of(name: str) -> list[tuple[Any, ...]]:

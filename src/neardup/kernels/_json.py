@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy import uint64
 
-from neardup.kernels._bits import cttz64, load32, load64, store64
-from neardup.kernels._jit import part
-from neardup.kernels.utf8 import sequence_length
+from neardup.kernels._bits import bits_between, copy64, cttz64, load32, ones64
+from neardup.kernels._jit import inlined, part
 
 _QUOTE, _BACKSLASH, _COLON, _COMMA = 0x22, 0x5C, 0x3A, 0x2C
 _OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_LIST, _CLOSE_LIST = 0x7B, 0x7D, 0x5B, 0x5D
@@ -29,12 +28,9 @@ _HEX = np.full(256, -1, dtype=np.int64)
 for _value, _digit in enumerate(b"0123456789abcdef"):
     _HEX[_digit] = _HEX[ord(chr(_digit).upper())] = _value
 
-_LOW = uint64(0xFFFFFFFF)
-_ONES = uint64(0x0101010101010101)
-_SPACES = uint64(0x2020202020202020)
-_QUOTES = uint64(0x2222222222222222)
-_BACKSLASHES = uint64(0x5C5C5C5C5C5C5C5C)
-_HIGH = uint64(0x8080808080808080)
+_ONE, _TWO, _THREE = uint64(1), uint64(2), uint64(3)
+_LAST, _LAST_TWO, _LAST_THREE = uint64(1 << 63), uint64(3 << 62), uint64(7 << 61)
+"""Of 64 bytes the last ones."""
 
 
 @part
@@ -94,72 +90,75 @@ def _code_point(data, at, out, to):
     return at + 6, to + 4
 
 
+@inlined
+def _below(bits):
+    """All bits below the lowest that is set; all of them where none is."""
+    return (bits & (~bits + _ONE)) - _ONE
+
+
+@part
+def _whole_characters(data, at, within):
+    """How many of the bytes from ``at`` on, those of ``within``, a bit for each of 64, are whole characters of UTF-8.
+
+    -1 where some are none. Less than all of them where the last one goes on behind the 64.
+    """
+    two = bits_between(data, at, 0xC0, 0xFF) & within
+    three = bits_between(data, at, 0xE0, 0xFF) & within
+    four = bits_between(data, at, 0xF0, 0xFF) & within
+    within &= _below((two & _LAST) | (three & _LAST_TWO) | (four & _LAST_THREE))
+    needed = (two & within) << _ONE | (three & within) << _TWO | (four & within) << _THREE
+    more = bits_between(data, at, 0x80, 0xBF)
+    # too long forms, surrogates and what lies beyond Unicode, told by the byte behind the first
+    wrong = bits_between(data, at, 0xC0, 0xC1) | bits_between(data, at, 0xF5, 0xFF)
+    wrong |= bits_between(data, at, 0xE0, 0xE0) << _ONE & bits_between(data, at, 0x80, 0x9F)
+    wrong |= bits_between(data, at, 0xED, 0xED) << _ONE & bits_between(data, at, 0xA0, 0xBF)
+    wrong |= bits_between(data, at, 0xF0, 0xF0) << _ONE & bits_between(data, at, 0x80, 0x8F)
+    wrong |= bits_between(data, at, 0xF4, 0xF4) << _ONE & bits_between(data, at, 0x90, 0xBF)
+    if (needed ^ (more & within)) | (wrong & within):
+        return -1
+    return ones64(within)
+
+
 @part
 def read_string(data, at, out, to):
     """Unescape the string whose first byte behind the quote is at ``at`` into ``out`` from ``to``.
 
-    Returns the position behind the closing quote and the end of what was written; the former is -1 in doubt.
-
-    In a word with nothing to look at, the three subtractions and the word itself leave all high bits clear.
-    The lowest high bit that is set is exact: a borrow only reaches bytes above one that is marked already.
+    Returns the position behind the closing quote and the end of what was written; the former is -1 in doubt. 64 bytes
+    are copied at a time, of which those count that come before a quote, a backslash or a control character.
     """
     while True:
-        word = load64(data, at)
-        store64(out, to, word)
-        found = (word - _SPACES) | ((word ^ _QUOTES) - _ONES) | ((word ^ _BACKSLASHES) - _ONES) | word
-        found &= _HIGH
-        if found == 0:
-            at += 8
-            to += 8
-            word = load64(data, at)
-            store64(out, to, word)
-            found = (word - _SPACES) | ((word ^ _QUOTES) - _ONES) | ((word ^ _BACKSLASHES) - _ONES) | word
-            found &= _HIGH
-            if found == 0:
-                at += 8
-                to += 8
+        copy64(data, at, out, to)
+        ends = bits_between(data, at, 0x22, 0x22) | bits_between(data, at, 0x5C, 0x5C) | bits_between(data, at, 0, 0x1F)
+        clear = cttz64(ends)
+        within = _below(ends)
+        if bits_between(data, at, 0x80, 0xFF) & within:
+            whole = _whole_characters(data, at, within)
+            if whole < 0:
+                return -1, to
+            if whole < clear:
+                at += whole
+                to += whole
                 continue
-        clear = cttz64(found) >> 3
+        if ends == 0:  # a branch, so that the next load waits for a guess and not for the look
+            at += 64
+            to += 64
+            continue
         at += clear
         to += clear
         c = data[at]
-        if c == _BACKSLASH:
-            plain = _UNESCAPED[data[at + 1]]
-            if plain:
-                out[to] = plain
-                at += 2
-                to += 1
-            else:
-                at, to = _code_point(data, at, out, to)
-                if at < 0:
-                    return at, to
-            continue
         if c == _QUOTE:
             return at + 1, to
         if c < 0x20:
             return -1, to
-        # A run of longer characters, with single spaces in it. The lengths are constants of the branches, so
-        # that the next load waits for a guess of the branch and not for the checks.
-        while True:
-            word = load64(data, at)
-            store64(out, to, word)
-            length = sequence_length(word & _LOW)
-            if length == 3:
-                at += 3
-                to += 3
-            elif length == 2:
-                at += 2
-                to += 2
-            elif length == 4:
-                at += 4
-                to += 4
-            elif word & uint64(0x80FF) == uint64(0x8020):
-                at += 1
-                to += 1
-            elif word & uint64(0x80):
-                return -1, to
-            else:
-                break
+        plain = _UNESCAPED[data[at + 1]]
+        if plain:
+            out[to] = plain
+            at += 2
+            to += 1
+        else:
+            at, to = _code_point(data, at, out, to)
+            if at < 0:
+                return at, to
 
 
 @part

@@ -32,7 +32,7 @@ import numba
 from numba.core import config
 from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
-from numba.core.runtime import rtsys
+from numba.core.runtime import _nrt_python, rtsys
 from numba.core.serialize import dumps
 
 HERE = Path(__file__).parent
@@ -179,9 +179,8 @@ class Kept:
         """
         for folder in folders():
             found = _read(folder / _file(self._name, types))
-            if found is not None and tuple(found[3].args) == tuple(types):
-                rtsys.initialize(context)
-                return CompileResult._rebuild(context, *found)
+            if found is not None and tuple(found[1][3].args) == tuple(types):
+                return _rebuilt(context, *found)
         self._before(self._name)
         return None
 
@@ -212,9 +211,14 @@ def write(path: Path, compiled: Any) -> None:
 
     Parts come with environments, the constants that compiled code takes from Python. To make an empty one again numba
     imports the module of the part, of its NumPy functions half of itself, so only those that hold something are kept.
+    Left out are the table of inferred types and the LLVM code from which other kernels could inline this one: they were
+    two thirds of a file and half of the time to load it. In place of that code stands the one name that is asked for.
     """
-    *reduced, environments = compiled._reduce()
-    data = dumps((*reduced, tuple(each for each in environments if each.consts)))
+    (name, kind, (code, _)), *reduced, _, reload, environments = compiled._reduce()
+    entry = llvm.parse_assembly(f'define void @"{compiled.fndesc.llvm_cpython_wrapper_name}"() {{ ret void }}')
+    environments = tuple(each for each in environments if each.consts)
+    kept = (name, kind, (code, entry.as_bitcode())), *reduced, "", reload, environments
+    data = dumps((_asks_for_runtime(compiled.library), kept))
     try:
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
             file.write(hashlib.sha256(data).digest())
@@ -223,3 +227,27 @@ def write(path: Path, compiled: Any) -> None:
         os.replace(file.name, path)
     except OSError:
         return
+
+
+def _asks_for_runtime(library: Any) -> bool:
+    """Whether machine code calls functions that numba's runtime compiles; as a rule it has copies of its own."""
+    outside = {function.name for function in library._final_module.functions if function.is_declaration}
+    return not outside.isdisjoint(function.name for function in rtsys.library.get_defined_functions())
+
+
+def _rebuilt(context: Any, asks_for_runtime: bool, kept: tuple[Any, ...]) -> Any:
+    """The kernel that ``write`` kept. Another one that would inline it is refused by numba ("unfit for linking")."""
+    if asks_for_runtime:
+        rtsys.initialize(context)  # compiles for 20 ms
+    else:
+        _tell_runtime()
+    made = CompileResult._rebuild(context, *kept)
+    made.library._shared_module = None
+    return made
+
+
+@cache
+def _tell_runtime() -> None:
+    """Tell LLVM where the functions in C of numba's runtime are, as ``rtsys.initialize`` does too."""
+    for name, address in _nrt_python.c_helpers.items():
+        llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)

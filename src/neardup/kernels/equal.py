@@ -129,8 +129,6 @@ def _enter(params, data, begin, stop, cursor, table, bits, first, run, middle, r
     name = first
     while True:
         count = fill(params, data, stop, cursor)
-        if count == 0:
-            break
         for j in range(count):
             value = hashes[j]
             at = np.int64(value >> shift)
@@ -145,6 +143,8 @@ def _enter(params, data, begin, stop, cursor, table, bits, first, run, middle, r
             elif not _same_shingle(kind, data, begins, ends, name, run, other, run_before if other < middle else run):
                 return -1
             name += 1
+        if count < CHUNK:
+            break
     return used
 
 

@@ -6,12 +6,12 @@ import numpy as np
 
 from neardup.kernels._bits import cttz64, ones64
 from neardup.kernels._jit import kernel
+from neardup.types import I32, I64
 
 
-@kernel("int64[::1], int64[::1], int64")
-def components(left, right, n):
+def components(left: I64, right: I64, n: int) -> I32:
     """Smallest row of each row's connected component, int32[n]."""
-    parent = np.arange(n).astype(np.int32)
+    parent = np.arange(n, dtype=np.int32)
     join(parent, left, right)
     settle(parent)
     return parent

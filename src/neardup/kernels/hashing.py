@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels._bits import bits_between, cttz64, load64, windows64
+from neardup.kernels._bits import bits_between, cttz64, load64, ones64, windows64
 from neardup.kernels._jit import inlined, kernel, maker, part, record
 from neardup.kernels.stored import ALL, M2, S29, S32, lanes, mix
 
@@ -28,15 +28,14 @@ BYTE, CHAR, WORD, ITEM = 0, 1, 2, 3
 CHUNK = 2048
 """Hashes a chunk: 16 KB, half of L1."""
 SHORT = -1
+SPARE = 72
+"""Places for more characters than are wanted: they are marked 64 bytes at a time."""
 PLAIN = 24
 """Windows in a run of ASCII that is hashed apart from the text around it."""
 
-ONE, S7, S63 = np.uint64(1), np.uint64(7), np.uint64(63)
-HIGH = np.uint64(0x8080808080808080)
-S8, S16, S24, S56 = np.uint64(8), np.uint64(16), np.uint64(24), np.uint64(56)
+ONE, S2, S4, S63 = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(63)
+S8, S16, S24 = np.uint64(8), np.uint64(16), np.uint64(24)
 BYTE0, LOW6 = np.uint64(0xFF), np.uint64(0x3F)
-GATHER = np.uint64(0x0102040810204080)
-"""Times the lowest bits of eight bytes, it has them in order in its highest byte."""
 SEPARATOR = 0xFF
 
 
@@ -150,7 +149,7 @@ def _windows(data, begin, count, k, key, words, out):
     become a gather, which takes twice as long.
     """
     start, first_by, last_by = _start(key, k), key[1], key[3]
-    whole = count & ~7
+    whole = min(count + 7, out.size) & ~7  # a few more than are wanted cost less than to do the last ones singly
     if k <= 8:
         mask = ALL >> np.uint64(64 - 8 * k)
         for i in range(0, whole, 8):
@@ -189,16 +188,12 @@ def _ascii_run(data, position, stop, most):
     """Length of the run of ASCII bytes at ``position``, at most ``most``."""
     end = min(stop, position + most)
     at = position
-    while at + 32 <= end:
-        if (load64(data, at) | load64(data, at + 8) | load64(data, at + 16) | load64(data, at + 24)) & HIGH:
-            break
-        at += 32
     while at < end:
-        high = load64(data, at) & HIGH
+        high = bits_between(data, at, 0x80, 0xFF)
         if high:
-            at += cttz64(high) >> 3
+            at += cttz64(high)
             break
-        at += 8
+        at += 64
     at = min(at, end)
     if position < at < stop and data[at] & 0xC0 == 0x80:
         at -= 1  # a stray continuation byte belongs to the character before it
@@ -231,33 +226,36 @@ def _mark_starts(data, begin, stop, k, most, starts):
     """Where the characters from ``begin`` on begin, at most ``most`` of them, and ``stop`` behind the last of the text.
 
     A character is a byte and the continuation bytes behind it. Stops behind a run of ASCII that is worth a path of its
-    own. Eight bytes at a time and without a branch: each is written, those that begin a character are kept.
+    own. 64 bytes at a time, of which a bit each says where a character begins.
     """
     starts[0] = np.uint64(begin)
     n = 1
     position = begin + 1
-    plain = 0
-    while n + 8 <= most and position + 8 <= stop:
-        word = load64(data, position)
-        if word & HIGH == 0:
-            plain += 8
-            if plain >= k + PLAIN:
-                return n
-        else:
-            plain = 0
-        bits = ~(word & ~(word << ONE)) >> S7
-        for j in range(8):
-            starts[n] = np.uint64(position + j)
-            n += np.int64((bits >> np.uint64(8 * j)) & ONE)
-        position += 8
     while n < most and position < stop:
-        starts[n] = np.uint64(position)
-        n += data[position] & 0xC0 != 0x80
-        position += 1
+        leads = ~bits_between(data, position, 0x80, 0xBF)
+        plain = ~bits_between(data, position, 0x80, 0xFF)
+        plain &= plain >> ONE
+        plain &= plain >> S2
+        plain &= plain >> S4
+        plain &= plain >> S8
+        plain &= plain >> S16  # a bit that is still set says that 32 bytes from there on are ASCII
+        end = min(stop, position + 64)
+        if plain:
+            end = min(end, position + cttz64(plain) + k + PLAIN)
+        leads &= ALL >> np.uint64(max(0, 64 - (end - position)))
+        count = ones64(leads)
+        for i in range(n, n + count, 4):
+            for j in range(4):
+                starts[i + j] = np.uint64(position + cttz64(leads))
+                leads &= leads - ONE
+        n += count
+        position = end
+        if plain and n > k and end < stop:
+            return min(n, most)
     if n < most:
         starts[n] = np.uint64(stop)
         n += 1
-    return n
+    return min(n, most)
 
 
 @part
@@ -275,26 +273,16 @@ def _spans(data, begins, ends, key, out):
         for i in range(begins.size):
             begin = np.int64(begins[i])
             out[i] = _hash_word(data, begin, np.int64(ends[i]) - begin, key)
-    elif least > 8 and most <= 24:
+    elif least > 8 and most <= 32:
         for i in range(begins.size):
             begin = np.int64(begins[i])
             length = np.int64(ends[i]) - begin
             start = _start(key, length)
-            first = load64(data, begin)
-            if length > 16:
-                first = load64(data, begin + 8) ^ _fold(start, first, key)
+            one, two, three = load64(data, begin), load64(data, begin + 8), load64(data, begin + 16)
+            folded = _fold(start, one, key)
+            second, third = two ^ folded, three ^ _fold(folded, two, key)
+            first = third if length > 24 else (second if length > 16 else one)
             out[i] = _hash_two(first, load64(data, begin + length - 8), start, key[1], key[3])
-    elif least > 16 and most <= 32:
-        for i in range(begins.size):
-            begin = np.int64(begins[i])
-            length = np.int64(ends[i]) - begin
-            start = _start(key, length)
-            folded = _fold(start, load64(data, begin), key)
-            first = load64(data, begin + 8)
-            if length > 24:
-                folded = _fold(folded, first, key)
-                first = load64(data, begin + 16)
-            out[i] = _hash_two(first ^ folded, load64(data, begin + length - 8), start, key[1], key[3])
     else:
         for i in range(begins.size):
             begin = np.int64(begins[i])
@@ -357,12 +345,6 @@ def _in_word(data, position, stop, letters):
     """Whether the code point at ``position`` is a letter, a mark or a number: one bit of ``letters`` each."""
     value = _code_point(data, position, stop)
     return (letters[value >> 3] >> (value & 7)) & 1
-
-
-@inlined
-def gathered(bits):
-    """The highest bits of eight bytes, of which the others are zero, in order in the lowest byte."""
-    return ((bits >> S7) * GATHER) >> S56
 
 
 @inlined
@@ -501,7 +483,7 @@ def _fill_items(data, stop, key, state, out):
 @maker
 def new_cursor(params, chunk):
     """A cursor with room for ``chunk`` hashes at a time."""
-    return Cursor(np.empty(4, np.int64), np.empty(chunk + params.k, np.uint64), np.empty(chunk, np.uint64))
+    return Cursor(np.empty(4, np.int64), np.empty(chunk + params.k + SPARE, np.uint64), np.empty(chunk, np.uint64))
 
 
 @part

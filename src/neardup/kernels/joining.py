@@ -25,7 +25,7 @@ from neardup.kernels.verify import UNIQUE, VACANT, first_at_least, intersection,
 ONE = np.uint64(1)
 HALF = np.uint64(32)
 FEW = 256
-"""Hashes at a time where a document is left as soon as it is decided."""
+"""Hashes at a time where a document is left as soon as it is decided: loads that miss the cache overlap."""
 
 
 @part
@@ -70,8 +70,6 @@ def cells_of(params, data, offsets, docs, bits, part_bits, raw, starts, out, low
         few, bound = 0, VACANT
         while True:
             count = fill(params, data, stop, cursor)
-            if count == 0:
-                break
             for j in range(count):
                 cell = np.uint32(min(hashes[j], VACANT - ONE) >> shift)
                 raw[n] = cell
@@ -83,6 +81,8 @@ def cells_of(params, data, offsets, docs, bits, part_bits, raw, starts, out, low
                         few = _lower(hashes[j], lowest, few)
                         if few == lowest.size:
                             bound = lowest[few - 1]
+            if count < CHUNK:
+                break
         if keys.size > 0:
             key = np.uint64(few)
             for j in range(few):
@@ -145,10 +145,10 @@ def survivors(params, data, offsets, docs, counts, classes, bits, threshold, ali
         unique = 0
         while unique <= spare:
             count = fill(params, data, stop, cursor)
-            if count == 0:
-                break
             for j in range(count):
                 unique += classes[min(hashes[j], VACANT - ONE) >> shift] <= UNIQUE
+            if count < FEW:
+                break
         alive[i] = unique <= spare
 
 
@@ -165,8 +165,9 @@ def pack(sets, starts, sizes, classes, bits, threshold, out):
         size, begin = sizes[i], starts[i]
         spare = size - overlap_needed(_least_partner(size, threshold), size, threshold)
         unique = 0
-        for j in range(begin, begin + size):
-            unique += classes[sets[j] >> shift] <= UNIQUE
+        for first in range(begin, begin + size, FEW):
+            for j in range(first, min(first + FEW, begin + size)):
+                unique += classes[sets[j] >> shift] <= UNIQUE
             if unique > spare:
                 break
         starts[i] = n

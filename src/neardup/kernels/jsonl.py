@@ -29,11 +29,12 @@ BLANK = 5  # blank lines passed
 DOUBT = 6  # end of the doubtful line that begins at AT (its newline), or -1: all lines are read
 STATE = 7  # size of the array
 
-_QUOTE, _COLON, _COMMA, _NEWLINE = 0x22, 0x3A, 0x2C, 0x0A
+_QUOTE, _BACKSLASH, _COLON, _COMMA, _NEWLINE = 0x22, 0x5C, 0x3A, 0x2C, 0x0A
 _OPEN_OBJECT, _CLOSE_OBJECT, _OPEN_LIST, _CLOSE_LIST = 0x7B, 0x7D, 0x5B, 0x5D
 _MINUS, _ZERO = 0x2D, 0x30
 _SEPARATOR = 0xFF  # stages.text.SEPARATOR
 
+_ONE = uint64(1)
 _ONES = uint64(0x0101010101010101)
 _NEWLINES = uint64(0x0A0A0A0A0A0A0A0A)
 _HIGH = uint64(0x8080808080808080)
@@ -141,6 +142,24 @@ def _is_key(out, start, stop, keys, first, last):
 
 
 @part
+def _plainly(keys, first, last):
+    """A short key and the quote behind it as they stand in a record, in a word, and a mask for as many bytes.
+
+    No bytes are like the word where the key is longer, or may be written in other ways that matter.
+    """
+    word, mask = uint64(0), uint64(0)
+    if not 0 <= last - first < 8:
+        return _ONE, mask
+    for i in range(first, last + 1):
+        byte = uint64(_QUOTE) if i == last else uint64(keys[i])
+        if i < last and not (0x20 <= byte < 0x7F and byte != _QUOTE and byte != _BACKSLASH):
+            return _ONE, uint64(0)
+        word |= byte << uint64(8 * (i - first))
+        mask |= uint64(0xFF) << uint64(8 * (i - first))
+    return word, mask
+
+
+@part
 def _integer(data, at):
     """Position behind the integer at ``at`` (-1: another kind, or more than 18 places) and its value."""
     end, is_integer = read_number(data, at)
@@ -154,8 +173,8 @@ def _integer(data, at):
 
 
 @part
-def _record(data, at, keys, sizes, item, out, to, ids, ids_to):
-    """Read the object whose brace is at ``at``.
+def _record(data, at, keys, sizes, plainly, item, out, to, ids, ids_to):
+    """Read the object whose brace is at ``at``; ``plainly`` is what ``_plainly`` says of both keys.
 
     Returns the position of the newline behind it (-1: doubt), the ends of the text and of the string id that
     were written from ``to`` and ``ids_to``, the integer id, and whether the id is an integer.
@@ -171,14 +190,22 @@ def _record(data, at, keys, sizes, item, out, to, ids, ids_to):
     while True:
         if data[at] != _QUOTE:
             return doubt
-        end, key_end = read_string(data, at + 1, out, free)
-        if end < 0:
-            return doubt
+        word = load64(data, at + 1)
+        is_text = word & plainly[1] == plainly[0]
+        is_id = word & plainly[3] == plainly[2]
+        if is_text or is_id:
+            end = at + 2 + (text_size if is_text else id_size)
+        else:
+            end, key_end = read_string(data, at + 1, out, free)
+            if end < 0:
+                return doubt
+            is_text = _is_key(out, free, key_end, keys, 0, text_size)
+            is_id = id_size >= 0 and _is_key(out, free, key_end, keys, text_size, text_size + id_size)
         at = skip_space(data, end)
         if data[at] != _COLON:
             return doubt
         at = skip_space(data, at + 1)
-        if _is_key(out, free, key_end, keys, 0, text_size):
+        if is_text:
             if item:
                 at, text_end = _items(data, at, out, to)
             elif data[at] == _QUOTE:
@@ -186,7 +213,7 @@ def _record(data, at, keys, sizes, item, out, to, ids, ids_to):
             else:
                 return doubt
             free = text_end
-        elif id_size >= 0 and _is_key(out, free, key_end, keys, text_size, text_size + id_size):
+        elif is_id:
             is_signed = data[at] != _QUOTE
             if is_signed:
                 at, number = _integer(data, at)
@@ -229,6 +256,7 @@ def read_records(data, stop, keys, sizes, item, out, offsets, spans, rows, ids, 
     at, line, to, ids_to = state[AT], state[LINE], state[OUT_AT], state[IDS_AT]
     n = state[DOCUMENTS]
     state[DOUBT] = -1
+    plainly = (*_plainly(keys, 0, sizes[0]), *_plainly(keys, sizes[0], sizes[0] + sizes[1]))
     while at < stop:
         first = skip_space(data, at)
         if data[first] == _NEWLINE:
@@ -238,7 +266,9 @@ def read_records(data, stop, keys, sizes, item, out, offsets, spans, rows, ids, 
             continue
         end = -1
         if data[first] == _OPEN_OBJECT:
-            end, to_end, ids_end, number, is_signed = _record(data, first, keys, sizes, item, out, to, ids, ids_to)
+            end, to_end, ids_end, number, is_signed = _record(
+                data, first, keys, sizes, plainly, item, out, to, ids, ids_to
+            )
         if end < 0:
             state[DOUBT] = _line_end(data, first)
             break

@@ -12,16 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels._bits import cttz64, load32, load64, store64
+from neardup.kernels._bits import bits_between, cttz64, load32, load64, store64
 from neardup.kernels._jit import inlined, kernel, part, record
-from neardup.kernels.hashing import BYTE0, HIGH, LOW6, ONE, S8, S16, S24, S63, SEPARATOR, gathered
+from neardup.kernels.hashing import BYTE0, LOW6, ONE, S8, S16, S24, S63, SEPARATOR
 from neardup.kernels.stored import ALL
 from neardup.kernels.utf8 import sequence_length
 
-EACH = np.uint64(0x0101010101010101)
 BEFORE = -2
 """For a letter: the quiet character before, which was not looked at."""
-S2, S3, S4, S61, S62 = np.uint64(2), np.uint64(3), np.uint64(4), np.uint64(61), np.uint64(62)
+S2, S3, S61, S62 = np.uint64(2), np.uint64(3), np.uint64(61), np.uint64(62)
 
 PAGE = 64
 """Code points to a page: those that differ in the last byte of their UTF-8 only."""
@@ -31,8 +30,9 @@ QUIET = (0xC3, 0xD0, 0xD1, *range(0xE4, 0xEA), 0xEB, 0xEC)
 """Bytes that begin characters of which each is in both forms, has class 0, and composes with none before it: those of
 Latin-1, Cyrillic, ideographs, most of Hangul. What is not assigned yet from U+4000 to U+9FFF is for ideographs."""
 
-SAME, MAPPED, ASK = 0, 1, 2
-"""What is known of a document: it is in the form, its characters tell what it becomes, only the judge can tell."""
+SAME, MAPPED, ASK, UNSEEN = 0, 1, 2, 3
+"""What is known of a document: it is in the form, its characters tell what it becomes, only the judge can tell; nothing
+yet."""
 
 SPACE, DROP = 0x80, 0xFF
 """In the table of ASCII: white space of which a run becomes one space; nothing."""
@@ -93,16 +93,10 @@ def _is_apart(entry, code, letter, last, pairs):
 
 
 @inlined
-def _between(bytes7, least, most):
-    """Of eight bytes below 0x80 the highest bit of each from ``least`` to ``most``."""
-    return (bytes7 + EACH * np.uint64(0x80 - least)) & ~(bytes7 + EACH * np.uint64(0x7F - most))
-
-
-@inlined
-def _is_quiet(word):
-    """Of eight bytes that begin characters the highest bit of each that is in QUIET, and some of other bytes."""
-    low = word & ~HIGH
-    return _between(low, 0x43, 0x43) | _between(low, 0x50, 0x51) | _between(low, 0x64, 0x69) | _between(low, 0x6B, 0x6C)
+def _quiet(data, position):
+    """A bit for each of 64 bytes that is in QUIET."""
+    found = bits_between(data, position, 0xC3, 0xC3) | bits_between(data, position, 0xD0, 0xD1)
+    return found | bits_between(data, position, 0xE4, 0xE9) | bits_between(data, position, 0xEB, 0xEC)
 
 
 @part
@@ -112,33 +106,20 @@ def _leads(data, position, stop, items, owed):
     ``owed`` are the continuation bytes, a bit each, that the bytes before still need. Returns those that these need,
     too, or ALL where a byte that continues a character has none before it, or one that is needed is missing.
     """
-    high = np.uint64(0)
-    for j in range(8):
-        high |= load64(data, position + 8 * j)
-    if high & HIGH == 0:
+    if bits_between(data, position, 0x80, 0xFF) == 0:
         return np.uint64(0), np.uint64(0) if owed == 0 else ALL
-    loud, two, three, four, more = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
-    for j in range(8):
-        word = load64(data, position + 8 * j)
-        shift = np.uint64(8 * j)
-        lead = word & (word << ONE) & HIGH
-        if items:
-            every = word & (word << ONE)
-            every &= every << S2
-            lead &= ~(every & (every << S4))
-        more |= gathered(word & ~(word << ONE) & HIGH) << shift
-        two |= gathered(lead) << shift
-        three |= gathered(lead & (word << S2)) << shift
-        four |= gathered(lead & (word << S2) & (word << S3)) << shift
-        loud |= gathered(lead & ~_is_quiet(word)) << shift
     within = ALL >> np.uint64(max(0, 64 - (stop - position)))
-    two &= within
-    three &= within
-    four &= within
+    if items:
+        within &= ~bits_between(data, position, SEPARATOR, SEPARATOR)
+    more = bits_between(data, position, 0x80, 0xBF) & within
+    two = bits_between(data, position, 0xC0, 0xFF) & within
+    three = bits_between(data, position, 0xE0, 0xFF) & within
+    four = bits_between(data, position, 0xF0, 0xFF) & within
+    loud = two & ~_quiet(data, position)
     needed = owed | (two << ONE) | (three << S2) | (four << S3)
-    if needed != more & within:
+    if needed != more:
         return loud, ALL
-    return loud & within, (two >> S63) | (three >> S62) | (four >> S61)
+    return loud, (two >> S63) | (three >> S62) | (four >> S61)
 
 
 @inlined
@@ -154,18 +135,22 @@ def _decoded(word):
 
 @kernel(CHARACTERS, "read(uint8[::1]), read(int64[::1]), boolean, uint8[::1], boolean[::1]")
 def look(characters, data, offsets, items, found, wanted):
-    """What is known of each document, for steps that leave ASCII as it is: SAME, MAPPED or ASK into ``found``.
+    """What is known of each document that is UNSEEN, for steps that leave ASCII as it is: SAME, MAPPED or ASK.
 
-    With ``items`` a document is a set, its items apart by SEPARATOR. Returns the number of pages met that are not in
-    the table, which are marked in ``wanted``; ``found`` means nothing then. Loop: 64 bytes at a time, then their
-    characters beyond ASCII, of which none waits for the one before it.
+    With ``items`` a document is a set, its items apart by SEPARATOR. Returns how often a page was met that is not in
+    the table; those are marked in ``wanted``, and documents that need them stay UNSEEN. Loop: 64 bytes at a time, then
+    their characters beyond ASCII, of which none waits for the one before it.
     """
     pages, entries, pairs = characters.pages, characters.entries, characters.pairs
-    missing = 0
+    missing_in_all = 0
     for d in range(offsets.size - 1):
+        if found[d] != UNSEEN:
+            continue
+        missing = 0
         stop = offsets[d + 1]
         state = SAME
         letter, last = -1, 0
+        disordered = False
         expected = offsets[d]
         owed = np.uint64(0)
         for position in range(offsets[d], stop, 64):
@@ -187,18 +172,22 @@ def look(characters, data, offsets, items, found, wanted):
                     break
                 page = pages[code >> 6]
                 if page < 0:
-                    missing += not wanted[code >> 6]
+                    missing += 1
                     wanted[code >> 6] = True
                     continue
                 entry = entries[(page << 6) | (code & 63)]
-                if entry & ~PARTED == 0:
-                    letter, last = code if entry == 0 else -1, 0
+                if entry & (JOINS | 3) == 0:  # no branch for marks among letters: where they stand is not to be guessed
+                    first = (entry >> FIRST) & 0xFF
+                    disordered |= (first != 0) & (first < last)
+                    last = (entry >> LAST) & 0xFF
+                    lost = (entry & PARTED != 0) | ((letter == BEFORE) & (last != 0))
+                    letter = -1 if lost else (code if last == 0 else letter)
                     continue
                 if letter == BEFORE and entry & JOINS:
                     letter = _decoded(load64(data, at - (2 if data[at - 2] >= 0xC0 else 3)))
                     page = pages[letter >> 6]
                     if page < 0:
-                        missing += not wanted[letter >> 6]
+                        missing += 1
                         wanted[letter >> 6] = True
                         continue
                     if entries[(page << 6) | (letter & 63)] != 0:
@@ -215,10 +204,101 @@ def look(characters, data, offsets, items, found, wanted):
                     letter = -1
                 elif last == 0:
                     letter = code
+            if disordered:
+                state = ASK
             if state == ASK and missing == 0:
                 break
-        found[d] = state
-    return missing
+        missing_in_all += missing
+        if missing == 0:
+            found[d] = state
+    return missing_in_all
+
+
+HANGUL, SYLLABLES, TRAILING, TRAILINGS = 0xAC00, 11172, 0x11A7, 28
+"""The first syllable and how many there are; the code point before the trailing consonants, and one more than those."""
+
+
+@inlined
+def _composite(letter, mark, pairs, composites):
+    """The code point that a letter and a mark behind it are composed to, -1 where they are not."""
+    if 0 < mark - TRAILING < TRAILINGS:
+        syllable = letter - HANGUL
+        return letter + mark - TRAILING if 0 <= syllable < SYLLABLES and syllable % TRAILINGS == 0 else -1
+    pair = letter << 21 | mark
+    low, high = 0, pairs.size
+    while low < high:
+        middle = (low + high) >> 1
+        if pairs[middle] < pair:
+            low = middle + 1
+        else:
+            high = middle
+    return composites[low] if low < pairs.size and pairs[low] == pair else -1
+
+
+@inlined
+def _encode(code, out, n):
+    """Write a code point beyond ASCII as UTF-8; the place behind it."""
+    if code < 0x800:
+        out[n] = 0xC0 | code >> 6
+        out[n + 1] = 0x80 | code & 0x3F
+        return n + 2
+    if code < 0x10000:
+        out[n] = 0xE0 | code >> 12
+        out[n + 1] = 0x80 | code >> 6 & 0x3F
+        out[n + 2] = 0x80 | code & 0x3F
+        return n + 3
+    out[n] = 0xF0 | code >> 18
+    out[n + 1] = 0x80 | code >> 12 & 0x3F
+    out[n + 2] = 0x80 | code >> 6 & 0x3F
+    out[n + 3] = 0x80 | code & 0x3F
+    return n + 4
+
+
+@kernel(
+    "read(uint8[::1]), read(int64[::1]), read(int64[::1]), read(int64[::1]), read(boolean[::1]), uint8[::1], int64[::1]"
+)
+def compose(data, offsets, pairs, composites, seconds, out, out_offsets):
+    """Write documents with one code point in place of each letter and the mark right behind it that make one.
+
+    ``pairs`` are (letter << 21 | mark), rising, ``composites`` what they make; ``seconds`` says of each page whether it
+    has such marks. The text stays canonically equivalent, so it has the same forms. It need not be in any, since marks
+    are not put into order. It never grows; ``out`` has eight bytes more than the documents. Bytes that are no UTF-8
+    stay as they are.
+    """
+    n = 0
+    for d in range(offsets.size - 1):
+        at, stop = offsets[d], offsets[d + 1]
+        out_offsets[d] = n
+        letter, begin = -1, n
+        while at < stop:
+            word = load64(data, at)
+            first = np.int64(word & BYTE0)
+            if first < 0x80:
+                out[n] = first
+                letter, begin = first, n
+                n += 1
+                at += 1
+                continue
+            length = sequence_length(load32(data, at))
+            if length == 0 or at + length > stop:
+                out[n] = first
+                letter = -1
+                n += 1
+                at += 1
+                continue
+            code = _decoded(word)
+            if letter >= 0 and seconds[code >> 6]:
+                composite = _composite(letter, code, pairs, composites)
+                if composite >= 0:
+                    n = _encode(composite, out, begin)
+                    letter = composite
+                    at += length
+                    continue
+            store64(out, n, word)
+            letter, begin = code, n
+            n += length
+            at += length
+    out_offsets[offsets.size - 1] = n
 
 
 @kernel(CHARACTERS, "read(uint8[::1]), read(int64[::1]), boolean, uint8[::1], boolean[::1], uint8[::1], int64[::1]")

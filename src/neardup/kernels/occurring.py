@@ -23,11 +23,11 @@ def hashes_in_order(params, data, begin, stop, out):
     n = 0
     while True:
         count = fill(params, data, stop, cursor)
-        if count == 0:
-            break
         for j in range(min(count, out.size - n)):
             out[n + j] = min(hashes[j], most)
         n += count
+        if count < CHUNK:
+            break
     return n
 
 

@@ -17,13 +17,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels._jit import inlined, kernel, part, record
-from neardup.kernels.verify import UNIQUE, VACANT, least_held
+from neardup.kernels.verify import PADDED_SETS, UNIQUE, VACANT, least_held
 from neardup.types import I32, I64, U64, SetBlock
 
 ONE, TWO, SIX = np.uint64(1), np.uint64(2), np.uint64(63)
 S32, S40, S46 = np.uint64(32), np.uint64(40), np.uint64(46)
 LIST = np.uint64(1 << 62)
 """Beside the number of a list, so that it is not taken for that of a set."""
+SAMPLED, LEAST_SAMPLED = 6, 1 << 16
+"""Leading bits that are 0 in the shingles of a sample, and the shingles from which on there is one."""
 
 _RISING = np.empty(0, np.int64)
 
@@ -57,13 +59,14 @@ def is_enough(take, lacking, strangers, share, spare):
 
 
 @kernel(
-    SET_BLOCK,
+    PADDED_SETS,
     "uint8[::1], int64, float64[::1], int64, float64, float64, float64, float64, uint64[::1], int64[::1], int32[::1]",
 )
 def choose(block, classes, bits, often, seen, threshold, share, spare, slack, tokens, held, needed):
-    """Rarest shingles of each set of a ``SetBlock``, by which its containers are known; returns how many in all.
+    """Rarest shingles of each set of ``PaddedSets``, by which its containers are known; returns how many in all.
 
-    Those of a set follow those of the sets before it in ``tokens``, ``held[i]`` of them, of which a container holds
+    A set with more shingles of its own than it may lack has no container, and gets the size 0. Those of a set follow
+    those of the sets before it in ``tokens``, ``held[i]`` of them, of which a container holds
     ``needed[i]`` at least. One more than it may lack is enough for that to be 1. More are taken until it ``is_enough``,
     but only while these hold fewer documents, together, than the first ones and ``slack``: a phrase that all documents
     share is no help and costs a step for each of them. Shingles of a class up to UNIQUE count and are not kept: no
@@ -89,6 +92,9 @@ def choose(block, classes, bits, often, seen, threshold, share, spare, slack, to
         for j in range(size):
             room[kinds[j]] += 1
         lacking = size - least_held(size, threshold)
+        if room[: UNIQUE + 1].sum() > lacking:
+            block.sizes[i] = 0
+            continue
         take, strangers, first, further = 0, 0.0, 0.0, 0.0
         last, of_last = 0, 0
         is_done = False
@@ -157,6 +163,31 @@ def find(value, slots, at):
     return at
 
 
+@part
+def tally(who, posts, last, hits, touched, met):
+    """Count in ``hits`` each of the first ``last`` sets that keep a shingle, and write it to ``touched`` if it is new.
+
+    ``who`` is what the cell of the shingle says. Returns how many sets were met then.
+    """
+    if who < LIST:
+        s = np.int64(who)
+        if s < last:
+            touched[met] = s
+            met += hits[s] == 0
+            hits[s] += 1
+        return met
+    at = np.int64(who - LIST)
+    for p in range(at + 1, at + 1 + posts[at]):
+        s = np.int64(posts[p])
+        if s >= last:
+            break
+        count = hits[s]
+        touched[met] = s
+        met += count == 0
+        hits[s] = count + 1
+    return met
+
+
 @kernel("uint64[::1], uint64, uint64[::1], uint64[:, ::1]")
 def _count_tokens(tokens, salt, bitmap, slots):
     """Count in each cell how many sets keep its shingle; returns the room that the lists of several sets take."""
@@ -174,8 +205,8 @@ def _count_tokens(tokens, salt, bitmap, slots):
     return room
 
 
-@kernel("uint64[::1], int64[::1], int64[::1], uint64, uint64[:, ::1], int32[::1]")
-def _list_sets(tokens, held, order, salt, slots, posts):
+@kernel("uint64[::1], int64[::1], int64[::1], int64[::1], uint64, uint64[:, ::1], int32[::1]")
+def _list_sets(tokens, starts, held, order, salt, slots, posts):
     """Write the sets that keep each shingle: one to the cell itself, several to ``posts``, in this order of them."""
     cells = slots.shape[0]
     room = 0
@@ -185,10 +216,9 @@ def _list_sets(tokens, held, order, salt, slots, posts):
             count = np.int64(slots[at, 1])
             slots[at, 1] = LIST + np.uint64(room)
             room += count + 1
-    ends = np.cumsum(held)
     for k in range(held.size):
         x = order[k] if order.size > 0 else k
-        for i in range(ends[x] - held[x], ends[x]):
+        for i in range(starts[x], starts[x] + held[x]):
             at = find(tokens[i], slots, place(tokens[i], salt, cells))
             if slots[at, 1] < LIST:
                 slots[at, 1] = np.uint64(x)
@@ -198,15 +228,33 @@ def _list_sets(tokens, held, order, salt, slots, posts):
             posts[begin + posts[begin]] = x
 
 
-def table_of(tokens: U64, held: I64, salt: np.uint64, bits: int, order: I64 = _RISING) -> tuple[U64, U64, I32]:
+def _distinct_at_most(tokens: U64, salt: np.uint64) -> int:
+    """About how many shingles are distinct, or some more: by those that the salt puts first, which nobody can choose.
+
+    Eight standard deviations are added.
+    """
+    if tokens.size < LEAST_SAMPLED:
+        return tokens.size
+    first = np.uint64(64 - SAMPLED)
+    pieces = (tokens[i : i + LEAST_SAMPLED] for i in range(0, tokens.size, LEAST_SAMPLED))
+    sample = np.sort(np.concatenate([piece[(piece * salt) >> first == 0] for piece in pieces]))
+    met = 1 + int(np.count_nonzero(sample[1:] != sample[:-1]))
+    return min(tokens.size, int((met + 8 * (met + 16) ** 0.5) * (1 << SAMPLED)))
+
+
+def table_of(
+    tokens: U64, starts: I64, held: I64, salt: np.uint64, bits: int, order: I64 = _RISING
+) -> tuple[U64, U64, I32]:
     """The fields of a ``Table``, but for the salt, of the shingles that sets keep.
 
-    ``held[i]`` are of set i, set after set in ``tokens``. ``order`` is that of the sets of a list; rising, if empty.
-    The bitmap has ``bits`` bits, or up to twice as many. 24 bytes a shingle, and 4 for each that several sets keep.
+    ``held[i]`` are of set i, from ``starts[i]`` on in ``tokens``, which has no others. ``order`` is that of the sets of
+    a list; rising, if empty. The bitmap has ``bits`` bits, or up to twice as many. 32 bytes a distinct shingle, and 4
+    for each set that keeps one with others.
     NumPy makes the arrays: it asks for large pages, which numba does not, and every access misses the cache.
     """
     bitmap = np.zeros(1 << max(0, (-(-int(bits) // 64) - 1).bit_length()), np.uint64)
-    slots = np.full((tokens.size + tokens.size // 2 + 16, 2), VACANT)
+    distinct = _distinct_at_most(tokens, salt)
+    slots = np.full((2 * distinct + 16, 2), VACANT)
     posts = np.empty(_count_tokens(tokens, salt, bitmap, slots), np.int32)
-    _list_sets(tokens, held, order, salt, slots, posts)
+    _list_sets(tokens, starts, held, order, salt, slots, posts)
     return bitmap, slots, posts

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,13 @@ _pread: Any = (
 )
 
 
-@kernel("int64, int64[::1], int64[::1], uint8[::1], int64[::1]")
+def _with_pread(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel where the platform has ``pread``. Windows has none: there nothing is read, as of a file cut short."""
+    made = kernel("int64, int64[::1], int64[::1], uint8[::1], int64[::1]")
+    return made(function) if hasattr(os, "pread") else lambda fd, begins, sizes, out, places: 0
+
+
+@_with_pread
 def read_pieces(fd, begins, sizes, out, places):
     """Read ``sizes[i]`` bytes from ``begins[i]`` of a file to ``out`` (uint8) at ``places[i]``; how many it did.
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from neardup.kernels._jit import inlined, kernel, part, record
 from neardup.kernels.hashing import CHUNK, HASH_PARAMS, fill, new_cursor, rewind, table_bits
-from neardup.kernels.rarest import LIST, TABLE, Table, find, is_enough, is_marked, place
+from neardup.kernels.rarest import TABLE, Table, find, is_enough, is_marked, place, tally
 from neardup.kernels.verify import VACANT, least_held
 
 COARSE = 13
@@ -113,8 +113,6 @@ def count(params, data, offsets, docs, bound, times):
         rewind(cursor, offsets[docs[i]])
         while True:
             held = fill(params, data, stop, cursor)
-            if held == 0:
-                break
             below = 0
             for j in range(held):
                 value = hashes[j]
@@ -122,6 +120,8 @@ def count(params, data, offsets, docs, bound, times):
                 below += value < bound
             for j in range(below):
                 times[_counted_at(hashes[j], mask)] += np.uint32(1)
+            if held < CHUNK:
+                break
 
 
 @kernel(
@@ -181,12 +181,12 @@ def _distinct(params, data, begin, stop, cursor, seen, enough):
     rewind(cursor, begin)
     while found <= enough:
         held = fill(params, data, stop, cursor)
-        if held == 0:
-            break
         for j in range(held):
             face = np.int64(hashes[j] >> FACE)
             found += seen[face] == 0
             seen[face] = 1
+        if held < CHUNK:
+            break
     return found
 
 
@@ -209,11 +209,11 @@ def _mark_all(params, data, begin, stop, cursor, shift, own):
     rewind(cursor, begin)
     while True:
         held = fill(params, data, stop, cursor)
-        if held == 0:
-            break
         for j in range(held):
             bit = min(hashes[j], VACANT - ONE) >> shift
             own[np.int64(bit >> SIX)] |= ONE << (bit & IN_WORD)
+        if held < CHUNK:
+            break
 
 
 @part
@@ -298,12 +298,10 @@ def scan(params, data, offsets, block, first, index, scratch):
         last = index.plain if block.crowded[i] else n
         met = 0
         while True:
-            held = fill(params, data, stop, cursor)
-            if held == 0:
-                break
+            found = fill(params, data, stop, cursor)
             # without a branch: loads that miss the cache overlap
             near = 0
-            for j in range(held):
+            for j in range(found):
                 value = hashes[j]
                 hashes[near] = value
                 near += np.int64(coarse[np.int64(value >> LEAD)])
@@ -327,22 +325,9 @@ def scan(params, data, offsets, block, first, index, scratch):
                 if slots[cell, 0] == VACANT or stamps[cell] == stamp:
                     continue
                 stamps[cell] = stamp
-                if slots[cell, 1] < LIST:
-                    s = np.int64(slots[cell, 1])
-                    if s < last:
-                        touched[met] = s
-                        met += hits[s] == 0
-                        hits[s] += 1
-                    continue
-                at = np.int64(slots[cell, 1] - LIST)
-                for p in range(at + 1, at + 1 + posts[at]):
-                    s = np.int64(posts[p])
-                    if s >= last:
-                        break
-                    count = hits[s]
-                    touched[met] = s
-                    met += count == 0
-                    hits[s] = count + 1
+                met = tally(slots[cell, 1], posts, last, hits, touched, met)
+            if found < CHUNK:
+                break
         near = 0
         farthest = np.int64(-1)
         for m in range(met):

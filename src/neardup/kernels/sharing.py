@@ -1,7 +1,9 @@
 """What documents of one boilerplate share beside it: the shingles that few of them hold, and how many any two share.
 
-All shingles of the documents are counted in a table of cells (``tally``), which may say too many and never too few. Of
-each document ``few_of`` keeps those that several and not too many hold; ``rarest.table_of`` says who they are, and
+All shingles of the documents are counted in a table of cells (``count_all``), which may say too many and never too few.
+Of each document ``few_of`` keeps those that several and not too many hold. Where there are more shingles than cells,
+most of these have one holder, so they are counted once more by themselves (``count_kept``), and those that nobody
+shares are dropped (``drop_alone``). ``rarest.table_of`` says who holds the others, and
 ``shared`` counts what two documents share, document after document, and hands out the pairs that could reach the
 threshold. What a document shares with nobody, and what all have, is only counted.
 """
@@ -12,9 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from neardup.kernels._bits import cttz64
 from neardup.kernels._jit import kernel, part, record
 from neardup.kernels.hashing import CHUNK, HASH_PARAMS, fill, new_cursor, rewind, table_bits
-from neardup.kernels.rarest import LIST, TABLE, find, is_marked, place
+from neardup.kernels.rarest import TABLE, find, is_marked, place, tally
 from neardup.kernels.verify import VACANT, overlap_needed
 
 ONE = np.uint64(1)
@@ -43,7 +46,7 @@ FEW = record(Few, "int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], u
 
 
 @kernel(HASH_PARAMS, "read(uint8[::1]), read(int64[::1]), int64[::1], int64, uint8[::1]")
-def tally(params, data, offsets, docs, bits, times):
+def count_all(params, data, offsets, docs, bits, times):
     """Count the shingles of ``docs``, repeats too, in ``times[2**bits]``, up to FULL: a random access each."""
     cursor = new_cursor(params, CHUNK)
     hashes = cursor.hashes
@@ -53,11 +56,11 @@ def tally(params, data, offsets, docs, bits, times):
         rewind(cursor, offsets[docs[i]])
         while True:
             count = fill(params, data, stop, cursor)
-            if count == 0:
-                break
             for j in range(count):
                 cell = np.int64(min(hashes[j], VACANT - ONE) >> shift)
                 times[cell] += times[cell] < FULL
+            if count < CHUNK:
+                break
 
 
 @part
@@ -103,8 +106,6 @@ def few_of(params, data, offsets, docs, counts, bits, times, most, salt, sizes, 
         alone, often, before = 0, 0, n
         while True:
             count = fill(params, data, stop, cursor)
-            if count == 0:
-                break
             for j in range(count):
                 value = min(hashes[j], VACANT - ONE)
                 times_here = times[np.int64(value >> shift)]
@@ -116,9 +117,36 @@ def few_of(params, data, offsets, docs, counts, bits, times, most, salt, sizes, 
                     else:
                         tokens[n] = value
                         n += 1
+            if count < CHUNK:
+                break
         held[i] = n - before
         common[i] = often
         sizes[i] = alone + often + n - before
+    return n
+
+
+@kernel("uint64[::1], uint64, uint8[::1]")
+def count_kept(tokens, salt, times):
+    """Count shingles in ``times``, a power of two of cells: as ``count_all``, but each set tells its own once."""
+    shift = np.uint64(64 - cttz64(np.uint64(times.size)))
+    for i in range(tokens.size):
+        cell = np.int64((tokens[i] * salt) >> shift)
+        times[cell] += times[cell] < FULL
+
+
+@kernel("uint64[::1], int64[::1], uint64, uint8[::1]")
+def drop_alone(tokens, held, salt, times):
+    """Take out the shingles that were counted once; ``held`` are those of each set. Returns how many are left."""
+    shift = np.uint64(64 - cttz64(np.uint64(times.size)))
+    n, i = 0, 0
+    for x in range(held.size):
+        before, end = n, i + held[x]
+        while i < end:
+            value = tokens[i]
+            tokens[n] = value
+            n += times[np.int64((value * salt) >> shift)] > 1
+            i += 1
+        held[x] = n - before
     return n
 
 
@@ -135,21 +163,7 @@ def _met(few, x, table, last, hits, touched):
         cell = find(value, slots, place(value, salt, cells))
         if slots[cell, 0] == VACANT:
             continue
-        if slots[cell, 1] < LIST:
-            s = np.int64(slots[cell, 1])
-            if s < last:
-                touched[met] = s
-                met += hits[s] == 0
-                hits[s] += 1
-            continue
-        at = np.int64(slots[cell, 1] - LIST)
-        for p in range(at + 1, at + 1 + posts[at]):
-            s = np.int64(posts[p])
-            if s >= last:
-                break
-            touched[met] = s
-            met += hits[s] == 0
-            hits[s] += 1
+        met = tally(slots[cell, 1], posts, last, hits, touched, met)
     return met
 
 

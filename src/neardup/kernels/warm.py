@@ -6,6 +6,7 @@ architecture: ``python -m neardup.kernels.warm FOLDER``.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import multiprocessing
 import os
@@ -48,13 +49,44 @@ def compile_all(names: list[str], *, jobs: int, portable: bool, folder: Path | N
     """
     with _asking_for(_portable() if portable else {}):
         context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(jobs, mp_context=context, initializer=_kept.keep_in, initargs=(folder,)) as pool:
-            waiting = [pool.submit(compile_one, name) for name in names]
-            try:
-                for done in as_completed(waiting):
-                    yield done.result()
-            finally:
+        of_each = [group for group in shares(names, jobs) if group]
+        pools = [ProcessPoolExecutor(1, context, _begin, (folder,)) for _ in of_each]
+        try:
+            waiting = [
+                pool.submit(compile_one, name) for pool, group in zip(pools, of_each, strict=True) for name in group
+            ]
+            for done in as_completed(waiting):
+                yield done.result()
+        finally:
+            for pool in pools:
                 pool.shutdown(cancel_futures=True)
+
+
+def shares(names: list[str], jobs: int) -> list[list[str]]:
+    """The kernels that each of so many processes compiles: runs of about equal time, kin beside each other.
+
+    A part is compiled once in each process that has a kernel with it. Kernels that take the same records share parts,
+    those of shingles most, then those of one module; dealt out singly they took a fifth more.
+    """
+
+    def kin(name: str) -> str:
+        return " ".join(_jit.records_of(name)) or name.partition(".")[0]
+
+    total: dict[str, float] = {}
+    for name in names:
+        total[kin(name)] = total.get(kin(name), 0.0) + seconds(name)
+    groups: list[list[str]] = [[] for _ in range(jobs)]
+    spent, whole = 0.0, sum(total.values())
+    for name in sorted(names, key=lambda name: (-total[kin(name)], kin(name), -seconds(name), name)):
+        groups[min(jobs - 1, int(spent / whole * jobs))].append(name)
+        spent += seconds(name)
+    return groups
+
+
+def _begin(folder: Path | None) -> None:
+    """What a process does first. Looking for garbage takes a tenth of compiling; at this distance it takes 2 %."""
+    _kept.keep_in(folder)
+    gc.set_threshold(100_000, 20, 100)
 
 
 def _portable() -> dict[str, str]:

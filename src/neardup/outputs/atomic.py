@@ -11,15 +11,19 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-from neardup.errors import OutputError
-from neardup.inputs.addresses import address_of
+from neardup.errors import InputError, OutputError
+from neardup.inputs.addresses import address_of, is_reached, is_remote, place_of
 from neardup.outputs.renames import Rename, Renames, UnfinishedError, give_names
 from neardup.shown import shown_path
 from neardup.spool.machine import is_running, this_process
+
+if TYPE_CHECKING:
+    from neardup.outputs.uploads import Uploads
 
 _CURES = {
     errno.ENOSPC: "Free some space or give a file on another disk.",
@@ -39,8 +43,8 @@ def output_error(target: str | Path, exc: OSError) -> OutputError:
     address = address_of(str(target))
     if address is not None:
         return OutputError(
-            f"cannot write {address}: it is an address, and neardup writes files of this machine. Give a file or a "
-            "folder here, and copy it when the run is done."
+            f"cannot write {address}: it is an address, and this output is written to folders of this machine only. "
+            "Give a folder here, and copy it when the run is done."
         )
     reason = exc.strerror or str(exc)
     cure = _CURES.get(exc.errno or 0, "Give another file.")
@@ -58,9 +62,29 @@ def writing(target: str | Path) -> Iterator[None]:
         raise output_error(target, exc) from exc
 
 
+def output_place(target: str | Path) -> str:
+    """The path or the address that an output is to go to. OutputError for an address that cannot be written."""
+    address = address_of(os.fspath(target))
+    if address is not None and not is_reached(address):
+        raise OutputError(
+            f"cannot write {address}: it is an address that is not reached from here. Give a file or a folder, and "
+            "copy it when the run is done."
+        )
+    try:
+        return place_of(os.fspath(target))
+    except InputError as exc:
+        raise OutputError(f"cannot write there: {exc}") from exc
+
+
 def check_target(target: str | Path) -> None:
     """Raise OutputError unless ``target`` could be written now: its folder exists and takes new files."""
-    final = Path(os.path.realpath(target))
+    place = output_place(target)
+    if is_remote(place):
+        from neardup.outputs.uploads import check_writable
+
+        check_writable(place)
+        return
+    final = Path(os.path.realpath(place))
     with writing(target):
         if is_special(final):
             if not os.access(final, os.W_OK):
@@ -119,13 +143,14 @@ class _Taken:
     """As the caller named it, for messages."""
     renames: Renames
     discard: Callable[[BaseException], None]
+    finished: Callable[[], None] | None
 
 
 @dataclass(slots=True)
 class _Held:
     target: str | Path
-    final: Path
-    """With symbolic links followed, so that a link stays a link."""
+    final: Path | str
+    """With symbolic links followed, so that a link stays a link; or an address."""
     temporary: Path | None
     """None for a special file, which is written in place."""
     stream: BinaryIO
@@ -141,7 +166,7 @@ class _Held:
                 os.fsync(self.stream.fileno())
             self.stream.close()
 
-    def discard(self, _: BaseException) -> None:
+    def discard(self, _: BaseException | None) -> None:
         with contextlib.suppress(OSError):
             self.stream.close()
         with contextlib.suppress(OSError):
@@ -178,25 +203,41 @@ class AtomicFiles:
 
     def open(self, target: str | Path) -> BinaryIO:
         """Return a binary stream whose bytes become ``target`` at the end of the block."""
-        final = Path(os.path.realpath(target))
+        place = output_place(target)
+        final = Path(os.path.realpath(place))
         with writing(target):
-            if is_special(final):
+            if is_remote(place):
+                held = self._open_upload(target, place)
+            elif is_special(final):
                 held = _Held(target, final, None, open(final, "wb"))  # noqa: SIM115 closed in __exit__
             else:
                 held = self._open_temporary(target, final)
         self._held.append(held)
         return held.stream
 
-    def take(self, target: str | Path, renames: Renames, discard: Callable[[BaseException], None]) -> None:
+    def take(
+        self,
+        target: str | Path,
+        renames: Renames,
+        discard: Callable[[BaseException], None],
+        finished: Callable[[], None] | None = None,
+    ) -> None:
         """Let what the caller has written under temporary names take part: it is complete and on disk.
 
-        ``discard`` removes the temporary files, told the error that made them useless.
+        ``discard`` removes the temporary files, told the error that made them useless; ``finished`` is called when all
+        outputs have their names.
         """
-        self._held.append(_Taken(target, renames, discard))
+        self._held.append(_Taken(target, renames, discard, finished))
 
     def check_before(self, check: Callable[[], None]) -> None:
         """Have ``check`` called when all is complete, right before the names are given; what it raises is an error."""
         self._checks.append(check)
+
+    def _open_upload(self, target: str | Path, address: str) -> _Held:
+        from neardup.outputs.uploads import new_file
+
+        made = Path(new_file())
+        return _Held(target, address, made, open(made, "wb", buffering=1 << 20))
 
     def _open_temporary(self, target: str | Path, final: Path) -> _Held:
         if final.is_dir():
@@ -222,7 +263,8 @@ class AtomicFiles:
                     held.complete()
             for check in self._checks:
                 check()
-            self._name()
+            with self._sent() as uploads:
+                self._name(uploads)
         except UnfinishedError:
             raise
         except BaseException as exc:
@@ -230,10 +272,47 @@ class AtomicFiles:
                 self._discard(exc)
             raise
 
-    def _name(self) -> None:
-        outputs = [str(held.target) for held in self._held if isinstance(held, _Taken) or held.temporary is not None]
+    @contextlib.contextmanager
+    def _sent(self) -> Iterator[Uploads | None]:
+        """What goes to addresses, on its way there but for the end; None: nothing does."""
+        if next(self._renames(to_addresses=True), None) is None:
+            yield None
+            return
+        from neardup.outputs.uploads import Uploads
+
+        uploads = Uploads(partial(self._renames, to_addresses=True))
         try:
-            give_names(self._renames, outputs)
+            uploads.begin()
+            yield uploads
+        finally:
+            uploads.abandon()
+            for held in self._held:
+                if isinstance(held, _Held) and is_remote(str(held.final)):
+                    held.discard(None)  # what was made here of an object is of no use any more
+
+    def _name(self, uploads: Uploads | None) -> None:
+        """Give the outputs their names: those here and those at addresses, first those among which the first is."""
+        first = next((rename for held in self._held for rename in held.renames()), None)
+        stopped = None
+        if uploads is not None and first is not None and is_remote(first.final):
+            stopped = uploads.finish()
+            self._rename()
+        else:
+            self._rename()
+            stopped = uploads.finish() if uploads is not None else None
+        self.are_named = True
+        for held in self._held:
+            if isinstance(held, _Taken) and held.finished is not None:
+                held.finished()
+        if stopped is not None:
+            raise stopped
+
+    def _rename(self) -> None:
+        """Give the outputs of this machine their names."""
+        held = [each for each in self._held if isinstance(each, _Taken) or each.temporary is not None]
+        outputs = [str(each.target if isinstance(each, _Taken) else each.final) for each in held]
+        try:
+            give_names(self._renames, [name for name in outputs if not is_remote(name)])
         except OutputError:
             raise
         except KeyboardInterrupt:
@@ -242,11 +321,13 @@ class AtomicFiles:
         except OSError as exc:
             named = {str(held.final): held.target for held in self._held if isinstance(held, _Held)}
             raise output_error(named.get(exc.filename, shown_path(exc.filename)), exc) from exc
-        self.are_named = True
 
-    def _renames(self) -> Iterator[Rename]:
+    def _renames(self, *, to_addresses: bool = False) -> Iterator[Rename]:
+        """Those on this machine, or those to addresses."""
         for held in self._held:
-            yield from held.renames()
+            for rename in held.renames():
+                if is_remote(rename.final) == to_addresses:
+                    yield rename
 
     def _discard(self, error: BaseException) -> None:
         for held in self._held:

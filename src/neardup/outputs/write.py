@@ -26,7 +26,7 @@ from neardup.arrays import text as scalar
 from neardup.errors import InputError, OutputError, did_you_mean
 from neardup.inputs.formats import COMPRESSIONS
 from neardup.inputs.walk import SPEC_SUFFIX
-from neardup.outputs.atomic import AtomicFiles, is_special, remove_parts, writing
+from neardup.outputs.atomic import AtomicFiles, is_special, output_place, remove_parts, writing
 from neardup.outputs.sink import Sink
 from neardup.outputs.stdout import stdout_bytes
 from neardup.types import I64
@@ -41,6 +41,7 @@ _TEXT_ROWS, _TEXT_BYTES = 1 << 17, 8 << 20
 _GROUP_ROWS, _GROUP_BYTES = 1 << 20, 16 << 20
 """A row group of Parquet."""
 
+_NOTHING = np.empty(0, dtype=np.uint8)
 _LOOKED_AT = 1 << 12
 """Numbers of a column by which it is told whether most come again."""
 
@@ -64,6 +65,7 @@ def output_format(target: str | Path, format: str | None) -> str:
     ``.gz``, ``.zst``, ``.bz2``, ``.xz`` or ``.lz4`` after a suffix of JSONL or CSV compress it. Stdout (``-``) is JSONL
     unless a format is given. Raises InputError for an unknown one, and for Parquet that is to be compressed once more.
     """
+    output_place(target)  # an address may have a password in it, which no message shows
     suffix, compression = _suffix_of(target)
     if format is None:
         format = "jsonl" if str(target) == STDOUT else _SUFFIXES.get(suffix)
@@ -183,10 +185,17 @@ def _write_parquet(
 def _jsonl(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[memoryview]:
     """Yield the lines of a table as JSON objects, a piece of rows at a time."""
     keys = [json.dumps(name, ensure_ascii=False) for name in schema.names]
-    heads = [("{" if i == 0 else ", ") + key + ": " for i, key in enumerate(keys)]
     for batch in _regrouped(schema, batches, _TEXT_ROWS, _TEXT_BYTES):
-        cells = [_cells(column, _json_text, null="null") for column in batch.columns]
-        yield _joined([part for pair in zip(heads, cells, strict=True) for part in pair] + ["}\n"])
+        parts: list[Any] = []
+        before = "{"
+        for key, column in zip(keys, batch.columns, strict=True):
+            # quotes that every cell has are written with what stands between the columns: joined by themselves they
+            # would take as long as all else
+            quote = '"' if _is_text(column.type) and not column.null_count else ""
+            cells = _cells(column, _json_escaped if quote else _json_text, null="null")
+            parts += [f"{before}{key}: {quote}", cells]
+            before = f"{quote}, "
+        yield _joined([*parts, f"{before.removesuffix(', ')}}}\n"])
 
 
 def _csv(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes | memoryview]:
@@ -251,6 +260,10 @@ def _joined(parts: Sequence[Any]) -> memoryview:
     return memoryview(rows.buffers()[2])[ends[0] : ends[-1]]
 
 
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view())
+
+
 def _cells(column: pa.Array, text: Callable[[pa.Array], pa.Array], *, null: str) -> pa.Array:
     """Return a column as large_string cells ready to join; ``text`` quotes and escapes what is text."""
     kind = column.type
@@ -258,7 +271,7 @@ def _cells(column: pa.Array, text: Callable[[pa.Array], pa.Array], *, null: str)
         column = column.cast(kind.value_type)
         kind = column.type
     large = pa.large_string()
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view():
+    if _is_text(kind):
         cells = text(column.cast(large))
     elif pa.types.is_floating(kind):
         cells = _float_text(column, null)
@@ -290,8 +303,18 @@ def _digits(numbers: pa.Array, null: str) -> pa.Array:
 
 
 def _json_text(cells: pa.Array) -> pa.Array:
-    escaped = _rewritten(cells, _JSON_SPECIAL, lambda text: json.dumps(text, ensure_ascii=False)[1:-1])
-    return pc.binary_join_element_wise(scalar('"'), escaped, scalar('"'), scalar(""))
+    return pc.binary_join_element_wise(scalar('"'), _json_escaped(cells), scalar('"'), scalar(""))
+
+
+def _json_escaped(cells: pa.Array) -> pa.Array:
+    _, ends, texts = cells.buffers()
+    bounds = np.frombuffer(ends, dtype=np.int64)[cells.offset : cells.offset + len(cells) + 1]
+    held = (
+        np.frombuffer(texts, dtype=np.uint8)[bounds[0] : bounds[-1]] if texts is not None and len(cells) else _NOTHING
+    )
+    if not any(found.any() for found in (held < 0x20, held == ord('"'), held == ord("\\"))):
+        return cells
+    return _rewritten(cells, _JSON_SPECIAL, lambda text: json.dumps(text, ensure_ascii=False)[1:-1])
 
 
 def _csv_text(cells: pa.Array) -> pa.Array:

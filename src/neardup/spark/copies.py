@@ -12,9 +12,9 @@ from functools import partial
 
 import numpy as np
 
-from neardup.cutting import cut, starts_of
+from neardup.cutting import cut, distinct, starts_of
 from neardup.engine.reading.copies import find_copies as find_copies_here
-from neardup.engine.reading.copies import repeated_prints
+from neardup.engine.reading.copies import repeated_rows
 from neardup.inputs.names import id_hashes, repeated_among
 from neardup.spark.exchange import Blob, Blobs, Facts
 from neardup.spark.known import provenance
@@ -64,6 +64,21 @@ def take_repeated(job: Job, part: int, blobs: Blobs) -> Facts:
         first, members = repeated_prints(rows, prints)
     job.storage.put(f"prints/{part:06d}", first=first, rows=members)
     return {"rows": int(members.size)}
+
+
+def repeated_prints(rows: I64, prints: U64) -> tuple[I64, I64]:
+    """Rows (rising) whose print (uint64[m, w]) another row has, too: (first row of the group of each, rows)."""
+    order = np.argsort(prints[:, 0], kind="stable")
+    keys = prints[order, 0]
+    same = np.flatnonzero(keys[1:] == keys[:-1])
+    if same.size == 0:
+        return rows[:0], rows[:0]
+    # only rows that share half of their hash with a neighbour are looked at closely
+    close = distinct(np.concatenate((order[same], order[same + 1])))
+    close = close[np.lexsort(prints[close].T[::-1])]  # stable: rows of a group stay in order
+    fresh = np.ones(close.size, dtype=np.bool_)
+    fresh[1:] = np.any(prints[close[1:]] != prints[close[:-1]], axis=1)
+    return repeated_rows(rows[close], fresh)
 
 
 def _repeated(job: Job, parts: range) -> tuple[I64, I64]:

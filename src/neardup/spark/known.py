@@ -66,17 +66,17 @@ class KnownTexts(SourceTexts):
 
     def __init__(self, lengths: Column) -> None:
         """``lengths``: bytes of the normalised texts."""
-        self._lengths = lengths
+        self._known = lengths
 
     def __len__(self) -> int:
-        return len(self._lengths)
+        return len(self._known)
 
     @property
     def nbytes(self) -> int:
-        return self._lengths.nbytes
+        return self._known.nbytes
 
     def lengths(self, rows: I64) -> I64:
-        found: I64 = self._lengths.take(rows)
+        found: I64 = self._known.take(rows)
         return found
 
     def parts(self, rows: I64, most: int | None = None) -> Iterator[tuple[Documents, I64, slice]]:
@@ -91,7 +91,7 @@ def collection(job: Job, space: Space, found: Known) -> Collection:
     lengths.append(found["lengths"])
     prints.append(found["prints"])
     hashers, texts = Hashers.of(spec), KnownTexts(lengths)
-    values = Signatures(spec, hashers, texts, keep=False)
+    values = Signatures(spec, hashers, texts, keep=False, near=False)
     return Collection(spec, space, hashers, texts, values, counts, prints)
 
 

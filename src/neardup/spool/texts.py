@@ -8,14 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.cutting import cut
 from neardup.spool.columns import FileColumn, MemoryColumn
 from neardup.types import I64, SLACK, Documents, Mask
-
-PAIRS_AT_A_TIME = 1 << 18
-"""Pairs compared at a time."""
-_PAIR = 64
-"""Bytes of memory that a document takes beside its text while it is compared."""
 
 
 class Texts(Protocol):
@@ -39,27 +33,6 @@ class Texts(Protocol):
 
         Yields a block; int64: the place in that block of each row found there; the slice of ``rows`` that these are.
         """
-
-    def same(self, left: I64, right: I64, room: int) -> Mask:
-        """Whether pairs of documents are equal, byte for byte; those of one left document best follow each other.
-
-        ``room``: bytes of texts to hold beside those in memory.
-        """
-        equal = np.empty(left.size, dtype=np.bool_)
-        for start in range(0, left.size, PAIRS_AT_A_TIME):
-            part = slice(start, start + PAIRS_AT_A_TIME)
-            lengths = self._lengths_of(left[part])
-            alike = lengths == self._lengths_of(right[part])
-            alike[alike] = self._same(left[part][alike], right[part][alike], lengths[alike], room)
-            equal[part] = alike
-        return equal
-
-    def _lengths_of(self, rows: I64) -> I64:
-        """As ``lengths``, where many rows are the same or out of order."""
-        return self.lengths(rows)
-
-    def _same(self, left: I64, right: I64, lengths: I64, room: int) -> Mask:
-        """As ``same``, of pairs that have these lengths."""
 
 
 class MemoryTexts(Texts):
@@ -102,9 +75,13 @@ class MemoryTexts(Texts):
             block = int(block_of[begin])
             yield self.blocks[block], rows[begin:end] - firsts[block], slice(begin, end)
 
-    def _same(self, left: I64, right: I64, lengths: I64, room: int) -> Mask:
-        """Nothing is copied."""
-        return same_bytes(self._addresses(left), self._addresses(right), lengths)
+    def same(self, left: I64, right: I64) -> Mask:
+        """Whether pairs of documents, in any order, are equal, byte for byte. Nothing is copied."""
+        lengths = self.lengths(left)
+        equal: Mask = lengths == self.lengths(right)
+        alike = np.flatnonzero(equal)
+        equal[alike] = same_bytes(self._addresses(left[alike]), self._addresses(right[alike]), lengths[alike])
+        return equal
 
     def _addresses(self, rows: I64) -> I64:
         """int64[m]: where in memory the bytes of some documents begin."""
@@ -159,38 +136,6 @@ class FileTexts(Texts):
         data[-SLACK:] = 0
         self._data.file.gather(starts, stops - starts, data)
         yield Documents(data, offsets), np.arange(rows.size), slice(0, rows.size)
-
-    def _lengths_of(self, rows: I64) -> I64:
-        distinct, place = np.unique(rows, return_inverse=True)
-        return self.lengths(distinct)[place]
-
-    def _same(self, left: I64, right: I64, lengths: I64, room: int) -> Mask:
-        """As many pairs at a time as ``room`` has space for are read in the order of the file, each document once."""
-        held = np.full(left.size, 2, dtype=np.int64)
-        held[1:] -= left[1:] == left[:-1]  # then the left document is there already
-        runs = cut((lengths + _PAIR) * held, room)
-        equal = [self._compared(left[run], right[run], lengths[run], room) for run in runs]
-        return np.concatenate([np.empty(0, dtype=np.bool_), *equal])
-
-    def _compared(self, left: I64, right: I64, lengths: I64, room: int) -> Mask:
-        if left.size == 1 and 2 * int(lengths[0]) > room:  # two that do not fit are read piece by piece, side by side
-            return np.array([self._same_pieces(int(left[0]), int(right[0]), room // 2)])
-        rows, place = np.unique(np.concatenate((left, right)), return_inverse=True)
-        ((documents, _, _),) = self.parts(rows)
-        begins = documents.data.ctypes.data + documents.offsets[place]
-        return same_bytes(begins[: left.size], begins[left.size :], lengths)
-
-    def _same_pieces(self, left: int, right: int, room: int) -> bool:
-        starts, stops = self._bounds(np.array([left, right]))
-        step = max(room, 1 << 14)
-        for at in range(0, int(stops[0] - starts[0]), step):
-            size = min(step, int(stops[0] - starts[0]) - at)
-            first, second = np.empty(size, dtype=np.uint8), np.empty(size, dtype=np.uint8)
-            self._data.file.read(int(starts[0]) + at, first.data)
-            self._data.file.read(int(starts[1]) + at, second.data)
-            if not np.array_equal(first, second):
-                return False
-        return True
 
     def _bounds(self, rows: I64) -> tuple[I64, I64]:
         """First byte, and the one after the last, of some documents."""

@@ -81,15 +81,27 @@ def as_numbers(keys: U8) -> U64:
     return wide.view(">u8").astype(np.uint64).ravel()
 
 
-def grouped(blocks: Callable[[], Iterable[tuple[int, U8]]], weight: I32, part: int, parts: int) -> tuple[I64, I64]:
-    """Buckets of equal short keys in one of ``parts`` ranges of them: members, rising in each, and where each starts.
+KeyBlocks = Callable[[], Iterable[tuple[int, U8]]]
+"""Gives (first row, uint8[m, KEY_BYTES]) of all rows, in order, whenever it is called."""
 
-    ``blocks`` gives (first row, uint8[m, KEY_BYTES]) of all rows, in order, and is asked twice; ``weight`` is int32[n],
-    0 for rows that are left out. O(n). Memory: 8 bytes for each row in the range, and little beside.
-    """
+
+def part_sizes(blocks: KeyBlocks, weight: I32) -> I64:
+    """int64[PARTS]: how many rows with weight (int32[n]) each of the finest parts has that ``grouped`` can make."""
     counts = np.zeros(PARTS, dtype=np.int64)
     for first, keys in blocks():
         banding.count_parts(frozen(keys), weight, first, counts)
+    return counts
+
+
+def grouped(
+    blocks: KeyBlocks, weight: I32, part: int = 0, parts: int = 1, counts: I64 | None = None
+) -> tuple[I64, I64]:
+    """Buckets of equal short keys in one of ``parts`` ranges of them: members, rising in each, and where each starts.
+
+    ``weight`` is int32[n], 0 for rows that are left out; ``counts`` are their ``part_sizes``, for whoever asks for
+    several parts. O(n). Memory: 8 bytes for each row in the range, and little beside.
+    """
+    counts = part_sizes(blocks, weight) if counts is None else counts
     low, high = part * PARTS // parts, (part + 1) * PARTS // parts
     ends = starts_of(counts[low:high])
     packed = np.empty(int(ends[-1]), dtype=np.uint64)
@@ -103,7 +115,7 @@ def grouped(blocks: Callable[[], Iterable[tuple[int, U8]]], weight: I32, part: i
 
 def group(keys: U8, rows: I64, weight: I32, *, limit: int) -> BandBuckets:
     """Buckets of equal short keys (uint8[m, KEY_BYTES]) of ``rows``; see ``limited``."""
-    members, starts = grouped(lambda: [(0, keys)], np.ones(rows.size, dtype=np.int32), 0, 1)
+    members, starts = grouped(lambda: [(0, keys)], np.ones(rows.size, dtype=np.int32))
     return limited(rows[members], starts, weight, limit=limit)
 
 

@@ -184,6 +184,19 @@ def _joining() -> frozenset[str]:
 
 
 @lru_cache(maxsize=1)
+def composites() -> tuple[I64, I64, Mask]:
+    """What ``kernels.normal.compose`` needs: the pairs, what each of them makes, and the pages of what comes second."""
+    pairs = _composed()
+    letters, marks = pairs >> 21, pairs & 0x1FFFFF
+    made = [ord(unicodedata.normalize("NFC", chr(a) + chr(b))) for a, b in zip(letters, marks, strict=True)]
+    seconds = np.zeros(PAGES, dtype=np.bool_)
+    seconds[marks // PAGE] = True
+    (_, (_, trailing)) = _HANGUL
+    seconds[np.arange(*trailing) // PAGE] = True
+    return frozen(pairs), frozen(np.array(made, dtype=np.int64)), frozen(seconds)
+
+
+@lru_cache(maxsize=1)
 def _composed() -> I64:
     """The pairs as numbers, rising: (first << 21) | second. Of Hangul those of leading consonants and vowels only, for
     a syllable decomposes, so that the kernel asks about none that is followed by a trailing one."""

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.kernels import containing, joining, leading, rarest
-from neardup.kernels.containing import Scratch
+from neardup.kernels.containing import Outlined, Scratch
 from neardup.stages.shingle import SALT, Hasher
-from neardup.types import F64, I32, I64, U8, U32, U64, Documents, SetBlock
+from neardup.types import F64, I32, I64, U8, U32, U64, Documents, PaddedSets, SetBlock
 
 PART_CELLS = 18
 """Binary logarithm of the cells that are counted at a time: 512 kB of the table, which a processor's cache holds."""
@@ -71,6 +71,10 @@ class Rarity:
         if self.bits <= SMALL_BITS:
             counts[128:] = 128 * 2.0 ** ((counts[128:] - 128) / 14)
         return np.maximum(counts, 1.0)
+
+    def dropped(self) -> Rarity:
+        """Without the classes, where nobody asks for them any more."""
+        return Rarity(self.classes[:0].copy(), self.bits)
 
 
 def _part_bits(bits: int) -> int:
@@ -162,7 +166,7 @@ def pack(sets: U64, starts: I64, sizes: I64, rarity: Rarity, threshold: float, o
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Pairs of rows, of an indexed set, ``left``, and a probing one, ``right``."""
+    """Pairs of an indexed set, ``left``, and a probing one, ``right``."""
 
     left: I64
     right: I64
@@ -170,7 +174,7 @@ class Joined:
     candidates_met: int
     """Pairs that shared one of the shingles that are kept."""
     overlaps_counted: int
-    """Of these, pairs that were counted in full."""
+    """Of these, pairs that were counted in full, or, for containment, held against the outline of the part."""
 
 
 def _probed(probe: Callable[[I64, I64, I64, F64], int], first: int, stop: int) -> Iterator[Joined]:
@@ -253,28 +257,78 @@ class Leaders:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept of the sets of some documents, in their order, to find out what contains them."""
+
+    sizes: I64
+    """int64[m]: 0 where too many of its shingles are its own for any container."""
+    needed: I32
+    """int32[m]: how many of the shingles by which it is known a container holds at least."""
+    held: I64
+    """int64[m]: shingles by which it is known ..."""
+    tokens: U64
+    """... and these, end to end."""
+    lengths: I64
+    """int64[m]: bytes of its outline ..."""
+    outlines: U8
+    """... and these, end to end."""
+
+
+def kept_of(sets: PaddedSets, rarity: Rarity, threshold: float, *, documents: int) -> Kept:
+    """Choose what to keep. O(shingles); from any thread. ``sets``, none of them empty, are used up.
+
+    ``rarity`` is of all ``documents``, these and those that will be probed with.
+    """
+    n, total = sets.sizes.size, int(sets.sizes.sum())
+    tokens = np.empty(total, dtype=np.uint64)
+    held, needed, lengths = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int64)
+    chosen = rarest.choose(
+        *(sets, rarity.classes, rarity.bits, rarity.often, documents, threshold),
+        *(FURTHER_SHARE, FURTHER, SLACK, tokens, held, needed),
+    )
+    outlines = np.empty(total + total // 4 + 2 * n, dtype=np.uint8)
+    used = containing.outline(sets, lengths, outlines)
+    return Kept(sets.sizes, needed, held, tokens[:chosen].copy(), lengths, outlines[:used].copy())
+
+
+def joined(parts: Iterator[Kept], shingles: int, documents: int) -> Kept:
+    """Several, of so many documents and at most so many shingles in all, as one; each is let go as it comes."""
+    sizes, held, lengths = (np.empty(documents, dtype=np.int64) for _ in range(3))
+    needed = np.empty(documents, dtype=np.int32)
+    tokens = np.empty(shingles, dtype=np.uint64)  # what is left over is never touched, here and below
+    outlines = np.empty(shingles + shingles // 4 + 2 * documents, dtype=np.uint8)
+    n = chosen = used = 0
+    for some in parts:
+        at = slice(n, n + some.sizes.size)
+        sizes[at], needed[at], held[at], lengths[at] = some.sizes, some.needed, some.held, some.lengths
+        tokens[chosen : chosen + some.tokens.size] = some.tokens
+        outlines[used : used + some.outlines.size] = some.outlines
+        n, chosen, used = at.stop, chosen + some.tokens.size, used + some.outlines.size
+    return Kept(sizes, needed, held, tokens[:chosen], lengths, outlines[:used])
+
+
 class Parts:
-    """Sets that may be contained in others, indexed by their rarest shingles."""
+    """Sets that may be contained in others, known by their rarest shingles and by outlines of all of them."""
 
-    def __init__(
-        self, sets: SetBlock, rarity: Rarity, threshold: float, *, documents: int, crowds: I32 = NO_CROWDS
-    ) -> None:
-        """Choose shingles and build the table. O(shingles). ``crowds``: the crowd that each set is in, or -1.
+    def __init__(self, rows: I64, sides: U8, crowds: Callable[[I64], I32], kept: Kept, threshold: float) -> None:
+        """Build the table. O(shingles that are kept).
 
-        ``sets`` has none that is empty; ``rarity`` is of all ``documents``, these and those that will be probed with.
-        Memory: 8 bytes for each shingle that is kept while it is built, and 32 from then on.
+        ``rows`` and ``sides`` are those of the documents of ``kept``, of which those of size 0 are left out; ``crowds``
+        gives the crowd that some rows are in, or -1, or nothing. Memory: 32 bytes for each distinct shingle of those
+        by which the sets are known, 4 more for each set that has it, 2 of the bitmap, and the outlines.
         """
-        n = sets.sizes.size
-        self.sets, self.threshold, self._crowds = sets, threshold, crowds
-        tokens = np.empty(int(sets.sizes.sum()), dtype=np.uint64)  # what is left over is never touched
-        held, self._needed = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int32)
-        total = rarest.choose(
-            *(sets, rarity.classes, rarity.bits, rarity.often, documents, threshold),
-            *(FURTHER_SHARE, FURTHER, SLACK, tokens, held, self._needed),
+        alive = np.flatnonzero(kept.sizes)
+        order = alive[np.argsort(kept.sizes[alive], kind="stable")]
+        self.threshold = threshold
+        self.sets = Outlined(
+            *(rows[order], sides[order], kept.sizes[order], kept.needed[order], crowds(rows[order])),
+            *((np.cumsum(kept.lengths) - kept.lengths)[order], kept.lengths[order], kept.outlines),
         )
-        order = np.argsort(crowds, kind="stable")
-        bitmap, slots, posts = rarest.table_of(tokens[:total], held, SALT, BITS_PER_KEY * total, order)
-        self._table = rarest.Table(bitmap, slots, posts, SALT)
+        by_crowd = np.argsort(self.sets.crowds, kind="stable")
+        tokens, starts, held = kept.tokens, (np.cumsum(kept.held) - kept.held)[order], kept.held[order]
+        bits = BITS_PER_KEY * tokens.size
+        self._table = rarest.Table(*rarest.table_of(tokens, starts, held, SALT, bits, by_crowd), SALT)
 
     def scratch(self) -> Scratch:
         """Fresh scratch."""
@@ -282,13 +336,25 @@ class Parts:
         return Scratch(np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32))
 
     def probe(self, others: SetBlock, scratch: Scratch, crowds: I32 = NO_CROWDS) -> Iterator[Joined]:
-        """Indexed sets that are contained in each of ``others``, some pairs at a time; these may be in any order.
+        """Indexed sets that may be contained in each of ``others``, some pairs at a time; these may be in any order.
 
-        ``crowds`` are those of ``others``; pairs inside a crowd are passed over.
+        ``crowds`` are those of ``others``; pairs inside a crowd are passed over. A pair is (row of the part, place in
+        ``others``), and ``contained`` says whether it is one.
 
         Of two sets the smaller is the part, and of equally large ones that of the smaller row: so each pair comes
         once, where all sets are indexed that can be part of something and all are probed with. A set is no part of
         itself.
         """
-        given = others, self.sets, crowds, self._crowds, self._needed, self._table, self.threshold, scratch
-        return _probed(lambda *found: containing.probe(*given, *found), 0, others.sizes.size)
+        given = others, self.sets, crowds, self._table, self.threshold, scratch
+        for some in _probed(lambda *found: containing.probe(*given, *found[:3]), 0, others.sizes.size):
+            yield replace(some, left=self.sets.rows[some.left])
+
+
+def contained(left: I64, right: I64, parts: PaddedSets, others: PaddedSets, threshold: float) -> F64:
+    """What the set ``right`` of others holds of the set ``left`` of parts, or -1 where it is below the threshold.
+
+    A part is no larger than the other; pairs of one of the others stand together.
+    """
+    share = np.empty(left.size, dtype=np.float64)
+    containing.held(left, right, parts, others, threshold, share)
+    return share

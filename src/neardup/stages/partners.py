@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from neardup.cutting import starts_of
 from neardup.kernels import rarest, scanning
 from neardup.kernels.scanning import Block, Index, Scratch
 from neardup.kernels.verify import VACANT
@@ -83,7 +84,7 @@ def build_index(sets: ShingleSets, rows: I64, plain: int, *, commonness: Commonn
     coarse = np.zeros(1 << scanning.COARSE, dtype=np.uint8)
     coarse[kept[:total] >> np.uint64(64 - scanning.COARSE)] = 1
     bits = max(BITS_PER_KEY * total, min(4 * BITS_PER_KEY * total, CACHED))
-    bitmap, slots, posts = rarest.table_of(kept[:total], chosen, SALT, bits)
+    bitmap, slots, posts = rarest.table_of(kept[:total], starts_of(chosen)[:-1], chosen, SALT, bits)
     table = rarest.Table(bitmap, slots, posts, SALT)
     return Index(rows, np.diff(sets.offsets), needed, plain, threshold, coarse, table)
 

@@ -19,6 +19,8 @@ LEAST_BITS, MOST_BITS = 12, 26
 """Of the table in which shingles are counted, as binary logarithms of its cells: 64 MB, whatever the memory limit, for
 by it the candidates are counted."""
 PAIRS_AT_A_TIME = 1 << 16
+ANOTHER = np.uint64(0x9E3779B97F4A7C14)
+"""With these bits turned a salt is another one, and odd as before."""
 KINDS = 64
 """Numbers of shared shingles that are told apart, by their binary logarithm."""
 
@@ -33,7 +35,34 @@ class Tally:
 
     def see(self, documents: Documents, docs: I64, hasher: Hasher) -> None:
         """Count the shingles of some documents. O(shingles)."""
-        sharing.tally(hasher.params, documents.data, documents.offsets, docs, self.bits, self.times)
+        sharing.count_all(hasher.params, documents.data, documents.offsets, docs, self.bits, self.times)
+
+
+class KeptTally:
+    """How often the shingles were kept that few hold; of several tables each tells others apart."""
+
+    def __init__(self, room: int) -> None:
+        """Nothing is counted yet; the table takes so many bytes at most."""
+        self._times: U8 = np.zeros(1 << (room.bit_length() - 1), dtype=np.uint8)
+        self._salt = SALT
+
+    def see(self, few: Few) -> None:
+        """Count those of some documents. O(shingles kept)."""
+        sharing.count_kept(few.tokens, self._salt, self._times)
+
+    def shared(self, few: Few) -> Few:
+        """Documents that were counted without the shingles that were counted once, which nobody shares."""
+        tokens, held = few.tokens.copy(), few.held.copy()
+        n = sharing.drop_alone(tokens, held, self._salt, self._times)
+        return few._replace(held=held, starts=starts_of(held), tokens=tokens[:n].copy())
+
+    def again(self, held: list[Few]) -> list[Few]:
+        """The same of what is left, which are all that there are, as other cells tell them apart."""
+        self._salt ^= ANOTHER
+        self._times[:] = 0
+        for few in held:
+            self.see(few)
+        return [self.shared(few) for few in held]
 
 
 def few_of(documents: Documents, docs: I64, rows: I64, counts: I64, hasher: Hasher, tally: Tally, *, most: int) -> Few:
@@ -75,9 +104,9 @@ class Sharing:
     _table: rarest.Table = field(init=False)
 
     def __post_init__(self) -> None:
-        bitmap, slots, posts = rarest.table_of(
-            self.few.tokens, self.few.held, SALT, BITS_PER_KEY * self.few.tokens.size
-        )
+        few = self.few
+        tokens = few.tokens
+        bitmap, slots, posts = rarest.table_of(tokens, few.starts[:-1], few.held, SALT, BITS_PER_KEY * tokens.size)
         self._table = rarest.Table(bitmap, slots, posts, SALT)
 
     def numbers(self, others: Few) -> I64:

@@ -1,9 +1,9 @@
 """Normalisation: from documents as read to documents as compared.
 
 ASCII needs no Unicode form, so a block of it passes through untouched, buffer and all. Kernels write the texts of which
-each character tells by itself what becomes of it. The others, mostly those with letters and marks to be joined, are
-handed one by one to ``normalize_text``, the judge; the test errs on the side of asking it. Nothing here merges words of
-another script: marks are never stripped.
+each character tells by itself what becomes of it, if need be after letters were joined to the marks right behind them.
+The others are handed one by one to ``normalize_text``, the judge; the test errs on the side of asking it. Nothing here
+merges words of another script: marks are never stripped.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import numpy as np
 from neardup.cutting import starts_of
 from neardup.kernels import normal, utf8
 from neardup.kernels.normal import Characters
+from neardup.kernels.reading import copy_pieces
 from neardup.params import Normalize
-from neardup.stages.characters import Table, is_punctuation, table_of
+from neardup.stages.characters import Table, composites, is_punctuation, table_of
 from neardup.stages.unicode_forms import FORMS, to_form
 from neardup.types import I64, SLACK, U8, Documents, Mask
 
@@ -55,14 +56,24 @@ def normalize_documents(documents: Documents, normalize: Normalize, *, items: bo
     """
     if normalize.is_form_only and (normalize.form == "none" or _is_ascii(documents)):
         return documents
+    done, left = _by_characters(documents, normalize, items=items)
+    if left.size == 0:
+        return done
+    asked, some = np.arange(left.size), chosen(documents, left)
+    if normalize.form != "none":
+        some, asked = _by_characters(_composed(some), normalize, items=items)
+    some = _replaced(some, asked, _judged(chosen(documents, left[asked]), normalize, items=items))
+    return _replaced(done, left, some)
+
+
+def _by_characters(documents: Documents, normalize: Normalize, *, items: bool) -> tuple[Documents, I64]:
+    """The block, normalised where the characters of a document tell what it becomes; the places of the others."""
     table = table_of(normalize)
-    found = np.full(len(documents), normal.MAPPED, dtype=np.uint8)
+    found = np.full(len(documents), normal.UNSEEN if normalize.is_form_only else normal.MAPPED, dtype=np.uint8)
     if normalize.is_form_only:
         _with_all_pages(table, lambda now, wanted: normal.look(now, *_arrays(documents), items, found, wanted))
-        if not found.any():
-            return documents
     done = _mapped(documents, table, found, items=items) if (found == normal.MAPPED).any() else documents
-    return _judged(documents, done, normalize, np.flatnonzero(found == normal.ASK).tolist(), items=items)
+    return done, np.flatnonzero(found == normal.ASK)
 
 
 def _arrays(documents: Documents) -> tuple[U8, I64]:
@@ -95,24 +106,54 @@ def _mapped(documents: Documents, table: Table, found: U8, *, items: bool) -> Do
     return Documents(out, offsets)
 
 
-def _judged(old: Documents, done: Documents, normalize: Normalize, places: list[int], *, items: bool) -> Documents:
-    """``done`` with the documents at ``places`` normalised one by one; what lies between is copied in one piece."""
-    pieces: list[bytes] = []
-    sizes = np.diff(done.offsets)
-    copied = 0
-    for i in places:
-        blob = old.blob(i)
-        parts = blob.split(SEPARATOR) if items else [blob]
-        texts = (normalize_text(part.decode("utf-8", "replace"), normalize) for part in parts)
-        new = SEPARATOR.join(text.encode("utf-8", "replace") for text in texts)
-        if new != done.blob(i):
-            pieces += [done.data[done.offsets[copied] : done.offsets[i]].tobytes(), new]
-            sizes[i] = len(new)
-            copied = i + 1
-    if not pieces:
-        return done
-    pieces.append(done.data[done.offsets[copied] : done.offsets[-1]].tobytes())
-    return Documents(np.frombuffer(b"".join(pieces) + bytes(SLACK), dtype=np.uint8), starts_of(sizes))
+def _composed(documents: Documents) -> Documents:
+    """The documents with letters and the marks behind them made one: other bytes for what has the same forms."""
+    out, offsets = np.zeros(documents.nbytes + SLACK, dtype=np.uint8), np.empty_like(documents.offsets)
+    normal.compose(*_arrays(documents), *composites(), out, offsets)
+    return Documents(out, offsets)
+
+
+def _judged(documents: Documents, normalize: Normalize, *, items: bool) -> Documents:
+    """The documents, normalised one by one."""
+    texts: list[bytes] = []
+    for i in range(len(documents)):
+        parts = documents.blob(i).split(SEPARATOR) if items else [documents.blob(i)]
+        written = (normalize_text(part.decode("utf-8", "replace"), normalize) for part in parts)
+        texts.append(SEPARATOR.join(text.encode("utf-8", "replace") for text in written))
+    return Documents.from_bytes(texts)
+
+
+def chosen(documents: Documents, places: I64) -> Documents:
+    """Some documents of a block, copied unless they are all of it."""
+    if places.size == len(documents):
+        return documents
+    begins = documents.offsets[places]
+    sizes = documents.offsets[places + 1] - begins
+    offsets = starts_of(sizes)
+    data = np.empty(int(offsets[-1]) + SLACK, dtype=np.uint8)
+    copy_pieces(documents.data, begins, sizes, data, offsets)
+    return Documents(data, offsets)
+
+
+def _replaced(documents: Documents, places: I64, others: Documents) -> Documents:
+    """The documents with others at some places; the same block when nothing changes."""
+    if places.size == 0:
+        return documents
+    before, after = chosen(documents, places), others.offsets[:-1].copy()
+    sizes = np.diff(documents.offsets)
+    sizes[places] = np.diff(others.offsets)
+    if np.array_equal(np.diff(before.offsets), sizes[places]) and np.array_equal(_bytes(before), _bytes(others)):
+        return documents
+    offsets = starts_of(sizes)
+    data = np.zeros(int(offsets[-1]) + SLACK, dtype=np.uint8)
+    kept = np.delete(np.arange(sizes.size), places)
+    copy_pieces(documents.data, documents.offsets[kept], sizes[kept], data, offsets[kept])
+    copy_pieces(others.data, after, sizes[places], data, offsets[places])
+    return Documents(data, offsets)
+
+
+def _bytes(documents: Documents) -> U8:
+    return documents.data[documents.offsets[0] : documents.offsets[-1]]
 
 
 class _Punctuation(dict[int, int | None]):

@@ -59,15 +59,21 @@ class BandWork:
         collection, spec, space = self.collection, self.collection.spec, self.collection.space
         fit = max(1, space.budget.share(0.3) // (ROW_BYTES * self.threads))
         parts = min(band_stage.PARTS, -(-len(collection) // fit))
-        jobs = ((band, part) for band in range(self.done, spec.bands.bands) for part in range(parts))
 
-        def one(job: tuple[int, int]) -> tuple[int, bool, BandBuckets]:
-            band, part = job
-            buckets = collection.grouped(band, self.weight, part, parts)
+        def jobs() -> Iterator[tuple[int, int, I64 | None]]:
+            for band in range(self.done, spec.bands.bands):
+                # of several parts counted once, here; of one by whoever groups it
+                counts = band_stage.part_sizes(collection.key_blocks(band), self.weight) if parts > 1 else None
+                for part in range(parts):
+                    yield band, part, counts
+
+        def one(job: tuple[int, int, I64 | None]) -> tuple[int, bool, BandBuckets]:
+            band, part, counts = job
+            buckets = band_stage.grouped(collection.key_blocks(band), self.weight, part, parts, counts)
             return band, part + 1 == parts, band_stage.limited(*buckets, self.weight, limit=spec.crowd)
 
         self.observer.advance(self.done)
-        for band, is_last, found in in_order(one, jobs, threads=self.threads, ahead=self.threads):
+        for band, is_last, found in in_order(one, jobs(), threads=self.threads, ahead=self.threads):
             for left, right in self.keep_large(band, found):
                 self.pending.add(left, right, tag=band + 1)
             if is_last:

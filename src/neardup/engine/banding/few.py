@@ -1,12 +1,14 @@
 """Documents of hot buckets that are too many to pair up, told apart by the shingles that few of them hold.
 
     texts ── tally ──► how often each shingle was met
-    texts ── those that 2 to MOST of them hold ──► index, block after block ── what two share ──► pairs
+    texts ── those that 2 to MOST of them hold ──► those that are not alone after all
+          ──► index, block after block ── what two share ──► pairs
 
 Documents of one boilerplate may be just below the threshold, each with each. What tells whether two of them are similar
 is what they share beside it: the overlap that they need, less the shingles that many hold. So no pair is missed, but of
 documents that could reach the threshold by the latter alone: these are named. The work is linear: a shingle that more
-documents hold than MOST is not looked at again.
+documents hold than MOST is not looked at again. The tally has a limited number of cells, so that of many documents most
+shingles that seem to be shared are alone: those that are kept are counted again by themselves, and these are dropped.
 """
 
 from __future__ import annotations
@@ -52,7 +54,8 @@ class Found:
 def pair_up(collection: Collection, rows: I64, pending: Pending, *, threads: int) -> Found:
     """Candidate pairs among ``rows`` (rising) into ``pending``. The answer depends on neither threads nor memory.
 
-    Memory: 64 MB at most to count in, a quarter of the budget for the index, 16 bytes a row.
+    Memory: 64 MB at most to count in, a twentieth of the budget to count again in, a quarter for the index, 16 bytes a
+    row.
     """
     spec = collection.spec
     hasher = Hasher(spec.shingle, spec.seed)
@@ -76,6 +79,7 @@ def pair_up(collection: Collection, rows: I64, pending: Pending, *, threads: int
     common: list[I64] = []
     held: list[Few] = []
     kept = 0
+    again = sharing.KeptTally(min(1 << sharing.MOST_BITS, collection.space.budget.share(0.05)))
 
     def look(piece: I64) -> tuple[Few, I64]:
         some = few_of(piece)
@@ -85,24 +89,28 @@ def pair_up(collection: Collection, rows: I64, pending: Pending, *, threads: int
         numbers += more
         sizes.append(some.sizes)
         common.append(some.common)
+        again.see(some)
         kept += some.tokens.size
         if kept <= fit or not held:
             held.append(some)
     pairs = numbers * (rows.size / sample.few.rows.size / 2)
     shingles = np.concatenate(sizes)
     floor = _floor(pairs, BUDGET_NS * rows.size / check_ns(float(shingles.mean())))
+    held = [again.shared(some) for some in held]
+    if len(held) == len(pieces):
+        held = again.again(held)
     met = 0
     first = 0
     while first < len(pieces):
         while first + len(held) < len(pieces) and (not held or sum(some.tokens.size for some in held) < fit):
-            held.append(few_of(pieces[first + len(held)]))
+            held.append(again.shared(few_of(pieces[first + len(held)])))
         index = sharing.Sharing(sharing.joined(held), spec.threshold)
         first += len(held)
         held = []
         met += _add(index.pairs(index.few, floor=floor), pending)
 
         def against(piece: I64, index: sharing.Sharing = index) -> int:
-            return _add(index.pairs(few_of(piece), floor=floor), pending)
+            return _add(index.pairs(again.shared(few_of(piece)), floor=floor), pending)
 
         met += sum(in_order(against, pieces[first:], threads=threads))
     hides = sharing.may_hide(shingles, np.concatenate(common), spec.threshold)

@@ -15,11 +15,11 @@ import numpy as np
 from neardup.cutting import ROWS_AT_A_TIME, cut, distinct, starts_of
 from neardup.engine.check import pairs_at_once
 from neardup.engine.reading.collection import Collection
-from neardup.errors import InputError
 from neardup.spool import Sorter
 from neardup.stages import bands as band_stage
 from neardup.stages.bands import BandBuckets
 from neardup.stages.cluster import Components
+from neardup.stages.numbering import number_pairs, pairs_of
 from neardup.types import I32, I64, U32, U64, Mask
 
 BUDGET_NS = 500_000.0
@@ -131,7 +131,7 @@ def pair_members(
 
 
 class Pending:
-    """Candidate pairs as numbers ``(left * n + right) * tags + tag``, which sort by left, right, tag.
+    """Candidate pairs as numbers of pairs times the number of tags, plus a tag: they sort by left, right, tag.
 
     Tag 0: the pair was counted and its signatures agree in enough slots. Tag b + 1: it was met in a bucket of band b,
     and its signatures have not been seen.
@@ -143,10 +143,6 @@ class Pending:
         self._space = space = collection.space
         self._n = len(collection)
         self._tags = collection.spec.bands.bands + 1
-        if self._n * self._n * self._tags >= 1 << 64:
-            raise InputError(
-                f"{self._n} documents are more than pairs can be numbered for. Split the collection into parts."
-            )
         # beside documents in memory there is room for half of what there is beside those in files
         self._part = 1.0 if collection.is_spooled else 0.5
         self._sorter = space.sorter("candidates", payload=None, part=0.2 * self._part)
@@ -168,8 +164,7 @@ class Pending:
     def add(self, left: I64, right: I64, *, tag: int | I64 = 0) -> None:
         """Write pairs down, left < right; from any thread."""
         if left.size:
-            pair = left.astype(np.uint64) * np.uint64(self._n) + right.astype(np.uint64)
-            packed = pair * np.uint64(self._tags) + np.asarray(tag, dtype=np.uint64)
+            packed = number_pairs(left, right, self._n) * np.uint64(self._tags) + np.asarray(tag, dtype=np.uint64)
             with self._lock:
                 self._sorter.add(packed)
 
@@ -226,8 +221,7 @@ class Pending:
 
     def _unpacked(self, packed: U64) -> tuple[I64, I64, I64]:
         pair, tag = np.divmod(packed, np.uint64(self._tags))
-        left, right = np.divmod(pair, np.uint64(self._n))
-        return left.astype(np.int64), right.astype(np.int64), tag.astype(np.int64)
+        return *pairs_of(pair, self._n), tag.astype(np.int64)
 
     def _packed_unique(self, rows: int) -> Iterator[U64]:
         """Packed pairs, sorted; of one pair tag 0, which needs no look at signatures, and the smallest other tag."""

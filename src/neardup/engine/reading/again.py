@@ -1,24 +1,27 @@
 """The texts of a run, by row: what can be read again where it is needed is not kept.
 
 Most documents are never asked for again: only those that share a bucket are compared. So of a record in a plain file
-its place is kept, 16 bytes, and of everything else (compressed, piped, made from a PDF) the text. What is read again
-must be what was read before: sizes and times of the files are looked at whenever they are opened (``inputs.again``),
-and the print of each text, 128 bits, is held against the one of the first reading. A text that was changed raises
-InputChanged; it is never compared silently.
+its place is kept, 16 bytes, and of everything else (compressed, piped, made from a PDF) the text. While the collection
+is small its texts stay at hand, too (``near``): where many are candidates or copies that saves a second reading.
+
+What is read again must be what was read before: sizes and times of the files are looked at whenever they are opened
+(``inputs.again``), and the print of each text, 128 bits, is held against the one of the first reading. A text that was
+changed raises InputChanged; it is never compared silently.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.cutting import cut
+from neardup.cutting import cut, distinct
 from neardup.engine.space import Space
 from neardup.spool import Column, MemoryTexts, Texts, same_bytes
 from neardup.stages.sketch import fingerprints
-from neardup.types import I64, SLACK, Documents, Mask, Origin, Places
+from neardup.stages.verify import numbered
+from neardup.types import I64, SLACK, U32, U64, Documents, Mask, Origin, Places
 
 PIECE_BYTES = 4 << 20
 """Bytes of records that are read at a time: what is made of them stays in the cache."""
@@ -28,14 +31,38 @@ _SHARED = 0.8
 """Share of its buffer that a block must fill to be kept in it; else it is copied."""
 
 
+class _Places(NamedTuple):
+    """Where the texts of some rows are."""
+
+    origins: I64
+    starts: I64
+    sizes: I64
+    """Bytes of the record."""
+    prints: U64
+    """uint64[m, 2], or none where all texts are kept."""
+
+    def of(self, some: I64 | slice) -> _Places:
+        prints = self.prints[some] if len(self.prints) else self.prints
+        return _Places(self.origins[some], self.starts[some], self.sizes[some], prints)
+
+
 class SourceTexts(Texts):
     """Normalised texts of all rows: in the files that they were read from, or kept."""
 
-    def __init__(self, space: Space, prints: Column, normalize: Callable[[Documents], Documents], *, keep: bool):
-        """None yet. ``prints`` has those of each row; with ``keep`` all are kept: they will be asked for often."""
+    def __init__(
+        self, space: Space, prints: Column, normalize: Callable[[Documents], Documents], *, keep: bool, near: bool
+    ) -> None:
+        """None yet. ``prints`` has those of each row; with ``keep`` all are kept: they will be asked for often.
+
+        With ``near`` all stay at hand until ``leave`` is called.
+        """
         self._prints = prints
         self._normalize = normalize
         self._keep = keep
+        self._near = MemoryTexts() if near else None
+        """Of all rows, also of those that are kept: the blocks are the same."""
+        self.near_bytes = 0
+        """Bytes of texts that are at hand and could be read again."""
         self.origins: list[Origin] = []
         self.kept, *self._columns = _made(space)
 
@@ -60,7 +87,7 @@ class SourceTexts(Texts):
     @property
     def nbytes(self) -> int:
         """Bytes held, in memory or on disk."""
-        return self.kept.nbytes + sum(column.nbytes for column in self._columns)
+        return self.kept.nbytes + self.near_bytes + sum(column.nbytes for column in self._columns)
 
     @property
     def text_bytes(self) -> int:
@@ -74,20 +101,28 @@ class SourceTexts(Texts):
     def add(self, documents: Documents, places: Places | None) -> bool:
         """Add a block of normalised documents, not empty, at the end; whether its memory is held on to."""
         lengths = np.diff(documents.offsets)
-        if self._keep or places is None or max((places.stops - places.starts).max(), lengths.max()) >= _LONGEST:
+        stays = self._keep or places is None or max((places.stops - places.starts).max(), lengths.max()) >= _LONGEST
+        compact = _compact(documents) if stays or self._near is not None else None
+        if compact is not None and self._near is not None:
+            self._near.append(compact)
+        if stays:
+            assert compact is not None
             origin, starts = _KEPT, np.arange(len(self.kept), len(self.kept) + lengths.size)
-            compact = _compact(documents)
             self.kept.append(compact)
             sizes = np.column_stack((np.zeros_like(lengths), np.minimum(lengths, _LONGEST))).astype(np.uint32)
-            is_held = compact is documents
         else:
-            is_held = False
+            assert places is not None
+            self.near_bytes += 0 if self._near is None else documents.nbytes + documents.offsets.nbytes
             origin, starts = self._number(places.origin), places.starts
             sizes = np.column_stack((places.stops - starts, lengths)).astype(np.uint32)
         self._segments.append(np.array([[len(self), origin]], dtype=np.int64))
         self._starts.append(starts)
         self._sizes.append(sizes)
-        return is_held
+        return compact is documents
+
+    def leave(self) -> None:
+        """Have no texts at hand any more but those that are kept."""
+        self._near, self.near_bytes = None, 0
 
     def _number(self, origin: Origin) -> int:
         if not self.origins or self.origins[-1] is not origin:
@@ -96,6 +131,7 @@ class SourceTexts(Texts):
 
     def spill(self, space: Space, prints: Column) -> None:
         """Move everything into files of the workdir, which is open now and has the ``prints`` already."""
+        self.leave()
         self._prints = prints
         kept, *columns = _made(space)
         for old, new in zip(self._columns, columns, strict=True):
@@ -112,7 +148,9 @@ class SourceTexts(Texts):
         self.origins = list(origins)
 
     def lengths(self, rows: I64) -> I64:
-        sizes = self._sizes.take(rows)
+        return self._lengths(rows, self._sizes.take(rows))
+
+    def _lengths(self, rows: I64, sizes: U32) -> I64:
         lengths: I64 = sizes[:, 1].astype(np.int64)
         longest = np.flatnonzero(lengths == _LONGEST)
         if longest.size:  # kept, all of them
@@ -121,43 +159,65 @@ class SourceTexts(Texts):
 
     def parts(self, rows: I64, most: int | None = None) -> Iterator[tuple[Documents, I64, slice]]:
         """As ``Texts.parts``: what is kept as it is kept, of what is read again blocks of about PIECE_BYTES."""
-        if rows.size == 0:
-            return
+        if self._near is not None:
+            yield from self._near.parts(rows, most)
+        elif rows.size:
+            yield from self._parts(rows, self._places(rows, self._sizes.take(rows)), most)
+
+    def _places(self, rows: I64, sizes: U32) -> _Places:
+        """Looked up for many rows at once: columns on disk are read through rather than jumped through then."""
         firsts, origin_of = self._segments.slice(0, len(self._segments)).T
         origins = origin_of[np.searchsorted(firsts, rows, side="right") - 1]
-        cuts = np.concatenate(([0], np.flatnonzero(np.diff(origins)) + 1, [rows.size]))
-        starts = self._starts.take(rows)
+        prints = np.empty((0, 2), np.uint64) if (origins == _KEPT).all() else self._prints.take(rows)
+        return _Places(origins, self._starts.take(rows), sizes[:, 0].astype(np.int64), prints)
+
+    def _parts(self, rows: I64, at: _Places, most: int | None = None) -> Iterator[tuple[Documents, I64, slice]]:
+        cuts = np.concatenate(([0], np.flatnonzero(np.diff(at.origins)) + 1, [rows.size]))
         for begin, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
-            if origins[begin] == _KEPT:
-                for documents, local, part in self.kept.parts(starts[begin:end], most):
+            if at.origins[begin] == _KEPT:
+                for documents, local, part in self.kept.parts(at.starts[begin:end], most):
                     yield documents, local, slice(begin + part.start, begin + part.stop)
                 continue
-            sizes = self._sizes.take(rows[begin:end])[:, 0].astype(np.int64)
-            for piece in cut(sizes, PIECE_BYTES):
+            for piece in cut(at.sizes[begin:end], PIECE_BYTES):
                 part = slice(begin + piece.start, begin + piece.stop)
-                documents = self._read(self.origins[origins[begin]], rows[part], starts[part], sizes[piece])
+                documents = self._read(self.origins[at.origins[begin]], at.of(part))
                 yield documents, np.arange(len(documents)), part
 
-    def _read(self, origin: Origin, rows: I64, starts: I64, sizes: I64) -> Documents:
-        documents = self._normalize(origin.read(starts, starts + sizes))
-        same = (fingerprints(documents) == self._prints.take(rows)).all(axis=1)
+    def _read(self, origin: Origin, at: _Places) -> Documents:
+        documents = self._normalize(origin.read(at.starts, at.starts + at.sizes))
+        same = (fingerprints(documents) == at.prints).all(axis=1)
         if not same.all():
-            raise origin.changed(int(starts[np.argmin(same)]))
+            raise origin.changed(int(at.starts[np.argmin(same)]))
         return documents
 
-    def _same(self, left: I64, right: I64, lengths: I64, room: int) -> Mask:
-        """As many pairs at a time as ``room`` has space for are read, each document once."""
-        held = np.full(left.size, 2, dtype=np.int64)
-        held[1:] -= left[1:] == left[:-1]  # then the left document is there already
-        equal = np.empty(left.size, dtype=np.bool_)
-        for run in cut(lengths * held, min(room, PIECE_BYTES)):
-            rows, place = np.unique(np.concatenate((left[run], right[run])), return_inverse=True)
-            parts = list(self.parts(rows))  # what lies at the addresses must stay
-            address = np.empty(rows.size, dtype=np.int64)
+    def same(self, left: I64, right: I64, room: int) -> Mask:
+        """Whether pairs of documents are equal, byte for byte; those of one left document best follow each other.
+
+        ``room``: bytes of texts to hold beside those in memory; each document is read once for as many pairs as that is
+        enough for. Memory: 60 bytes for each document beside.
+        """
+        if self._near is not None:
+            return self._near.same(left, right)
+        if isinstance(self.kept, MemoryTexts) and len(self.kept) == len(self):  # under the same numbers
+            return self.kept.same(left, right)
+        equal = np.zeros(left.size, dtype=np.bool_)
+        if not left.size:
+            return equal
+        rows, a, b = numbered(left, right)
+        sizes = self._sizes.take(rows)
+        lengths = self._lengths(rows, sizes)
+        alike = np.flatnonzero(lengths[a] == lengths[b])
+        a, b = a[alike], b[alike]
+        places = self._places(rows, sizes)
+        held = np.full(a.size, 2, dtype=np.int64)
+        held[1:] -= a[1:] == a[:-1]  # then the left document is there already
+        address = np.empty(rows.size, dtype=np.int64)
+        for run in cut(lengths[a] * held, min(room, PIECE_BYTES)):
+            mine = distinct(np.concatenate((a[run], b[run])))
+            parts = list(self._parts(rows[mine], places.of(mine)))  # what lies at the addresses must stay
             for documents, local, part in parts:
-                address[part] = documents.data.ctypes.data + documents.offsets[local]
-            first, second = np.split(address[place], 2)
-            equal[run] = same_bytes(first, second, lengths[run])
+                address[mine[part]] = documents.data.ctypes.data + documents.offsets[local]
+            equal[alike[run]] = same_bytes(address[a[run]], address[b[run]], lengths[a[run]])
         return equal
 
 

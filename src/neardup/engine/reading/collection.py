@@ -16,19 +16,29 @@ from neardup.engine.reading.again import SourceTexts, made_texts, moved_texts
 from neardup.engine.reading.families import Hashers, check_room, needs_memory, permuted, sketch_batch, tell_sparse
 from neardup.engine.reading.signatures import Signatures
 from neardup.engine.reading.written import WrittenTexts, changed_texts
-from neardup.engine.space import Space
+from neardup.engine.space import DOCUMENT_BYTES, Budget, Space
 from neardup.engine.threads import in_order
+from neardup.errors import InputError
 from neardup.params import Spec
 from neardup.spool import Column, MemoryColumn, Texts, Workdir
 from neardup.stages import bands as band_stage
 from neardup.stages import sketch as sketch_stage
 from neardup.stages import text as text_stage
-from neardup.types import I32, I64, U8, U32, U64, Batch, Documents, Origin, Places
+from neardup.stages.numbering import most_documents
+from neardup.types import I64, U8, U32, U64, Batch, Documents, Origin, Places
 
 CHECKPOINT_BYTES = 512 << 20
 """Bytes of spool after which what was read is made to last."""
 PREDICT_BYTES = 32 << 20
 """Bytes of input after which the room that the whole will need is predicted."""
+NEAR_BYTES = 160_000_000
+"""Bytes of texts that could be read again, and of signatures, up to which all of them stay at hand ..."""
+NEAR_PART = 0.2
+"""... and the share of the memory for data, half of the store's.
+
+On 100 MB of paragraphs, of which a third are copies or candidates, that takes a fifth of the CPU time off. Fresh memory
+is not free: where a tenth are it is about even.
+"""
 _LENGTH_BITS = 24
 _LONGEST = (1 << _LENGTH_BITS) - 1
 
@@ -76,6 +86,8 @@ class Collection:
     """Documents of fewer tokens than a shingle that is sketched has."""
     changed: Texts | None = None
     """Texts that normalisation changed, as they were written, where that is kept."""
+    is_near: bool = False
+    """Whether all texts and signatures are at hand: it is small, as far as can be told."""
 
     @classmethod
     def new(cls, spec: Spec, space: Space, *, keep_written: bool = False, keep_values: bool = False) -> Collection:
@@ -85,10 +97,11 @@ class Collection:
         is_item = spec.shingle.kind == "item"
         normalize = partial(text_stage.normalize_documents, normalize=spec.normalize, items=is_item)
         # the joins, and who makes signatures of all sets, go over all texts, and more than once
-        texts = SourceTexts(space, prints, normalize, keep=spec.sketch == "none" or needs_memory(spec))
+        keep, near = spec.sketch == "none" or needs_memory(spec), space.workdir is None
+        texts = SourceTexts(space, prints, normalize, keep=keep, near=near and not keep)
         changed = made_texts("written", space) if keep_written else None
-        values = Signatures(spec, hashers, texts, keep=keep_values)
-        return cls(spec, space, hashers, texts, values, counts, prints, keys, changed=changed)
+        values = Signatures(spec, hashers, texts, keep=keep_values, near=near)
+        return cls(spec, space, hashers, texts, values, counts, prints, keys, changed=changed, is_near=near)
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -99,6 +112,11 @@ class Collection:
         texts = self.texts.nbytes + (self.changed.nbytes if self.changed is not None else 0)
         columns = (self.counts, self.prints, *self.keys)
         return texts + self.values.nbytes + sum(column.nbytes for column in columns)
+
+    @property
+    def spare_bytes(self) -> int:
+        """Of them, bytes of what could be made again: texts that are at hand all the same, and signatures."""
+        return self.texts.near_bytes + self.values.nbytes
 
     @property
     def written(self) -> WrittenTexts | None:
@@ -113,7 +131,7 @@ class Collection:
         ``more`` says how many times what there is so far is still to come.
         """
         self.short += rows.short
-        if rows.values is not None:
+        if rows.values is not None and self.values.wants(rows.counts.size, rows.documents.nbytes):
             self.values.add(len(self), rows.values, more)
         self.counts.append(rows.counts)
         self.prints.append(rows.prints)
@@ -126,8 +144,15 @@ class Collection:
             self.changed.append(rows.changed)
         return self.texts.add(rows.documents, places) or self.changed is not None
 
+    def leave(self) -> None:
+        """Have no more at hand than what a large collection has: it turned out to be one."""
+        self.is_near = False
+        self.texts.leave()
+        self.values.leave()
+
     def spill(self) -> None:
         """Move everything into files of the workdir, which is open now; signatures are made again."""
+        self.leave()
         self.values.drop()
         counts, prints, keys = _columns(self.spec, self.space)
         for old, new in zip((self.counts, self.prints, *self.keys), (counts, prints, *keys), strict=True):
@@ -153,9 +178,9 @@ class Collection:
         if not self.is_spooled:
             self.keys = []
 
-    def grouped(self, band: int, weight: I32, part: int = 0, parts: int = 1) -> tuple[I64, I64]:
-        """Buckets of rows with weight of one band, whose keys lie in one of ``parts`` ranges; (members, starts)."""
-        return band_stage.grouped(lambda: self.keys[band].scan(KEYS_AT_A_TIME), weight, part, parts)
+    def key_blocks(self, band: int) -> band_stage.KeyBlocks:
+        """The keys of all rows in one band, for ``stages.bands.grouped``."""
+        return lambda: self.keys[band].scan(KEYS_AT_A_TIME)
 
 
 KEYS_AT_A_TIME = 1 << 20
@@ -280,6 +305,7 @@ def collect(
     collection = Collection.new(spec, space, keep_written=keep_written, keep_values=keep_values)
     done = _restored(collection, names, space, reopened)
     if done is None:
+        _check_count(collection, space, 0.0)
         return collection
     consumed, predicted = 0, done > 0
     rest = islice(tasks, done, None)
@@ -299,12 +325,17 @@ def collect(
             continue
         left = max(0, total_bytes - consumed) / max(consumed, 1) if total_bytes else 0.0
         is_held = collection.append(rows, batch.places, min(left, 1e4))
+        _check_count(collection, space, left)
         if batch.give_back is not None and not is_held:
             batch.give_back()
+        if collection.is_near and collection.spare_bytes * (1 + left) > most_near(space.budget):
+            collection.leave()
         if total_bytes and not predicted and consumed >= min(PREDICT_BYTES, total_bytes):
-            _predict(collection, space, left)
+            _predict(collection, space, observer, left)
             predicted = True
         if space.workdir is None:
+            if collection.is_near and collection.nbytes + names.nbytes > space.budget.store:
+                collection.leave()
             if collection.nbytes + names.nbytes > space.budget.store:
                 _spill(collection, names, space, observer, left)
         elif collection.nbytes - kept > CHECKPOINT_BYTES:
@@ -314,6 +345,11 @@ def collect(
     if space.workdir is not None:
         _keep(collection, names, space, read=done, stage="read")
     return collection
+
+
+def most_near(budget: Budget) -> int:
+    """Bytes up to which texts that could be read again, and signatures, stay at hand."""
+    return min(NEAR_BYTES, budget.share(NEAR_PART))
 
 
 def _finish(collection: Collection, observer: Observer) -> None:
@@ -356,12 +392,40 @@ def _restored(
 
 def _disk_need(collection: Collection, left: float) -> float:
     """Bytes of files for what was read and ``left`` times as much, and a tenth for pairs."""
-    return 1.1 * (collection.nbytes - collection.values.nbytes) * (1 + left)
+    return 1.1 * (collection.nbytes - collection.spare_bytes) * (1 + left)
 
 
-def _predict(collection: Collection, space: Space, left: float) -> None:
-    """Raise at once when the whole will have to go to a disk that has no room for it."""
-    if space.workdir is not None or collection.nbytes * (1 + left) > space.budget.store:
+def _check_count(collection: Collection, space: Space, left: float) -> None:
+    """Raise where more documents were read already than can be searched; ``left`` times as many may follow."""
+    count = len(collection)
+    space.need_documents(count, int(count * (1 + left)))
+    most = _most(collection)
+    if count > most:
+        raise InputError(
+            f"there are more than {most} documents, which is as many as pairs can be numbered for. Split the "
+            "collection into parts."
+        )
+
+
+def _most(collection: Collection) -> int:
+    return most_documents(collection.spec.bands.bands + 1)
+
+
+def _predict(collection: Collection, space: Space, observer: Observer, left: float) -> None:
+    """Raise at once when the whole will have to go to a disk that has no room for it; tell of what memory lacks."""
+    expected = int(len(collection) * (1 + left))
+    if DOCUMENT_BYTES * expected > 0.9 * space.budget.work:
+        observer.note(
+            f"by the size of the input there are about {expected} documents, for which the memory limit does not do: "
+            f"give at least {space.limit_for(DOCUMENT_BYTES * expected)}. The run ends when it has met too many."
+        )
+    if expected > (most := _most(collection)):
+        observer.note(
+            f"by the size of the input there are about {expected} documents, and pairs can be numbered for {most}. The "
+            "run ends when it has met more. Split the collection into parts."
+        )
+    held = collection.nbytes - (collection.spare_bytes if collection.is_near else 0)
+    if space.workdir is not None or held * (1 + left) > space.budget.store:
         space.need(_disk_need(collection, left), "the collection does not fit into the memory limit; working on disk")
 
 

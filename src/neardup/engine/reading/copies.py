@@ -7,18 +7,26 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.cutting import ROWS_AT_A_TIME, cut, distinct, starts_of
+from neardup.cutting import ROWS_AT_A_TIME, cut, starts_of
 from neardup.engine.reading.collection import Collection
-from neardup.types import I32, I64, U8, U64, Mask
+from neardup.engine.threads import in_order
+from neardup.stages.bands import KEY_BYTES, PARTS, grouped, part_sizes
+from neardup.types import I32, I64, U8, Mask
 
-COPY_BYTES = 80
+KEYED_BYTES = 16
 """Memory for each row whose print is compared with others."""
-AT_A_TIME = 96 << 20
-"""Bytes for them that are enough, whatever the limit is: the prints are passed over once for each part."""
+MANY = 1 << 20
+"""Documents from which several threads look for copies: each passes over all prints."""
+PAIRS_AT_A_TIME = 1 << 20
+"""Pairs of texts that a thread compares at a time: what is known of them is looked up together, on disk by passing over
+columns of the whole collection."""
+PAIR_BYTES = 256
+"""Memory for each of them, beside the texts."""
 ROW_BYTES = 64
 """Memory for each row whose text is looked at, beside the text."""
 
@@ -72,10 +80,10 @@ class Copies:
         return starts, members
 
 
-def find_copies(collection: Collection) -> Copies:
+def find_copies(collection: Collection, *, threads: int = 1) -> Copies:
     """Group documents by their normalised text. O(n), in parts that fit the budget.
 
-    Each document that shares its print with another is read once more, in the order of the rows.
+    Each document that shares the beginning of its print with another is read once more.
     """
     n = len(collection)
     weight = np.ones(n, dtype=np.int32)
@@ -83,21 +91,42 @@ def find_copies(collection: Collection) -> Copies:
     for first, counts in collection.counts.scan(ROWS_AT_A_TIME):
         weight[first : first + counts.size] = counts > 0
         empty += int(np.count_nonzero(counts == 0))
-    parts = 1
-    while COPY_BYTES * n > parts * min(AT_A_TIME, collection.space.budget.share(0.5)) and parts < 256:
-        parts *= 2
-    found = [_copies_in(collection, weight, part, parts) for part in range(parts)]
-    of, members = (np.concatenate(column) for column in zip(*found, strict=True))
-    order = np.lexsort((members, of))
-    of, members = _verified(collection, of[order], members[order])
-    several, starts, sizes = np.unique(of, return_index=True, return_counts=True)
+    of, members = _verified(collection, *_suspects(collection, weight, threads), threads=threads)
+    starts = np.flatnonzero(np.append(True, of[1:] != of[:-1])) if of.size else np.empty(0, dtype=np.int64)
+    several = of[starts]
     weight[members] = 0
-    weight[several] = sizes
-    return Copies(weight, several, np.append(starts, members.size).astype(np.int64), members, empty)
+    weight[several] = np.diff(starts, append=of.size)
+    return Copies(weight, several, np.append(starts, of.size).astype(np.int64), members, empty)
 
 
-def _verified(collection: Collection, of: I64, members: I64) -> tuple[I64, I64]:
-    """Groups of equal texts from groups of equal prints: (first row of the group of each, rows), in order.
+def _suspects(collection: Collection, weight: I32, threads: int) -> tuple[I64, I64]:
+    """Rows with weight that share KEY_BYTES of their print: (first row of the group of each, rows), in order.
+
+    They are grouped as the keys of a band are; texts that share so little of their prints by chance, a pair of two
+    million documents, are told apart when they are compared.
+    """
+
+    def blocks() -> Iterator[tuple[int, U8]]:
+        for first, prints in collection.prints.scan(ROWS_AT_A_TIME):
+            yield first, prints.view(np.uint8)[:, :KEY_BYTES]
+
+    fit = max(1, collection.space.budget.share(0.3) // (KEYED_BYTES * threads))
+    n = len(collection)
+    parts = min(PARTS, max(-(-n // fit), threads if n >= MANY else 1))
+    counts = part_sizes(blocks, weight) if parts > 1 else None
+    groups = in_order(lambda part: grouped(blocks, weight, part, parts, counts), range(parts), threads=threads)
+    found = list(groups)
+    members = np.concatenate([rows for rows, _ in found])
+    sizes = np.concatenate([np.diff(starts) for _, starts in found])
+    starts = starts_of(sizes)
+    order = np.argsort(members[starts[:-1]])
+    sizes = sizes[order]
+    place = np.repeat(starts[:-1][order] - starts_of(sizes)[:-1], sizes) + np.arange(members.size)
+    return np.repeat(members[starts[:-1][order]], sizes), members[place]
+
+
+def _verified(collection: Collection, of: I64, members: I64, *, threads: int) -> tuple[I64, I64]:
+    """Groups of equal texts from groups that may be: (first row of the group of each, rows), in order.
 
     Who is not equal to the first of the group is put together with others by a second print, keyed by a secret of this
     call, and held against the first of these. So texts made to share their public print cost two readings, not one
@@ -106,9 +135,16 @@ def _verified(collection: Collection, of: I64, members: I64) -> tuple[I64, I64]:
     room = max(1 << 16, collection.space.budget.share(0.15))
     kept: list[tuple[I64, I64]] = []
     while members.size:
-        others = members != of
-        equal = ~others
-        equal[others] = collection.texts.same(of[others], members[others], room)
+        others = np.flatnonzero(members != of)
+
+        def same(some: slice, of: I64 = of, members: I64 = members, others: I64 = others) -> Mask:
+            pairs = others[some]
+            return collection.texts.same(of[pairs], members[pairs], room // threads)
+
+        step = max(1 << 12, min(PAIRS_AT_A_TIME, -(-others.size // threads), room // (PAIR_BYTES * threads)))
+        pieces = (slice(first, first + step) for first in range(0, others.size, step))
+        equal = np.ones(members.size, dtype=np.bool_)
+        equal[others] = np.concatenate([np.empty(0, np.bool_), *in_order(same, pieces, threads=threads)])
         if equal.all() and not kept:
             return of, members
         kept.append((of[equal], members[equal]))
@@ -139,41 +175,11 @@ def _regrouped(collection: Collection, of: I64, members: I64, room: int) -> tupl
     of, members, digests = of[order], members[order], digests[order]
     fresh = np.ones(members.size, dtype=np.bool_)
     fresh[1:] = (of[1:] != of[:-1]) | np.any(digests[1:] != digests[:-1], axis=1)
-    return _repeated(members, fresh)
+    return repeated_rows(members, fresh)
 
 
-def _repeated(rows: I64, fresh: Mask) -> tuple[I64, I64]:
+def repeated_rows(rows: I64, fresh: Mask) -> tuple[I64, I64]:
     """Groups that begin where ``fresh`` is set, the single ones left out: (first row of the group of each, rows)."""
     group = np.cumsum(fresh) - 1
     repeated = np.bincount(group)[group] > 1
     return rows[fresh][group[repeated]], rows[repeated]
-
-
-def _copies_in(collection: Collection, weight: I32, part: int, parts: int) -> tuple[I64, I64]:
-    """Rows with copies whose hash lies in one part, and the first row of each one's group."""
-    kept: list[tuple[I64, U64]] = [(np.empty(0, dtype=np.int64), np.empty((0, 2), dtype=np.uint64))]
-    for first, prints in collection.prints.scan(ROWS_AT_A_TIME):
-        inside = weight[first : first + len(prints)] > 0
-        if parts > 1:
-            inside &= (prints[:, 0] % np.uint64(parts)) == part
-        at = np.flatnonzero(inside)
-        kept.append((at + first, prints[at]))
-    rows, prints = (np.concatenate(column) for column in zip(*kept, strict=True))
-    del kept
-    return repeated_prints(rows, prints)
-
-
-def repeated_prints(rows: I64, prints: U64) -> tuple[I64, I64]:
-    """Rows (rising) whose print (uint64[m, w]) another row has, too: (first row of the group of each, rows)."""
-    nothing = rows[:0]
-    order = np.argsort(prints[:, 0], kind="stable")
-    keys = prints[order, 0]
-    same = np.flatnonzero(keys[1:] == keys[:-1])
-    if same.size == 0:
-        return nothing, nothing
-    # only rows that share half of their hash with a neighbour are looked at closely
-    close = distinct(np.concatenate((order[same], order[same + 1])))
-    close = close[np.lexsort(prints[close].T[::-1])]  # stable: rows of a group stay in order
-    fresh = np.ones(close.size, dtype=np.bool_)
-    fresh[1:] = np.any(prints[close[1:]] != prints[close[:-1]], axis=1)
-    return _repeated(rows[close], fresh)

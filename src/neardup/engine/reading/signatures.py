@@ -3,21 +3,23 @@
 A signature of 128 slots takes 512 bytes, more than most short documents. Nearly all of them are asked for once, to make
 the keys of the bands, while the text is there. So only those of long documents are held, which take a small part of
 what the texts would, and those of hot buckets, which are asked for in every band (``hold``). Any other is made from the
-text of a candidate when that is read to be checked.
+text of a candidate when that is read to be checked. While a collection is small all are held.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from neardup.cutting import cut, starts_of
+from neardup.cutting import cut
 from neardup.engine.reading.again import PIECE_BYTES, SourceTexts
 from neardup.engine.reading.families import Hashers, read_slots, sketch_batch
 from neardup.engine.threads import in_order
-from neardup.kernels.reading import copy_pieces
 from neardup.params import Spec
 from neardup.spool import Column, MemoryColumn
-from neardup.types import I64, SLACK, U32, Documents, Mask
+from neardup.stages.text import chosen
+from neardup.types import I64, U32, Documents, Mask
 
 LONG = 8
 """Documents are long where their texts have so many times the bytes of their signatures."""
@@ -26,12 +28,13 @@ LONG = 8
 class Signatures:
     """Signatures of rows, of one width."""
 
-    def __init__(self, spec: Spec, hashers: Hashers, texts: SourceTexts, *, keep: bool) -> None:
-        """None yet; with ``keep`` all that are added are held."""
+    def __init__(self, spec: Spec, hashers: Hashers, texts: SourceTexts, *, keep: bool, near: bool) -> None:
+        """None yet; with ``keep`` all are wanted, with ``near`` until ``leave`` is called."""
         self._spec = spec
         self._hashers = hashers
         self._texts = texts
         self._keep = keep
+        self._near = near
         self._holds = True
         self.slots = read_slots(spec)
         self._stores = [self._store()]
@@ -53,7 +56,9 @@ class Signatures:
 
     def wants(self, n: int, text_bytes: int) -> bool:
         """Whether those of n documents of so many bytes should be added."""
-        return self._keep or (self._holds and self._spec.sketch != "none" and 4 * self.slots * LONG * n <= text_bytes)
+        if self._keep or self._spec.sketch == "none":
+            return self._keep
+        return self._holds and (self._near or 4 * self.slots * LONG * n <= text_bytes)
 
     def add(self, first: int, values: U32, more: float) -> None:
         """Hold those of rows from ``first`` on; ``more``: as often as what there is so far is still to come."""
@@ -70,6 +75,12 @@ class Signatures:
         store[1].append(values.slice(0, len(values)))
         self._stores = [store]
 
+    def leave(self) -> None:
+        """Want only those of long documents from now on; those that are held are dropped, unless all are kept."""
+        self._near = False
+        if not self._keep:
+            self._stores = [self._store()]
+
     def drop(self) -> None:
         """Hold none of those that are added: memory is short. Whoever was told to keep all never gets here."""
         self._holds = False
@@ -77,9 +88,10 @@ class Signatures:
 
     def hold(self, rows: I64, *, threads: int, most: int) -> None:
         """Make those of ``rows`` (rising) now, and hold them, if they take ``most`` bytes or less."""
-        some = rows
-        for known, _ in self._stores:
-            some = some[~np.isin(some, known.array, assume_unique=True)]
+        unknown = np.ones(rows.size, dtype=np.bool_)
+        for _, at, _ in self._found(rows):
+            unknown[at] = False
+        some = rows[unknown]
         if some.size == 0 or some.size * 4 * self.slots > most:
             return
         store = self._store()
@@ -104,27 +116,23 @@ class Signatures:
     def put_held(self, rows: I64, values: U32) -> Mask:
         """Fill in those of ``rows`` (rising) that are held; bool[m]: which are not."""
         unknown = np.ones(rows.size, dtype=np.bool_)
-        for known, held in self._stores:
-            if len(known):
-                at = np.minimum(np.searchsorted(known.array, rows), len(known) - 1)
-                here = known.array[at] == rows
-                values[here] = held.array[at[here]]
-                unknown &= ~here
+        for held, at, place in self._found(rows):
+            if at.size == rows.size:
+                np.take(held, place, axis=0, out=values, mode="clip")  # with "raise" it would copy once more
+            else:
+                values[at] = held[place]
+            unknown[at] = False
         return unknown
+
+    def _found(self, rows: I64) -> Iterator[tuple[U32, I64, I64]]:
+        """Of each store with some of ``rows`` (rising): its signatures, which of the rows it has, and where."""
+        for known, held in self._stores:
+            place = np.minimum(np.searchsorted(known.array, rows), len(known) - 1)
+            at = np.flatnonzero(known.array[place] == rows) if len(known) else place[:0]
+            if at.size:
+                yield held.array, at, place[at]
 
     def make(self, documents: Documents, places: I64) -> U32:
         """uint32[m, slots]: those of documents of a block of normalised texts."""
-        values, _, _ = sketch_batch(_chosen(documents, places), self._spec, self._hashers)
+        values, _, _ = sketch_batch(chosen(documents, places), self._spec, self._hashers)
         return values
-
-
-def _chosen(documents: Documents, places: I64) -> Documents:
-    """Some documents of a block, copied unless they are all of it."""
-    if places.size == len(documents):
-        return documents
-    begins = documents.offsets[places]
-    sizes = documents.offsets[places + 1] - begins
-    offsets = starts_of(sizes)
-    data = np.empty(int(offsets[-1]) + SLACK, dtype=np.uint8)
-    copy_pieces(documents.data, begins, sizes, data, offsets)
-    return Documents(data, offsets)

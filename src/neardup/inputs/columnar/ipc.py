@@ -16,11 +16,14 @@ import pyarrow as pa
 import pyarrow.types as pat
 
 from neardup.errors import InputError
+from neardup.inputs.addresses import is_remote
 from neardup.inputs.columnar import flatbuffers
 from neardup.inputs.columnar.arrow_columns import Chosen, choose_columns
 from neardup.inputs.columnar.source import Batches, ColumnarFile, explained
 from neardup.inputs.columns import ReadColumns
+from neardup.inputs.formats import stored_codec
 from neardup.inputs.source import RecordLimit, Task, TooLarge, TooLargeRows
+from neardup.inputs.stream import open_whole
 
 _FILE_MAGIC = b"ARROW1"
 _FEATHER_V1_MAGIC = b"FEA1"
@@ -42,8 +45,9 @@ class IpcSource(ColumnarFile):
         with explained(self.name, "Arrow"):
             opened, rest = self._opened()
             with opened as file:
+                schema, is_file = self._schema(file)
+                file.seek(0)
                 data = file.read_buffer()
-                schema, is_file = self._schema(data)
                 chosen = choose_columns(schema, self._options, self.name)
                 self.columns = chosen.columns(schema.names, self.name)
                 how: dict[str, Any] = {"is_file": is_file, "part": self.part}
@@ -55,15 +59,16 @@ class IpcSource(ColumnarFile):
         if not self.is_plain:
             return []
         with explained(self.name, "Arrow"), self._opened()[0] as file:
+            schema, is_file = self._schema(file)
+            file.seek(0)
             data = file.read_buffer()
-            schema, is_file = self._schema(data)
             choose_columns(schema, self._options, self.name)
             messages = messages_of(data, is_file=True, schema=schema, columns=[]) if is_file else []
             return [(message.end - message.start, message.rows) for message in messages if message.is_records]
 
     def look(self) -> ReadColumns | None:
-        with explained(self.name, "Arrow"), self._opened()[0] as file:
-            schema, _ = self._schema(file.read_buffer())
+        with explained(self.name, "Arrow"), self._looked_at() as file:
+            schema, _ = self._schema(file)
             return choose_columns(schema, self._options, self.name).columns(schema.names, self.name)
 
     def _opened(self) -> tuple[Any, Callable[[], None] | None]:
@@ -75,16 +80,25 @@ class IpcSource(ColumnarFile):
             raise InputError(f"{self.name} is empty (0 bytes), so it is no Arrow file. Write it again.")
         return map_file(self.name)
 
-    def _schema(self, data: Any) -> tuple[Any, bool]:
-        magic = data[: len(_FILE_MAGIC)].to_pybytes()
+    def _looked_at(self) -> Any:
+        """As a pyarrow file, of which little is read."""
+        if self._stream is None and stored_codec(self.name) is None and is_remote(self.name):
+            from neardup.inputs.remote import ArrowFile
+
+            return ArrowFile(self.name)
+        return self._opened()[0]
+
+    def _schema(self, file: Any) -> tuple[Any, bool]:
+        magic = file.read_at(len(_FILE_MAGIC), 0)
+        file.seek(0)
         if magic == _FILE_MAGIC:
-            return pa.ipc.open_file(data).schema, True
+            return pa.ipc.open_file(file).schema, True
         if magic.startswith(_FEATHER_V1_MAGIC):
             raise InputError(
                 f"{self.name} is a Feather file of version 1, which current libraries no longer write. "
                 "Write it again as Feather version 2 or Parquet."
             )
-        return pa.ipc.open_stream(data).schema, False
+        return pa.ipc.open_stream(file).schema, False
 
 
 def ipc_batches(
@@ -123,7 +137,7 @@ def map_file(path: str) -> tuple[pa.BufferReader, Callable[[], None]]:
     limit. So beside the pyarrow file this gives a function that lets go of all pages; what is still looked at is read
     again.
     """
-    with open(path, "rb") as file:
+    with open_whole(path) as file:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
     def rest() -> None:

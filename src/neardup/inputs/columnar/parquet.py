@@ -13,7 +13,8 @@ header, which is a struct of Thrift's compact protocol (parquet.thrift, PageHead
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,6 +26,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyarrow.types as pat
 
+from neardup.inputs.addresses import is_remote
 from neardup.inputs.columnar.arrow_columns import Chosen, choose_columns, read_rows
 from neardup.inputs.columnar.source import ColumnarFile, explained
 from neardup.inputs.columns import ReadColumns
@@ -35,6 +37,10 @@ PAGE_BYTES = 1 << 20
 """Bytes of a column read at a time: without it the whole column of a row group would be held."""
 BATCH_ROWS = 1 << 16
 """Rows of a Parquet batch at most: each takes some bytes even where the file tells a million of them in one."""
+NEAR_BYTES = 32 << 20
+"""Stored bytes of row groups that are fetched together; more where one has more."""
+_PADDING = 100
+"""Bytes that pyarrow reads behind a column chunk of old files, whose sizes leave out the header of the dictionary."""
 SLOWED = 16
 """Batches may be so many times smaller than they should be, or have FEW rows, before the values of a dictionary are
 read as their numbers: that is slow where most values are in no dictionary."""
@@ -59,15 +65,16 @@ class ParquetSource(ColumnarFile):
     def tasks(self) -> Iterator[Task]:
         """Yield tasks of about 4 MB of text; only the needed columns are decoded."""
         with explained(self.name, "Parquet"):
-            source = self.unpacked() or pa.OSFile(self.name)  # closed when the last task is done
+            source = self.unpacked() or arrow_file(self.name)  # closed when the last task is done
             with pq.ParquetFile(source, pre_buffer=False, buffer_size=PAGE_BYTES) as file:
                 schema = file.schema_arrow
                 chosen = choose_columns(schema, self._options, self.name)
                 self.columns = chosen.columns(schema.names, self.name)
-                groups = Groups(file, source, [schema.names[i] for i in chosen.places], self._options.limit)
+                whole = Groups(file, source, [schema.names[i] for i in chosen.places], self._options.limit)
                 first_row, told = self.first_row, _Told(self.total_bytes or 0, file.metadata.num_rows)
                 told.more(first_row - 1)
                 for i in range(file.metadata.num_row_groups) if self.part is None else self.part:
+                    groups = whole.having(i)
                     plan = groups.plan(i)
                     rows = 0 if isinstance(plan, TooLargeRows) else plan.together(self._options.block)
                     if rows:
@@ -98,7 +105,7 @@ class ParquetSource(ColumnarFile):
         """Bytes, unpacked, and rows of each row group; none of a file that is unpacked as a whole."""
         if not self.is_plain:
             return []
-        with explained(self.name, "Parquet"), pq.ParquetFile(self.name, pre_buffer=False) as file:
+        with explained(self.name, "Parquet"), pq.ParquetFile(arrow_file(self.name), pre_buffer=False) as file:
             names, metadata = file.schema_arrow.names, file.metadata
             columns = [names[i] for i in choose_columns(file.schema_arrow, self._options, self.name).places]
             paths = [file.schema.column(j).path for j in range(metadata.num_columns)]
@@ -108,7 +115,7 @@ class ParquetSource(ColumnarFile):
 
     def look(self) -> ReadColumns | None:
         with explained(self.name, "Parquet"):
-            schema = pq.read_schema(self.unpacked() or self.name)
+            schema = pq.read_schema(self.unpacked() or arrow_file(self.name))
             return choose_columns(schema, self._options, self.name).columns(schema.names, self.name)
 
 
@@ -169,6 +176,45 @@ class Groups:
         self._columns = columns
         self.limit = limit
         self._by_number: Any = None
+        self._near: tuple[range, Groups] = range(0), self
+        self._coming: tuple[range, Future[Any]] | None = None
+
+    def having(self, i: int) -> Groups:
+        """What row group i is read by: this, or, of an object, what has the bytes of its columns on this machine.
+
+        They are fetched with those of the next groups, up to NEAR_BYTES: one that is small is not worth a request. As
+        many more are fetched while these are read.
+        """
+        if not hasattr(self._source, "part"):
+            return self
+        if i not in self._near[0]:
+            is_coming = self._coming is not None and i in self._coming[0]
+            run, fetched = self._coming if is_coming and self._coming is not None else self._fetched(i)
+            self._near = range(0), self  # what was there is not wanted any more, and its disk is
+            source = fetched.result()
+            self._near = run, Groups(self._opened(source), source, self._columns, self.limit)
+            self._coming = self._fetched(run.stop) if run.stop < self.file.metadata.num_row_groups else None
+        return self._near[1]
+
+    def _fetched(self, i: int) -> tuple[range, Future[Any]]:
+        """Row groups from ``i`` on, and the file in which their bytes will be."""
+        stop, size, ranges = i, 0, list[tuple[int, int]]()
+        while stop == i or (stop < self.file.metadata.num_row_groups and size < NEAR_BYTES):
+            ranges += self._ranges(stop)
+            size = sum(end - start for start, end in ranges)
+            stop += 1
+        return range(i, stop), self._source.part(_merged(ranges))
+
+    def _ranges(self, i: int) -> Iterator[tuple[int, int]]:
+        """Where the chosen columns of a row group lie in the file."""
+        group = self.file.metadata.row_group(i)
+        for chunk in (group.column(j) for j in range(group.num_columns)):
+            if any(_is_of(chunk.path_in_schema, column) for column in self._columns):
+                start = _start(chunk)
+                yield start, min(start + chunk.total_compressed_size + _PADDING, self._source.size())
+
+    def _opened(self, source: Any, **more: Any) -> Any:
+        return pq.ParquetFile(source, metadata=self.file.metadata, pre_buffer=False, buffer_size=PAGE_BYTES, **more)
 
     def batches(self, i: int) -> Iterator[Any]:
         """Yield row group i in batches, or TooLargeRows when a part of it that is read in one piece cannot be held."""
@@ -194,9 +240,7 @@ class Groups:
 
     def again(self) -> Groups:
         """The same, read by nobody else."""
-        metadata = self.file.metadata
-        file = pq.ParquetFile(self._source, metadata=metadata, pre_buffer=False, buffer_size=PAGE_BYTES)
-        return Groups(file, self._source, self._columns, self.limit)
+        return Groups(self._opened(self._source), self._source, self._columns, self.limit)
 
     def plan(self, i: int) -> Plan | TooLargeRows:
         """How row group i can be read, by the headers of its pages."""
@@ -244,9 +288,7 @@ class Groups:
             metadata = self.file.metadata
             paths = [self.file.schema.column(j).path for j in range(metadata.num_columns)]
             wanted = [path for path in paths if any(_is_of(path, column) for column in self._columns)]
-            self._by_number = pq.ParquetFile(
-                self._source, metadata=metadata, read_dictionary=wanted, pre_buffer=False, buffer_size=PAGE_BYTES
-            )
+            self._by_number = self._opened(self._source, read_dictionary=wanted)
         return self._by_number
 
 
@@ -370,11 +412,36 @@ class Page:
     """Each value may be as long as the page, which has room for one of them."""
 
 
-def pages_of(file: Any, chunk: Any) -> Iterator[Page]:
-    """Yield the pages of a column chunk of a pyarrow file; ArrowInvalid for a damaged header."""
-    at = chunk.data_page_offset
+def arrow_file(name: str) -> Any:
+    """A file or an object as pyarrow reads it."""
+    if not is_remote(name):
+        return pa.OSFile(name)
+    from neardup.inputs.remote import ArrowFile
+
+    return ArrowFile(name)
+
+
+def _start(chunk: Any) -> int:
+    """Where a column chunk begins in the file."""
+    at = int(chunk.data_page_offset)
     if chunk.has_dictionary_page and chunk.dictionary_page_offset is not None and chunk.dictionary_page_offset > 0:
         at = min(at, chunk.dictionary_page_offset)
+    return at
+
+
+def _merged(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The ranges in order, those that lie near to each other as one."""
+    found: list[tuple[int, int]] = []
+    for start, stop in sorted(ranges):
+        if found and start <= found[-1][1] + PAGE_BYTES:
+            start, stop = found[-1][0], max(stop, found.pop()[1])
+        found.append((start, stop))
+    return found
+
+
+def pages_of(file: Any, chunk: Any) -> Iterator[Page]:
+    """Yield the pages of a column chunk of a pyarrow file; ArrowInvalid for a damaged header."""
+    at = _start(chunk)
     stop = at + chunk.total_compressed_size
     seen = 0
     while at < stop and seen < chunk.num_values:

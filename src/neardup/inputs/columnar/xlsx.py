@@ -29,7 +29,7 @@ from neardup.inputs.blocks import read_all
 from neardup.inputs.columns import ReadColumns, choose_id, choose_text, column_place, unknown_column
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.source import BATCH_BYTES, INT64, Faults, RecordLimit, Source, Task, TooLarge
-from neardup.inputs.stream import ByteStream
+from neardup.inputs.stream import ByteStream, open_whole
 from neardup.types import Batch
 
 SPEC_SHEET = "neardup spec"
@@ -218,11 +218,7 @@ def opened_package(name: str, stream: ByteStream | None, limit: RecordLimit) -> 
     """The package of a spreadsheet; InputError where it is none, or would unpack to too much."""
     is_plain = stream is None and stored_codec(name) is None
     try:
-        source: Any = (
-            open(name, "rb")  # noqa: SIM115 - closed below
-            if is_plain
-            else io.BytesIO(read_all(stream or name, limit=limit, many=True))
-        )
+        source: Any = open_whole(name) if is_plain else io.BytesIO(read_all(stream or name, limit=limit, many=True))
     except OSError:
         ByteStream(name).close()  # says best what is wrong
         raise

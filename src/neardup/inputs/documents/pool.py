@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from neardup.errors import InputError
+from neardup.inputs.addresses import is_remote
 from neardup.inputs.documents import MOST_BYTES, Unreadable, document_kind, too_large
 from neardup.inputs.documents.process import LIMITS, Child, Limits, LostError
 from neardup.inputs.stream import ByteStream
@@ -151,7 +152,7 @@ def _no_child(exc: OSError) -> InputError:
 @contextmanager
 def _on_disk(path: str, stream: ByteStream | None) -> Iterator[str]:
     """The absolute path of a file that a child can open; of what is no file, a copy of its bytes."""
-    if stream is None:
+    if stream is None and not is_remote(path):
         yield os.path.abspath(path)
         return
     with tempfile.TemporaryDirectory(prefix="neardup-", ignore_cleanup_errors=True) as folder:
@@ -160,12 +161,12 @@ def _on_disk(path: str, stream: ByteStream | None) -> Iterator[str]:
         yield place
 
 
-def _copy(path: str, stream: ByteStream, place: str) -> None:
+def _copy(path: str, stream: ByteStream | None, place: str) -> None:
     buffer = memoryview(bytearray(1 << 20))
     size = 0
     try:
-        with stream, open(place, "wb") as file:
-            while got := stream.fill(buffer):
+        with stream or ByteStream(path) as source, open(place, "wb") as file:
+            while got := source.fill(buffer):
                 size += got
                 if size > MOST_BYTES:
                     raise too_large()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from copy import copy
 from functools import partial
@@ -58,6 +58,8 @@ class JsonlSource(LineSource):
     block_bytes = BATCH_BYTES
     """Of text in a task."""
     _columns: _Columns | None = None
+    _slabs: Slabs | None = None
+    """Of ``read_block``."""
 
     def tasks(self) -> Iterator[Task]:
         """Yield one task a block of lines; InputError when the first record lacks a field that was asked for."""
@@ -121,7 +123,8 @@ class JsonlSource(LineSource):
     def read_block(self, block: LineBlock) -> Batch:
         """Read one block of lines that the caller has; the first of them that has an object decides on the fields."""
         self.look_at(block)
-        return _read_block(block, self.name, self._columns or _NO_COLUMNS, self._options)
+        self._slabs = self._slabs or Slabs()
+        return _read_block(block, self.name, self._columns or _NO_COLUMNS, self._options, self._slabs)
 
     def _origin(self, columns: _Columns) -> Origin | None:
         """Of records that are read again, ids are not asked for."""
@@ -134,13 +137,7 @@ class JsonlSource(LineSource):
 
 def _find_columns(block: LineBlock, name: str, options: ReadOptions) -> _Columns | None:
     """The fields to read, by the first line of the block that is an object; None without one."""
-    for line in io.BytesIO(block.data[: block.size].tobytes()):
-        if line.isspace():  # a million blank lines should take no time
-            continue
-        try:
-            record = parse_object(line, options.encoding)
-        except BadRecord:
-            continue
+    for record in objects(io.BytesIO(block.data[: block.size].tobytes()), options.encoding):
         id = choose_id(list(record), options.id, name)
         if options.text is not None and not set(asked_columns(options.text, list(record))) <= record.keys():
             record.update(dict.fromkeys(_further_names(block, options.text)))
@@ -334,6 +331,18 @@ def parse_object(line: bytes, encoding: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise BadRecord(f"{_kind(value)}, not an object")
     return value
+
+
+def objects(lines: Iterable[bytes], encoding: str) -> Iterator[dict[str, Any]]:
+    """The objects in those of the lines that have one."""
+    for line in lines:
+        if line.isspace():  # a million blank lines should take no time
+            continue
+        try:
+            record = parse_object(line, encoding)
+        except BadRecord:
+            continue
+        yield record
 
 
 def _constant(name: str) -> None:

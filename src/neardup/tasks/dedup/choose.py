@@ -19,7 +19,7 @@ from neardup.engine.results.pairs import Links, PairStore, link
 from neardup.engine.state import SearchState
 from neardup.stages.cluster import Components
 from neardup.tasks.dedup.policy import Origins
-from neardup.types import F64, I32, I64
+from neardup.types import F64, I32, I64, Mask
 
 if TYPE_CHECKING:
     from neardup.engine.joins.overlap import Overlaps
@@ -96,7 +96,7 @@ def choose(found: SearchState, origins: Origins) -> Removals:
     with found.stages.stage("choose"):
         involved = found.pairs.involved()
         found.need_memory(involved)
-        reps = np.union1d(involved, found.copies.several)
+        reps = distinct(np.concatenate((involved, found.copies.several)))
         if origins.keeps_none:
             return _all_chosen(found, origins, reps)
         if origins.is_prepared:
@@ -108,13 +108,13 @@ def choose(found: SearchState, origins: Origins) -> Removals:
         ranked = ranked[has_pairs[ranked]]
         fixed = tier[ranked] == 0
         by_rank = reps[ranked]
-        del involved, tier, value, ranked, has_pairs
+        del involved, tier, ranked, has_pairs
         found.space.release_memory()
         links = _linked(found, by_rank, fixed)
         del by_rank
         found.space.release_memory()
-        chosen = _chosen(found, origins, links, reps, best)
-        del links, reps, best
+        chosen = _chosen(found, origins, links, reps, best, value)
+        del links, reps, best, value
         found.space.release_memory()
         return chosen
 
@@ -132,7 +132,9 @@ def choose_overlapping(found: SearchState, origins: Origins, overlaps: Overlaps)
             back = np.repeat(np.arange(groups.size), np.diff(starts))
             tier = origins.tier(rows)
             protected += int(np.count_nonzero(tier == 0))
-            parts.append(_gone(rows, overlaps.keeper[groups][back], overlaps.share[groups][back], tier, origins))
+            keeper = overlaps.keeper[groups][back]
+            decides = origins.value(keeper) != origins.value(rows)
+            parts.append(_gone(rows, keeper, overlaps.share[groups][back], tier, origins, decides))
         return _in_input_order(np.concatenate(parts), protected)
 
 
@@ -189,7 +191,8 @@ def _best_rows(reps: I64, found: SearchState, origins: Origins) -> tuple[I64, ND
         some = many[part]
         starts, rows = found.copies.spread(reps[some])
         group = np.repeat(np.arange(some.size), np.diff(starts))
-        by_order = np.lexsort((rows, origins.value(rows), origins.tier(rows), group))
+        value = np.zeros(rows.size, dtype=np.int64) if origins.values_are_of_texts else origins.value(rows)
+        by_order = np.lexsort((rows, value, origins.tier(rows), group))
         best[some] = rows[by_order[starts[:-1]]]
     tier, value = np.empty(reps.size, dtype=np.int16), np.empty(reps.size, dtype=np.int64)
     for i in range(0, reps.size, ROWS_AT_A_TIME):
@@ -249,8 +252,8 @@ def _hubs(kept: I64, crowd: NDArray[np.int32], tried: NDArray[np.bool_], free: N
     return np.concatenate(hubs), np.concatenate(others)
 
 
-def _chosen(found: SearchState, origins: Origins, links: Links, reps: I64, best: I64) -> Removals:
-    """From kept representatives to the rows that go, some groups of copies at a time."""
+def _chosen(found: SearchState, origins: Origins, links: Links, reps: I64, best: I64, value: I64) -> Removals:
+    """From kept representatives to the rows that go, some groups of copies at a time; ``value`` is that of ``best``."""
     keeper = np.arange(reps.size)
     similarity = np.ones(reps.size)
     at = np.searchsorted(reps, links.rows)
@@ -265,7 +268,8 @@ def _chosen(found: SearchState, origins: Origins, links: Links, reps: I64, best:
             some, of = rows[i : i + ROWS_AT_A_TIME], back[i : i + ROWS_AT_A_TIME]
             tier = origins.tier(some)
             protected += int(np.count_nonzero(tier == 0))
-            parts.append(_gone(some, best[keeper[of]], similarity[of], tier, origins))
+            mine = value[of] if origins.values_are_of_texts else origins.value(some)
+            parts.append(_gone(some, best[keeper[of]], similarity[of], tier, origins, value[keeper[of]] != mine))
     return _in_input_order(np.concatenate(parts), protected)
 
 
@@ -277,15 +281,15 @@ def _in_input_order(gone: NDArray[Any], protected: int, labels: I32 | None = Non
     return Removals(rows, keeper, gone["similarity"].copy(), cluster, gone["rule"].copy(), protected)
 
 
-def _gone(rows: I64, keeper: I64, similarity: F64, tier: I64, origins: Origins) -> NDArray[Any]:
-    """Those of ``rows`` that go, as _GONE."""
+def _gone(rows: I64, keeper: I64, similarity: F64, tier: I64, origins: Origins, decides: Mask) -> NDArray[Any]:
+    """Those of ``rows`` that go, as _GONE; ``decides``: where a row and its keeper have other values."""
     goes = (rows != keeper) & (tier > 0)  # a protected row never goes, whoever would keep it
     rows, keeper, tier = rows[goes], keeper[goes], tier[goes]
     keeper_tier = origins.tier(keeper)
     gone = np.empty(rows.size, dtype=_GONE)
     gone["row"], gone["keeper"], gone["similarity"] = rows, keeper, similarity[goes]
     gone["rule"] = RULES.index("first")
-    gone["rule"][origins.value(keeper) != origins.value(rows)] = RULES.index("keep")
+    gone["rule"][decides[goes]] = RULES.index("keep")
     gone["rule"][keeper_tier != tier] = RULES.index("prefer")
     gone["rule"][keeper_tier == 0] = RULES.index("protect")
     return gone

@@ -27,7 +27,7 @@ from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.reader import Reader
 from neardup.inputs.source import BadRecord, ReadOptions, RecordLimit, Source, TooLarge, TooLargeRows
 from neardup.inputs.text.delimited import DelimitedSource, RecordBlock, record_blocks
-from neardup.inputs.text.jsonl import JsonlSource, parse_object
+from neardup.inputs.text.jsonl import JsonlSource, objects, parse_object
 from neardup.kernels.delimited import COLUMNS, LINE, TEXT, scan_records
 from neardup.tasks.dedup.rewrite.ipc import open_ipc
 from neardup.tasks.dedup.rewrite.model import changed, check_rereadable
@@ -183,7 +183,7 @@ def _opened_parquet(name: str, rows: I64, limit: RecordLimit) -> tuple[Any, Read
                 count = file.metadata.row_group(group).num_rows
                 low, high = np.searchsorted(rows, [first, first + count])
                 if high > low:
-                    yield from groups.batches(group)
+                    yield from groups.having(group).batches(group)
                 else:
                     yield count
                 first += count
@@ -209,13 +209,8 @@ def _check_json(name: str, column: str, options: ReadOptions) -> None:
     """Raise InputError when no record in the first block that has any has the field."""
     for block in line_blocks(name, encoding=options.encoding, limit=options.limit):
         names: dict[str, None] = {}
-        for line in _lines(block, np.arange(block.first_line, block.first_line + block.lines)):
-            if line.isspace():
-                continue
-            try:
-                record = parse_object(line, options.encoding)
-            except BadRecord:
-                continue
+        lines = _lines(block, np.arange(block.first_line, block.first_line + block.lines))
+        for record in objects(lines, options.encoding):
             if column in record:
                 return
             names.update(dict.fromkeys(record))

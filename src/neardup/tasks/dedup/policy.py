@@ -15,6 +15,7 @@ from neardup.arrays import numbers, strings
 from neardup.engine.joins.containment import sizes_of
 from neardup.engine.state import Gathered
 from neardup.errors import InputError
+from neardup.inputs.addresses import as_path, place_of, real_place
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.passed import Passing, together
 from neardup.inputs.reader import Reader, open_inputs
@@ -84,7 +85,7 @@ def open_protected(inputs: Any, protect: Any, options: InputOptions, *, item: bo
         (first, *others) = twice.values()
         if others or len(first.paths or []) != len(part.paths or []):
             raise InputError(
-                f"{os.path.realpath(shared[0][0])} is both an input and protected, and other files beside it are only "
+                f"{real_place(shared[0][0])} is both an input and protected, and other files beside it are only "
                 "one of the two. Give separate folders."
             )
         protected.add(first.name)
@@ -127,7 +128,8 @@ def check_policy(reader: Reader, policy: Policy) -> None:
 
 def _is_source(path: str, source: str) -> bool:
     """Whether a file is a source: by its name, by a folder that it is in, or by a pattern."""
-    mine, other = os.path.abspath(path), os.path.abspath(source)
+    source = place_of(source)
+    mine, other = as_path(path), as_path(source)
     return path == source or mine == other or mine.startswith(other + os.sep) or fnmatch.fnmatch(path, source)
 
 
@@ -146,6 +148,8 @@ class Origins:
         by_size = run.spec.measure == CONTAINMENT and policy.keep.rule in ("longest", "shortest")
         self.is_prepared = policy.keep.column is not None or by_size
         """Whether ``prepare`` must come before the first question for a value."""
+        self.values_are_of_texts = not self.is_prepared and policy.keep.rule in ("longest", "shortest")
+        """Whether documents of one text have one value."""
         parts = {part.name: part for part in run.reader.parts}
         self._parts = [parts[name] for name in self._places.sources]
         self._tiers = [self._tier_of(part) for part in self._parts]
@@ -169,6 +173,8 @@ class Origins:
 
     def tier(self, rows: I64) -> I64:
         """int64[m]: 0 for a protected document, which never goes; then the preferred in their order; then others."""
+        if len(self._tiers) == 1 and self._tiers[0].size == 1:
+            return np.full(rows.size, self._tiers[0][0])
         return _looked_up(self._tiers, *self._places.locate(rows))
 
     def prepare(self, rows: I64) -> None:

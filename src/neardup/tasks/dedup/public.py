@@ -11,7 +11,7 @@ from neardup import params
 from neardup.calls import hinted
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
-from neardup.outputs.atomic import AtomicFiles
+from neardup.outputs.atomic import AtomicFiles, output_place
 from neardup.outputs.renames import finish_names
 from neardup.params import (
     Bands,
@@ -152,7 +152,7 @@ def dedup(
         raise InputError("output is for inputs that are files; what is in memory is given back. Leave output out.")
     target = None if output is None else os.fspath(output)
     if target is not None:
-        for line in finish_names([target]):
+        for line in finish_names([output_place(target)]):
             watching.note(line)
         plan_copies(reader, target)  # what stands in the way is said before a long run
     policy = replace(policy, protected=protected)

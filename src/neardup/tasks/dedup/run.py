@@ -194,7 +194,13 @@ class Cleaning:
         run.observer.stage("write", len(parts), "files")
         outputs = plan_copies(run.reader, output)
         writer = CleanWriter(
-            outputs, token=run.token, keep_parts=run.space.is_lasting, done=done, on_file_done=keep, files=files
+            outputs,
+            token=run.token,
+            keep_parts=run.space.is_lasting,
+            sent_from=f"{run.space.path}-copies",
+            done=done,
+            on_file_done=keep,
+            files=files,
         )
         if any(isinstance(part, DatasetSource) for part in parts):
             run.observer.note(f"the copy is of Arrow files; datasets.load_dataset({output!r}) reads it")

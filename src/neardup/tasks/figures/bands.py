@@ -86,7 +86,7 @@ def _pieces(search: SearchState, band: int) -> Iterator[tuple[I64, I64, int]]:
     fit = max(1, collection.space.budget.share(0.2) // ROW_BYTES)
     parts = min(band_stage.PARTS, -(-len(collection) // fit))
     for part in range(max(1, parts)):
-        buckets = collection.grouped(band, search.weight, part, max(1, parts))
+        buckets = band_stage.grouped(collection.key_blocks(band), search.weight, part, max(1, parts))
         found = band_stage.limited(*buckets, search.weight, limit=collection.spec.crowd)
         over = sum(int(search.weight[members].sum()) for members in found.hot)
         for members, starts in found.pieces(PIECE):

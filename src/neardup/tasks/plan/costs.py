@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from neardup.engine.reading.collection import most_near
 from neardup.engine.space import Budget
 from neardup.params import Bands
 from neardup.stages.bands import KEY_BYTES
@@ -45,6 +46,8 @@ DOCUMENT_BYTES, PAIRED_BYTES = 24, 110
 """Memory for each document, and for each that has a pair, while clusters are made."""
 COLUMN_BYTES = 40
 """For each document beside text, signature, keys and id: counts, hash of the text, where it lies."""
+OFFSET_BYTES = 16
+"""For each document whose text and signature are at hand: where both lie."""
 GROUP_BYTES = 16
 """For each row of a band that is grouped, in every thread."""
 CANDIDATE_BYTES = 24
@@ -209,14 +212,18 @@ def predict(profile: Profile, speeds: Speeds, setting: Setting, *, budget: Budge
     pairs = _found(profile)
     rows = profile.distinct * setting.bands.bands
     keys = KEY_BYTES * setting.bands.bands * profile.documents
-    held = 4 * setting.slots * profile.long_documents
-    store = profile.kept_bytes + profile.id_bytes + COLUMN_BYTES * profile.documents + keys + held
+    lasting = profile.kept_bytes + profile.id_bytes + COLUMN_BYTES * profile.documents + keys
+    # of a small collection all texts and signatures are at hand
+    near = profile.bytes - profile.kept_bytes + (4 * setting.slots + OFFSET_BYTES) * profile.documents
+    is_near = near <= most_near(budget) and lasting + near <= budget.store
+    held = near if is_near else 4 * setting.slots * profile.long_documents
+    store = lasting + held
     disk = _disk(store, store - held, budget)
     pace = speeds.pace
     comparing = candidates.expected * (COMPARE_SECONDS + SLOT_SECONDS * setting.slots) * pace
     per_byte, per_text = speeds.sketch[setting.slots]
     near_half = int(np.argmax(met >= 0.5)) if met.max() >= 0.5 else profile.slots
-    again = min(float(profile.distinct), float(profile.partnered[near_half]) + stars)
+    again = 0.0 if is_near else min(float(profile.distinct), float(profile.partnered[near_half]) + stars)
     a_text = (speeds.read + per_byte) * profile.bytes / max(profile.documents, 1) + per_text
     merging = float((profile.pair_shingles * _merged(profile.slots, profile.threshold)) @ passed) + stars * 2 * size
     seconds = {

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.cutting import ROWS_AT_A_TIME
+from neardup.cutting import ROWS_AT_A_TIME, distinct
 from neardup.errors import InputError
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.source import Source
@@ -64,8 +64,8 @@ def find_origins(run: Run, pattern: re.Pattern[str] | None) -> Origins | None:
     name = _by_pattern(run, pattern) if pattern is not None else _by_place(run)
     for first in range(0, n, ROWS_AT_A_TIME):
         rows = np.arange(first, min(first + ROWS_AT_A_TIME, n))
-        distinct, inverse = np.unique(name(rows), return_inverse=True)
-        known = [numbers.setdefault(str(each), len(numbers)) for each in distinct]
+        named, inverse = np.unique(name(rows), return_inverse=True)
+        known = [numbers.setdefault(str(each), len(numbers)) for each in named]
         of[rows] = np.array(known, dtype=np.int32)[inverse]
     if len(numbers) < 2:
         return None
@@ -104,7 +104,7 @@ def _by_place(run: Run) -> Callable[[I64], Names]:
     def names(rows: I64) -> Names:
         source, local = places.locate(rows)
         found = np.empty(source.size, dtype=object)
-        for number in np.unique(source).tolist():
+        for number in distinct(source).tolist():
             mine, label = source == number, labels[number]
             found[mine] = label[local[mine] - 1] if label.size > 1 else label[0]
         return found

@@ -9,18 +9,19 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from neardup.errors import InputError
+from neardup.inputs.addresses import as_path, is_remote, joined, place_of, real_place
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.formats import DOCUMENT, stored_codec, suffix_format
 from neardup.inputs.reader import Reader
 from neardup.inputs.source import ReadOptions, Source
 from neardup.inputs.stream import ByteStream
-from neardup.outputs.atomic import check_target, is_special, output_error
+from neardup.outputs.atomic import check_target, is_special, output_error, output_place
 from neardup.shown import shown_path
 from neardup.tasks.dedup.rewrite.blocks import read_line_ends
 from neardup.tasks.dedup.rewrite.feed import records_of
@@ -81,8 +82,9 @@ def plan_copies(reader: Reader, output: str) -> OutputSet:
     """Decide where the copies of all sources go that are to be written.
 
     Copies of the only folder among the inputs have names relative to it, and no file that is read is written over.
-    ``output`` is as for ``plan_outputs``; for a folder of ``datasets`` a new folder.
+    ``output`` is as for ``plan_outputs``; for a folder of ``datasets`` a new folder. Either may be at an address.
     """
+    output = _with_slash(output)
     parts = reader.written_parts
     datasets = [part for part in parts if isinstance(part, DatasetSource)]
     if not datasets:
@@ -135,17 +137,17 @@ def plan_outputs(
         targets = [Target(path, None) for path, _ in sources]
         return OutputSet(output, targets, stream=output, leader=_check_stream(sources, options))
     root = None
-    if len(sources) == 1 and base is None and not (output.endswith(os.sep) or os.path.isdir(output)):
+    if len(sources) == 1 and base is None and not (output.endswith(("/", os.sep)) or _is_folder(output)):
         _check_same_kind(*sources[0], output)
-        paths = [os.path.abspath(output)]
+        paths = [_absolute(output)]
     else:
-        root = os.path.abspath(output)
-        if base is not None and os.path.realpath(root).startswith(os.path.realpath(base) + os.sep):
+        root = _absolute(output)
+        if base is not None and as_path(real_place(root)).startswith(as_path(real_place(base)) + os.sep):
             raise InputError(
                 f"{shown_path(output)} is inside the folder {shown_path(base)}, and the next run would read the copies"
                 " too. Give a folder beside it."
             )
-        paths = [os.path.join(root, name) for name in _names([path for path, _ in sources], output, base)]
+        paths = [joined(root, name) for name in _names([path for path, _ in sources], output, base)]
     targets = [Target(source, path) for (source, _), path in zip(sources, paths, strict=True)]
     outputs = OutputSet(output, targets, root=root)
     _check_places(outputs, inputs)
@@ -160,9 +162,9 @@ def _plan_dataset(splits: Sequence[tuple[str, Sequence[str]]], output: str) -> O
     """
     if output == STDOUT:
         raise InputError("a folder of the library datasets cannot go to stdout. Give -o a new folder.")
-    if os.path.lexists(output) and not _is_free(output):
+    if (_is_folder(output) if is_remote(output) else os.path.lexists(output)) and not _is_free(output):
         raise InputError(f"{shown_path(output)} exists, and a dataset is a folder of its own. Give -o a new folder.")
-    root = os.path.abspath(output)
+    root = _absolute(output)
     targets = []
     for split, shards in splits:
         if not _SPLIT.fullmatch(split):
@@ -171,7 +173,7 @@ def _plan_dataset(splits: Sequence[tuple[str, Sequence[str]]], output: str) -> O
                 "again under another, or clean the split by itself."
             )
         names = (f"{split}-{i:05}-of-{len(shards):05}.arrow" for i in range(len(shards)))
-        targets += [Target(shard, os.path.join(root, "data", name)) for shard, name in zip(shards, names, strict=True)]
+        targets += [Target(shard, joined(root, f"data/{name}")) for shard, name in zip(shards, names, strict=True)]
     outputs = OutputSet(output, targets, root=root)
     _check_places(outputs, ())
     return outputs
@@ -179,8 +181,10 @@ def _plan_dataset(splits: Sequence[tuple[str, Sequence[str]]], output: str) -> O
 
 def _is_free(folder: str) -> bool:
     """Whether this is a folder that holds no files but unfinished copies."""
-    return os.path.isdir(folder) and all(
-        name.endswith(PART_SUFFIX) for _, _, names in os.walk(folder) for name in names
+    return (
+        not is_remote(folder)
+        and os.path.isdir(folder)
+        and all(name.endswith(PART_SUFFIX) for _, _, names in os.walk(folder) for name in names)
     )
 
 
@@ -191,18 +195,21 @@ def _names(sources: list[str], output: str, base: str | None) -> Iterator[str]:
         raise InputError(
             f"{shown_path(output)} is a file, and {many} need a folder. Give -o a folder, or '-' for one stream."
         )
-    full = [os.path.abspath(path) for path in sources]
-    common = os.path.abspath(base) if base is not None else os.path.commonpath([os.path.dirname(p) for p in full])
+    full = [as_path(path) for path in sources]
+    common = as_path(base) if base is not None else os.path.commonpath([os.path.dirname(p) for p in full])
     for path in full:
         relative = os.path.relpath(path, common)
         if relative.startswith(os.pardir):
             raise InputError(f"{shown_path(path)} is not in the folder {shown_path(common)}. Give it by itself.")
-        yield relative
+        yield relative.replace(":/", "/", 1) if common == os.sep else relative  # of several stores, or one and this
 
 
 def _check_places(outputs: OutputSet, inputs: Iterable[str]) -> None:
     """Raise unless the targets differ from all inputs, and their folder is there."""
     root, paths = outputs.root, outputs.paths()
+    if is_remote(root if root is not None else paths[0]):
+        _check_objects(root, paths, {*(target.source for target in outputs), *inputs})
+        return
     parent = os.path.dirname(root if root is not None else paths[0])
     if not os.path.isdir(parent):
         raise output_error(outputs.output, OSError(errno.ENOENT, f"there is no folder {shown_path(parent)}"))
@@ -214,12 +221,42 @@ def _check_places(outputs: OutputSet, inputs: Iterable[str]) -> None:
     for path in paths:
         source = read.get(_identity(path))
         if source is not None:
-            raise InputError(
-                f"the output {shown_path(path)} is the input {shown_path(source)}. Give -o another place; "
-                "clean copies can be moved over the inputs when the run is done."
-            )
+            raise _same(path, source)
         if os.path.isdir(path):
             raise output_error(shown_path(path), OSError(errno.EISDIR, os.strerror(errno.EISDIR)))
+
+
+def _check_objects(root: str | None, paths: Sequence[str], read: Collection[str]) -> None:
+    """As ``_check_places``, of copies at addresses."""
+    for path in paths:
+        if path in read:
+            raise _same(path, path)
+    check_target(joined(root, ".neardup") if root is not None else paths[0])
+
+
+def _same(path: str, source: str) -> InputError:
+    return InputError(
+        f"the output {shown_path(path)} is the input {shown_path(source)}. Give -o another place; clean copies can be "
+        "moved over the inputs when the run is done."
+    )
+
+
+def _with_slash(output: str) -> str:
+    """A path, or an address with two slashes; a slash at its end, which says that it is a folder, stays."""
+    place = output_place(output)
+    return f"{place}/" if is_remote(place) and output.endswith("/") else place
+
+
+def _absolute(output: str) -> str:
+    return place_of(output) if is_remote(output) else os.path.abspath(output)
+
+
+def _is_folder(output: str) -> bool:
+    if not is_remote(output):
+        return os.path.isdir(output)
+    from neardup.inputs.remote import is_folder
+
+    return is_folder(place_of(output))
 
 
 def _identity(path: str) -> tuple[int, int] | str:
@@ -227,7 +264,7 @@ def _identity(path: str) -> tuple[int, int] | str:
     try:
         info = os.stat(path)
     except OSError:
-        return os.path.realpath(path)
+        return real_place(path)
     return info.st_dev, info.st_ino
 
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from neardup.errors import InputError
 from neardup.inputs.columnar.source import first_line
 from neardup.inputs.formats import stored_codec
-from neardup.inputs.stream import ByteStream
+from neardup.inputs.stream import ByteStream, open_at
 from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.blocks import Block, Buffer, blocks, read_line_ends
 from neardup.tasks.dedup.rewrite.feed import Feed, Part, records_of
@@ -48,7 +48,7 @@ def rewrite_file(job: Rewrite, out: BinaryIO, *, plain: bool = False, head: bool
     codec = None if plain else stored
     if job.annotation is None and job.removed.size == 0 and head and stored == codec:
         records = _count(job)
-        with open(job.path, "rb", buffering=0) as stream:
+        with open_at(job.path) as stream:
             shutil.copyfileobj(stream, out, _STEP)
         return records
     with Sink(out, codec) as sink:

@@ -7,7 +7,6 @@ loses all its rows is left out; a batch much larger than the memory allowed beco
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -20,6 +19,7 @@ from neardup.inputs.columnar.ipc import check_messages, map_file, messages_of
 from neardup.inputs.columnar.source import explained
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.source import RecordLimit
+from neardup.inputs.stream import size_of
 from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.columnar import Editor, batch_slices, explained_each
 from neardup.tasks.dedup.rewrite.model import Rewrite
@@ -71,7 +71,7 @@ def open_ipc(path: str, limit: RecordLimit) -> tuple[Any, Any, bool, Callable[[]
         if stored_codec(path) is not None:
             data = pa.py_buffer(read_all(path, limit=limit, many=True))
             release: Callable[[], None] = lambda: None  # noqa: E731 - the pages of memory of our own stay
-        elif os.path.getsize(path):
+        elif size_of(path):
             file, release = map_file(path)
             data = file.read_buffer()
         else:

@@ -18,6 +18,7 @@ import numpy as np
 from neardup.arrays import nullable, numbers
 from neardup.engine.threads import in_order
 from neardup.errors import InputChanged, InputError
+from neardup.inputs.addresses import is_remote
 from neardup.inputs.batches import documents_from, gather
 from neardup.inputs.blocks import NEWLINE, LineBlock
 from neardup.inputs.columnar.arrow_columns import Chosen, choose_columns, read_rows
@@ -117,7 +118,7 @@ def changed(source: str, wanted: int, found: int) -> InputChanged:
 def check_rereadable(path: str, use: str = "a clean copy") -> None:
     """Raise InputError when a file can be read only once: standard input, a pipe, a device."""
     try:
-        is_regular = path != "-" and stat.S_ISREG(os.stat(path).st_mode)
+        is_regular = is_remote(path) or (path != "-" and stat.S_ISREG(os.stat(path).st_mode))
     except OSError:
         return  # opening it says best what is wrong
     if not is_regular:
@@ -157,7 +158,10 @@ class Known:
         part = self._among(block.first_line, block.next_line)
         if part.start < part.stop:
             lines = self._lines(block, self.rows[part] - block.first_line)
-            self._check(self._reader.read_block(lines).documents, part)
+            batch = self._reader.read_block(lines)
+            self._check(batch.documents, part)
+            if batch.give_back is not None:
+                batch.give_back()
 
     def check_records(self, records: Records) -> None:
         """Check those rows that are records of a block of CSV or TSV."""

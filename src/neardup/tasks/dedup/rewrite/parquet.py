@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.inputs.blocks import read_all
-from neardup.inputs.columnar.parquet import Groups
+from neardup.inputs.columnar.parquet import Groups, arrow_file
 from neardup.inputs.columnar.source import explained
 from neardup.inputs.formats import stored_codec
 from neardup.inputs.source import RecordLimit, TooLarge, TooLargeRows
@@ -40,7 +40,7 @@ def open_parquet(path: str, limit: RecordLimit) -> tuple[Any, Any]:
     """A Parquet file as pyarrow reads it, and the pyarrow file below: in memory if it is compressed as a whole."""
     with explained(path, "Parquet"):
         is_plain = stored_codec(path) is None
-        source = pa.OSFile(path) if is_plain else pa.BufferReader(read_all(path, limit=limit, many=True))
+        source = arrow_file(path) if is_plain else pa.BufferReader(read_all(path, limit=limit, many=True))
         return pq.ParquetFile(source, pre_buffer=False, buffer_size=_READ_BYTES), source
 
 
@@ -89,6 +89,7 @@ def _write_group(batches: list[Any], editor: Editor, writer: Any) -> None:
 def _batches(groups: Groups, i: int, name: str) -> Iterator[Any]:
     """The rows of a row group in batches that can be held, of all columns: bytes about as for reading, rows fewer."""
     with explained(name, "Parquet"):
+        groups = groups.having(i)
         plan = groups.plan(i)
     if isinstance(plan, TooLargeRows):
         reason, cure = groups.limit.refusal(f"{plan.what} of row group {i}", plan.size, most=groups.limit.whole)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 import shutil
 import stat
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -20,10 +22,11 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from neardup.errors import InputChanged, NeardupError, OutputError
+from neardup.inputs.addresses import is_remote, real_place
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.source import Source
-from neardup.inputs.stream import ByteStream
+from neardup.inputs.stream import ByteStream, open_at
 from neardup.outputs.atomic import AtomicFiles, output_error
 from neardup.outputs.renames import Rename
 from neardup.outputs.stdout import stdout_bytes
@@ -55,6 +58,8 @@ class CleanWriter:
     """Size of each part that is whole from before, by the name of its target."""
     on_file_done: Callable[[str, int], None] | None = None
     """Told the name of a target and its size when its part is whole and on disk."""
+    sent_from: str | None = None
+    """A folder for copies that go to addresses, beside the rest of the run's work."""
     files: AtomicFiles | None = None
     """The copies get their names at the end of its block, with the other outputs of the run."""
     _stream: _Stream | None = field(init=False, default=None)
@@ -62,6 +67,7 @@ class CleanWriter:
     """In the stream: of the input that comes next."""
     _whole: dict[str, None] = field(init=False, default_factory=dict)
     _made: list[str] = field(init=False, default_factory=list)
+    _sent_from: str | None = field(init=False, default=None)
     _copies: int = field(init=False, default=0)
 
     def __enter__(self) -> CleanWriter:
@@ -69,9 +75,20 @@ class CleanWriter:
         with self._explained(self._output_name):
             if outputs.stream is not None:
                 self._stream = _Stream(outputs.stream)
+            elif is_remote(outputs.output):
+                self._open_sending()
             elif outputs.root is not None:
                 self._make_folder(outputs.root)
         return self
+
+    def _open_sending(self) -> None:
+        """Where copies are made that are sent to addresses: a folder that lasts as the parts do."""
+        if self.keep_parts and self.sent_from is not None:
+            self._sent_from = self.sent_from
+            self._make_folder(self.sent_from)
+        else:
+            self._sent_from = tempfile.mkdtemp(prefix="neardup-")
+            self._made.append(self._sent_from)
 
     @property
     def _output_name(self) -> str:
@@ -81,7 +98,7 @@ class CleanWriter:
         """Whether an earlier run has written the target's part, and it is still there, so that nothing is to do."""
         if target.path is None or target.name not in self.done:
             return False
-        final = os.path.realpath(target.path)
+        final = real_place(target.path)
         with contextlib.suppress(OSError):
             if os.path.getsize(self._part(final)) == self.done[target.name]:
                 self._whole[final] = None
@@ -141,7 +158,7 @@ class CleanWriter:
     def _part_of(self, target: Target) -> Iterator[tuple[str, str]]:
         """The target, links followed so that a link stays a link, and the part to write; then it is whole, or gone."""
         assert target.path is not None
-        final = os.path.realpath(target.path)
+        final = real_place(target.path)
         part = self._part(final)
         with self._explained(target.name):
             self._make_folder(os.path.dirname(part))
@@ -154,6 +171,9 @@ class CleanWriter:
         self._whole[final] = None
 
     def _part(self, final: str) -> str:
+        if self._sent_from is not None:
+            name = hashlib.blake2b(final.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+            return os.path.join(self._sent_from, f"{name}.{self.token}{PART_SUFFIX}")
         folder, name = os.path.split(final)
         return os.path.join(folder, f".{name[:100]}.{self.token}{PART_SUFFIX}")
 
@@ -192,13 +212,18 @@ class CleanWriter:
             self._discard(error)
         else:
             with AtomicFiles() if self.files is None else contextlib.nullcontext(self.files) as files:
-                files.take(self.outputs.output, self._renames, self._discard)
-                if self._copies:
+                files.take(self.outputs.output, self._renames, self._discard, self._tidy)
+                if self._copies and self._sent_from is None:
                     os.sync()
 
     def _renames(self) -> Iterator[Rename]:
         for final in self._whole:
             yield Rename(self._part(final), final)
+
+    def _tidy(self) -> None:
+        """Take away what copies at addresses were made of."""
+        if self._sent_from is not None:
+            shutil.rmtree(self._sent_from, ignore_errors=True)
 
     def _discard(self, error: BaseException) -> None:
         if self.keep_parts and not isinstance(error, InputChanged):
@@ -275,14 +300,15 @@ def _shards(part: DatasetSource, job: Rewrite) -> Iterator[Rewrite]:
 def _copy_file(source: str, target: str) -> None:
     """Copy one file, its permissions and its times, as ``shutil.copy2`` does; InputChanged where it is gone."""
     try:
-        readable = open(source, "rb")  # noqa: SIM115 - closed below; opened here for an error that names the input
+        readable = open_at(source)
     except OSError as exc:
         raise InputChanged(
             f"{source} cannot be read: {exc.strerror}. It was there when the run began; run again from the start."
         ) from exc
     with readable, open(target, "wb") as out:
         shutil.copyfileobj(readable, out, _BUFFER)
-    shutil.copystat(source, target)
+    if not is_remote(source):
+        shutil.copystat(source, target)
 
 
 class _Stream:

@@ -1,0 +1,223 @@
+"""Objects that are written, each whole or not at all: files of this machine that are complete are brought to addresses.
+
+An object store shows an object when the last of it is there, but has no way to make several seen at one moment. So
+all that takes long comes first (``begin``), and what is left for ``finish`` are the last megabytes of each, in order. A
+file system that shows what is not complete yet (HDFS, SFTP) gets it under another name, which ``finish`` changes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import posixpath
+import secrets
+import tempfile
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from neardup.errors import OutputError
+from neardup.inputs import remote
+from neardup.inputs.stores import Store, explained, store_of
+from neardup.outputs.renames import Rename, Renames, UnfinishedError
+
+PART = 10 << 20
+"""Bytes of a write: what pyarrow's client of S3 makes one part of without a copy."""
+_PARTS = 4
+"""Parts that are on their way together; the client would take as many as there are into memory."""
+_SENDERS = 8
+"""Small objects that are written side by side."""
+_CANNOT = "cannot be written"
+_without_names: list[Store] = []
+"""Stores where no name can be changed: objects are written in place, when all else is done."""
+_checked: set[str] = set()
+"""Folders at addresses into which this process may write, as it has tried."""
+
+
+def check_writable(address: str) -> None:
+    """Raise OutputError unless an object could be written at an address now: one beside it is begun, and given up."""
+    found = remote.look(address)
+    if found is not None and found.is_folder:
+        raise OutputError(f"cannot write {address}: there are objects below it, as in a folder. Give another name.")
+    with explained(address, _CANNOT, OutputError):
+        store = store_of(address)
+        if posixpath.dirname(address) in _checked:
+            return
+        if store.appears_closed:
+            _give_up(_opened(store, store.path(address)))
+        else:
+            _try_aside(store, address)
+        _checked.add(posixpath.dirname(address))
+
+
+def _try_aside(store: Store, address: str) -> None:
+    """Write an empty file under a hidden name, change that, and delete it; note where a name cannot be changed."""
+    folder, name = posixpath.split(store.path(address))
+    probe = _aside(folder, name)
+    store.files.create_dir(folder, recursive=True)
+    _opened(store, probe).close()
+    moved = _aside(folder, name)
+    try:
+        store.files.move(probe, moved)
+    except Exception:  # such as Azure's, in accounts without a hierarchical namespace
+        _without_names.append(store)
+        moved = probe
+    store.files.delete_file(moved)
+
+
+def _opened(store: Store, path: str) -> Any:
+    return store.files.open_output_stream(path, compression=None)  # else by the suffix, and once more
+
+
+def _aside(folder: str, name: str) -> str:
+    """A hidden name for what is not complete."""
+    return f"{folder}/.{name[:100]}.{secrets.token_hex(4)}.part"
+
+
+def _give_up(stream: Any) -> None:
+    """Never complete an object that was begun: the store keeps its parts out of sight until it throws them away.
+
+    pyarrow has no way to say so, and completes the object when its stream is freed. So that never happens, not even at
+    the end of the process, when its clients are gone and would be waited for.
+    """
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(stream))
+
+
+def new_file() -> str:
+    """A file of this machine in which an object is made before it is sent."""
+    number, path = tempfile.mkstemp(prefix="neardup-")
+    os.close(number)
+    return path
+
+
+class Uploads:
+    """What some renames bring to addresses: ``begin``, then ``finish``; or ``abandon``, after which nothing is seen."""
+
+    def __init__(self, renames: Renames) -> None:
+        """``renames`` gives those to addresses, from a complete file each, every time from the first."""
+        self._renames = renames
+        self._streams: dict[str, Any] = {}
+        """Objects of several parts that are there but for the last."""
+        self._waiting: dict[str, str] = {}
+        """What files have for a name that wait for their own."""
+        self._done: list[str] = []
+
+    def begin(self) -> None:
+        """Send what is large, and what must have its place on the other side. OutputError where that cannot be."""
+        for rename in self._renames():
+            with explained(rename.final, _CANNOT, OutputError):
+                store = store_of(rename.final)
+                if not store.appears_closed:
+                    if all(store is not each for each in _without_names):
+                        self._send_aside(store, rename)
+                elif os.path.getsize(rename.temporary) > PART:
+                    stream = _opened(store, store.path(rename.final))
+                    self._streams[rename.final] = stream
+                    _send(rename, stream, whole=False)
+
+    def finish(self) -> KeyboardInterrupt | None:
+        """Make all objects seen, in order, the first before the others are begun; the Ctrl-C that had to wait for it.
+
+        Raises:
+            OutputError: none is, and none will be.
+            UnfinishedError: some are, and this one could not be.
+        """
+        errors: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                renames = self._renames()
+                for rename in renames:  # a table, often, that says what became of the others
+                    self._finish(rename)
+                    break
+                with ThreadPoolExecutor(_SENDERS, thread_name_prefix="neardup-send") as pool:
+                    for _ in pool.map(self._finish, renames):
+                        pass
+            except BaseException as exc:
+                errors.append(exc)
+
+        thread = threading.Thread(target=work, name="neardup-finish")
+        thread.start()
+        stopped = _joined(thread)
+        if errors:
+            error = errors[0]
+            if isinstance(error, OutputError) and self._done:
+                raise UnfinishedError(
+                    f"{error} {len(self._done)} of the outputs are there already, the first {self._done[0]}. Run again."
+                ) from error
+            raise error
+        return stopped
+
+    def abandon(self) -> None:
+        """See to it that what is not finished is never seen."""
+        for stream in self._streams.values():
+            _give_up(stream)
+        self._streams = {}
+        for final, name in self._waiting.items():
+            with contextlib.suppress(Exception):
+                store_of(final).files.delete_file(name)
+        self._waiting = {}
+
+    def _send_aside(self, store: Store, rename: Rename) -> None:
+        path = store.path(rename.final)
+        folder, name = posixpath.split(path)
+        store.files.create_dir(folder, recursive=True)
+        aside = self._waiting[rename.final] = _aside(folder, name)
+        with _opened(store, aside) as stream:
+            _send(rename, stream, whole=True)
+
+    def _finish(self, rename: Rename) -> None:
+        final = rename.final
+        with explained(final, _CANNOT, OutputError):
+            store = store_of(final)
+            path = store.path(final)
+            if final in self._waiting:
+                if remote.look(final) is not None:  # HDFS puts no file in the place of another
+                    store.files.delete_file(path)
+                store.files.move(self._waiting[final], path)
+                del self._waiting[final]
+            else:
+                is_begun = final in self._streams
+                stream = self._streams.get(final) or _opened(store, path)
+                self._streams[final] = stream  # were it let go of now, half of it would be seen
+                _send(rename, stream, rest=is_begun)
+                stream.close()
+                del self._streams[final]
+        self._done.append(final)
+
+
+def _send(rename: Rename, stream: Any, *, whole: bool = True, rest: bool = False) -> None:
+    """Write a file into a stream: all of it; without its last part, where not ``whole``; or only that, the ``rest``."""
+    size = os.path.getsize(rename.temporary)
+    last = max(0, size - 1) // PART * PART
+    with open(rename.temporary, "rb", buffering=0) as file:
+        file.seek(last if rest else 0)
+        stop = size if whole or rest else last
+        for number, piece in enumerate(_pieces(file, stop - file.tell()), start=1):
+            stream.write(piece)
+            if number % _PARTS == 0:
+                stream.flush()
+        stream.flush()  # only here it is heard that a part was refused
+
+
+def _pieces(file: Any, size: int) -> Iterator[bytes]:
+    while size > 0:
+        piece = file.read(min(PART, size))
+        if not piece:
+            raise OSError(f"{Path(file.name).name} was cut short while it was sent")
+        size -= len(piece)
+        yield piece
+
+
+def _joined(thread: threading.Thread) -> KeyboardInterrupt | None:
+    """Wait for a thread to its end; the Ctrl-C that came meanwhile."""
+    stopped = None
+    while thread.is_alive():
+        try:
+            thread.join()
+        except KeyboardInterrupt as exc:
+            stopped = exc
+    return stopped
