@@ -256,7 +256,8 @@ def test_relative_inputs_are_refused_where_workers_have_other_folders(
     open.check_absolute(open_inputs("in.jsonl"), "local[2]")
     open.check_absolute(open_inputs(tmp_path / "in.jsonl"), "spark://host:7077")
     assert open.place_of_work(RunOptions(workdir="work")) == str(tmp_path / "work")
-    assert open.place_of_work(RunOptions(workdir="s3://bucket/work")) == "s3://bucket/work"
+    for given in ("s3://bucket/work", Path("s3://bucket/work")):
+        assert open.place_of_work(RunOptions(workdir=given)) == "s3://bucket/work"
     with pytest.raises(InputError, match="--workdir"):
         open.place_of_work(RunOptions())
 

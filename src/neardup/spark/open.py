@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 from neardup.engine.reading.families import needs_memory
 from neardup.engine.space import PROGRAM, Budget
 from neardup.errors import InputError, MissingDependency
+from neardup.inputs.addresses import is_remote, place_of
 from neardup.inputs.reader import Reader
 from neardup.params import DEFAULT_MEASURE, ClusterOptions, RunOptions, Spec, parse_memory
 from neardup.shown import shown_path
@@ -83,15 +84,15 @@ def place_of_work(run: RunOptions) -> str:
             "a run on a cluster needs a folder for its work that driver and workers see. Name it with --workdir "
             "(workdir=): a path of a shared file system, or an address such as s3://bucket/folder."
         )
-    place = os.fspath(run.workdir)
-    return place if "://" in place else os.path.abspath(place)
+    place = place_of(os.fspath(run.workdir))
+    return place if is_remote(place) else os.path.abspath(place)
 
 
 def check_absolute(reader: Reader, master: str) -> None:
     """Raise InputError for an input that workers on other machines would look for in another folder."""
     for part in () if master.startswith("local") else reader.parts:
         path = (part.paths or [part.name])[0]
-        if "://" not in path and not os.path.isabs(path):
+        if not is_remote(path) and not os.path.isabs(path):
             raise InputError(
                 f"{shown_path(path)} is a relative path, and the workers of {master} have other current folders. Give "
                 f"{shown_path(os.path.abspath(path))}, under which all machines must see it."
