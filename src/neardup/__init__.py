@@ -152,6 +152,8 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
+    if name == "spark":
+        return importlib.import_module("neardup.spark")
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'neardup' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"neardup.{_MODULE_OF[name]}"), name)

@@ -72,6 +72,12 @@ class Summary:
     spooled: int
     """Largest size of the workdir, in bytes; 0 when everything fitted into memory."""
     threads: int
+    engine: str
+    """Who did the work: ``local``, this machine, or ``spark``, a cluster; then memory and threads are the driver's."""
+    master: str | None
+    """Of the cluster, such as ``spark://host:7077``."""
+    exchanged: dict[str, int]
+    """Bytes that tasks of the cluster sent to each other, by stage."""
     spec: dict[str, Any]
     spec_id: str
     preset: Preset | None

@@ -39,7 +39,7 @@ from neardup.inputs.folder import FilesSource
 from neardup.inputs.names import Provenance
 from neardup.inputs.passed import suffix_of
 from neardup.inputs.reader import Reader, Stamps
-from neardup.params import CONTAINMENT, OVERLAP, ListOptions, Overlap, Preset, RunOptions, Spec
+from neardup.params import CONTAINMENT, LOCAL, OVERLAP, ListOptions, Overlap, Preset, RunOptions, Spec
 from neardup.result import Result, Summary
 from neardup.spool import peak_memory
 from neardup.types import Mask, Pairs
@@ -133,6 +133,16 @@ class Run:
         lasting = self.reader.is_lasting and (self.options.workdir is not None or self.spill_to is not None)
         # of an input that is another now, nothing can be gone on with
         self.space.close(finished=error is None or not lasting or isinstance(error, InputChanged))
+
+    @property
+    def engine(self) -> str:
+        """Who does the work, one of ENGINES."""
+        return LOCAL
+
+    @property
+    def master(self) -> str | None:
+        """Of the cluster that does the work."""
+        return None
 
     @property
     def threads(self) -> int:
@@ -353,6 +363,9 @@ def make_summary(
         memory_limit=space.budget.limit,
         spooled=space.workdir.peak_bytes if space.workdir is not None else 0,
         threads=tally.threads,
+        engine=run.engine,
+        master=run.master,
+        exchanged=tally.exchanged,
         spec=spec.as_dict(),
         spec_id=spec.id,
         preset=run.preset,

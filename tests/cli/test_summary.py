@@ -73,6 +73,14 @@ def test_the_summary_says_all_that_the_contract_promises(summary: dict[str, Any]
         assert part in text
 
 
+def test_a_cluster_is_named_with_what_its_tasks_sent_to_each_other(summary: dict[str, Any]) -> None:
+    summary.update(engine="spark", master="spark://host:7077", exchanged={"prints": 1_200_000, "keys": 23_000_000})
+    lines = summary_lines(summary, crowds=[], faults=[], verbose=False)
+    assert "speed         7 MB/s with Spark at spark://host:7077" in lines
+    assert "exchanged     24.2 MB between tasks: prints 1.2 MB, keys 23.0 MB" in lines
+    assert "peak memory   210.0 MB of 2.0 GB on the driver" in lines
+
+
 def test_ids_that_repeat_are_mentioned_only_when_there_are_any(summary: dict[str, Any]) -> None:
     def first() -> str:
         return summary_lines(summary, crowds=[], faults=[], verbose=False)[0]

@@ -5,6 +5,8 @@
 ``python`` blocks run as they are, or as doctests when they begin with ``>>>``. ``toml`` blocks are written to the file
 that their first line, a comment, names. Other kinds are not run.
 
+``console spark`` and ``python spark`` blocks need PySpark and Java, and run with a session of two cores.
+
 ``console checkout`` blocks hold the commands of a developer in a checkout. They are not run: they set up environments,
 publish, or would run this very test again. ``test_development`` looks whether what they call is there.
 """

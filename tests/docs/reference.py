@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 
 import neardup
+import neardup.spark
 from neardup.cli import main
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reference"
@@ -73,6 +74,8 @@ def api_page() -> str:
     parts = ["# Python", NOTE, inspect.cleandoc(neardup.__doc__ or "")]
     for name in neardup.__all__:
         parts += [f"## {name}", *_entry(name, getattr(neardup, name))]
+    for name in neardup.spark.__all__:
+        parts += [f"## spark.{name}", *_entry(f"spark.{name}", getattr(neardup.spark, name))]
     return "\n\n".join(parts) + "\n"
 
 

@@ -12,6 +12,7 @@ import pytest
 from tests import warm
 from tests.docs.blocks import Block, blocks_of, commands_of, matches, run_block
 from tests.remote.stores import running_store
+from tests.spark.session import missing, submitting
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "examples" / "README.md"])
@@ -62,7 +63,9 @@ def test_the_blocks_of_a_page_run(
     for block in blocks_of(page, ROOT):
         assert block.info[:1], f"{block}: a block without a kind"
         assert block.info[0] in KINDS, f"{block}: a kind of block that is not run: {block.info[0]}"
-        run_block(block, folder, env)
+        if "spark" in block.info and (why := missing()) is not None:
+            pytest.skip(f"{block}: {why}")
+        run_block(block, folder, {**env, **submitting()} if "spark" in block.info else env)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -24,6 +24,7 @@ from neardup.tasks.find import open_across
 
 MEMORY = 600 << 20
 NOT_COMPARED = {"seconds", "total_seconds", "mb_per_second", "peak_memory", "memory_limit", "spooled", "threads"}
+NOT_COMPARED |= {"engine", "master", "exchanged"}
 """Figures of a summary that say what was spent, not what was found."""
 
 Find = Callable[..., tuple[Result, Result]]

@@ -86,9 +86,12 @@ def test_families_crowds_and_copies_are_those_of_one_machine(
 
 
 @pytest.mark.usefixtures("small_parts")
-def test_the_order_in_which_tasks_are_done_changes_nothing(tmp_path: Path, find_both: Find) -> None:
+@pytest.mark.parametrize("how", ["backwards", "twice"])
+def test_the_order_in_which_tasks_are_done_and_how_often_change_nothing(
+    tmp_path: Path, find_both: Find, how: str
+) -> None:
     path = write(tmp_path / "in", collection(2, [2, 3, 5, 8, 20, 80]), files=5)
-    one, other = find_both(path, threshold=0.6, crowd=5, cluster=InProcess(backwards=True))
+    one, other = find_both(path, threshold=0.6, crowd=5, cluster=InProcess(**{how: True}))
     assert_equal(one, other)
 
 

@@ -68,7 +68,7 @@ def test_importing_the_package_loads_none_of_its_libraries():
     assert set(loaded.split()).isdisjoint(HEAVY)
 
 
-@pytest.mark.parametrize("light", ["errors", "params", "tuning", "_version"])
+@pytest.mark.parametrize("light", ["errors", "params", "spark", "tuning", "_version"])
 def test_parameters_and_plans_load_none_of_them_either(light):
     code = f"import sys, neardup.{light}; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
     assert set(in_a_new_process(code).split()).isdisjoint(HEAVY)

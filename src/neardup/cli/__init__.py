@@ -57,7 +57,8 @@ WRITTEN = "neardup.written"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Errors of a file that takes no more."""
 WORK = "neardup.work"
-"""Key in the context's ``meta``: the workdir that a run may leave behind, from which it can be resumed."""
+"""Key in the context's ``meta``: the workdir that a run may leave behind, from which it can be resumed, and what tells
+whether it has."""
 
 
 class LazyGroup(click.Group):
@@ -192,12 +193,8 @@ def _work_left(ctx: click.Context, *, by_input: bool = False) -> str:
 
     Work is for inputs as they were, so who has to mend one cannot go on.
     """
-    place = ctx.meta.get(WORK)
-    if place is None:
-        return ""
-    from neardup.spool.manifest import MANIFEST
-
-    if not (place / MANIFEST).exists():
+    place, is_there = ctx.meta.get(WORK, (None, bool))
+    if not is_there():
         return ""  # none was needed, or a run that was done has begun to remove it
     if by_input:
         return f"The work so far is in {place}: with all inputs as they are --resume goes on from it, else delete it."

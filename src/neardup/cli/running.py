@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from neardup.inputs.reader import Reader
     from neardup.params import Spec
     from neardup.session import Run
+    from neardup.spark.run import ClusterRun
 
 GRACE = 2.0
 """Seconds that a stopped search has to come to an end, so that its workdir is closed or removed in order."""
@@ -125,12 +126,15 @@ def open_run(
     """
     from neardup.outputs.write import remove_leftovers
     from neardup.session import Run
+    from neardup.spool.manifest import MANIFEST
     from neardup.tasks.plan.decision import decide
 
     if cluster is not None and cluster.engine != LOCAL:
-        with _open_clustered(observer, reader, spec, search, run, cluster, task, keep_written) as work:
+        clustered = _open_clustered(observer, reader, spec, search, run, cluster, task, keep_written)
+        with clustered as work:
             for name in files if run.resume else ():
                 remove_leftovers(name)
+            observer.ctx.meta[WORK] = run.workdir, clustered.storage.has_work
             yield work
         return
     place = _work_place(output)
@@ -146,7 +150,8 @@ def open_run(
         for name in files if run.resume else ():
             remove_leftovers(name)
         if reader.is_lasting:
-            observer.ctx.meta[WORK] = work.space.path
+            path = work.space.path
+            observer.ctx.meta[WORK] = path, lambda: path is not None and (path / MANIFEST).exists()
         yield work
 
 
@@ -159,13 +164,11 @@ def _open_clustered(
     cluster: ClusterOptions,
     task: dict[str, Any],
     keep_written: bool,
-) -> Run:
+) -> ClusterRun:
     from neardup.spark.open import open_cluster_run
 
     how: dict[str, Any] = {"task": task, "keep_written": keep_written, "preset": search.used_preset}
-    work = observer.in_background(lambda: open_cluster_run(reader, spec, run, cluster, **how, observer=observer))
-    observer.ctx.meta[WORK] = run.workdir
-    return work
+    return observer.in_background(lambda: open_cluster_run(reader, spec, run, cluster, **how, observer=observer))
 
 
 def _work_place(output: str | None) -> Path:

@@ -11,7 +11,7 @@ from typing import Any
 
 from neardup.inputs.columns import ReadColumns, column_words
 from neardup.inputs.passed import PassedOver, passed_rows
-from neardup.params import Preset
+from neardup.params import LOCAL, Preset
 from neardup.shown import counted, duration, megabytes, percent, shown, similarity_text
 
 FAULTS_SHOWN = 20
@@ -142,13 +142,29 @@ def _cost_rows(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     stages = ", ".join(f"{name} {duration(spent)}" for name, spent in summary["seconds"].items() if spent >= 0.005)
     speed = summary["mb_per_second"]
     memory = f"{megabytes(summary['peak_memory'])} of {megabytes(summary['memory_limit'])}"
+    is_local = summary["engine"] == LOCAL
+    who = f"with {counted(summary['threads'], 'thread')}" if is_local else f"with {_cluster(summary)}"
+    memory += "" if is_local else " on the driver"
     return [
         ("recall", _recall(summary)),
         *([("method", f"{summary['method']}, {summary['choice']}")] if summary["choice"] else []),
         *([("time", stages)] if stages else []),
-        ("speed", f"{speed:{'.1f' if speed >= 10 else '.2g'}} MB/s with {counted(summary['threads'], 'thread')}"),
+        ("speed", f"{speed:{'.1f' if speed >= 10 else '.2g'}} MB/s {who}"),
+        *_exchanged_rows(summary["exchanged"]),
         ("peak memory", f"{memory}; {megabytes(summary['spooled'])} on disk" if summary["spooled"] else memory),
     ]
+
+
+def _cluster(summary: Mapping[str, Any]) -> str:
+    return f"{summary['engine'].capitalize()} at {summary['master']}"
+
+
+def _exchanged_rows(exchanged: Mapping[str, int]) -> list[tuple[str, str]]:
+    """What tasks of a cluster sent to each other."""
+    if not exchanged:
+        return []
+    stages = ", ".join(f"{name} {megabytes(size)}" for name, size in exchanged.items())
+    return [("exchanged", f"{megabytes(sum(exchanged.values()))} between tasks: {stages}")]
 
 
 def _spec_rows(summary: Mapping[str, Any], verbose: bool) -> list[tuple[str, str]]:

@@ -40,6 +40,8 @@ class RunTally:
     threads: int = 1
     """That worked at a time; fewer than wanted where memory is short."""
     seconds: dict[str, float] = field(default_factory=dict)
+    exchanged: dict[str, int] = field(default_factory=dict)
+    """Bytes that tasks of a cluster sent to each other, by stage."""
 
 
 @dataclass(slots=True)

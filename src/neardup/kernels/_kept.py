@@ -56,7 +56,12 @@ def portable() -> tuple[str, list[str]] | None:
 @cache
 def _sources() -> str:
     """Digest of the sources of all kernels."""
-    found = sorted(HERE.glob("*.py"))
+    found: list[Any] = sorted(HERE.glob("*.py"))
+    if not found:  # the package is imported from an archive, as Spark sends it to workers
+        from importlib.resources import files
+
+        inside = (each for each in files(__package__).iterdir() if each.name.endswith(".py"))
+        found = sorted(inside, key=lambda each: each.name)
     return hashlib.sha256(b"".join(source.read_bytes() for source in found)).hexdigest()
 
 

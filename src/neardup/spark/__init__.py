@@ -1,6 +1,9 @@
 """The same search on a cluster: Spark moves rows, the stages are those of one machine.
 
-open       from options to a run
+``neardup.spark.find`` and ``neardup.spark.dedup`` take frames of Spark and give such back.
+
+public     these two, and what they give back            frames     frames as files and back
+open       from options to a run                                 jobs       a Spark job while it runs
 run        a run as ``session.Run``, searched by a cluster       search     the stages in their order
 pieces     a job, its splits, their texts                        exchange   what a cluster does: map, exchange
 cluster    Spark does it                                         storage    files that driver and workers see
@@ -15,3 +18,24 @@ written    texts for tables, as people wrote them
 Only documents that have copies or may have pairs come to be known to the driver, by numbers of their own in the same
 order; what is decided for them is decided by the code of one machine, and so is the same.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from neardup.spark.public import ClusterCleaned, ClusterResult, dedup, find
+
+__all__ = ["ClusterCleaned", "ClusterResult", "dedup", "find"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'neardup.spark' has no attribute {name!r}")
+    from neardup.spark import public
+
+    return getattr(public, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from neardup import errors
+from neardup.engine.observe import Observer, Silent
 from neardup.errors import NeardupError
 from neardup.spark.exchange import Blob, Blobs, Facts, Failed
+from neardup.spark.jobs import followed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,8 +30,12 @@ _FAILED = "neardup-failed:"
 class SparkCluster:
     """Tasks as the partitions of Spark jobs. Scheduling, the shuffle and retries are Spark's."""
 
-    def __init__(self, session: SparkSession) -> None:
+    def __init__(self, session: SparkSession, observer: Observer | None = None) -> None:
+        """``observer`` is told of each task that is done."""
         self._session = session
+        self._observer = observer or Silent()
+        self.master = str(session.sparkContext.master)
+        self.sent: dict[str, int] = {}
 
     def map(self, name: str, tasks: Sequence[int], work: Callable[[int], Facts]) -> list[Facts]:
         """See ``exchange.Cluster``."""
@@ -41,7 +47,7 @@ class SparkCluster:
                     yield _answer(place, _tried(partial(work, numbers[place])))
 
         rows = _mapped(self._rows(len(numbers)), do, "task int, facts string")
-        found = self._collected(name, rows)
+        found = self._collected(name, rows, len(numbers))
         return [_facts(numbers[place], found[place]) for place in range(len(numbers))]
 
     def exchange(
@@ -71,31 +77,40 @@ class SparkCluster:
             assert context is not None
             part = context.partitionId()
             blobs = _blobs(batches)
-            yield _answer(part, _tried(partial(take, part, blobs)))
+            sent = sum(len(data) for _, data in blobs)
+            yield _answer(part, {"sent": sent, **_tried(partial(take, part, blobs))})
 
         given = _mapped(self._rows(len(numbers)), send, "part int, task int, number int, at int, data binary")
         answers = _mapped(given.repartitionById(parts, "part"), receive, "task int, facts string")
-        found = self._collected(name, answers)
+        found = self._collected(name, answers, len(numbers) + parts)
+        self.sent[name] = self.sent.get(name, 0) + sum(answer["sent"] for answer in found.values())
         return [_facts(part, found[part]) for part in range(parts)]
 
     def _rows(self, count: int) -> Any:
         """One row in each of so many partitions."""
         return self._session.range(0, count, 1, max(1, count))
 
-    def _collected(self, name: str, rows: Any) -> dict[int, Any]:
-        context = self._session.sparkContext
-        context.setJobDescription(f"neardup: {name}")
+    def _collected(self, name: str, rows: Any, tasks: int) -> dict[int, Any]:
+        """Answers by task; the observer is told of all ``tasks``, as far as they are done."""
+        told = 0
+
+        def tell(done: int) -> None:
+            nonlocal told
+            new = max(0, min(done, tasks) - told)  # a task may be done twice, and some that were done be lost
+            told += new
+            self._observer.advance(new)  # of none, too: a run that was stopped ends there
+
         try:
-            return {row.task: json.loads(row.facts) for row in rows.collect()}
+            found = followed(self._session.sparkContext, name, rows.collect, tell)
+            tell(tasks)
+            return {row.task: json.loads(row.facts) for row in found}
         except Exception as exc:
-            told = str(exc)
-            at = told.find(_FAILED)
+            message = str(exc)
+            at = message.find(_FAILED)
             if at < 0:
                 raise
-            task, *error = json.JSONDecoder().raw_decode(told[at + len(_FAILED) :])[0]
+            task, *error = json.JSONDecoder().raw_decode(message[at + len(_FAILED) :])[0]
             raise Failed(task, _error(*error)) from exc
-        finally:
-            context.setJobDescription(None)  # type: ignore[arg-type]
 
 
 def _mapped(rows: Any, work: Any, schema: str) -> Any:

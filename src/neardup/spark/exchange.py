@@ -34,6 +34,11 @@ class Failed(Exception):
 class Cluster(Protocol):
     """Who works on tasks."""
 
+    master: str
+    """What the cluster is called."""
+    sent: dict[str, int]
+    """Bytes of blobs that went to partitions so far, by the name of the exchange."""
+
     def map(self, name: str, tasks: Sequence[int], work: Callable[[int], Facts]) -> list[Facts]:
         """Do each task; the answers are in the order of the tasks.
 

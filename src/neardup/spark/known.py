@@ -6,13 +6,14 @@ it decides the same here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import numpy as np
 import pyarrow as pa
 
+from neardup.arrays import numbers
 from neardup.engine.reading.again import SourceTexts
 from neardup.engine.reading.collection import Collection
 from neardup.engine.reading.families import Hashers
@@ -22,7 +23,7 @@ from neardup.engine.space import Space
 from neardup.inputs.names import Ids, Places, Provenance
 from neardup.spark.exchange import Facts
 from neardup.spark.pieces import Job
-from neardup.spark.reading import NUMBERS, id_arrays, ids_from
+from neardup.spark.reading import MADE, NUMBERS, id_arrays, ids_from
 from neardup.spark.storage import Arrays
 from neardup.spool import Column, MemoryColumn
 from neardup.types import I64, MOST_FAULTS, U64, Batch, Documents, Fault
@@ -136,15 +137,36 @@ class KnownPlaces(Places):
 class KnownIds(Ids):
     """Ids of the known documents by their new numbers; of all, what they are and how many come twice."""
 
-    def __init__(self, places: KnownPlaces, *, is_whole: bool, repeated: tuple[int, str | None]) -> None:
+    first_records: Mapping[str, int] | None = None
+    """Number of the first record of each source, where made ids are numbers of records and not ``source:row``."""
+
+    def __init__(self, places: KnownPlaces, *, kinds: set[str], repeated: tuple[int, str | None]) -> None:
         super().__init__()
         self.places = places
-        self._is_whole = is_whole
+        self._kinds = kinds
         self._repeated = repeated
 
     @property
     def type(self) -> Any:
-        return pa.int64() if self._is_whole else pa.large_string()
+        are_made = self.first_records is not None and self._kinds == {MADE}
+        return pa.int64() if are_made or self._kinds == {NUMBERS} else pa.large_string()
+
+    def take(self, rows: I64) -> Any:
+        if self._kinds == {MADE} and self.first_records is not None:
+            return numbers(self._records(rows))
+        return super().take(rows)
+
+    def _made(self, rows: I64) -> Any:
+        if self.first_records is None:
+            return super()._made(rows)
+        return numbers(self._records(rows)).cast(pa.large_string())
+
+    def _records(self, rows: I64) -> I64:
+        assert self.first_records is not None
+        source, local = self.places.locate(rows)
+        firsts = np.array([self.first_records[name] for name in self.places.sources], dtype=np.int64)
+        found: I64 = firsts[source] + local - 1
+        return found
 
     def count_duplicates(self, budget: int = 0, workdir: Any = None) -> tuple[int, str | None]:
         return self._repeated
@@ -164,10 +186,10 @@ def provenance(
 ) -> Provenance:
     """Names and places of known documents, and what was wrong with any; what is known was looked up as ``name``."""
     has_documents = [each for each in facts if each["documents"]]
-    is_whole = bool(has_documents) and all(each["ids"] == NUMBERS for each in has_documents)
+    kinds = {each["ids"] for each in has_documents}
     known = Provenance()
     known.places = KnownPlaces(job, facts)
-    known.ids = KnownIds(known.places, is_whole=is_whole, repeated=repeated)
+    known.ids = KnownIds(known.places, kinds=kinds, repeated=repeated)
     places = dict(job.by_split(rows))
     looked_up = job.storage.get_all(f"{name}/{split:06d}" for split in places)
     for split, each in enumerate(facts):

@@ -17,8 +17,10 @@ from typing import IO, TYPE_CHECKING, Any
 from neardup.engine.reading.families import needs_memory
 from neardup.engine.space import PROGRAM, Budget
 from neardup.errors import InputError, MissingDependency
+from neardup.inputs.addresses import is_remote, place_of
 from neardup.inputs.reader import Reader
 from neardup.params import DEFAULT_MEASURE, ClusterOptions, RunOptions, Spec, parse_memory
+from neardup.shown import shown_path
 from neardup.spark.run import ClusterRun
 from neardup.spark.storage import Storage
 
@@ -39,15 +41,21 @@ def open_cluster_run(reader: Reader, spec: Spec, run: RunOptions, cluster: Clust
         InputError: something is asked for that a cluster does not do, or the session cannot be opened.
         MissingDependency: PySpark or Java is not there.
     """
+    check_clustered(reader, spec, run)
+    return run_of(open_session(cluster.master, cluster.conf), reader, spec, run, **how)
+
+
+def run_of(session: SparkSession, reader: Reader, spec: Spec, run: RunOptions, **how: Any) -> ClusterRun:
+    """A run of a session, not entered yet; ``how``: further arguments of ``ClusterRun``."""
     from neardup.spark.cluster import SparkCluster
 
-    check_clustered(reader, spec, run)
-    session = open_session(cluster.master, cluster.conf)
+    cluster = SparkCluster(session, how.get("observer"))
+    check_absolute(reader, cluster.master)
     here = replace(run, workdir=None, resume=False)
     memory = worker_memory(session, Budget.of(here.memory_limit))
     more: dict[str, Any] = {
-        "cluster": SparkCluster(session),
-        "storage": Storage(str(run.workdir)),
+        "cluster": cluster,
+        "storage": Storage(place_of_work(run)),
         "worker_memory": memory,
     }
     return ClusterRun(reader, spec, here, **how, **more, go_on=run.resume)
@@ -55,11 +63,7 @@ def open_cluster_run(reader: Reader, spec: Spec, run: RunOptions, cluster: Clust
 
 def check_clustered(reader: Reader, spec: Spec, run: RunOptions) -> None:
     """Raise InputError for what a cluster does not do."""
-    if run.workdir is None:
-        raise InputError(
-            "a run on a cluster needs a folder for its work that driver and workers see. Name it with --workdir "
-            "(workdir=): a path of a shared file system, or an address such as s3://bucket/folder."
-        )
+    place_of_work(run)
     asked = [
         ("--exact and --against", spec.exact),
         (f"--measure {spec.measure}", spec.measure != DEFAULT_MEASURE),
@@ -72,22 +76,36 @@ def check_clustered(reader: Reader, spec: Spec, run: RunOptions) -> None:
         raise InputError("standard input and values in memory cannot be read by the workers of a cluster. Save files.")
 
 
+def place_of_work(run: RunOptions) -> str:
+    """The workdir, as an absolute path or an address: workers have other current folders."""
+    if not run.workdir:
+        raise InputError(
+            "a run on a cluster needs a folder for its work that driver and workers see. Name it with --workdir "
+            "(workdir=): a path of a shared file system, or an address such as s3://bucket/folder."
+        )
+    place = place_of(os.fspath(run.workdir))
+    return place if is_remote(place) else os.path.abspath(place)
+
+
+def check_absolute(reader: Reader, master: str) -> None:
+    """Raise InputError for an input that workers on other machines would look for in another folder."""
+    for part in () if master.startswith("local") else reader.parts:
+        path = (part.paths or [part.name])[0]
+        if not is_remote(path) and not os.path.isabs(path):
+            raise InputError(
+                f"{shown_path(path)} is a relative path, and the workers of {master} have other current folders. Give "
+                f"{shown_path(os.path.abspath(path))}, under which all machines must see it."
+            )
+
+
 def open_session(master: str | None, conf: Sequence[str]) -> SparkSession:
     """The Spark session of this process, or a new one."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            from pyspark.sql import SparkSession
-    except ImportError as exc:
-        raise MissingDependency(
-            "a run on Spark needs PySpark, which is not installed. pip install 'neardup[spark]' brings it; it needs "
-            f"Java {JAVA} or later."
-        ) from exc
-    active = SparkSession.getActiveSession()
+    sql = pyspark_sql()
+    active: SparkSession | None = sql.SparkSession.getActiveSession()
     if active is not None:
         return active
     check_java()
-    builder = SparkSession.builder.appName("neardup").config("spark.ui.showConsoleProgress", "false")
+    builder = sql.SparkSession.builder.appName("neardup").config("spark.ui.showConsoleProgress", "false")
     if master is not None:
         builder = builder.master(master)
     if master is None or master.startswith("local"):
@@ -98,13 +116,27 @@ def open_session(master: str | None, conf: Sequence[str]) -> SparkSession:
     with tempfile.TemporaryFile() as log:
         try:
             with _stderr_to(log.fileno()):  # which the process of Spark writes to as long as it lives
-                session = builder.getOrCreate()
+                session: SparkSession = builder.getOrCreate()
         except Exception as exc:
             told = re.findall(r"^(?:Caused by: )?[\w.]*(?:Exception|Error): .*", f"{exc}\n{_text(log)}", re.MULTILINE)
             why = told[-1] if told else next(iter(str(exc).splitlines()), type(exc).__name__)
             raise InputError(f"the Spark session cannot be opened: {why.strip()}. Check --master and --conf.") from exc
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def pyspark_sql() -> Any:
+    """The module ``pyspark.sql``; MissingDependency where it is not installed."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import pyspark.sql
+    except ImportError as exc:
+        raise MissingDependency(
+            "a run on Spark needs PySpark, which is not installed. pip install 'neardup[spark]' brings it; it needs "
+            f"Java {JAVA} or later."
+        ) from exc
+    return pyspark.sql
 
 
 def _text(log: IO[bytes]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 from types import TracebackType
 
 import numpy as np
@@ -12,11 +13,12 @@ from neardup.errors import InputChanged
 from neardup.inputs.columns import ReadColumns
 from neardup.inputs.passed import PassedOver
 from neardup.inputs.splits import plan_splits
-from neardup.params import Spec
+from neardup.params import SPARK, Spec
 from neardup.session import Run, token_of
 from neardup.spark import buckets, copies, rewriting, search
 from neardup.spark.again import ClusterAgain
 from neardup.spark.exchange import Cluster
+from neardup.spark.known import KnownIds
 from neardup.spark.pieces import PARTS_TEXT, Job
 from neardup.spark.search import ClusterSearch
 from neardup.spark.storage import Storage
@@ -43,6 +45,9 @@ class ClusterRun(Run):
     go_on: bool = field(kw_only=True, default=False)
     work: ClusterSearch = field(init=False)
     """What was done, when the search is done."""
+    frames: tuple[int, ...] = field(kw_only=True, default=())
+    """Sources that each frame was written as: documents without ids are called by their numbers in the frame, from 0,
+    and not by the files."""
 
     def __enter__(self) -> ClusterRun:
         Run.__enter__(self)
@@ -63,6 +68,24 @@ class ClusterRun(Run):
     def token(self) -> str:
         return token_of([self.storage.root, self.space.identity])
 
+    @property
+    def engine(self) -> str:
+        return SPARK
+
+    @property
+    def master(self) -> str | None:
+        return self.cluster.master
+
+    def first_records(self) -> dict[str, tuple[int, int]]:
+        """By source the number of its frame, and how many records of that come before."""
+        first, parts = {}, iter(self.reader.parts)
+        for side, count in enumerate(self.frames):
+            before = 0
+            for part in islice(parts, count):
+                first[part.name] = side, before
+                before += self.provenance.records.get(part.name, 0)
+        return first
+
     def gather(self, spec: Spec) -> Gathered:
         raise NotImplementedError("a cluster gives what was searched for")
 
@@ -75,6 +98,9 @@ class ClusterRun(Run):
         with self._refusing_too_large():
             state = found.run()
         self.provenance = found.names
+        if self.frames:
+            assert isinstance(found.names.ids, KnownIds)
+            found.names.ids.first_records = {name: records for name, (_, records) in self.first_records().items()}
         for split, facts in zip(splits, found.facts, strict=True):
             if facts["columns"] is not None and split.first == 0:
                 told = facts["columns"]

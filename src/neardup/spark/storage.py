@@ -18,6 +18,8 @@ from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyarrow import fs
 
@@ -147,12 +149,40 @@ class Storage:
         files = self._opened[0]
         return bool(files.get_file_info(self._path(f"{name}.json")).type == fs.FileType.File)
 
+    def has_work(self) -> bool:
+        """Whether a run has begun here, and was not finished."""
+        return self.has_facts(_RUN)
+
+    def has(self, name: str) -> bool:
+        """Whether there is a file, or a folder, of this name."""
+        files = self._opened[0]
+        return bool(files.get_file_info(self._path(name)).type != fs.FileType.NotFound)
+
+    def files(self, folder: str) -> list[str]:
+        """Paths, or addresses, of the files in a folder, by name."""
+        files, root = self._opened
+        found = files.get_file_info(fs.FileSelector(self._path(folder)))
+        names = sorted(each.base_name for each in found if each.type == fs.FileType.File)
+        at = self.root.rstrip("/") if "://" in self.root else root
+        return [f"{at}/{folder}/{name}" for name in names]
+
+    def put_table(self, name: str, batches: pa.RecordBatchReader) -> None:
+        """Write a table, as a folder of one Parquet file, which Spark reads."""
+        files, path = self._opened[0], self._path(f"{name}/part-00000.parquet")
+        try:
+            files.create_dir(posixpath.dirname(path))
+            with files.open_output_stream(path) as out, pq.ParquetWriter(out, batches.schema) as writer:
+                for batch in batches:
+                    writer.write_batch(batch)
+        except OSError as exc:
+            raise SpoolError(f"{self.root}: {name} cannot be written: {exc}.") from exc
+
     def begin(self, identity: dict[str, Any], *, resume: bool) -> None:
         """Begin a run here, or go on with one that was interrupted and had the same ``identity``, JSON values.
 
         Raises SpoolError: there is the work of another run here, or nothing to go on with; each difference is named.
         """
-        is_there = self.has_facts(_RUN)
+        is_there = self.has_work()
         if not resume:
             if is_there:
                 raise SpoolError(

@@ -65,7 +65,7 @@ class ClusterWork:
     ) -> list[Facts]:
         """A stage of the cluster; see ``exchange.Cluster``. Raises the error of the first task that has one."""
         each = list(tasks)
-        return self.once(name, lambda: self.cluster.exchange(name, each, give, parts, take), tasks=len(each))
+        return self.once(name, lambda: self.cluster.exchange(name, each, give, parts, take), tasks=len(each) + parts)
 
     def once(self, name: str, work: Callable[[], list[Facts] | Facts], *, tasks: int | None = None) -> list[Facts]:
         """Do a stage, unless the run that this one goes on with did; its answers, which are in the storage then.
@@ -77,14 +77,19 @@ class ClusterWork:
         with self.stages.stage(name, tasks, "tasks"):
             self.was_done = storage.has_facts(done)
             if self.was_done:
-                found: list[Facts] = storage.get_facts(done)["answers"]
-                return found
-            try:
-                answers = work()
-            except Failed as failed:
-                raise failed.error from failed
-            found = answers if isinstance(answers, list) else [answers]
-            storage.put_facts(done, {"answers": found})
+                facts = storage.get_facts(done)
+            else:
+                before = self.cluster.sent.get(name, 0)
+                try:
+                    answers = work()
+                except Failed as failed:
+                    raise failed.error from failed
+                sent = self.cluster.sent.get(name, 0) - before
+                facts = {"answers": answers if isinstance(answers, list) else [answers], "sent": sent}
+                storage.put_facts(done, facts)
+        if facts["sent"]:
+            self.tally.exchanged[name] = self.tally.exchanged.get(name, 0) + facts["sent"]
+        found: list[Facts] = facts["answers"]
         return found
 
     def next_name(self, name: str) -> str:
