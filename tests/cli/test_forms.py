@@ -12,7 +12,7 @@ import pytest
 import neardup
 from neardup.cli import main
 from neardup.cli.forms import Voice, command
-from neardup.params import InputOptions, ListOptions, Options, RunOptions, SearchOptions
+from neardup.params import ClusterOptions, InputOptions, ListOptions, Options, RunOptions, SearchOptions
 
 FORMS = (SearchOptions, InputOptions, ListOptions, RunOptions)
 DEFAULTS = {each.name: each.default for form in FORMS for each in fields(form)}
@@ -30,13 +30,13 @@ OWN = {
 }
 """Parameters that both doors have and that are of one task: no field of a form."""
 OF_THE_COMMAND = {
-    "find": {"output", "clusters", "format", "audit", "dry_run", "plot"},
-    "dedup": {"removed", "dry_run"},
+    "find": {"output", "clusters", "format", "audit", "dry_run", "plot", *ClusterOptions.names()},
+    "dedup": {"removed", "dry_run", *ClusterOptions.names()},
     "audit": {"misses", "plot"},
     "plan": {"plot"},
     "compare": {"collection", "html", "full", *InputOptions.names()},
 }
-"""Options that are about files, and not in Python."""
+"""Options that are about files, and not in Python, or, about clusters, in ``neardup.spark``."""
 OF_PYTHON = {"index create": {"threads"}}
 """Parameters that only Python has, beside those that no command has."""
 

@@ -402,7 +402,7 @@ conf = click.option(
     "--conf",
     multiple=True,
     metavar="KEY=VALUE",
-    help="A setting of Spark, such as spark.executor.memory=4g. May be given several times.",
+    help="A setting of Spark, such as spark.executor.memory=4g. May be given several times.  [default: none]",
 )
 
 output = click.option("--output", "-o", metavar="FILE", help="File for the pairs; - is stdout.  [default: stdout]")

@@ -140,10 +140,9 @@ class RemoteChecker(Checker):
         keys, place = np.unique(left.astype(np.uint64) * n + right.astype(np.uint64), return_inverse=True)
         a, b = np.divmod(keys, n)
         slab = a.astype(np.int64), b.astype(np.int64), np.zeros(keys.size, dtype=np.int64)
-        similarity, checked = np.full(keys.size, -1.0), self._search.tally.checked
+        similarity = np.full(keys.size, -1.0)
         for some_left, some_right, near in check_pairs(self._search, [slab], threshold):
             at = np.searchsorted(keys, some_left.astype(np.uint64) * n + some_right.astype(np.uint64))
             similarity[at] = near
-        self._search.tally.checked = checked  # what is told are the pairs that the search has checked
         found: F64 = similarity[place]
         return found

@@ -63,7 +63,8 @@ class ClusterSearch(ClusterWork):
         alone = np.flatnonzero((weight > spec.crowd) & (crowds.crowd < 0))
         crowds.crowd[alone] = alone
         check = RemoteChecker(self, self.collection, threads=self.threads)
-        gathered = Gathered(self.collection, found, weight, check, self.tally, self.stages, self.names)
+        told = replace(self.tally)  # of the search: what is checked later, while documents are chosen, does not count
+        gathered = Gathered(self.collection, found, weight, check, told, self.stages, self.names)
         return SearchState.of(gathered, pairs, crowds.crowd)
 
     def read(self) -> None:
