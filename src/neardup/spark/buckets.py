@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Self
 
 import numpy as np
@@ -95,7 +94,6 @@ def take_keys(job: Job, part: int, blobs: Blobs) -> Facts:
     """Find the buckets of a partition: pairs of the small ones, and the others with their members."""
     bands = job.spec.bands.bands
     given = [(job.bases[split], unpacked(blob)) for split, blob in blobs]
-    limit = job.spec.crowd
     left: list[I64] = [np.empty(0, np.int64)]
     right: list[I64] = [np.empty(0, np.int64)]
     tags: list[I64] = [np.empty(0, np.int64)]
@@ -105,8 +103,7 @@ def take_keys(job: Job, part: int, blobs: Blobs) -> Facts:
         rows, keys, weight = _of_band(given, band)
         if rows.size < 2:
             continue
-        members, starts = band_stage.grouped(partial(_whole, keys), np.ones(rows.size, np.int32), 0, 1)
-        found = band_stage.limited(members, starts, weight, limit=limit)
+        found = band_stage.group(keys, np.arange(rows.size), weight, limit=job.spec.crowd)
         for members in found.hot:
             large.append(rows[members])
             sizes.append(np.array([[band, members.size, 1]]))
@@ -143,7 +140,3 @@ def _of_band(given: list[tuple[I64, Arrays]], band: int) -> tuple[I64, U8, I32]:
             weight[blob["heavy"][low:high] - some.start] = blob["weight"][low:high]
         weights.append(weight)
     return np.concatenate(rows), np.concatenate(keys), np.concatenate([np.empty(0, np.int32), *weights])
-
-
-def _whole(keys: U8) -> list[tuple[int, U8]]:
-    return [(0, keys)]

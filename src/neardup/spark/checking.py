@@ -16,10 +16,10 @@ from neardup.engine.banding.pending import Pending
 from neardup.engine.check import Checker, Screen
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
-from neardup.spark.exchange import Blob, Blobs, Facts
+from neardup.spark.exchange import Blobs, Facts
 from neardup.spark.pieces import PARTS_TEXT, Job
 from neardup.spark.storage import Arrays
-from neardup.spark.texts import collected, give_texts, taken_texts
+from neardup.spark.texts import collected, give_wanted, taken_texts
 from neardup.spark.work import ClusterWork
 from neardup.stages.verify import chunks
 from neardup.types import F64, I32, I64, Mask
@@ -39,18 +39,12 @@ class Checked:
     is_screened: bool = True
 
 
-def give_candidates(job: Job, checked: Checked, split: int) -> Iterator[Blob]:
-    """The texts of a split that are in candidate pairs, each to the partitions of its pairs."""
-    wanted = job.storage.get(f"{checked.name}-wanted/{split:06d}")
-    yield from give_texts(job, split, wanted["places"], wanted["part"])
-
-
 def take_candidates(job: Job, checked: Checked, part: int, blobs: Blobs) -> Facts:
     """Check the pairs of a partition, as one machine does."""
     pairs = job.storage.get(f"{checked.name}-pairs/{part:06d}")
-    rows, batches = taken_texts(job, blobs)
-    left, right = np.searchsorted(rows, pairs["left"]), np.searchsorted(rows, pairs["right"])
-    with collected(job, batches, keep_values=checked.is_screened) as collection:
+    taken = taken_texts(blobs)
+    left, right = np.searchsorted(taken.rows, pairs["left"]), np.searchsorted(taken.rows, pairs["right"])
+    with collected(job, taken, is_sketched=checked.is_screened, keep_values=checked.is_screened) as collection:
         check = Checker(collection, threads=1)
         screen, pending = None, None
         if checked.is_screened:
@@ -65,7 +59,6 @@ def take_candidates(job: Job, checked: Checked, part: int, blobs: Blobs) -> Fact
         "pairs": int(near.sum()),
         "checked": check.checked,
         "met": 0 if pending is None else pending.met,
-        "texts": int(rows.size),
     }
 
 
@@ -107,7 +100,7 @@ def check_pairs(
     order = np.lexsort((part, of))
     splits = search.put_wanted(f"{checked.name}-wanted", of[order], part[order])
     found = search.exchange(
-        "check", splits, partial(give_candidates, job, checked), parts, partial(take_candidates, job, checked)
+        "check", splits, partial(give_wanted, job, name=checked.name), parts, partial(take_candidates, job, checked)
     )
     search.tally.checked += sum(each["checked"] for each in found)
     search.tally.candidates += sum(each["met"] for each in found)

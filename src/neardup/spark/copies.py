@@ -21,7 +21,7 @@ from neardup.spark.known import provenance
 from neardup.spark.pieces import PARTS_TEXT, Job
 from neardup.spark.reading import ids_from
 from neardup.spark.storage import Arrays, packed, unpacked
-from neardup.spark.texts import collected, give_texts, taken_texts
+from neardup.spark.texts import collected, give_wanted, taken_texts
 from neardup.spark.work import ClusterWork
 from neardup.types import I64, U64
 
@@ -89,19 +89,13 @@ def _repeated(job: Job, parts: range) -> tuple[I64, I64]:
     return rows[order], first[order]
 
 
-def give_copies(job: Job, split: int, name: str) -> Iterator[Blob]:
-    """The texts of the rows of a split that share a print, each to the partition of its group."""
-    wanted = job.storage.get(f"{name}-wanted/{split:06d}")
-    yield from give_texts(job, split, wanted["places"], wanted["part"])
-
-
 def take_copies(job: Job, part: int, blobs: Blobs, name: str) -> Facts:
     """Compare the texts of a partition, as one machine does, and write down what is equal."""
-    rows, batches = taken_texts(job, blobs)
-    with collected(job, batches) as collection:
+    taken = taken_texts(blobs)
+    with collected(job, taken, is_sketched=False) as collection:
         found = find_copies_here(collection)
     of = np.repeat(found.several, np.diff(found.starts))
-    job.storage.put(f"{name}/{part:06d}", of=rows[of], rows=rows[found.members])
+    job.storage.put(f"{name}/{part:06d}", of=taken.rows[of], rows=taken.rows[found.members])
     return {"rows": int(found.members.size)}
 
 
@@ -186,7 +180,7 @@ def _exchanged(work: ClusterWork, rows: I64, part: I64, parts: int) -> tuple[I64
     job, name = work.job, work.next_name("copies")
     order = np.lexsort((part, rows))
     splits = work.put_wanted(f"{name}-wanted", rows[order], part[order])
-    give, take = partial(give_copies, job, name=name), partial(take_copies, job, name=name)
+    give, take = partial(give_wanted, job, name=name), partial(take_copies, job, name=name)
     work.exchange("copies", splits, give, parts, take)
     found = list(job.storage.get_all(f"{name}/{number:06d}" for number in range(parts)))
     of, members = (np.concatenate([each[column] for each in found]) for column in ("of", "rows"))
@@ -200,11 +194,12 @@ def _put_weights(work: ClusterWork, groups: Groups) -> None:
     weight[groups.starts[:-1]] = np.minimum(sizes, 1) if job.spec.collapse_exact else sizes
     order = np.argsort(groups.members)
     rows, weight = groups.members[order], weight[order]
-    ends = np.searchsorted(rows, job.bases)
+    of_split = {split: (places, weight[some]) for split, some, places in job.by_split(rows)}
+    none = rows[:0], weight[:0]
 
     def files() -> Iterator[tuple[str, Arrays]]:
         for split in work.filled:
-            some = slice(ends[split], ends[split + 1])
-            yield f"weights/{split:06d}", {"places": rows[some] - job.bases[split], "weight": weight[some]}
+            places, mine = of_split.get(split, none)
+            yield f"weights/{split:06d}", {"places": places, "weight": mine}
 
     job.storage.put_all(files())

@@ -44,14 +44,12 @@ def read(job: Job, split: int) -> Facts:
         "blank": 0,
         "short": 0,
         "faults": [],
-        "consumed": 0,
         "batches": 0,
     }
     for batch in _batches(source, reading):
         facts["batches"] += 1
         facts["bad"] += batch.bad
         facts["blank"] += batch.blank
-        facts["consumed"] += batch.consumed
         facts["faults"] += [[fault.source, fault.row, fault.reason] for fault in batch.faults]
         n = len(batch.documents)
         if not n:

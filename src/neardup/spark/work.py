@@ -14,6 +14,7 @@ from neardup.engine.state import RunTally
 from neardup.spark import known, texts
 from neardup.spark.exchange import Blob, Blobs, Cluster, Facts, Failed
 from neardup.spark.pieces import Job
+from neardup.spark.storage import Arrays
 from neardup.types import I64
 
 
@@ -105,21 +106,16 @@ class ClusterWork:
 
     def put_wanted(self, name: str, rows: I64, part: I64) -> list[int]:
         """Tell splits which of their documents go to which partitions; rows are rising, repeats allowed."""
-        job = self.job
-        ends = np.searchsorted(rows, job.bases)
-        splits: list[int] = np.flatnonzero(np.diff(ends)).tolist()
-        runs = ((split, slice(ends[split], ends[split + 1])) for split in splits)
-        job.storage.put_all(
-            (f"{name}/{split:06d}", {"places": rows[some] - job.bases[split], "part": part[some]})
-            for split, some in runs
-        )
-        return splits
+        return self._put(name, rows, lambda some: {"part": part[some]})
 
     def put_places(self, name: str, rows: I64) -> list[int]:
         """Tell splits which of their documents are asked for; rows are rising."""
-        places = dict(self.job.by_split(rows))
-        self.job.storage.put_all((f"{name}/{split:06d}", {"places": some}) for split, some in places.items())
-        return list(places)
+        return self._put(name, rows, lambda some: {})
+
+    def _put(self, name: str, rows: I64, more: Callable[[slice], Arrays]) -> list[int]:
+        found = list(self.job.by_split(rows))
+        self.job.storage.put_all((f"{name}/{split:06d}", {"places": at} | more(some)) for split, some, at in found)
+        return [split for split, _, _ in found]
 
     def look_up(self, name: str, rows: I64) -> known.Known:
         """Counts, lengths and prints of documents by their rows, rising; their names go to the storage."""
