@@ -36,7 +36,7 @@ from neardup.tasks.dedup.again import JobOf
 from neardup.tasks.dedup.rewrite.annotate import json_names
 from neardup.tasks.dedup.rewrite.copy_names import PART_SUFFIX, Target
 from neardup.tasks.dedup.rewrite.files import rewrite_file
-from neardup.tasks.dedup.rewrite.model import GROUP_BYTES, Annotation, Known, Rewrite
+from neardup.tasks.dedup.rewrite.model import Annotation, Known, Rewrite
 from neardup.tasks.dedup.rewrite.writer import (
     CleanWriter,
     copy_file,
@@ -144,7 +144,8 @@ def _planned(
     plan, is_stream = Copies(), writer.outputs.stream is not None
     for number, (part, targets) in enumerate(targets_of(parts, writer.outputs)):
         job = job_of(part)
-        about = {"source": places[part.name], "kind": FILE, "finals": [], "head": True}
+        # as large as on one machine under the driver's limit: where row groups end is part of the bytes
+        about = {"source": places[part.name], "kind": FILE, "finals": [], "head": True, "group_bytes": job.group_bytes}
         if isinstance(part, FilesSource):
             kept = kept_files(part, targets, job)
             plan.missing.update(set(targets) - set(kept))
@@ -222,7 +223,6 @@ class Rewriting:
     name: str
     token: str
     options: ReadOptions
-    group_bytes: int
 
 
 def _written(work: ClusterWork, plan: Copies, writer: CleanWriter, options: ReadOptions) -> Whole:
@@ -232,7 +232,7 @@ def _written(work: ClusterWork, plan: Copies, writer: CleanWriter, options: Read
     """
     job, name = work.job, work.next_name("rewrite")
     tasks = _put(job, name, plan.units)
-    how = Rewriting(name, writer.token, options, min(GROUP_BYTES, job.memory // 8))
+    how = Rewriting(name, writer.token, options)
     while True:
         found = work.map("write", range(tasks), partial(rewrite, job, how))
         was_done, writer.keep_parts = work.was_done, True
@@ -351,7 +351,7 @@ def _rewrite_of(job: Job, how: Rewriting, about: Facts, arrays: Arrays, source: 
         removed=arrays["removed"],
         annotation=note,
         known=known,
-        group_bytes=how.group_bytes,
+        group_bytes=about["group_bytes"],
         piece=piece,
         added=None if about["added"] is None else tuple(about["added"]),
     )
