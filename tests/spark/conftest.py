@@ -53,7 +53,7 @@ def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
         "checking.PARTS_TEXT": 900,
         "waiting.PARTS_TEXT": 900,
         "rewriting.TASK_BYTES": 20_000,
-        "rewriting.JOIN_BYTES": 1024,
+        "parts.JOIN_BYTES": 1024,
     }
     for name, size in sizes.items():
         monkeypatch.setattr(f"neardup.spark.{name}", size)

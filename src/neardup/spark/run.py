@@ -20,6 +20,7 @@ from neardup.inputs.splits import plan_splits
 from neardup.params import SPARK, Spec
 from neardup.session import Run, limit_records, token_of
 from neardup.spark import buckets, copies, rewriting, search
+from neardup.spark import parts as part_files
 from neardup.spark.again import ClusterAgain
 from neardup.spark.bad_records import by_frame
 from neardup.spark.exchange import Cluster
@@ -63,7 +64,7 @@ class ClusterRun(Run):
     def __enter__(self) -> ClusterRun:
         Run.__enter__(self)
         sizes = [self.split_bytes, search.PART_KEYS, copies.PART_PRINTS, PARTS_TEXT, buckets.RANGES]
-        sizes += [rewriting.TASK_BYTES, rewriting.JOIN_BYTES]
+        sizes += [rewriting.TASK_BYTES, part_files.JOIN_BYTES]
         self.storage.begin(self.space.identity | {"sizes of tasks": sizes}, resume=self.go_on)
         self._limit_records()
         return self
