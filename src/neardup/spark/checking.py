@@ -13,14 +13,14 @@ from functools import partial
 import numpy as np
 
 from neardup.engine.banding.pending import Pending
-from neardup.engine.check import Checker, Screen
+from neardup.engine.check import Checker, Screen, TooLargeError
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
 from neardup.spark.exchange import Blobs, Facts
 from neardup.spark.pieces import PARTS_TEXT, Job
 from neardup.spark.storage import Arrays
 from neardup.spark.texts import collected, give_wanted, taken_texts
-from neardup.spark.work import ClusterWork
+from neardup.spark.work import TOO_LARGE, ClusterWork
 from neardup.stages.verify import chunks
 from neardup.types import F64, I32, I64, Mask
 
@@ -51,7 +51,10 @@ def take_candidates(job: Job, checked: Checked, part: int, blobs: Blobs) -> Fact
             pending = Pending(collection)
             pending.hot = set(checked.hot)
             screen = Screen(pending.screen, pairs["tag"].astype(np.int64), pairs["inside"], pairs["apart"])
-        similarity = check(left, right, checked.threshold, screen=screen)
+        try:
+            similarity = check(left, right, checked.threshold, screen=screen)
+        except TooLargeError as exc:
+            return {TOO_LARGE: taken.rows[exc.rows].tolist(), "need": exc.need}
         near = similarity >= 0 if checked.threshold > 0 else np.ones(left.size, dtype=np.bool_)
         found = {"left": pairs["left"][near], "right": pairs["right"][near], "similarity": similarity[near]}
     job.storage.put(f"{checked.name}-verified/{part:06d}", **found)

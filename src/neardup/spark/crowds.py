@@ -16,7 +16,7 @@ import numpy as np
 
 from neardup.cutting import starts_of
 from neardup.engine.banding.candidates import BandWork, pair_large
-from neardup.engine.check import Checker
+from neardup.engine.check import Checker, TooLargeError
 from neardup.engine.observe import Silent
 from neardup.engine.reading.collection import Collection
 from neardup.spark import buckets
@@ -99,7 +99,10 @@ def _found(work: ClusterWork, hot: Buckets, rows: I64, collection: Collection) -
     for bucket in np.argsort(hot.bands, kind="stable").tolist():
         bands.hot.add(int(hot.bands[bucket]), members[starts[bucket] : starts[bucket + 1]])
     check = Checker(collection, threads=work.threads)
-    found = pair_large(bands, check)
+    try:
+        found = pair_large(bands, check)
+    except TooLargeError as exc:
+        raise TooLargeError(rows[exc.rows], exc.need) from None
     crowds, storage = found.crowds, job.storage
     stars = [(member, leader, near) for member, leader, near in crowds.joined()]
     none = np.empty(0, np.int64)

@@ -173,13 +173,13 @@ def check_java() -> None:
 def worker_memory(session: SparkSession, driver: Budget) -> int:
     """Bytes that the Python process of one task may take.
 
-    On one machine a share of what the driver may use; on a cluster what spark.executor.pyspark.memory leaves to each
-    core of an executor, if it is set.
+    What spark.executor.pyspark.memory leaves to each core of an executor, if it is set; else, on one machine, a share
+    of what the driver may use.
     """
     context = session.sparkContext
-    if str(context.master).startswith("local"):
-        return max(LEAST_WORKER_MEMORY, min(WORKER_MEMORY, PROGRAM + driver.work // (2 * context.defaultParallelism)))
     limit = context.getConf().get("spark.executor.pyspark.memory")
+    if limit is None and str(context.master).startswith("local"):
+        return max(LEAST_WORKER_MEMORY, min(WORKER_MEMORY, PROGRAM + driver.work // (2 * context.defaultParallelism)))
     if limit is None:
         return WORKER_MEMORY
     cores = int(context.getConf().get("spark.executor.cores") or 1)

@@ -30,6 +30,8 @@ class Job:
     splits: tuple[Split, ...]
     memory: int
     """Bytes that the process of a worker may take."""
+    frames: tuple[int, ...] = ()
+    """How many sources each frame was written as; none, where the inputs are no frames."""
     bases: I64 = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     """int64[splits + 1]: the row of the first document of each split, when the splits were read."""
 

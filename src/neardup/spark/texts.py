@@ -148,11 +148,16 @@ def check_prints(job: Job, rows: I64, prints: U64, known: U64) -> None:
         )
 
 
+def worker_budget(memory: int) -> Budget:
+    """What the process of a worker may use of its ``memory``."""
+    return Budget(memory, max(LEAST_WORK, memory - PROGRAM))
+
+
 @contextmanager
 def local_space(memory: int) -> Iterator[Space]:
     """A budget, and a folder of the machine for what does not fit it; removed at the end."""
     path = Path(tempfile.gettempdir()) / f"neardup-{os.getpid()}-{os.urandom(6).hex()}"
-    space = Space(Budget(memory, max(LEAST_WORK, memory - PROGRAM)), path, {})
+    space = Space(worker_budget(memory), path, {})
     try:
         yield space
     finally:

@@ -8,14 +8,23 @@ from functools import partial
 
 import numpy as np
 
+from neardup.engine.check import TooLargeError
 from neardup.engine.observe import Observer, Silent, Stages
 from neardup.engine.space import Space
 from neardup.engine.state import RunTally
+from neardup.inputs.names import Provenance
 from neardup.spark import known, texts
 from neardup.spark.exchange import Blob, Blobs, Cluster, Facts, Failed
 from neardup.spark.pieces import Job
 from neardup.spark.storage import Arrays
 from neardup.types import I64
+
+TOO_LARGE = "too large"
+"""In an answer: the rows of two documents that the memory of a worker does not allow to compare; and its "need"."""
+
+
+class WorkerTooLargeError(TooLargeError):
+    """Two documents, by their rows, are too long to be compared within the memory of a worker."""
 
 
 class ClusterWork:
@@ -85,6 +94,9 @@ class ClusterWork:
                     answers = work()
                 except Failed as failed:
                     raise failed.error from failed
+                for each in answers if isinstance(answers, list) else ():
+                    if TOO_LARGE in each:
+                        raise WorkerTooLargeError(np.array(each[TOO_LARGE], dtype=np.int64), each["need"])
                 sent = self.cluster.sent.get(name, 0) - before
                 facts = {"answers": answers if isinstance(answers, list) else [answers], "sent": sent}
                 storage.put_facts(done, facts)
@@ -123,6 +135,13 @@ class ClusterWork:
         splits = self.put_places(f"{name}-asked", rows)
         self.map("names", splits, partial(known.look_up, job, name=name))
         return known.looked_up(job, name, splits)
+
+    def names_of(self, rows: I64) -> Provenance:
+        """Names of some documents, rising: what an error says of them, so that it is no stage of the run."""
+        job, name = self.job, self.next_name("named")
+        splits = self.put_places(f"{name}-asked", rows)
+        self.cluster.map("names", splits, partial(known.look_up, job, name=name))
+        return known.provenance(job, self.facts, rows, name)
 
     def bring(self, rows: I64, name: str) -> tuple[str, list[int]]:
         """Bring texts, as they are written, to the storage; gives their name there, and the splits that have some."""
