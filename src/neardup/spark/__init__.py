@@ -13,7 +13,7 @@ waiting    buckets that wait until crowds are known              checking   cand
 texts      texts on their way                                    known      what the driver knows of documents
 work       what these steps have in common               again      documents are read again, for a clean-up
 reread     the tasks of it, piece by piece                      rewriting  the clean copies
-written    texts for tables, as people wrote them
+written    texts for tables, as people wrote them        faults     what ended a job, and its cure
 
 Only documents that have copies or may have pairs come to be known to the driver, by numbers of their own in the same
 order; what is decided for them is decided by the code of one machine, and so is the same.

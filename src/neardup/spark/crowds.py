@@ -79,7 +79,7 @@ def deal_with_hot(work: ClusterWork, hot: Buckets) -> Crowded:
         with work.apart("crowds") as space:
             return _found(work, hot, rows, name, splits, space)
 
-    (facts,) = work.once("crowds", find)
+    facts = work.once("crowds", find)
     work.tally.candidates += facts["met"]
     work.tally.checked += facts["checked"]
     work.tally.overfull = facts["overfull"]

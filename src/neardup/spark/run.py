@@ -39,6 +39,8 @@ class ClusterRun(Run):
 
     cluster: Cluster = field(kw_only=True)
     storage: Storage = field(kw_only=True)
+    folder: Storage = field(init=False)
+    """Of the files of this run, in ``storage``."""
     worker_memory: int = field(kw_only=True)
     """Bytes that the process of a worker may take."""
     split_bytes: int = field(kw_only=True, default=SPLIT_BYTES)
@@ -53,8 +55,8 @@ class ClusterRun(Run):
         Run.__enter__(self)
         sizes = [self.split_bytes, search.PART_KEYS, copies.PART_PRINTS, PARTS_TEXT, buckets.RANGES]
         sizes += [rewriting.TASK_BYTES, rewriting.JOIN_BYTES]
-        identity = self.space.identity | {"sizes of tasks": sizes, "worker memory": self.worker_memory}
-        self.storage.begin(identity, resume=self.go_on)
+        # the memory of workers is not among it: whoever ran out of it gives more, and goes on
+        self.folder = self.storage.begin(self.space.identity | {"sizes of tasks": sizes}, resume=self.go_on)
         return self
 
     def __exit__(
@@ -92,7 +94,7 @@ class ClusterRun(Run):
     def search(self, *, keep_keys: bool = False) -> SearchState:
         """Verified pairs of representatives, of the documents that have copies or may have pairs."""
         splits = plan_splits(self.reader, self.split_bytes)
-        job = Job(self.storage, self.spec, tuple(self.reader.parts), tuple(splits), self.worker_memory)
+        job = Job(self.folder, self.spec, tuple(self.reader.parts), tuple(splits), self.worker_memory)
         self.work = found = ClusterSearch(self.cluster, job, self.space, observer=self.observer, threads=self.threads)
         found.on_hints = self._tell_hints
         with self._refusing_too_large():
