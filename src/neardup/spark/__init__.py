@@ -15,6 +15,7 @@ work       what these steps have in common               again      documents ar
 reread     the tasks of it, piece by piece                      rewriting  the clean copies
 written    texts for tables, as people wrote them            parts      parts of copies are joined
 lopsided   files that cannot be cut                          bad_records  bad records of frames
+faults     what ended a job, and its cure
 
 Only documents that have copies or may have pairs come to be known to the driver, by numbers of their own in the same
 order; what is decided for them is decided by the code of one machine, and so is the same.

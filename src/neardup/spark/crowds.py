@@ -77,7 +77,7 @@ def deal_with_hot(work: ClusterWork, hot: Buckets) -> Crowded:
         with work.apart("crowds") as space, collected(job, texts, space=space, threads=work.threads) as collection:
             return _found(work, hot, rows, collection)
 
-    (facts,) = work.once("crowds", find)
+    facts = work.once("crowds", find)
     work.tally.candidates += facts["met"]
     work.tally.checked += facts["checked"]
     work.tally.overfull = facts["overfull"]
