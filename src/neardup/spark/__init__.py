@@ -7,6 +7,7 @@ open       from options to a run                                 jobs       a Sp
 run        a run as ``session.Run``, searched by a cluster       search     the stages in their order
 pieces     a job, its splits, their texts                        exchange   what a cluster does: map, exchange
 cluster    Spark does it                                         storage    files that driver and workers see
+packing    arrays as bytes
 reading    splits are read, normalised, sketched                 copies     exact copies
 buckets    keys meet                                             crowds     hot buckets, on the driver
 waiting    buckets that wait until crowds are known              checking   candidate pairs are checked

@@ -17,8 +17,9 @@ from neardup.errors import SpoolError
 from neardup.inputs.names import Provenance
 from neardup.spark import known, texts
 from neardup.spark.exchange import Blob, Blobs, Cluster, Facts, Failed
+from neardup.spark.packing import Arrays
 from neardup.spark.pieces import Job
-from neardup.spark.storage import Arrays, files_written
+from neardup.spark.storage import files_written
 from neardup.types import I64
 
 TOO_LARGE = "too large"
