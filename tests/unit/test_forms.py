@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import sys
 import unicodedata
@@ -65,8 +66,9 @@ def swaps(written: str, form: str) -> int:
     return total
 
 
+@functools.cache
 def all_marks(form: str) -> list[str]:
-    """The characters that become nothing but marks."""
+    """The characters that become nothing but marks; to look at each of a million takes half a second."""
     return [char for char in map(chr, range(sys.maxunicode + 1)) if unicode_forms._marks(form)[char]]
 
 
