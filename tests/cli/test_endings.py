@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.warm import LIMIT, environment
+from tests import warm
+from tests.warm import LIMIT, PACKAGE, environment
 
 # The command with a search that keeps eight threads busy for ever and does not hear Ctrl-C.
 BUSY = """
@@ -136,12 +137,13 @@ def test_a_closed_pipe_is_a_quiet_end_with_the_files_complete(tmp_path: Path, re
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
 @pytest.mark.parametrize("args", [(), ("--format", "csv"), ("--format", "parquet"), ("--format", "table"), ("--json",)])
 def test_a_full_stdout_is_an_error(tmp_path: Path, repository: Path, args: tuple[str, ...]) -> None:
-    with open("/dev/full", "w") as full:
-        process = _start(MANY, *args, folder=tmp_path, repository=repository, stdout=full)
-        _, err = process.communicate(timeout=LIMIT)
-    assert process.returncode == 1
-    assert "Error: cannot write stdout: No space left on device. Free some space" in err
-    assert "Traceback" not in err
+    (tmp_path / "docs.jsonl").write_text('{"text": "never read"}\n')
+    full = "import os\nos.dup2(os.open('/dev/full', os.O_WRONLY), 1)\n"
+    env = {**environment(), "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), str(repository)])}
+    done = warm.run(["-c", full + MANY, *args], cwd=tmp_path, env=env, encoding="utf-8")
+    assert done.returncode == 1
+    assert "Error: cannot write stdout: No space left on device. Free some space" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_stdout_that_is_closed_from_the_start_is_an_error(tmp_path: Path, repository: Path) -> None:

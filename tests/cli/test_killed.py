@@ -21,7 +21,7 @@ from tests.cli.crashing import contents, fails, finish, write_collection
 from neardup.spool.manifest import MANIFEST
 
 KILLS = (4, pytest.param(10, marks=pytest.mark.soak))
-"""Of each command; ten take two minutes."""
+"""Of each command."""
 COMMANDS = {
     "dedup": ("dedup", "../a.jsonl", "../b.jsonl", "-o", "clean", "--removed", "removed.csv", "--keep", "max:stars"),
     "find": ("find", "../a.jsonl", "../b.jsonl", "-o", "pairs.parquet", "--clusters", "clusters.csv"),
@@ -31,9 +31,9 @@ HOW = ("-t", "0.7", "--workdir", "work", "--memory", "700MB", "-q")
 
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with 20 MB in two files."""
+    """A folder with 6 MB in two files."""
     folder = tmp_path_factory.mktemp("killed")
-    write_collection(folder, 20, seed=7)
+    write_collection(folder, 6, seed=7)
     return folder
 
 

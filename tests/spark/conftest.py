@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.spark.inprocess import InProcess
+from tests.spark.session import started
 
 from neardup import tuning
 from neardup.params import InputOptions, RunOptions, SearchOptions
@@ -21,6 +19,9 @@ from neardup.spark import checking, copies, search, waiting
 from neardup.spark.run import ClusterRun
 from neardup.spark.storage import Storage
 from neardup.tasks.find import open_across
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 MEMORY = 600 << 20
 NOT_COMPARED = {"seconds", "total_seconds", "mb_per_second", "peak_memory", "memory_limit", "spooled", "threads"}
@@ -60,20 +61,11 @@ def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
-    """A session of two cores on this machine."""
-    if shutil.which("java") is None:
-        pytest.skip("no Java: what runs on Spark is not tested here")
-    sql = pytest.importorskip("pyspark.sql", reason="no PySpark: what runs on Spark is not tested here")
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    here = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}
-    builder = sql.SparkSession.builder.master("local[2]")
-    for name, value in here.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    yield session
-    session.stop()
+def spark() -> Iterator[SparkSession]:
+    """The session of Spark, one for all tests of this process."""
+    found = started()
+    yield found
+    found.stop()
 
 
 @pytest.fixture

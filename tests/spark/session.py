@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shlex
 import sys
 import warnings
 from typing import TYPE_CHECKING
@@ -20,6 +21,9 @@ SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": "7",
+    # a JVM that lives for seconds: it compiles little, and has no threads that look for garbage
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.codegen.wholeStage": "false",
 }
 
 
@@ -36,7 +40,7 @@ def missing() -> str | None:
 
 def submitting() -> dict[str, str]:
     """The environment of a program that opens such a session by itself."""
-    settings = " ".join(f"--conf {name}={value}" for name, value in SETTINGS.items())
+    settings = " ".join(f"--conf {shlex.quote(f'{name}={value}')}" for name, value in SETTINGS.items())
     arguments = f"--master local[2] {settings} pyspark-shell"
     return {"PYSPARK_SUBMIT_ARGS": arguments, "PYSPARK_PYTHON": sys.executable, "PYTHONWARNINGS": "ignore"}
 

@@ -7,7 +7,6 @@ import decimal
 import json
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
-from tests.spark.session import missing, started
+from tests.spark.session import missing
 from tests.spark.test_search import collection, write
 
 import neardup
@@ -33,10 +32,8 @@ needs_spark = pytest.mark.skipif(missing() is not None, reason=f"needs PySpark a
 
 
 @pytest.fixture(scope="session")
-def session() -> Iterator[SparkSession]:
-    found = started()
-    yield found
-    found.stop()
+def session(spark: SparkSession) -> SparkSession:
+    return spark
 
 
 @pytest.fixture
@@ -77,16 +74,26 @@ class Noting:
 
 @needs_spark
 @pytest.mark.usefixtures("small_parts")
-@pytest.mark.parametrize("partitions", [1, 7, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("partitions", "families", "single"),
+    [
+        (1, [2, 3, 5, 8, 30], 60),
+        (7, [2, 3, 5, 8, 30], 60),
+        pytest.param(24, [2, 9], 5, id="more than rows"),
+        pytest.param(200, [2, 3, 5, 8, 30], 60, marks=pytest.mark.soak),
+    ],
+)
 def test_a_frame_in_any_partitions_gives_what_its_rows_give_on_one_machine(
-    session: SparkSession, texts: list[str], tmp_path: Path, partitions: int
+    session: SparkSession, tmp_path: Path, partitions: int, families: list[int], single: int
 ) -> None:
+    texts = collection(5, families, single)
+    assert (partitions > len(texts)) == (partitions > 7)
     frame = session.createDataFrame(pa.table({"body": texts})).repartition(partitions)
     found = neardup.spark.find(frame, text="body", workdir=tmp_path / "work", threshold=0.6, crowd=6)
     rows = in_order(tmp_path / "work" / "frame")
     assert sorted(rows["body"].to_pylist()) == sorted(texts)
     one = neardup.find(rows, text="body", threshold=0.6, crowd=6)
-    assert len(one.pairs) > 20
+    assert len(one.pairs) > 10
     assert len(one.crowds)
     for name in ("pairs", "clusters", "crowds"):
         assert rows_of(getattr(found, name)) == getattr(one, name).to_pylist()

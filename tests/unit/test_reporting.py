@@ -334,7 +334,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 @pytest.fixture
 def many(tmp_path: Path) -> Path:
     path = tmp_path / "docs.jsonl"
-    lines = [json.dumps({"id": f"d{i}", "text": text}) for i, text in enumerate(varied(500, 11, words=120))]
+    lines = [json.dumps({"id": f"d{i}", "text": text}) for i, text in enumerate(varied(250, 11, words=120))]
     path.write_text("\n".join(lines) + "\n")
     return path
 
