@@ -12,9 +12,17 @@ import pytest
 import neardup
 from neardup.cli import main
 from neardup.cli.forms import Voice, command
-from neardup.params import ClusterOptions, InputOptions, ListOptions, Options, RunOptions, SearchOptions
+from neardup.params import (
+    ClusterOptions,
+    InputOptions,
+    ListOptions,
+    Options,
+    PlannedCluster,
+    RunOptions,
+    SearchOptions,
+)
 
-FORMS = (SearchOptions, InputOptions, ListOptions, RunOptions)
+FORMS = (SearchOptions, InputOptions, ListOptions, RunOptions, PlannedCluster)
 DEFAULTS = {each.name: each.default for form in FORMS for each in fields(form)}
 
 OWN = {

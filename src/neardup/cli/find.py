@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from neardup.cli import WRITTEN, forms, options, running
-from neardup.params import CONTAINMENT, ClusterOptions, InputOptions, ListOptions, RunOptions, SearchOptions
+from neardup.params import CONTAINMENT, LOCAL, ClusterOptions, InputOptions, ListOptions, RunOptions, SearchOptions
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatchReader
@@ -102,6 +102,8 @@ def find(
             raise click.UsageError("between two collections there are pairs and no clusters. Leave --clusters out.")
         if dry_run:
             raise click.UsageError("--dry-run plans for one collection. Leave --against out.")
+    if dry_run and cluster.engine != LOCAL:
+        raise click.UsageError("--dry-run plans for one machine. For a cluster: neardup plan --engine spark --cores N.")
     if dry_run and search.measure == CONTAINMENT:
         raise click.UsageError("--dry-run plans for Jaccard similarity only. Leave --measure containment out.")
     from neardup import tuning

@@ -101,7 +101,8 @@ def command(name: str, *examples: str) -> Callable[[Callable[..., None]], click.
         @wraps(function)
         def call(ctx: click.Context, /, **given: Any) -> None:
             given = resolve(given, _beside_preset(ctx, given))
-            made: dict[str, Any] = {name: form.of(given) for name, form in forms.items()}
+            with usage_errors():
+                made: dict[str, Any] = {name: form.of(given) for name, form in forms.items()}
             if "search" in made:
                 _check_search(made["search"], given)
             if "save_config" in ctx.meta.get(GIVEN, ()):

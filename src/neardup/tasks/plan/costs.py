@@ -67,6 +67,8 @@ SET_BYTES, PREFIX_BYTES = 8, 20
 """In the exact join, for each shingle of a document that is left, and for each of its prefix."""
 LARGER_TABLE = 2.0
 """Most that counting a shingle slows down from the table of a trial to one that no cache holds."""
+LEAST_NEAR = 0.3
+"""Similarity below which a pair matters only by its probability of becoming a candidate."""
 MODEL_ERROR = 1.15
 """Factor by which a prediction may be off for other reasons than the size of the sample."""
 
@@ -115,6 +117,8 @@ class Profile:
     crowds: int
     crowd_texts: float
     crowd_documents: float
+    copied: int = 0
+    """Distinct texts that more than one document has."""
     alike: tuple[F64, F64] | None = None
     """Pairs and squares by the slots in which signatures of the shingles of the check agree, where candidates are found
     by others; None: they are the same."""
@@ -197,19 +201,66 @@ class Estimate:
         return sum(self.seconds.values())
 
 
-def predict(profile: Profile, speeds: Speeds, setting: Setting, *, budget: Budget, threads: int) -> Estimate:
-    """What a run with bands will cost."""
+@dataclass(frozen=True, slots=True)
+class Checking:
+    """From candidates to verified pairs, whoever checks them. Seconds are CPU seconds."""
+
+    candidates: Range
+    checked: Range
+    pairs: Range
+    stars: float
+    """Texts in crowds."""
+    met: float
+    """Texts that are in a candidate pair, as a rule, and are read again for it."""
+    by_chance: float
+    """Candidates that are so little alike that few such pairs are met."""
+    involved: float
+    """Texts whose sets are built: those with a partner that the filter passes, as a rule."""
+    shingles: float
+    """Of a set that is built, on the average."""
+    reading: float
+    """Reading the texts of ``met`` again, and sketching them."""
+    comparing: float
+    """Signatures and sets."""
+    laying_out: float
+    """Pairs, which one thread does."""
+
+
+def checking(profile: Profile, speeds: Speeds, setting: Setting) -> Checking:
+    """What a setting leaves to check, and what that takes."""
     met, passed = pass_chances(profile.slots, setting.slots, setting.bands, setting.min_matches)
     stars = profile.crowd_texts
     met_pairs = profile.pairs, profile.squares
     candidates = _range(profile, met_pairs, met, stars)
     checked = _range(profile, met_pairs, passed, stars)
-    # texts whose sets are built: those with a partner that the filter passes, as a rule
     cut = int(np.argmax(passed >= 0.5)) if passed.max() >= 0.5 else profile.slots
     involved = min(float(profile.distinct), float(profile.partnered[cut]) + stars)
     near = float(profile.pairs @ passed)
     size = float(profile.pair_shingles @ passed) / near / 2 if near > 0 else profile.shingles / max(profile.distinct, 1)
-    pairs = _found(profile)
+    per_byte, per_text = speeds.sketch[setting.slots]
+    near_half = int(np.argmax(met >= 0.5)) if met.max() >= 0.5 else profile.slots
+    again = min(float(profile.distinct), float(profile.partnered[near_half]) + stars)
+    a_text = (speeds.read + per_byte) * profile.bytes / max(profile.documents, 1) + per_text
+    comparing = candidates.expected * (COMPARE_SECONDS + SLOT_SECONDS * setting.slots) * speeds.pace
+    merging = float((profile.pair_shingles * _merged(profile.slots, profile.threshold)) @ passed) + stars * 2 * size
+    return Checking(
+        candidates=candidates,
+        checked=checked,
+        pairs=_found(profile),
+        stars=stars,
+        met=again,
+        by_chance=float(profile.pairs[:near_half] @ met[:near_half]),
+        involved=involved,
+        shingles=size,
+        reading=again * a_text,
+        comparing=comparing + involved * size * speeds.build + merging * MERGE_SECONDS * speeds.pace,
+        laying_out=checked.expected * PAIR_SECONDS * speeds.pace,
+    )
+
+
+def predict(profile: Profile, speeds: Speeds, setting: Setting, *, budget: Budget, threads: int) -> Estimate:
+    """What a run with bands will cost."""
+    check = checking(profile, speeds, setting)
     rows = profile.distinct * setting.bands.bands
     keys = KEY_BYTES * setting.bands.bands * profile.documents
     lasting = profile.kept_bytes + profile.id_bytes + COLUMN_BYTES * profile.documents + keys
@@ -220,31 +271,23 @@ def predict(profile: Profile, speeds: Speeds, setting: Setting, *, budget: Budge
     store = lasting + held
     disk = _disk(store, store - held, budget)
     pace = speeds.pace
-    comparing = candidates.expected * (COMPARE_SECONDS + SLOT_SECONDS * setting.slots) * pace
-    per_byte, per_text = speeds.sketch[setting.slots]
-    near_half = int(np.argmax(met >= 0.5)) if met.max() >= 0.5 else profile.slots
-    again = 0.0 if is_near else min(float(profile.distinct), float(profile.partnered[near_half]) + stars)
-    a_text = (speeds.read + per_byte) * profile.bytes / max(profile.documents, 1) + per_text
-    merging = float((profile.pair_shingles * _merged(profile.slots, profile.threshold)) @ passed) + stars * 2 * size
     seconds = {
         **_reading(profile, speeds, speeds.sketch[setting.slots], store, threads),
         "candidates": rows * (speeds.group + speeds.key * setting.bands.rows) / threads,
-        "check": (again * a_text + comparing + involved * size * speeds.build + merging * MERGE_SECONDS * pace)
-        / threads
-        + checked.expected * PAIR_SECONDS * pace,
-        "cluster": (involved + profile.copies + checked.expected) * CLUSTER_SECONDS * pace,
-        **_writing(profile, pairs, disk, pace),
+        "check": ((0.0 if is_near else check.reading) + check.comparing) / threads + check.laying_out,
+        "cluster": (check.involved + profile.copies + check.checked.expected) * CLUSTER_SECONDS * pace,
+        **_writing(profile, check.pairs, disk, pace),
     }
-    checking = threads * SHINGLE_BYTES * min(CHUNK_SHINGLES, involved * size)
+    in_hand = threads * SHINGLE_BYTES * min(CHUNK_SHINGLES, check.involved * check.shingles)
     grouping = profile.distinct * GROUP_BYTES * min(threads, setting.bands.bands)
-    waiting = CANDIDATE_BYTES * candidates.expected
-    pairing = PAIR_BYTES * min(MOST_PAIRS, candidates.expected) - keys
-    paired = involved + profile.copies
-    clusters = DOCUMENT_BYTES * profile.documents + PAIRED_BYTES * paired + RESULT_BYTES * pairs.expected
+    waiting = CANDIDATE_BYTES * check.candidates.expected
+    pairing = PAIR_BYTES * min(MOST_PAIRS, check.candidates.expected) - keys
+    paired = check.involved + profile.copies
+    clusters = DOCUMENT_BYTES * profile.documents + PAIRED_BYTES * paired + RESULT_BYTES * check.pairs.expected
     memory = _memory(
-        profile, budget, threads, store, disk, max(grouping + waiting, checking + waiting + pairing, clusters - keys)
+        profile, budget, threads, store, disk, max(grouping + waiting, in_hand + waiting + pairing, clusters - keys)
     )
-    return Estimate(candidates, checked, pairs, seconds, memory, disk)
+    return Estimate(check.candidates, check.checked, check.pairs, seconds, memory, disk)
 
 
 def _reading(

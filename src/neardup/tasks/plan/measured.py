@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,18 @@ from neardup.inputs.reader import Reader
 from neardup.params import RunOptions, Spec
 from neardup.session import limit_records
 from neardup.tasks.plan.census import Census, documents_with_partner, find_crowds, take_census
-from neardup.tasks.plan.costs import Estimate, JoinTrial, Profile, Range, Setting, Speeds, predict, predict_exact
+from neardup.tasks.plan.cluster import Pieces, Shape, predict_cluster
+from neardup.tasks.plan.costs import (
+    LEAST_NEAR,
+    Estimate,
+    JoinTrial,
+    Profile,
+    Range,
+    Setting,
+    Speeds,
+    predict,
+    predict_exact,
+)
 from neardup.tasks.plan.outcome import Collected, Option
 from neardup.tasks.plan.profile import Sample, Survey, survey
 from neardup.tasks.plan.speeds import measure_speeds, sketch_sample, try_join
@@ -28,8 +39,6 @@ JOIN_BYTES = 4 << 20
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
 BINS = 20
 """Of the histogram of similarities."""
-LEAST_NEAR = 0.3
-"""Similarity below which a pair matters only by its probability of becoming a candidate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +53,8 @@ class MeasuredCollection:
     threads: int
     hints: tuple[Hint, ...]
     """What of the texts does not fit the setting."""
+    cluster: tuple[Pieces, Shape] | None = None
+    """How the inputs are cut for the cluster that the plan is for."""
 
     @classmethod
     def of(
@@ -79,11 +90,19 @@ class MeasuredCollection:
         collected = _collected(found, sample, profile, reader)
         return cls(collected, profile, speeds, trials, budget, threads, tuple(hints))
 
+    def on_cluster(self, pieces: Pieces, shape: Shape) -> MeasuredCollection:
+        """The same for a plan for a cluster."""
+        longest = max(self.collected.sizes.values(), default=0)
+        return replace(self, cluster=(replace(pieces, longest=longest), shape))
+
     def predict(self, setting: Setting) -> Estimate:
         return predict(self.profile, self.speeds, setting, budget=self.budget, threads=self.threads)
 
     def option(self, setting: Setting) -> Option:
-        return Option.of(setting, self.predict(setting))
+        cluster = None
+        if self.cluster is not None:
+            cluster = predict_cluster(self.profile, self.speeds, setting, *self.cluster)
+        return Option.of(setting, self.predict(setting), cluster)
 
     @property
     def exact(self) -> Estimate | None:
@@ -156,6 +175,7 @@ def _profile(found: Survey, sample: Sample, counts: I64, census: Census, spec: S
         long_documents=found.long_documents,
         id_bytes=found.id_bytes,
         copies=found.copies,
+        copied=found.copied,
         copy_pairs=0 if spec.collapse_exact else found.copy_pairs,
         shingles=int(counts.sum() * found.bytes / max(int(sample.weight @ np.diff(sample.documents.offsets)), 1)),
         slots=census.slots,

@@ -1,0 +1,482 @@
+"""What a run on a cluster will cost, as pure functions of what was measured, and where a cluster begins to pay.
+
+The stages are those of ``neardup.spark.search``, with the sizes of their tasks. Who does them is in ``neardup.spark``;
+what one machine takes for the same is in ``costs``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from neardup.engine.fit import SAMPLE
+from neardup.engine.space import Budget
+from neardup.shown import counted, megabytes
+from neardup.stages.bands import KEY_BYTES
+from neardup.stages.numbering import most_documents
+from neardup.tasks.plan.costs import (
+    DOCUMENT_BYTES,
+    LEAST_NEAR,
+    MODEL_ERROR,
+    NAME_SECONDS,
+    PROGRAM_BYTES,
+    WRITE_SECONDS,
+    Checking,
+    Profile,
+    Range,
+    Setting,
+    Speeds,
+    checking,
+    predict,
+)
+
+# Sizes of tasks: those of neardup.spark, which this room cannot see; a test holds them together.
+SPLIT_BYTES = 64 << 20
+PART_KEYS, PART_PRINTS, PARTS_TEXT = 8_000_000, 4_000_000, 48 << 20
+RANGES = 1 << 16
+"""Partitions of keys, at most."""
+WORKER_MEMORY = 1 << 30
+"""What the Python process of a core counts on where nothing says it."""
+
+# CPU seconds on the machine of benchmarks/RESULTS.md; elsewhere they are multiplied by the pace.
+# From stages done in one process (100,000 and a million documents of 300 bytes, paragraphs, sources of kernels):
+READ_SECONDS = 0.55e-6
+"""Reading and sketching for a cluster: a document, beyond what one machine takes."""
+AGAIN = 1.2
+"""Reading a text again to send it, in times of the first reading without the sketch: 1.1 to 1.5."""
+RECEIVE = 1.2
+"""Taking in a text that was sent, in times of reading and sketching it: its print is held against the first one."""
+TEXT_SECONDS = 1.8e-6
+"""Sending and taking in a text: 0.5 and 1.3, whatever its size."""
+PRINT_SECONDS = 0.45e-6
+"""Prints and ids of a document to their partitions, and looking for equal ones."""
+LOOK_SECONDS = 0.06e-6
+"""Looking up names: a document of the splits that are asked, once for copies and once for candidates."""
+GIVE_SECONDS, TAKE_SECONDS = 48e-9, 27e-9
+"""A key to its partition, and among the others there."""
+KNOWN_SECONDS, LISTED_SECONDS = 1.4e-6, 1.5e-6
+"""The driver, for a document that it knows, and for a pair."""
+BLOB_SECONDS = 0.42e-3
+"""What one task sends to one partition: packing, a row of Arrow, unpacking. 0.08, 0.14 and 0.20 of 10 rows each."""
+FILE_SECONDS = 0.5e-3
+"""A file of the workdir that the driver writes or reads."""
+# From runs of Spark 4 on local[2]:
+SHUFFLE_SECONDS = 10e-9
+"""A byte through the JVMs and their disks: 1 to 2 microseconds for the 190 of a document's keys."""
+DRIVER_START, EXECUTOR_START, WORKER_START = 14.0, 16.0, 1.5
+"""JVM of the driver, JVM of an executor with its compiling, Python process of a core: imports and kernels."""
+TASK_SECONDS = 6e-3
+"""Scheduling and starting a task, Python and the JVMs together."""
+SPLIT_SECONDS = 3.0e-6
+"""Telling a task of one split: each gets the list of them all, 28 bytes and more of each."""
+START_WALL, STAGE_WALL = 10.0, 0.7
+"""Seconds until a session is open, and for each stage until its first task begins."""
+EXECUTOR_CORES = 4
+"""Cores of an executor, as assumed for what its JVM takes."""
+DRIVER_ERROR = 1.5
+"""Factor by which the memory of a driver may be off."""
+CLUSTER_ERROR = 1.5
+"""The same for times: networks and disks differ more than processors."""
+
+PRINT_BYTES, TEXT_BYTES = 40, 32
+"""Sent for each document beside keys and texts: row, print, and the hash and row of its id; of each text that is sent
+row, print and length."""
+KEY_ROW_BYTES, HEAVY_BYTES = 9, 12
+"""A key of five bytes and its row; beside, in each band, for a text that has copies: how many."""
+PRINT_BLOB, TEXT_BLOB, KEY_BLOB = 500, 1000, 750
+"""What each blob has beside its rows: headers of .npz; of keys also where the bands begin, 8 bytes for each."""
+READ_BYTES, PAIR_FILE_BYTES, KNOWN_FILE_BYTES = 32, 18, 45
+"""Of the workdir: for each document beside keys and id; for each candidate, with its band, and twice for those that
+are checked; for each document that is looked up, beside its id."""
+KNOWN_BYTES, COPY_BYTES, FOUND_BYTES = 320, 40, 24
+"""Memory of the driver: for each document that it knows, beside its id, for each that is in a group of copies, for each
+candidate. Peaks on local[2]: 256, 385 and 393 MB with 34,000, 347,000 and 400,000 known documents."""
+DRIVER_PROGRAM = PROGRAM_BYTES + 30_000_000
+SPLIT_MEMORY = 3_000
+"""For each split: what it counted, and its part of each answer."""
+WORKER_PROGRAM = 235_000_000
+"""Resident memory of a Python process of a worker that has done a task of two documents."""
+BLOCKS = 40 << 20
+"""Blocks of documents that it reads."""
+READ_HELD, KEYS_HELD, TEXT_HELD, LONGEST_HELD = 3.0, 4.5, 8.0, 6.0
+"""Copies of what it read, of its keys, of its texts and of its largest text that it has at a time, with what Arrow and
+Spark hold of them. Of keys 2.5 and of texts 5 to 6 in one process; on local[2] 720 MB in all with 54 MB of texts."""
+JVM_EXECUTOR, JVM_CORE = 1 << 30, 512 << 20
+"""What an executor's JVM should have, and for each core beside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The cluster that a plan is for."""
+
+    cores: int
+    memory: int
+    """Bytes for each core: its Python process, and its part of the JVM of the executor."""
+
+    @property
+    def jvm(self) -> int:
+        """Of the memory of a core, what the JVM should have."""
+        return JVM_CORE + JVM_EXECUTOR // min(self.cores, EXECUTOR_CORES)
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """How the inputs are cut into tasks."""
+
+    count: int
+    nbytes: float
+    """Of all, as they are stored; of Parquet as unpacked."""
+    largest: float
+    """Of the largest one."""
+    longest: int = 0
+    """Bytes of the largest text."""
+
+    @classmethod
+    def even(cls, nbytes: float, longest: int = 0) -> Pieces:
+        """Those of inputs that can be cut anywhere."""
+        return cls(max(1, math.ceil(nbytes / SPLIT_BYTES)), nbytes, min(nbytes, SPLIT_BYTES), longest)
+
+    @property
+    def share(self) -> float:
+        """Of the input that the largest one has."""
+        return self.largest / max(self.nbytes, 1)
+
+    def grown(self, factor: float) -> Pieces:
+        """Those of so many times the input, in files of the same kind."""
+        nbytes = self.nbytes * factor
+        if self.count == 1 and self.nbytes <= SPLIT_BYTES:  # nothing is known of how larger ones are cut
+            return Pieces.even(nbytes, self.longest)
+        return Pieces(max(1, math.ceil(self.count * factor)), nbytes, min(self.largest, nbytes), self.longest)
+
+
+@dataclass(frozen=True, slots=True)
+class StageCost:
+    """One stage of a run on a cluster, by the name that the run has for it."""
+
+    name: str
+    tasks: int
+    """On pieces of the input."""
+    partitions: int
+    """Tasks on what the first ones sent; 0: they send nothing."""
+    shuffled: int
+    """Bytes that they send."""
+    cpu_seconds: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterEstimate:
+    """What a run on a cluster will come to."""
+
+    stages: tuple[StageCost, ...]
+    known: Range
+    """Documents that the driver knows: those that have copies or are in a candidate pair."""
+    shuffled: Range
+    """Bytes that tasks send to others; about as many lie on the local disks of Spark, all workers together."""
+    workdir: Range
+    """Bytes of the files that the stages write."""
+    worker_memory: int
+    """Peak of the Python process of a core."""
+    driver_memory: Range
+    cpu_seconds: Range
+    """Of all processes of the cluster, from the start of the session."""
+    seconds: Range
+
+    @property
+    def tasks(self) -> int:
+        """Tasks of all stages."""
+        return sum(stage.tasks + stage.partitions for stage in self.stages)
+
+
+@dataclass(frozen=True, slots=True)
+class BreakEven:
+    """From how many documents of the kind that was planned for a cluster is the better choice."""
+
+    documents: float
+    bytes: float
+    """Of text."""
+    is_limit: bool
+    """Whether one machine is as fast up to there, and cannot take more."""
+
+
+def predict_cluster(
+    profile: Profile, speeds: Speeds, setting: Setting, pieces: Pieces, shape: Shape
+) -> ClusterEstimate:
+    """What a run with bands will cost on a cluster whose cores are as fast as this machine's and do nothing else.
+
+    The ranges come from those of the candidates, and from what the model itself may be off.
+    """
+    check = checking(profile, speeds, setting)
+    expected = max(check.candidates.expected, 1.0)
+    low, high = check.candidates.low / expected, check.candidates.high / expected
+    runs = [_Run(profile, speeds, setting, pieces, shape, check, share) for share in (1.0, min(low, 1.0), high)]
+    stages = [tuple(run.stages()) for run in runs]
+
+    def ranged(values: list[float], error: float = 1.0) -> Range:
+        return Range(values[0], min(values) / error, max(values) * error)
+
+    return ClusterEstimate(
+        stages=stages[0],
+        known=ranged([run.known for run in runs]),
+        shuffled=ranged([float(sum(stage.shuffled for stage in each)) for each in stages]),
+        workdir=ranged([run.workdir for run in runs], MODEL_ERROR),
+        worker_memory=int(runs[0].worker_memory),
+        driver_memory=ranged([run.driver_memory for run in runs], DRIVER_ERROR),
+        cpu_seconds=ranged([sum(stage.cpu_seconds for stage in each) for each in stages], CLUSTER_ERROR),
+        seconds=ranged([sum(stage.seconds for stage in each) for each in stages], CLUSTER_ERROR),
+    )
+
+
+class _Run:
+    """One prediction; ``share`` of the candidates that are expected come."""
+
+    def __init__(
+        self,
+        profile: Profile,
+        speeds: Speeds,
+        setting: Setting,
+        pieces: Pieces,
+        shape: Shape,
+        check: Checking,
+        share: float,
+    ) -> None:
+        self.profile, self.speeds, self.pieces, self.shape = profile, speeds, pieces, shape
+        self.bands = setting.bands.bands
+        self.check, self.share = check, share
+        n = max(profile.distinct, 1)
+        free = 1 - min(1.0, share * check.met / n)
+        # pairs that meet by chance are in other texts each time
+        self.met = min(float(n), n * (1 - free * math.exp(-2 * share * check.by_chance / n)))
+        self.several = profile.copies + profile.copied
+        self.known = min(float(profile.documents), self.met + profile.copies + profile.copied * (1 - self.met / n))
+        self.size = profile.bytes / max(profile.documents, 1)
+        self.id_bytes = profile.id_bytes / max(profile.documents, 1)
+        self.key_parts = min(1 + profile.documents * self.bands // PART_KEYS, RANGES)
+        per_byte, per_text = speeds.sketch[setting.slots]
+        self.sketched = (speeds.read + per_byte) * profile.bytes + per_text * profile.documents
+        self.again = AGAIN * speeds.read * profile.bytes
+        self.slots = setting.slots
+
+    def stages(self) -> Iterator[StageCost]:
+        """The stages in their order; a stage that comes twice is one of twice the tasks."""
+        n, pieces, parts, pace = self.profile.documents, self.pieces.count, self.key_parts, self.speeds.pace
+        cores, check = self.shape.cores, self.check
+        executors = math.ceil(cores / EXECUTOR_CORES)
+        start = (DRIVER_START + EXECUTOR_START * executors + WORKER_START * cores) * pace
+        yield StageCost("start", 0, 0, 0, start, (START_WALL + WORKER_START) * pace)
+        yield self._stage("read", self.sketched + READ_SECONDS * n * pace)
+        prints = 2 * (1 + n // PART_PRINTS)
+        sent = PRINT_BYTES * n + PRINT_BLOB * pieces * prints
+        yield self._stage("prints", PRINT_SECONDS / 3 * n * pace, prints, sent, PRINT_SECONDS * 2 / 3 * n * pace)
+        looked_up = (1 if self.several else 0) + 1
+        yield self._stage("names", looked_up * LOOK_SECONDS * n * pace, rounds=looked_up)
+        a_text = self.sketched / max(n, 1) * RECEIVE + TEXT_SECONDS * pace
+        if self.several:
+            yield self._texts("copies", self.several, self.several * a_text)
+        sampled = min(pieces, SAMPLE) / pieces
+        yield self._stage("sample", self.again * sampled, tasks=min(pieces, SAMPLE))
+        keys = self.bands * self.profile.distinct
+        sent = KEY_ROW_BYTES * keys + HEAVY_BYTES * self.bands * self.profile.copied
+        yield self._stage(
+            "keys",
+            GIVE_SECONDS * keys * pace,
+            parts,
+            KEY_ROW_BYTES * keys
+            + HEAVY_BYTES * self.bands * self.profile.copied
+            + (KEY_BLOB + 8 * self.bands) * pieces * parts,
+            TAKE_SECONDS * keys * pace,
+        )
+        if check.stars:
+            crowds = check.stars * a_text
+            told = self._stage("crowds", self.again)
+            yield replace(told, cpu_seconds=told.cpu_seconds + crowds, seconds=told.seconds + crowds)
+        if self.met:
+            taking = self.share * (check.comparing + check.laying_out) + self.met * a_text
+            yield self._texts("check", self.met, taking)
+        files = (8 * pieces + 4 * parts) * FILE_SECONDS
+        driver = (files + KNOWN_SECONDS * self.known + LISTED_SECONDS * check.pairs.expected * self.share) * pace
+        yield StageCost("cluster", 0, 0, 0, driver, driver)
+        write = (check.pairs.expected * WRITE_SECONDS + self.known * NAME_SECONDS) * pace
+        yield StageCost("write", 0, 0, 0, write, write)
+
+    def _texts(self, name: str, texts: float, taking: float) -> StageCost:
+        """A stage that reads all inputs again, and sends some texts."""
+        size = texts * self.size
+        parts = 1 + int(size // PARTS_TEXT)
+        # a partition has the texts of documents that belong together, and gets them from every piece that has any
+        blobs = min(texts, float(self.pieces.count) * parts)
+        return self._stage(name, self.again, parts, int(size + TEXT_BYTES * texts + TEXT_BLOB * blobs), taking, blobs)
+
+    def _stage(
+        self,
+        name: str,
+        giving: float,
+        parts: int = 0,
+        sent: int = 0,
+        taking: float = 0.0,
+        blobs: float | None = None,
+        *,
+        tasks: int | None = None,
+        rounds: int = 1,
+    ) -> StageCost:
+        """A stage of the pieces, and of ``parts`` partitions that take what these send."""
+        pace, cores, count = self.speeds.pace, self.shape.cores, self.pieces.count
+        tasks = count if tasks is None else tasks
+        blobs = float(tasks) * parts if blobs is None else blobs
+        moved = (SHUFFLE_SECONDS * sent + BLOB_SECONDS * blobs) * pace
+        a_task = (TASK_SECONDS + SPLIT_SECONDS * count) * pace
+        giving += moved / 2 + a_task * tasks * rounds
+        taking += moved / 2 + a_task * parts
+        seconds = max(giving / min(cores, tasks), giving * self.pieces.share) if tasks else 0.0
+        seconds += taking / min(cores, parts) if parts else 0.0
+        seconds += STAGE_WALL * rounds * pace
+        return StageCost(name, tasks * rounds, parts, int(sent), giving + taking, seconds)
+
+    @property
+    def workdir(self) -> float:
+        """Bytes of files."""
+        n, candidates = self.profile.documents, self.check.candidates.expected * self.share
+        looked_up = (self.several + self.known) * (KNOWN_FILE_BYTES + self.id_bytes)
+        a_document = READ_BYTES + self.id_bytes + KEY_BYTES * self.bands
+        return a_document * n + looked_up + 3 * PAIR_FILE_BYTES * candidates
+
+    @property
+    def driver_memory(self) -> float:
+        """Peak of the driver."""
+        known = (KNOWN_BYTES + self.id_bytes) * self.known + COPY_BYTES * self.several
+        crowds = self.check.stars * (self.size + 4 * self.slots)
+        found = FOUND_BYTES * self.check.candidates.expected * self.share
+        return DRIVER_PROGRAM + known + found + crowds + SPLIT_MEMORY * self.pieces.count
+
+    @property
+    def worker_memory(self) -> float:
+        """Peak of the Python process of a core, of the stage that takes most."""
+        n = max(self.profile.documents, 1)
+        in_piece = n * self.pieces.share
+        reading = BLOCKS + READ_HELD * in_piece * (READ_BYTES + self.id_bytes + KEY_BYTES * self.bands)
+        keys = KEYS_HELD * KEY_ROW_BYTES * self.profile.distinct * self.bands / self.key_parts
+        texts = min(PARTS_TEXT, max(self.met, self.several) * self.size)
+        checked = TEXT_HELD * texts + 4 * self.slots * texts / max(self.size, 1)
+        return WORKER_PROGRAM + max(reading, keys, checked) + LONGEST_HELD * self.pieces.longest
+
+
+def grown(profile: Profile, factor: float) -> Profile:
+    """So many times the collection, of documents of the same kind: each has as many near-duplicates as it has here.
+
+    Pairs below ``LEAST_NEAR`` are those of any two documents, so there are ``factor`` squared as many.
+    """
+    slots = np.arange(profile.slots + 1)
+    times = np.where(slots >= LEAST_NEAR * profile.slots, factor, factor * factor)
+    whole = {
+        name: round(getattr(profile, name) * factor)
+        for name in (
+            *("documents", "distinct", "bytes", "kept_bytes", "long_documents", "id_bytes", "copies", "copied"),
+            *("copy_pairs", "shingles"),
+        )
+    }
+    return replace(
+        profile,
+        **whole,
+        pairs=profile.pairs * times,
+        squares=profile.squares * times,
+        pair_shingles=profile.pair_shingles * times,
+        partnered=profile.partnered * factor,
+        document_pairs=profile.document_pairs * factor,
+        crowd_texts=profile.crowd_texts * factor,
+        crowd_documents=profile.crowd_documents * factor,
+        alike=None if profile.alike is None else (profile.alike[0] * times, profile.alike[1] * times),
+    )
+
+
+def fits_one_machine(profile: Profile, setting: Setting, budget: Budget) -> bool:
+    """Whether one machine can take a collection, with what does not fit into its memory in files."""
+    is_numbered = profile.documents <= most_documents(setting.bands.bands + 1)
+    return is_numbered and DOCUMENT_BYTES * profile.documents <= 0.9 * budget.work
+
+
+STEPS, PER_DECADE, DECADES = 40, 4, 10
+"""Of the search for the break-even."""
+
+
+def break_even(
+    profile: Profile,
+    speeds: Speeds,
+    setting: Setting,
+    pieces: Pieces,
+    shape: Shape,
+    *,
+    budget: Budget,
+    threads: int,
+) -> BreakEven | None:
+    """From how many documents like these on a cluster takes less time than one machine of ``budget`` and ``threads``.
+
+    None: where nothing is to be compared.
+    """
+    if not profile.documents:
+        return None
+
+    def cluster_is_better(documents: float) -> bool:
+        factor = documents / profile.documents
+        large = grown(profile, factor)
+        if not fits_one_machine(large, setting, budget):
+            return True
+        here = predict(large, speeds, setting, budget=budget, threads=threads).total_seconds
+        there = predict_cluster(large, speeds, setting, pieces.grown(factor), shape)
+        return there.seconds.expected < here
+
+    sizes = [10 ** (3 + i / PER_DECADE) for i in range(DECADES * PER_DECADE)]
+    first = next(i for i, size in enumerate(sizes) if cluster_is_better(size) or i == len(sizes) - 1)
+    low, high = sizes[max(0, first - 1)], sizes[first]
+    for _ in range(STEPS):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if cluster_is_better(middle) else (middle, high)
+        if high / low < 1.01:
+            break
+    is_limit = not fits_one_machine(grown(profile, high * 1.02 / profile.documents), setting, budget)
+    return BreakEven(high, high * profile.bytes / profile.documents, is_limit)
+
+
+def warnings_of(
+    found: ClusterEstimate, setting: Setting, pieces: Pieces, shape: Shape, driver: Budget
+) -> Iterator[str]:
+    """What would end a run on a cluster, or make it slow, and the cure."""
+    tags, known = setting.bands.bands + 1, found.known.expected
+    if known > most_documents(tags):
+        yield (
+            f"about {known / 1e9:.3g} billion documents have a copy or a candidate pair, and the driver can number the "
+            f"pairs of {most_documents(tags) / 1e9:.3g} billion with {setting.bands.bands} bands: the run would end "
+            "with an error. Remove exact copies first, or work on parts of the collection."
+        )
+    if found.driver_memory.expected > driver.limit:
+        yield (
+            f"the driver needs about {megabytes(found.driver_memory.expected)} for {known:,.0f} documents with a copy "
+            f"or a candidate pair, and --memory (memory=) is {megabytes(driver.limit)}. Take a driver with more."
+        )
+    python = shape.memory - shape.jvm
+    if found.worker_memory > python:
+        yield (
+            f"the Python process of a core needs about {megabytes(found.worker_memory)}, and of the "
+            f"{megabytes(shape.memory)} of a core the JVM leaves {megabytes(max(0, python))}. Give executors more "
+            "memory, or fewer cores."
+        )
+    stages = {stage.name: stage for stage in found.stages}
+    is_long = stages["read"].seconds > 0.1 * found.seconds.expected
+    if is_long and pieces.count > 1 and pieces.share * min(shape.cores, pieces.count) > 2:
+        yield (
+            f"one piece of the input has {pieces.share:.0%} of it, and is read by one core while others wait. Give "
+            "many files, or formats that can be cut: Parquet, or JSONL that is not compressed."
+        )
+    elif is_long and pieces.count < shape.cores:
+        yield (
+            f"the input is read in {counted(pieces.count, 'task')}, so that {shape.cores - pieces.count:,} of "
+            f"{shape.cores:,} cores have nothing to read. Take fewer cores; or more files, where they are compressed."
+        )
+    keys = stages["keys"]
+    if KEY_BLOB * keys.tasks * keys.partitions > 0.5 * keys.shuffled:
+        yield (
+            f"{keys.tasks:,} tasks send keys to {keys.partitions:,} partitions each: what is sent is mostly the heads "
+            "of small pieces. Work on parts of the collection."
+        )
