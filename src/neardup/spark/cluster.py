@@ -132,7 +132,7 @@ def shipped(work: Work) -> Work:
     """
     from pyspark import cloudpickle
 
-    data, version = cloudpickle.dumps(work), __version__
+    data, version = cloudpickle.dumps(work), __version__  # type: ignore[no-untyped-call]
     cure = "Install this version there, or send it: 'Standalone, YARN, Kubernetes' in the documentation has the ways."
 
     def do(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -49,7 +49,8 @@ _here = threading.local()
 def files_written() -> Iterator[dict[str, int]]:
     """Names and bytes of the files that this thread writes in the block; what another such block in it tells, not."""
     before = getattr(_here, "files", None)
-    _here.files = found = {}
+    found: dict[str, int] = {}
+    _here.files = found
     try:
         yield found
     finally:
