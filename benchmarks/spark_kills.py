@@ -8,9 +8,9 @@
     python     a process of Python that works on a task, as the kernel of a machine out of memory does
 
 All runs share a process whose session stays open, until it is killed. Moments are spread over the stages: those of all
-kills fall into different stages as far as there are enough, each at a random time of a stage, which is measured on a run
-that nothing happens to. What was done is read from the records of finished stages in the workdir, and from Spark's own
-log of its jobs.
+kills fall into different stages as far as there are enough, each at a random time of a stage, which is measured on a
+run that nothing happens to. What was done is read from the records of finished stages in the workdir, and from Spark's
+own log of its jobs.
 """
 
 from __future__ import annotations
@@ -236,7 +236,7 @@ class Bench:
         return phase, self.rng.uniform(0, 1) * self.lasted[phase]
 
     def kill(self, kind: str, number: int) -> str:
-        """Kill something in one run; a line that tells how that ended."""
+        """Kill something in one run; a line that tells how that ended. Empty: the run ended before the moment."""
         shutil.rmtree(self.work / "many", ignore_errors=True)
         shutil.rmtree(self.work / "work", ignore_errors=True)
         phase, delay = self.moment()
@@ -266,8 +266,8 @@ class Bench:
         where = self.phases[min(done, len(self.phases) - 1)]
         if kind == "worker":
             self.cluster.add_worker()
-        if not victim:
-            where = "nothing: it had ended"
+        if not victim and is_same:
+            return ""
         return (
             f"{kind} {number}: {victim} in {where}, {done} records; {lost} tasks lost; {verdict}; repeated {repeated}"
         )
@@ -312,7 +312,10 @@ def main() -> None:
         told: list[str] = []
         for kind in args.what or KINDS[:3]:
             for number in range(args.times):
-                told.append(bench.kill(kind, number))
+                line = ""
+                while not line:
+                    line = bench.kill(kind, number)
+                told.append(line)
                 print(told[-1], flush=True)
         bench.host.stop()
         good = sum("same bytes" in line for line in told)

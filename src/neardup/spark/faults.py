@@ -24,12 +24,15 @@ def explained(error: BaseException, stage: str, context: SparkContext) -> Neardu
         found = pattern.search(text)
         if found is not None:
             return tell(found, context)
-    found = re.search(r"Job aborted due to stage failure: (.*)|: ([\w.]*(?:Exception|Error): .*)", text)
-    if found is None or "Traceback (most recent call last)" in text:
+    if "Traceback (most recent call last)" in text:
         return None
-    return NeardupError(
-        f"Spark has given the stage {stage!r} up: {(found[1] or found[2]).strip()} The logs of the workers tell more."
+    told = re.search(r"Job aborted due to stage failure: (.*)", text) or re.search(
+        r": ([\w.]+(?:Exception|Error): .*)", text
     )
+    if told is None:
+        return None
+    why = told[1].strip().rstrip(".")
+    return NeardupError(f"Spark has given the stage {stage!r} up: {why}. The logs of the workers tell more.")
 
 
 def _out_of_memory(found: re.Match[str], context: SparkContext) -> NeardupError:

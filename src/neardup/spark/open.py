@@ -19,8 +19,9 @@ from neardup.engine.space import PROGRAM, Budget
 from neardup.errors import InputError, MissingDependency
 from neardup.inputs.addresses import is_remote, place_of
 from neardup.inputs.reader import Reader
-from neardup.params import DEFAULT_MEASURE, ClusterOptions, RunOptions, Spec, parse_memory
+from neardup.params import DEFAULT_MEASURE, ClusterOptions, RunOptions, Spec
 from neardup.shown import shown_path
+from neardup.spark.faults import PYTHON_MEMORY
 from neardup.spark.run import ClusterRun
 from neardup.spark.storage import Storage
 
@@ -32,6 +33,11 @@ JAVA = 17
 WORKER_MEMORY = 1 << 30
 """What the Python process of a task may take where nothing says it."""
 LEAST_WORKER_MEMORY = 500 << 20
+MAPPED = 700 << 20
+"""Address space of such a process beside the memory that it takes: Spark limits that. Measured: 550 to 660 MB."""
+ARENA = 1 << 30
+"""What Arrow's usual allocator takes of it ahead, used or not, where it finds as much."""
+_ARROW_POOL = "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL"
 
 
 def open_cluster_run(reader: Reader, spec: Spec, run: RunOptions, cluster: ClusterOptions, **how: Any) -> ClusterRun:
@@ -110,6 +116,8 @@ def open_session(master: str | None, conf: Sequence[str]) -> SparkSession:
         builder = builder.master(master)
     if master is None or master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if any(each.startswith(f"{PYTHON_MEMORY}=") for each in conf):
+        builder = builder.config(_ARROW_POOL, "system")
     for each in conf:
         key, _, value = each.partition("=")
         builder = builder.config(key, value)
@@ -174,19 +182,29 @@ def worker_memory(session: SparkSession, driver: Budget) -> int:
     """Bytes that the Python process of one task may take.
 
     What spark.executor.pyspark.memory leaves to each core of an executor, if it is set; else, on one machine, a share
-    of what the driver may use.
+    of what the driver may use. InputError where the setting is too little for any task.
     """
     context = session.sparkContext
-    limit = context.getConf().get("spark.executor.pyspark.memory")
+    conf = context.getConf()
+    limit, cores = conf.get(PYTHON_MEMORY), int(conf.get("spark.executor.cores") or 1)
     if limit is None and str(context.master).startswith("local"):
         return max(LEAST_WORKER_MEMORY, min(WORKER_MEMORY, PROGRAM + driver.work // (2 * context.defaultParallelism)))
     if limit is None:
         return WORKER_MEMORY
-    cores = int(context.getConf().get("spark.executor.cores") or 1)
-    found = parse_memory(_bytes(limit)) or WORKER_MEMORY
-    return max(LEAST_WORKER_MEMORY, found // cores)
+    mine = bytes_of(limit) // cores
+    if mine < MAPPED + LEAST_WORKER_MEMORY:
+        least = cores * (MAPPED + LEAST_WORKER_MEMORY) >> 20
+        raise InputError(
+            f"{PYTHON_MEMORY} is {limit}, for {cores} core{'s' if cores > 1 else ''} of an executor; libraries and a "
+            f"task take {least // cores} MiB for each. Set it to {least}m or more, or leave it out."
+        )
+    arena = 0 if conf.get(_ARROW_POOL) == "system" else ARENA
+    return max(LEAST_WORKER_MEMORY, mine - MAPPED - arena)
 
 
-def _bytes(size: str) -> str:
-    """Spark's way to write a size (512m, 2g) as ours."""
-    return re.sub(r"(?i)^(\d+)([kmgt])b?$", r"\1\2iB", size)
+def bytes_of(size: str) -> int:
+    """A size as Spark writes it (512m, 2g, 2gb; 2048 are MiB there) in bytes; InputError for anything else."""
+    found = re.fullmatch(r"(\d+)([kmgtp]?)b?", size.strip().lower())
+    if found is None:
+        raise InputError(f"{PYTHON_MEMORY} is {size!r}, which is no size. Give one such as 2g.")
+    return int(found[1]) << 10 * ("kmgtp".index(found[2] or "m") + 1)
