@@ -65,8 +65,8 @@ DRIVER_START, EXECUTOR_START, WORKER_START = 14.0, 16.0, 1.5
 """JVM of the driver, JVM of an executor with its compiling, Python process of a core: imports and kernels."""
 TASK_SECONDS = 6e-3
 """Scheduling and starting a task, Python and the JVMs together."""
-SPLIT_SECONDS = 3.0e-6
-"""Telling a task of one split: each gets the list of them all, 28 bytes and more of each."""
+SPLIT_SECONDS = 3.3e-6
+"""Telling a task of one split: each gets the list of them all, 28 bytes of each; of files 86, for twice as long."""
 START_WALL, STAGE_WALL = 10.0, 0.7
 """Seconds until a session is open, and for each stage until its first task begins."""
 EXECUTOR_CORES = 4
@@ -283,7 +283,9 @@ class _Run:
             told = self._stage("crowds", self.again)
             yield replace(told, cpu_seconds=told.cpu_seconds + crowds, seconds=told.seconds + crowds)
         if self.met:
-            taking = self.share * (check.comparing + check.laying_out) + self.met * a_text
+            taking = (
+                self.share * (check.comparing + check.building + check.merging + check.laying_out) + self.met * a_text
+            )
             yield self._texts("check", self.met, taking)
         files = (8 * pieces + 4 * parts) * FILE_SECONDS
         driver = (files + KNOWN_SECONDS * self.known + LISTED_SECONDS * check.pairs.expected * self.share) * pace
