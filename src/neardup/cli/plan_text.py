@@ -14,7 +14,8 @@ from neardup.shown import counted, duration, megabytes, percent
 from neardup.tuning import s_curve
 
 if TYPE_CHECKING:
-    from neardup.tasks.plan.cluster import BreakEven, ClusterEstimate, StageCost
+    from neardup.tasks.plan.beside import BreakEven
+    from neardup.tasks.plan.cluster import ClusterEstimate, StageCost
     from neardup.tasks.plan.costs import Estimate, Range
     from neardup.tasks.plan.outcome import ClusterPlan, Collected, Option, Plan
 

@@ -1,7 +1,7 @@
-"""What a run on a cluster will cost, as pure functions of what was measured, and where a cluster begins to pay.
+"""What a run on a cluster will cost, as pure functions of what was measured.
 
-The stages are those of ``neardup.spark.search``, with the sizes of their tasks. Who does them is in ``neardup.spark``;
-what one machine takes for the same is in ``costs``.
+The stages are those of ``neardup.spark.search``, with the sizes of their tasks. Who does them is in ``neardup.spark``,
+what one machine takes for the same in ``costs``, and which of both is the better choice in ``beside``.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from neardup.engine.fit import SAMPLE
-from neardup.engine.space import Budget
-from neardup.shown import counted, megabytes
+from neardup.inputs.blocks import BLOCK_BYTES
 from neardup.stages.bands import KEY_BYTES
-from neardup.stages.numbering import most_documents
 from neardup.tasks.plan.costs import (
-    DOCUMENT_BYTES,
-    LEAST_NEAR,
     MODEL_ERROR,
+    MOST_PAIRS,
     NAME_SECONDS,
+    PAIR_BYTES,
     PROGRAM_BYTES,
     WRITE_SECONDS,
     Checking,
@@ -30,7 +28,6 @@ from neardup.tasks.plan.costs import (
     Setting,
     Speeds,
     checking,
-    predict,
 )
 
 # Sizes of tasks: those of neardup.spark, which this room cannot see; a test holds them together.
@@ -38,8 +35,6 @@ SPLIT_BYTES = 64 << 20
 PART_KEYS, PART_PRINTS, PARTS_TEXT = 8_000_000, 4_000_000, 48 << 20
 RANGES = 1 << 16
 """Partitions of keys, at most."""
-WORKER_MEMORY = 1 << 30
-"""What the Python process of a core counts on where nothing says it."""
 
 # CPU seconds on the machine of benchmarks/RESULTS.md; elsewhere they are multiplied by the pace.
 # From stages done in one process (100,000 and a million documents of 300 bytes, paragraphs, sources of kernels):
@@ -70,8 +65,8 @@ DRIVER_START, EXECUTOR_START, WORKER_START = 14.0, 16.0, 1.5
 """JVM of the driver, JVM of an executor with its compiling, Python process of a core: imports and kernels."""
 TASK_SECONDS = 6e-3
 """Scheduling and starting a task, Python and the JVMs together."""
-SPLIT_SECONDS = 3.0e-6
-"""Telling a task of one split: each gets the list of them all, 28 bytes and more of each."""
+SPLIT_SECONDS = 3.3e-6
+"""Telling a task of one split: each gets the list of them all, 28 bytes of each; of files 86, for twice as long."""
 START_WALL, STAGE_WALL = 10.0, 0.7
 """Seconds until a session is open, and for each stage until its first task begins."""
 EXECUTOR_CORES = 4
@@ -89,11 +84,15 @@ KEY_ROW_BYTES, HEAVY_BYTES = 9, 12
 PRINT_BLOB, TEXT_BLOB, KEY_BLOB = 500, 1000, 750
 """What each blob has beside its rows: headers of .npz; of keys also where the bands begin, 8 bytes for each."""
 READ_BYTES, PAIR_FILE_BYTES, KNOWN_FILE_BYTES = 32, 18, 45
-"""Of the workdir: for each document beside keys and id; for each candidate, with its band, and twice for those that
-are checked; for each document that is looked up, beside its id."""
-KNOWN_BYTES, COPY_BYTES, FOUND_BYTES = 320, 40, 24
-"""Memory of the driver: for each document that it knows, beside its id, for each that is in a group of copies, for each
-candidate. Peaks on local[2]: 256, 385 and 393 MB with 34,000, 347,000 and 400,000 known documents."""
+"""Of the workdir: for each document beside keys and id; for each candidate, in each band in which it is met, and twice
+for those that are checked; for each document that is looked up, beside its id. Texts of the sample and of crowds
+come on top."""
+KNOWN_BYTES, COPY_BYTES, MET_BYTES = 210, 40, 40
+"""Memory of the driver: for each document that it knows, beside its id, for each that is in a group of copies, and for
+each candidate in each band, of FILES_READ files. Peaks on local[2]: 256, 385, 393 and 395 MB with 34,000, 347,000,
+400,000 and 72,000 known documents, the last with long ids and many pairs."""
+FILES_READ = 16
+"""Files of the workdir that the driver reads at a time."""
 DRIVER_PROGRAM = PROGRAM_BYTES + 30_000_000
 SPLIT_MEMORY = 3_000
 """For each split: what it counted, and its part of each answer."""
@@ -191,17 +190,6 @@ class ClusterEstimate:
         return sum(stage.tasks + stage.partitions for stage in self.stages)
 
 
-@dataclass(frozen=True, slots=True)
-class BreakEven:
-    """From how many documents of the kind that was planned for a cluster is the better choice."""
-
-    documents: float
-    bytes: float
-    """Of text."""
-    is_limit: bool
-    """Whether one machine is as fast up to there, and cannot take more."""
-
-
 def predict_cluster(
     profile: Profile, speeds: Speeds, setting: Setting, pieces: Pieces, shape: Shape
 ) -> ClusterEstimate:
@@ -259,6 +247,7 @@ class _Run:
         self.sketched = (speeds.read + per_byte) * profile.bytes + per_text * profile.documents
         self.again = AGAIN * speeds.read * profile.bytes
         self.slots = setting.slots
+        self.entries = share * _entries(profile, setting)
 
     def stages(self) -> Iterator[StageCost]:
         """The stages in their order; a stage that comes twice is one of twice the tasks."""
@@ -294,7 +283,9 @@ class _Run:
             told = self._stage("crowds", self.again)
             yield replace(told, cpu_seconds=told.cpu_seconds + crowds, seconds=told.seconds + crowds)
         if self.met:
-            taking = self.share * (check.comparing + check.laying_out) + self.met * a_text
+            taking = (
+                self.share * (check.comparing + check.building + check.merging + check.laying_out) + self.met * a_text
+            )
             yield self._texts("check", self.met, taking)
         files = (8 * pieces + 4 * parts) * FILE_SECONDS
         driver = (files + KNOWN_SECONDS * self.known + LISTED_SECONDS * check.pairs.expected * self.share) * pace
@@ -306,8 +297,10 @@ class _Run:
         """A stage that reads all inputs again, and sends some texts."""
         size = texts * self.size
         parts = 1 + int(size // PARTS_TEXT)
-        # a partition has the texts of documents that belong together, and gets them from every piece that has any
-        blobs = min(texts, float(self.pieces.count) * parts)
+        # each batch sends one blob to each partition that it has texts for. Texts that belong together meet in a
+        # partition, in the order of the first of them: half of them lie side by side in their batch, half anywhere
+        batches = max(float(self.pieces.count), self.pieces.nbytes / BLOCK_BYTES)
+        blobs = min(batches, texts) + min(texts / 2, batches * (parts - 1))
         return self._stage(name, self.again, parts, int(size + TEXT_BYTES * texts + TEXT_BLOB * blobs), taking, blobs)
 
     def _stage(
@@ -338,18 +331,20 @@ class _Run:
     @property
     def workdir(self) -> float:
         """Bytes of files."""
-        n, candidates = self.profile.documents, self.check.candidates.expected * self.share
+        n, checked = self.profile.documents, self.check.candidates.expected * self.share
         looked_up = (self.several + self.known) * (KNOWN_FILE_BYTES + self.id_bytes)
         a_document = READ_BYTES + self.id_bytes + KEY_BYTES * self.bands
-        return a_document * n + looked_up + 3 * PAIR_FILE_BYTES * candidates
+        brought = (min(SAMPLE, self.profile.distinct) + self.check.stars) * self.size
+        return a_document * n + looked_up + brought + PAIR_FILE_BYTES * (self.entries + 2 * checked)
 
     @property
     def driver_memory(self) -> float:
         """Peak of the driver."""
         known = (KNOWN_BYTES + self.id_bytes) * self.known + COPY_BYTES * self.several
         crowds = self.check.stars * (self.size + 4 * self.slots)
-        found = FOUND_BYTES * self.check.candidates.expected * self.share
-        return DRIVER_PROGRAM + known + found + crowds + SPLIT_MEMORY * self.pieces.count
+        found = MET_BYTES * self.entries * min(1.0, FILES_READ / self.key_parts)
+        listed = PAIR_BYTES * min(MOST_PAIRS, self.check.pairs.expected * self.share)
+        return DRIVER_PROGRAM + known + found + listed + crowds + SPLIT_MEMORY * self.pieces.count
 
     @property
     def worker_memory(self) -> float:
@@ -363,120 +358,8 @@ class _Run:
         return WORKER_PROGRAM + max(reading, keys, checked) + LONGEST_HELD * self.pieces.longest
 
 
-def grown(profile: Profile, factor: float) -> Profile:
-    """So many times the collection, of documents of the same kind: each has as many near-duplicates as it has here.
-
-    Pairs below ``LEAST_NEAR`` are those of any two documents, so there are ``factor`` squared as many.
-    """
-    slots = np.arange(profile.slots + 1)
-    times = np.where(slots >= LEAST_NEAR * profile.slots, factor, factor * factor)
-    whole = {
-        name: round(getattr(profile, name) * factor)
-        for name in (
-            *("documents", "distinct", "bytes", "kept_bytes", "long_documents", "id_bytes", "copies", "copied"),
-            *("copy_pairs", "shingles"),
-        )
-    }
-    return replace(
-        profile,
-        **whole,
-        pairs=profile.pairs * times,
-        squares=profile.squares * times,
-        pair_shingles=profile.pair_shingles * times,
-        partnered=profile.partnered * factor,
-        document_pairs=profile.document_pairs * factor,
-        crowd_texts=profile.crowd_texts * factor,
-        crowd_documents=profile.crowd_documents * factor,
-        alike=None if profile.alike is None else (profile.alike[0] * times, profile.alike[1] * times),
-    )
-
-
-def fits_one_machine(profile: Profile, setting: Setting, budget: Budget) -> bool:
-    """Whether one machine can take a collection, with what does not fit into its memory in files."""
-    is_numbered = profile.documents <= most_documents(setting.bands.bands + 1)
-    return is_numbered and DOCUMENT_BYTES * profile.documents <= 0.9 * budget.work
-
-
-STEPS, PER_DECADE, DECADES = 40, 4, 10
-"""Of the search for the break-even."""
-
-
-def break_even(
-    profile: Profile,
-    speeds: Speeds,
-    setting: Setting,
-    pieces: Pieces,
-    shape: Shape,
-    *,
-    budget: Budget,
-    threads: int,
-) -> BreakEven | None:
-    """From how many documents like these on a cluster takes less time than one machine of ``budget`` and ``threads``.
-
-    None: where nothing is to be compared.
-    """
-    if not profile.documents:
-        return None
-
-    def cluster_is_better(documents: float) -> bool:
-        factor = documents / profile.documents
-        large = grown(profile, factor)
-        if not fits_one_machine(large, setting, budget):
-            return True
-        here = predict(large, speeds, setting, budget=budget, threads=threads).total_seconds
-        there = predict_cluster(large, speeds, setting, pieces.grown(factor), shape)
-        return there.seconds.expected < here
-
-    sizes = [10 ** (3 + i / PER_DECADE) for i in range(DECADES * PER_DECADE)]
-    first = next(i for i, size in enumerate(sizes) if cluster_is_better(size) or i == len(sizes) - 1)
-    low, high = sizes[max(0, first - 1)], sizes[first]
-    for _ in range(STEPS):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if cluster_is_better(middle) else (middle, high)
-        if high / low < 1.01:
-            break
-    is_limit = not fits_one_machine(grown(profile, high * 1.02 / profile.documents), setting, budget)
-    return BreakEven(high, high * profile.bytes / profile.documents, is_limit)
-
-
-def warnings_of(
-    found: ClusterEstimate, setting: Setting, pieces: Pieces, shape: Shape, driver: Budget
-) -> Iterator[str]:
-    """What would end a run on a cluster, or make it slow, and the cure."""
-    tags, known = setting.bands.bands + 1, found.known.expected
-    if known > most_documents(tags):
-        yield (
-            f"about {known / 1e9:.3g} billion documents have a copy or a candidate pair, and the driver can number the "
-            f"pairs of {most_documents(tags) / 1e9:.3g} billion with {setting.bands.bands} bands: the run would end "
-            "with an error. Remove exact copies first, or work on parts of the collection."
-        )
-    if found.driver_memory.expected > driver.limit:
-        yield (
-            f"the driver needs about {megabytes(found.driver_memory.expected)} for {known:,.0f} documents with a copy "
-            f"or a candidate pair, and --memory (memory=) is {megabytes(driver.limit)}. Take a driver with more."
-        )
-    python = shape.memory - shape.jvm
-    if found.worker_memory > python:
-        yield (
-            f"the Python process of a core needs about {megabytes(found.worker_memory)}, and of the "
-            f"{megabytes(shape.memory)} of a core the JVM leaves {megabytes(max(0, python))}. Give executors more "
-            "memory, or fewer cores."
-        )
-    stages = {stage.name: stage for stage in found.stages}
-    is_long = stages["read"].seconds > 0.1 * found.seconds.expected
-    if is_long and pieces.count > 1 and pieces.share * min(shape.cores, pieces.count) > 2:
-        yield (
-            f"one piece of the input has {pieces.share:.0%} of it, and is read by one core while others wait. Give "
-            "many files, or formats that can be cut: Parquet, or JSONL that is not compressed."
-        )
-    elif is_long and pieces.count < shape.cores:
-        yield (
-            f"the input is read in {counted(pieces.count, 'task')}, so that {shape.cores - pieces.count:,} of "
-            f"{shape.cores:,} cores have nothing to read. Take fewer cores; or more files, where they are compressed."
-        )
-    keys = stages["keys"]
-    if KEY_BLOB * keys.tasks * keys.partitions > 0.5 * keys.shuffled:
-        yield (
-            f"{keys.tasks:,} tasks send keys to {keys.partitions:,} partitions each: what is sent is mostly the heads "
-            "of small pieces. Work on parts of the collection."
-        )
+def _entries(profile: Profile, setting: Setting) -> float:
+    """Candidates, each as often as bands meet it."""
+    agree, rows = np.arange(profile.slots + 1, dtype=np.float64), setting.bands.rows
+    chance = np.prod([np.maximum(agree - i, 0) / (profile.slots - i) for i in range(rows)], axis=0)
+    return float(profile.pairs @ chance) * setting.bands.bands

@@ -221,7 +221,11 @@ class Checking:
     reading: float
     """Reading the texts of ``met`` again, and sketching them."""
     comparing: float
-    """Signatures and sets."""
+    """Signatures."""
+    building: float
+    """Sets."""
+    merging: float
+    """Counting what two sets share."""
     laying_out: float
     """Pairs, which one thread does."""
 
@@ -253,7 +257,9 @@ def checking(profile: Profile, speeds: Speeds, setting: Setting) -> Checking:
         involved=involved,
         shingles=size,
         reading=again * a_text,
-        comparing=comparing + involved * size * speeds.build + merging * MERGE_SECONDS * speeds.pace,
+        comparing=comparing,
+        building=involved * size * speeds.build,
+        merging=merging * MERGE_SECONDS * speeds.pace,
         laying_out=checked.expected * PAIR_SECONDS * speeds.pace,
     )
 
@@ -274,7 +280,8 @@ def predict(profile: Profile, speeds: Speeds, setting: Setting, *, budget: Budge
     seconds = {
         **_reading(profile, speeds, speeds.sketch[setting.slots], store, threads),
         "candidates": rows * (speeds.group + speeds.key * setting.bands.rows) / threads,
-        "check": ((0.0 if is_near else check.reading) + check.comparing) / threads + check.laying_out,
+        "check": ((0.0 if is_near else check.reading) + check.comparing + check.building + check.merging) / threads
+        + check.laying_out,
         "cluster": (check.involved + profile.copies + check.checked.expected) * CLUSTER_SECONDS * pace,
         **_writing(profile, check.pairs, disk, pace),
     }

@@ -15,7 +15,8 @@ from neardup.errors import InputError
 from neardup.inputs.reader import Reader
 from neardup.inputs.splits import plan_splits
 from neardup.params import DEFAULT_WEIGHTS, Bands, RunOptions, Spec
-from neardup.tasks.plan.cluster import SPLIT_BYTES, Pieces, Shape, break_even, fits_one_machine, warnings_of
+from neardup.tasks.plan.beside import break_even, fits_one_machine, warnings_of
+from neardup.tasks.plan.cluster import SPLIT_BYTES, Pieces, Shape
 from neardup.tasks.plan.costs import Setting, predict
 from neardup.tasks.plan.measured import MeasuredCollection
 from neardup.tasks.plan.outcome import ClusterPlan, Option, Plan, RuleOption, is_as_fast

@@ -10,7 +10,8 @@ from neardup.engine.fit import Hint
 from neardup.inputs.columns import ReadColumns
 from neardup.inputs.passed import PassedOver
 from neardup.params import LOCAL, SPARK, Preset, Spec
-from neardup.tasks.plan.cluster import BreakEven, ClusterEstimate, Shape
+from neardup.tasks.plan.beside import BreakEven
+from neardup.tasks.plan.cluster import ClusterEstimate, Shape
 from neardup.tasks.plan.costs import Estimate, Range, Setting
 from neardup.tuning import areas, knee
 
