@@ -132,3 +132,20 @@ def test_a_file_that_cannot_be_cut_is_named(tmp_path: Path) -> None:
     assert "large.jsonl.gz (" in note
     assert "compressed" in note
     assert "plain.jsonl" not in note
+
+
+@pytest.mark.parametrize("how", [{}, {"annotate": True}, {"keep": "none"}])
+def test_a_parquet_file_is_rewritten_in_pieces_to_the_bytes_of_one_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, Any]
+) -> None:
+    monkeypatch.setattr("neardup.spark.parts.JOIN_BYTES", 1024)
+    table = pa.Table.from_pylist(documents(7, 300)).append_column("more", pa.array([i / 7 for i in range(300)]))
+    table = table.append_column("tags", pa.array([["a", "b"][: i % 3] for i in range(300)]))
+    pq.write_table(table.replace_schema_metadata({"of": "a test"}), tmp_path / "in.parquet", row_group_size=20)
+    cluster = InProcess(backwards=True, twice=True)
+    one = on_one_machine(tmp_path / "in.parquet", tmp_path / "one.parquet", **how)
+    assert on_cluster(tmp_path / "in.parquet", tmp_path / "two.parquet", cluster=cluster, **how) == one
+    assert "join" in cluster.stages
+    found = pq.ParquetFile(tmp_path / "two.parquet")
+    assert found.num_row_groups > 3
+    assert found.read().equals(pq.read_table(tmp_path / "one.parquet"))

@@ -10,6 +10,7 @@ import io
 import json
 import os
 import posixpath
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ _PIECE = 4 << 20
 Arrays = dict[str, NDArray[Any]]
 FILES_AT_A_TIME = 16
 _RUN = "run"
+_parsing = threading.Lock()
+"""Held while NumPy has Python parse the headers of arrays: Python 3.11 fails now and then where several threads do."""
 
 
 def packed(arrays: Arrays) -> bytes:
@@ -44,7 +47,7 @@ def packed(arrays: Arrays) -> bytes:
 def unpacked(data: Any, *only: str) -> Arrays:
     """The arrays of ``packed``, or ``only`` some; ValueError where the bytes are not what was packed."""
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        with _parsing, np.load(io.BytesIO(data), allow_pickle=False) as arrays:
             return {name: arrays[name] for name in only or arrays.files}
     except (BadZipFile, OSError, EOFError, KeyError) as exc:
         raise ValueError(f"damaged: {exc}") from exc
