@@ -1,12 +1,12 @@
-"""A standalone Spark cluster on this machine beside one machine: the same bytes, CPU, memory, and what kills do.
+"""A standalone Spark cluster on this machine beside one machine: the same bytes, CPU and memory.
 
-    python benchmarks/spark_cluster.py compare FILE… [--command find] [--worker-python PYTHON] [--work FOLDER]
-    python benchmarks/spark_cluster.py kill FILE… --what executor|worker|driver [--times 10]
+    python benchmarks/spark_cluster.py FILE… [--command find] [--worker-python PYTHON] [--work FOLDER]
 
 A master and two workers of one core each run as processes on the loopback. With ``--worker-python`` the workers have
 an environment of their own, with neardup in it. CPU seconds are those of all processes of a cluster, from before it
 starts until all have ended; what a cluster takes that does nothing (a job of two empty tasks) is measured first and
-taken off. The input goes in as folders or files of any split; outputs are compared byte for byte.
+taken off. The input goes in as folders or files of any split; outputs are compared byte for byte. What kills do is in
+``spark_kills.py``.
 """
 
 from __future__ import annotations
@@ -16,21 +16,16 @@ import contextlib
 import ctypes
 import filecmp
 import os
-import random
 import resource
-import shutil
-import signal
+import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-PORT = 7077
-MASTER = f"spark://127.0.0.1:{PORT}"
 SUBREAPER = 36
 """prctl: orphans become children of this process, so that what they took is counted."""
 OUTPUTS = {
@@ -47,6 +42,7 @@ class Cluster:
     python: str
     memory: str
     conf: list[str]
+    port: int = field(default_factory=lambda: _free_port())
     master: subprocess.Popen[bytes] | None = None
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
     peaks: dict[int, int] = field(default_factory=dict)
@@ -54,16 +50,23 @@ class Cluster:
 
     def start(self) -> None:
         """Start all, and wait until the workers are known."""
-        self.master = self._start("Master", "--host", "127.0.0.1", "--port", str(PORT), "--webui-port", "0")
+        port = str(self.port)
+        self.master = self._start("Master", "--host", "127.0.0.1", "--port", port, "--webui-port", "0")
         _until(lambda: b"elected leader" in self._log("Master"))
         for _ in range(2):
             self.add_worker()
-        _until(lambda: self._log("Master").count(b"Registering worker") >= 2)
+
+    @property
+    def url(self) -> str:
+        """Of the master."""
+        return f"spark://127.0.0.1:{self.port}"
 
     def add_worker(self) -> None:
-        """Start one more worker."""
-        given = ["--host", "127.0.0.1", "--cores", "1", "--memory", "3g", "--webui-port", "0", MASTER]
+        """Start one more worker, and wait until it is known."""
+        known = self._log("Master").count(b"Registering worker")
+        given = ["--host", "127.0.0.1", "--cores", "1", "--memory", "3g", "--webui-port", "0", self.url]
         self.workers.append(self._start("Worker", *given))
+        _until(lambda: self._log("Master").count(b"Registering worker") > known)
 
     def _start(self, kind: str, *args: str) -> subprocess.Popen[bytes]:
         import pyspark
@@ -108,11 +111,11 @@ class Cluster:
             *self.conf,
         ]
         given = [each for setting in conf for each in ("--conf", setting)]
-        return ["--engine", "spark", "--master", MASTER, "--workdir", str(workdir), *given, *more]
+        return ["--engine", "spark", "--master", self.url, "--workdir", str(workdir), *given, *more]
 
     def watch(self) -> None:
         """Note the peaks of the workers' Python processes."""
-        for pid, name in _processes():
+        for pid, name in descendants(os.getpid()):
             if "pyspark.daemon" in name or "pyspark/daemon" in name:
                 with contextlib.suppress(OSError, StopIteration, ValueError):
                     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
@@ -120,11 +123,27 @@ class Cluster:
                     self.peaks[pid] = int(peak.split()[1]) * 1024
 
 
-def _processes() -> Iterator[tuple[int, str]]:
+def _free_port() -> int:
+    with socket.socket() as some:
+        some.bind(("127.0.0.1", 0))
+        port: int = some.getsockname()[1]
+        return port
+
+
+def descendants(of: int) -> Iterator[tuple[int, str]]:
+    """Processes that a process started, and those that these did, with their command lines."""
+    children: dict[int, list[int]] = {}
     for place in Path("/proc").iterdir():
         if place.name.isdigit():
             with contextlib.suppress(OSError):
-                yield int(place.name), (place / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+                parent = (place / "stat").read_text().rpartition(")")[2].split()[1]
+                children.setdefault(int(parent), []).append(int(place.name))
+    left = children.get(of, [])
+    while left:
+        pid = left.pop()
+        left += children.get(pid, [])
+        with contextlib.suppress(OSError):
+            yield pid, Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
 
 
 def _until(is_so: object, limit: float = 120.0) -> None:
@@ -193,89 +212,35 @@ def compare(args: argparse.Namespace, cluster: Cluster, work: Path) -> None:
     print("same bytes" if run.returncode == 0 and same(work / "one", work / "many") else "NOT THE SAME")
 
 
-def kill(args: argparse.Namespace, cluster: Cluster, work: Path) -> None:
-    """Kill something at random moments, resume where the driver was killed, and compare."""
-    subprocess.run(command(args.command, args.inputs, work / "one"), check=True)
-    rng = random.Random(args.seed)
-    cluster.start()
-    start = time.monotonic()
-    subprocess.run(command(args.command, args.inputs, work / "many", *cluster.options(work / "work")), check=True)
-    seconds = time.monotonic() - start
-    good = 0
-    for time_ in range(args.times):
-        shutil.rmtree(work / "many")
-        more: list[str] = []
-        moment = rng.uniform(0.15, 0.9) * seconds
-        while True:
-            run = subprocess.Popen(
-                command(args.command, args.inputs, work / "many", *cluster.options(work / "work", *more)),
-                start_new_session=True,
-            )
-            killer = threading.Timer(moment, hit, (args.what, run, cluster))
-            if not more:
-                killer.start()
-            code = run.wait()
-            killer.cancel()
-            if args.what == "driver" and code != 0 and not more:
-                _end_jvms(run.pid)
-                more = ["--resume"] if (work / "work" / "run.json").exists() else []
-                if more:
-                    continue
-            break
-        is_same = code == 0 and same(work / "one", work / "many")
-        good += is_same
-        print(
-            f"{time_ + 1}: {args.what} killed after {moment:.1f} s: {'same bytes' if is_same else f'exit code {code}'}"
-        )
-        if args.what == "worker":
-            cluster.add_worker()
-            time.sleep(5)
-        shutil.rmtree(work / "work", ignore_errors=True)
-    cluster.stop()
-    print(f"{good} of {args.times} the same")
-
-
-def hit(what: str, run: subprocess.Popen[bytes], cluster: Cluster) -> None:
-    """SIGKILL one of them."""
-    if what == "driver":
-        run.kill()
-    elif what == "worker":
-        alive = [worker for worker in cluster.workers if worker.poll() is None]
-        os.killpg(alive[0].pid, signal.SIGKILL)
-    else:
-        executors = [pid for pid, name in _processes() if "CoarseGrainedExecutorBackend" in name]
-        if executors:
-            os.kill(random.choice(executors), signal.SIGKILL)
-
-
-def _end_jvms(driver: int) -> None:
-    """What a killed driver leaves: its own Java process, which ends when nobody talks to it, and is not waited for."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(driver, signal.SIGKILL)
-
-
-def main() -> None:
-    """See the head of the file."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("task", choices=("compare", "kill"))
+def arguments(about: str | None) -> argparse.ArgumentParser:
+    """What both programs take."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("inputs", nargs="+")
     parser.add_argument("--command", choices=tuple(OUTPUTS), default="find")
     parser.add_argument("--worker-python", default=sys.executable)
     parser.add_argument("--executor-memory", default="1g")
     parser.add_argument("--conf", action="append", default=[])
-    parser.add_argument("--what", choices=("executor", "worker", "driver"), default="executor")
-    parser.add_argument("--times", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--work", type=Path)
-    args = parser.parse_args()
+    return parser
+
+
+@contextlib.contextmanager
+def cluster_of(args: argparse.Namespace) -> Iterator[tuple[Cluster, Path]]:
+    """A cluster that is not started yet, stopped at the end, and a folder, removed then."""
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
     with tempfile.TemporaryDirectory(dir=args.work) as folder:
-        work = Path(folder)
-        cluster = Cluster(work, args.worker_python, args.executor_memory, args.conf)
+        cluster = Cluster(Path(folder), args.worker_python, args.executor_memory, args.conf)
         try:
-            (compare if args.task == "compare" else kill)(args, cluster, work)
+            yield cluster, cluster.work
         finally:
             cluster.stop()
+
+
+def main() -> None:
+    """See the head of the file."""
+    args = arguments(__doc__).parse_args()
+    with cluster_of(args) as (cluster, work):
+        compare(args, cluster, work)
 
 
 if __name__ == "__main__":

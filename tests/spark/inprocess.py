@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from neardup.errors import NeardupError
 from neardup.spark.exchange import Blob, Blobs, Facts, Failed
@@ -24,12 +25,16 @@ class InProcess:
         found = list(reversed(tasks)) if self.backwards else list(tasks)
         return [*found, *found[::2]] if self.twice else found
 
+    def _do(self, work: Callable[..., Facts], *given: Any) -> Facts:
+        """Do a task."""
+        return work(*given)
+
     def map(self, name: str, tasks: Sequence[int], work: Callable[[int], Facts]) -> list[Facts]:
         self.stages.append(name)
         found, failed = {}, {}
         for task in self._each(tasks):
             try:
-                found[task] = pickle.loads(pickle.dumps(work))(task)
+                found[task] = self._do(pickle.loads(pickle.dumps(work)), task)
             except NeardupError as exc:
                 failed[task] = exc
         for task in tasks:
@@ -60,7 +65,7 @@ class InProcess:
         for part in self._each(range(parts)):
             blobs = [(task, blob) for task, _, blob in sorted(given[part], key=lambda each: each[:2])]
             try:
-                found[part] = take(part, blobs)
+                found[part] = self._do(take, part, blobs)
             except NeardupError as exc:
                 raise Failed(part, exc) from exc
         return [found[part] for part in range(parts)]

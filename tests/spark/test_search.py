@@ -17,7 +17,6 @@ from tests.spark.inprocess import InProcess
 
 from neardup.errors import InputChanged, InputError
 from neardup.spark.copies import Groups
-from neardup.spark.storage import Storage
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmn" for b in "aeiou" for c in "lmnrst"]
 
@@ -213,21 +212,3 @@ def test_groups_are_made_of_rows_and_their_firsts_in_any_order() -> None:
     assert groups.several.tolist() == [2, 7]
     assert groups.starts.tolist() == [0, 3, 5]
     assert groups.members.tolist() == [2, 3, 4, 7, 9]
-
-
-def test_arrays_come_back_from_the_storage_and_damage_is_told(tmp_path: Path) -> None:
-    storage = Storage(str(tmp_path / "work"))
-    storage.put("some/arrays", a=np.arange(5), b=np.zeros((2, 3), np.uint8))
-    found = storage.get("some/arrays")
-    assert found["a"].tolist() == [0, 1, 2, 3, 4]
-    assert found["b"].shape == (2, 3)
-    file = tmp_path / "work" / "some" / "arrays.npz"
-    data = bytearray(file.read_bytes())
-    data[data.index(b"\x04\x00\x00\x00")] ^= 1
-    file.write_bytes(bytes(data))
-    from neardup.errors import SpoolError
-
-    with pytest.raises(SpoolError, match=r"some/arrays\.npz"):
-        storage.get("some/arrays")
-    with pytest.raises(SpoolError, match="same folder"):
-        storage.get("some/other")

@@ -1,6 +1,6 @@
 """Buckets: rows of equal keys meet in a partition, which holds one range of the keys of every band.
 
-    keys/ ── keys of representatives, by their value ──► buckets/PPPP.npz   pairs of small buckets; large buckets whole
+    keys/ ── keys of representatives, by their value ──► buckets/PPPP.arrays   pairs of small buckets, large buckets
 
 A key is five bytes and a row four on the way, so that a document of b bands weighs 9 b bytes. A key that is hot by the
 documents of one split alone would make its partition large: there only the key goes, and the documents stay behind,
@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from neardup.cutting import starts_of
 from neardup.engine.banding.candidates import SMALL
+from neardup.kernels import banding
 from neardup.spark.exchange import Blob, Blobs, Facts
+from neardup.spark.packing import Arrays, packed, unpacked
 from neardup.spark.pieces import Job
-from neardup.spark.storage import Arrays, packed, unpacked
 from neardup.stages import bands as band_stage
 from neardup.types import I32, I64, U8, U64, Mask
 
@@ -117,34 +118,37 @@ def give_keys(job: Job, split: int, parts: int) -> Iterator[Blob]:
     keys = job.storage.get(f"keys/{split:06d}")["keys"]
     weight = weights_of(job, split)
     rows = np.flatnonzero(weight).astype(np.uint32)
-    counts = np.zeros((keys.shape[0], parts), dtype=np.int64)
-    by_part: list[NDArray[np.uint32]] = []
+    part_of = (np.arange(RANGES) * parts // RANGES).astype(np.uint16)
+    counts = np.zeros((parts, keys.shape[0]), dtype=np.int64)
+    of_band: list[NDArray[np.uint32]] = []
     hot: list[HotRows] = []
-    for band, of_band in enumerate(keys):
-        mine, here = of_band[rows], rows
-        is_hot = _is_hot_here(mine, weight[rows], job.spec.crowd)
+    for band, mine in enumerate(keys):
+        of_range, load = np.zeros((2, RANGES), dtype=np.int64)
+        banding.weigh_ranges(mine, rows, weight, of_range, load)
+        here, is_hot = rows, _is_hot_here(mine, rows, weight, load, job.spec.crowd)
         if is_hot is not None:
-            hot.append(HotRows.of(rows[is_hot].astype(np.int64), band, mine[is_hot]))
-            mine, here = mine[~is_hot], rows[~is_hot]
-        part = _part_of(_ranges(mine), parts)
-        by_part.append(here[np.argsort(part, kind="stable")])
-        counts[band] = np.bincount(part, minlength=parts)
-    marks = _marks(hot, parts)
+            hot.append(HotRows.of(rows[is_hot].astype(np.int64), band, mine[rows[is_hot]]))
+            here = rows[~is_hot]
+            of_range -= np.bincount(_ranges(mine[rows[is_hot]]), minlength=RANGES)
+        of_band.append(here)
+        counts[:, band] = np.bincount(part_of, of_range, minlength=parts)
+    marks = _marks(hot, part_of)
     if hot:
         job.storage.put(f"hot-keys/{split:06d}", **HotRows.joined(hot).as_arrays())
-    ends = np.zeros((keys.shape[0], parts + 1), dtype=np.int64)
-    np.cumsum(counts, axis=1, out=ends[:, 1:])
-    heavy = np.flatnonzero(weight[rows] > 1)
+    ends = starts_of(counts.ravel()).astype(np.int64)
+    place = ends[:-1].reshape(counts.shape).copy()
+    to_rows, to_keys = np.empty(int(ends[-1]), np.uint32), np.empty((int(ends[-1]), band_stage.KEY_BYTES), np.uint8)
+    for band, here in enumerate(of_band):
+        next_of = place[:, band].copy()
+        banding.spread_ranges(keys[band], here, part_of, next_of, to_rows, to_keys)
+    is_heavy = bool((weight > 1).any())
+    firsts = np.append(place[:, 0], ends[-1])
     for number in range(parts):
-        some = [places[ends[band, number] : ends[band, number + 1]] for band, places in enumerate(by_part)]
-        places = np.concatenate(some) if some else rows[:0]
+        some = slice(firsts[number], firsts[number + 1])
+        places = to_rows[some]
         if places.size or number in marks:
-            blob: Arrays = {
-                "rows": places,
-                "keys": np.concatenate([keys[band][at] for band, at in enumerate(some)]),
-                "ends": starts_of(counts[:, number]),
-            }
-            if heavy.size:
+            blob: Arrays = {"rows": places, "keys": to_keys[some], "ends": starts_of(counts[number])}
+            if is_heavy:
                 at = np.flatnonzero(weight[places] > 1)
                 blob |= {"heavy": at, "weight": weight[places[at]]}
             yield number, packed(blob | marks.get(number, {}))
@@ -156,33 +160,29 @@ def _ranges(keys: U8) -> NDArray[np.uint32]:
     return found
 
 
-def _part_of(ranges: NDArray[np.uint32], parts: int) -> NDArray[np.uint16]:
-    """The partition of each range."""
-    return (ranges * np.uint32(parts) >> 16).astype(np.uint16)
+def _is_hot_here(keys: U8, rows: NDArray[np.uint32], weight: I32, load: I64, limit: int) -> Mask | None:
+    """Which of some rows have a key that several of them make hot, whoever else has it; None: there is no such key.
 
-
-def _is_hot_here(keys: U8, weight: I32, limit: int) -> Mask | None:
-    """Which documents have a key that several of them make hot, whoever else has it; None: there is no such key."""
-    ranges = _ranges(keys)
-    load = np.bincount(ranges, weight, minlength=1)
+    ``load``: weights of the rows, summed up for each range of their keys.
+    """
     if load.max() <= limit:
         return None
-    close = np.flatnonzero(load[ranges] > limit)
-    _, of, count = np.unique(as_numbers(keys[close]), return_inverse=True, return_counts=True)
-    is_hot = (np.bincount(of, weight[close]) > limit) & (count > 1)
+    close = np.flatnonzero(load[_ranges(keys[rows])] > limit)
+    _, of, count = np.unique(as_numbers(keys[rows[close]]), return_inverse=True, return_counts=True)
+    is_hot = (np.bincount(of, weight[rows[close]]) > limit) & (count > 1)
     if not is_hot.any():
         return None
-    found = np.zeros(weight.size, dtype=np.bool_)
+    found = np.zeros(rows.size, dtype=np.bool_)
     found[close[is_hot[of]]] = True
     return found
 
 
-def _marks(hot: list[HotRows], parts: int) -> dict[int, Arrays]:
+def _marks(hot: list[HotRows], part_of: NDArray[np.uint16]) -> dict[int, Arrays]:
     """The keys that are hot in a split by themselves, for the partitions that they belong to."""
     found: dict[int, Arrays] = {}
     for each in hot:
         keys = np.unique(each.keys)
-        part = _part_of(_ranges(keys.view(np.uint8).reshape(-1, 8)), parts)
+        part = part_of[_ranges(keys.view(np.uint8).reshape(-1, 8))]
         for number in np.unique(part).tolist():
             mine = keys[part == number]
             marks = found.setdefault(number, {"marks": keys[:0], "mark_bands": each.bands[:0]})

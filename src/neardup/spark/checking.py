@@ -1,7 +1,7 @@
 """The exact check: candidate pairs laid out by partitions, the texts of each brought there once.
 
-check/PPPP.npz ──┐
-inputs ── texts ─┴─► verified/PPPP.npz   pairs that reach the threshold, with their exact similarity
+check/PPPP.arrays ──┐
+inputs ── texts ─┴─► verified/PPPP.arrays   pairs that reach the threshold, with their exact similarity
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from neardup.engine.check import Checker, Screen, TooLargeError
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
 from neardup.spark.exchange import Blobs, Facts
+from neardup.spark.packing import Arrays
 from neardup.spark.pieces import PARTS_TEXT, Job
-from neardup.spark.storage import Arrays
 from neardup.spark.texts import collected, give_wanted, taken_texts
 from neardup.spark.work import TOO_LARGE, ClusterWork
 from neardup.stages.verify import chunks

@@ -9,12 +9,15 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from neardup import errors
+from neardup._version import __version__
 from neardup.engine.observe import Observer, Silent
 from neardup.errors import NeardupError
 from neardup.spark.exchange import Blob, Blobs, Facts, Failed
+from neardup.spark.faults import explained
 from neardup.spark.jobs import followed
 
 if TYPE_CHECKING:
@@ -22,8 +25,12 @@ if TYPE_CHECKING:
 
 ANSWER = pa.schema([("task", pa.int32()), ("facts", pa.string())])
 BLOB = pa.schema([*((name, pa.int32()) for name in ("part", "task", "number", "at")), ("data", pa.binary())])
-PIECE_BYTES = 16 << 20
-"""Bytes of a blob in one row, at most: Spark holds a row several times."""
+Work = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+PIECE_BYTES = 192 << 10
+"""Bytes of a blob in one row. The JVM doubles a buffer until a row fits, and marks its whole heap for arrays of half a
+megabyte and more: with rows of 16 MB it did so all the time, for a fifth of its CPU."""
+BATCH_BYTES = 8 << 20
+"""Bytes of a blob in one batch of rows, which Spark holds several times."""
 _FAILED = "neardup-failed:"
 
 
@@ -108,24 +115,59 @@ class SparkCluster:
             message = str(exc)
             at = message.find(_FAILED)
             if at < 0:
-                raise
+                known = explained(exc, name, self._session.sparkContext)
+                if known is None:
+                    raise
+                raise known from exc
             task, *error = json.JSONDecoder().raw_decode(message[at + len(_FAILED) :])[0]
             raise Failed(task, _error(*error)) from exc
 
 
-def _mapped(rows: Any, work: Any, schema: str) -> Any:
+def _mapped(rows: Any, work: Work, schema: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of a pandas that is newer than Spark; it is not used
-        return rows.mapInArrow(work, schema)
+        return rows.mapInArrow(shipped(work), schema)
+
+
+def shipped(work: Work) -> Work:
+    """Work as it goes to workers: one whose neardup is another, or that has none, says so and does nothing.
+
+    So the function that they get must ask for nothing of neardup before that is known: it holds the other one pickled.
+    """
+    from pyspark import cloudpickle
+
+    data, version = cloudpickle.dumps(work), __version__  # type: ignore[no-untyped-call]
+    cure = "Install this version there, or send it: 'Standalone, YARN, Kubernetes' in the documentation has the ways."
+
+    def do(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import json
+        import pickle
+        import sys
+
+        try:
+            from neardup._version import __version__ as theirs
+        except ImportError as exc:
+            told = "MissingDependency", f"the Python of the workers, {sys.executable}, has no neardup ({exc}). {cure}"
+            raise RuntimeError(f"{_FAILED}{json.dumps([0, *told])}") from None
+        if theirs != version:
+            found = f"the workers have neardup {theirs} ({sys.executable}), and the driver has {version}"
+            raise RuntimeError(f"{_FAILED}{json.dumps([0, 'NeardupError', f'{found}. {cure}'])}")
+        yield from pickle.loads(data)(batches)
+
+    return do
 
 
 def _pieces(part: int, task: int, number: int, blob: bytes) -> Iterator[pa.RecordBatch]:
-    """A blob as rows: one, or several of a large one, which Spark would hold several times."""
-    data = memoryview(blob)
-    for at in range(0, max(1, len(data)), PIECE_BYTES):
-        columns = [[part], [task], [number], [at], [data[at : at + PIECE_BYTES]]]
-        arrays = [pa.array(value, each.type) for value, each in zip(columns, BLOB, strict=True)]
-        yield pa.RecordBatch.from_arrays(arrays, schema=BLOB)
+    """A blob as rows, one for each piece."""
+    data = pa.py_buffer(blob)
+    for first in range(0, max(1, data.size), BATCH_BYTES):
+        size = min(BATCH_BYTES, data.size - first)
+        at = np.arange(0, max(1, size), PIECE_BYTES, dtype=np.int32)
+        numbers = (np.full(at.size, value, dtype=np.int32) for value in (part, task, number))
+        # not by pa.array, which copies, and never lets go of the memory of a memoryview (pyarrow 26)
+        buffers = [None, pa.py_buffer(np.append(at, np.int32(size))), data.slice(first, size)]
+        columns = [*map(pa.array, numbers), pa.array(at + first), pa.Array.from_buffers(pa.binary(), at.size, buffers)]
+        yield pa.RecordBatch.from_arrays(columns, schema=BLOB)
 
 
 def _blobs(batches: Iterator[pa.RecordBatch]) -> Blobs:

@@ -1,7 +1,7 @@
 """Exact copies: rows of equal prints meet in a partition, their texts in another, where they are compared.
 
-read/ ── prints, by their value ──► prints/PPPP.npz   rows that share a print
-inputs ── texts of these, by group ──► groups/PPPP.npz   rows that share a text
+read/ ── prints, by their value ──► prints/PPPP.arrays   rows that share a print
+inputs ── texts of these, by group ──► groups/PPPP.arrays   rows that share a text
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from neardup.engine.reading.copies import repeated_rows
 from neardup.inputs.names import id_hashes, repeated_among
 from neardup.spark.exchange import Blob, Blobs, Facts
 from neardup.spark.known import provenance
+from neardup.spark.packing import Arrays, packed, unpacked
 from neardup.spark.pieces import PARTS_TEXT, Job
 from neardup.spark.reading import ids_from
-from neardup.spark.storage import Arrays, packed, unpacked
 from neardup.spark.texts import collected, give_wanted, taken_texts
 from neardup.spark.work import ClusterWork
 from neardup.types import I64, U64

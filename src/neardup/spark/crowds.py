@@ -3,8 +3,8 @@
 What it decides about crowds goes from band to band and from bucket to bucket, so it is not shared out. How many members
 there are is told.
 
-    crowds.npz            members, the crowd of each, the stars of crowds
-    crowd-pairs/NNNNNN.npz   candidate pairs outside crowds
+    crowds.arrays            members, the crowd of each, the stars of crowds
+    crowd-pairs/NNNNNN.arrays   candidate pairs outside crowds
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from neardup.engine.reading.collection import Collection
 from neardup.spark import buckets
 from neardup.spark.buckets import Buckets
 from neardup.spark.exchange import Facts
-from neardup.spark.storage import Arrays, Storage
+from neardup.spark.packing import Arrays
+from neardup.spark.storage import Storage
 from neardup.spark.texts import brought_texts, collected
 from neardup.spark.work import ClusterWork
 from neardup.types import F64, I64, Mask
@@ -77,7 +78,7 @@ def deal_with_hot(work: ClusterWork, hot: Buckets) -> Crowded:
         with work.apart("crowds") as space, collected(job, texts, space=space, threads=work.threads) as collection:
             return _found(work, hot, rows, collection)
 
-    (facts,) = work.once("crowds", find)
+    facts = work.once("crowds", find)
     work.tally.candidates += facts["met"]
     work.tally.checked += facts["checked"]
     work.tally.overfull = facts["overfull"]

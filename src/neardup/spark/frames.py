@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from neardup.arrays import as_numpy
 from neardup.errors import InputError
+from neardup.spark.faults import explained
 from neardup.spark.jobs import followed
 from neardup.spark.storage import Storage
 from neardup.types import I64, Mask
@@ -71,6 +72,11 @@ def write_frame(
             raise InputError(
                 f"the frame cannot be written as Parquet: {why}. Rename, cast or drop the columns that it names."
             ) from exc
+        except Exception as exc:
+            known = explained(exc, f"write the {name}", session.sparkContext)
+            if known is None:
+                raise
+            raise known from exc
     return [Place(path) for path in sorted(storage.files(name), key=_order) if path.endswith(".parquet")]
 
 

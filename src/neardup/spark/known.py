@@ -22,9 +22,9 @@ from neardup.engine.reading.written import WrittenTexts
 from neardup.engine.space import Space
 from neardup.inputs.names import Ids, Places, Provenance
 from neardup.spark.exchange import Facts
+from neardup.spark.packing import Arrays
 from neardup.spark.pieces import Job
 from neardup.spark.reading import MADE, NUMBERS, id_arrays, ids_from
-from neardup.spark.storage import Arrays
 from neardup.spool import Column, MemoryColumn
 from neardup.types import I64, MOST_FAULTS, SLACK, U64, Batch, Documents, Fault
 

@@ -12,7 +12,8 @@ from neardup.engine.threads import in_order
 from neardup.inputs.source import Source, Task
 from neardup.inputs.splits import Split, SplitReading, read_split
 from neardup.params import Spec
-from neardup.spark.storage import Arrays, Storage
+from neardup.spark.packing import Arrays
+from neardup.spark.storage import Storage
 from neardup.stages.text import chosen
 from neardup.types import I64, Batch, Documents
 

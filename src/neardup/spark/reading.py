@@ -1,7 +1,7 @@
 """The first stage: each split is read, normalised and sketched; what the later stages need of it goes to the storage.
 
-read/NNNNNN.npz    counts, prints, lengths, rows (where they do not follow each other), and ids
-keys/NNNNNN.npz    the keys of all bands
+read/NNNNNN.arrays    counts, prints, lengths, rows (where they do not follow each other), and ids
+keys/NNNNNN.arrays    the keys of all bands
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from neardup.inputs.source import Source, UnusableRecord
 from neardup.inputs.splits import FaultInSplit, SplitReading, lines_before, read_split
 from neardup.spark import bad_records
 from neardup.spark.exchange import Facts
+from neardup.spark.packing import Arrays
 from neardup.spark.pieces import Job, batches_of
-from neardup.spark.storage import Arrays
 from neardup.stages.bands import KEY_BYTES
 from neardup.types import Batch
 

@@ -30,11 +30,11 @@ from neardup.inputs.source import ReadOptions, Source
 from neardup.inputs.splits import PIECES
 from neardup.shown import shown_path
 from neardup.spark.exchange import Facts
+from neardup.spark.packing import Arrays
 from neardup.spark.parts import Whole, explained, is_seen, join_all, keep_footer, part_of, size_of, sweep
 from neardup.spark.pieces import Job
 from neardup.spark.reading import id_arrays, ids_from
 from neardup.spark.reread import Piece, lines_of
-from neardup.spark.storage import Arrays
 from neardup.spark.work import ClusterWork
 from neardup.tasks.dedup.again import JobOf
 from neardup.tasks.dedup.rewrite.annotate import json_names

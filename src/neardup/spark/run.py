@@ -51,6 +51,8 @@ class ClusterRun(Run):
 
     cluster: Cluster = field(kw_only=True)
     storage: Storage = field(kw_only=True)
+    folder: Storage = field(init=False)
+    """Of the files of this run, in ``storage``."""
     worker_memory: int = field(kw_only=True)
     """Bytes that the process of a worker may take."""
     split_bytes: int = field(kw_only=True, default=SPLIT_BYTES)
@@ -65,7 +67,8 @@ class ClusterRun(Run):
         Run.__enter__(self)
         sizes = [self.split_bytes, search.PART_KEYS, copies.PART_PRINTS, PARTS_TEXT, buckets.RANGES]
         sizes += [rewriting.TASK_BYTES, part_files.JOIN_BYTES]
-        self.storage.begin(self.space.identity | {"sizes of tasks": sizes}, resume=self.go_on)
+        # the memory of workers is not among it: whoever ran out of it gives more, and goes on
+        self.folder = self.storage.begin(self.space.identity | {"sizes of tasks": sizes}, resume=self.go_on)
         self._limit_records()
         return self
 
@@ -78,10 +81,10 @@ class ClusterRun(Run):
         setting = WORKER_MEMORY if worker.record < here.record else None
         limits = [min(worker.record, here.record), here.limit if setting is None else worker.limit]
         if self.reader.options.on_bad == "skip":
-            if self.storage.has_facts(_LIMITS):
-                limits = self.storage.get_facts(_LIMITS)["record"]
+            if self.folder.has_facts(_LIMITS):
+                limits = self.folder.get_facts(_LIMITS)["record"]
             else:
-                self.storage.put_facts(_LIMITS, {"record": limits})
+                self.folder.put_facts(_LIMITS, {"record": limits})
         limit_records(self.reader, worker, 1, limits, setting=setting)
 
     def __exit__(
@@ -121,7 +124,7 @@ class ClusterRun(Run):
         splits = plan_splits(self.reader, self.split_bytes)
         for note in uncut_notes(self.reader.parts, splits, self.split_bytes):
             self.observer.note(note)
-        job = Job(self.storage, self.spec, tuple(self.reader.parts), tuple(splits), self.worker_memory, self.frames)
+        job = Job(self.folder, self.spec, tuple(self.reader.parts), tuple(splits), self.worker_memory, self.frames)
         self.work = found = ClusterSearch(self.cluster, job, self.space, observer=self.observer, threads=self.threads)
         found.on_hints = self._tell_hints
         with self._refusing_too_large():

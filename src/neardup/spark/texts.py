@@ -23,8 +23,8 @@ from neardup.errors import InputChanged
 from neardup.inputs.names import Provenance
 from neardup.params import Bands, Spec
 from neardup.spark.exchange import Blob, Blobs, Facts
+from neardup.spark.packing import packed, unpacked
 from neardup.spark.pieces import Job, as_arrays, as_documents
-from neardup.spark.storage import packed, unpacked
 from neardup.stages.text import chosen
 from neardup.types import I64, U8, U64, Batch
 

@@ -1,7 +1,7 @@
 """Buckets that are neither small nor hot: their signatures are compared in tasks, which get the texts of some buckets.
 
-    buckets/ ── large buckets ──► driver ── by component ──► waiting1/PPPPPP.npz
-    inputs ── texts of members, once for a component ──────► waiting1-pairs/PPPPPP.npz   pairs that pass the estimate
+    buckets/ ── large buckets ──► driver ── by component ──► waiting1/PPPPPP.arrays
+    inputs ── texts of members, once for a component ──────► waiting1-pairs/PPPPPP.arrays   pairs that pass the estimate
 
 They wait until the crowds are known, as on one machine, so that pairs inside a crowd are passed over.
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +13,13 @@ from neardup.engine.check import TooLargeError
 from neardup.engine.observe import Observer, Silent, Stages
 from neardup.engine.space import Space
 from neardup.engine.state import RunTally
+from neardup.errors import SpoolError
 from neardup.inputs.names import Provenance
 from neardup.spark import known, texts
 from neardup.spark.exchange import Blob, Blobs, Cluster, Facts, Failed
+from neardup.spark.packing import Arrays
 from neardup.spark.pieces import Job
-from neardup.spark.storage import Arrays
+from neardup.spark.storage import files_written
 from neardup.types import I64
 
 TOO_LARGE = "too large"
@@ -63,7 +66,7 @@ class ClusterWork:
     def map(self, name: str, tasks: Iterable[int], work: Callable[[int], Facts]) -> list[Facts]:
         """A stage of the cluster; see ``exchange.Cluster``. Raises the error of the first task that has one."""
         each = list(tasks)
-        return self.once(name, lambda: self.cluster.map(name, each, work), tasks=len(each))
+        return self._once(name, lambda: self.cluster.map(name, each, partial(_noted, work)), len(each))
 
     def exchange(
         self,
@@ -75,9 +78,15 @@ class ClusterWork:
     ) -> list[Facts]:
         """A stage of the cluster; see ``exchange.Cluster``. Raises the error of the first task that has one."""
         each = list(tasks)
-        return self.once(name, lambda: self.cluster.exchange(name, each, give, parts, take), tasks=len(each) + parts)
+        taken = partial(_noted, take)
+        return self._once(name, lambda: self.cluster.exchange(name, each, give, parts, taken), len(each) + parts)
 
-    def once(self, name: str, work: Callable[[], list[Facts] | Facts], *, tasks: int | None = None) -> list[Facts]:
+    def once(self, name: str, work: Callable[[], Facts]) -> Facts:
+        """A stage of the driver, which is done as those of the cluster are: once."""
+        (found,) = self._once(name, lambda: [_noted(work)], None)
+        return found
+
+    def _once(self, name: str, work: Callable[[], list[Facts]], tasks: int | None) -> list[Facts]:
         """Do a stage, unless the run that this one goes on with did; its answers, which are in the storage then.
 
         Stages come in one order, which what they found decides: so the number of a stage names it.
@@ -85,25 +94,40 @@ class ClusterWork:
         self._done += 1
         done, storage = f"done/{self._done:03d}-{name.replace(' ', '-')}", self.job.storage
         with self.stages.stage(name, tasks, "tasks"):
-            self.was_done = storage.has_facts(done)
-            if self.was_done:
-                facts = storage.get_facts(done)
-            else:
+            record = self._recorded(name, done)
+            self.was_done = record is not None
+            if record is None:
                 before = self.cluster.sent.get(name, 0)
                 try:
                     answers = work()
                 except Failed as failed:
                     raise failed.error from failed
-                for each in answers if isinstance(answers, list) else ():
-                    if TOO_LARGE in each:
-                        raise WorkerTooLargeError(np.array(each[TOO_LARGE], dtype=np.int64), each["need"])
-                sent = self.cluster.sent.get(name, 0) - before
-                facts = {"answers": answers if isinstance(answers, list) else [answers], "sent": sent}
-                storage.put_facts(done, facts)
-        if facts["sent"]:
-            self.tally.exchanged[name] = self.tally.exchanged.get(name, 0) + facts["sent"]
-        found: list[Facts] = facts["answers"]
+                record = {"answers": [each["facts"] for each in answers], "files": {}}
+                for each in answers:
+                    if TOO_LARGE in each["facts"]:
+                        raise WorkerTooLargeError(np.array(each["facts"][TOO_LARGE]), each["facts"]["need"])
+                    record["files"] |= each["files"]
+                record["sent"] = self.cluster.sent.get(name, 0) - before
+                storage.put_facts(done, record)
+        if record["sent"]:
+            self.tally.exchanged[name] = self.tally.exchanged.get(name, 0) + record["sent"]
+        found: list[Facts] = record["answers"]
         return found
+
+    def _recorded(self, name: str, done: str) -> Facts | None:
+        """The record of a stage that was done, and whose files are there in their sizes."""
+        storage = self.job.storage
+        if not storage.has_facts(done):
+            return None
+        try:
+            record = storage.get_facts(done)
+            if storage.are_there(record["files"]):
+                return record
+        except SpoolError:
+            if storage.has_facts(done):
+                raise  # it cannot be read, and is not known to be damaged
+        self.observer.note(f"what the stage {name!r} wrote is not there as it was written: it is done again")
+        return None
 
     def next_name(self, name: str) -> str:
         """A name that no stage had."""
@@ -149,3 +173,10 @@ class ClusterWork:
         splits = self.put_places(f"{named}-wanted", rows)
         self.map(name, splits, partial(texts.bring, job, name=named))
         return named, splits
+
+
+def _noted(work: Callable[..., Facts], *given: Any) -> Facts:
+    """What a task answers, and the files that it wrote."""
+    with files_written() as files:
+        facts = work(*given)
+    return {"facts": facts, "files": files}
