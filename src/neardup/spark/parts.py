@@ -43,7 +43,8 @@ def part_of(storage: Storage, final: str, token: str) -> str:
     digest = hashlib.blake2b(final.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
     part = f"{storage.root.rstrip('/')}/copies/{digest}.{token}"
     if not is_remote(part):
-        os.makedirs(os.path.dirname(part), exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(os.path.dirname(part))  # and none above it: of a run that has ended nothing is made anew
     return part
 
 
