@@ -132,3 +132,61 @@ def test_a_file_that_cannot_be_cut_is_named(tmp_path: Path) -> None:
     assert "large.jsonl.gz (" in note
     assert "compressed" in note
     assert "plain.jsonl" not in note
+
+
+@pytest.mark.parametrize("how", [{}, {"annotate": True}, {"keep": "none"}])
+def test_a_parquet_file_is_rewritten_in_pieces_to_the_bytes_of_one_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: dict[str, Any]
+) -> None:
+    monkeypatch.setattr("neardup.spark.parts.JOIN_BYTES", 1024)
+    table = pa.Table.from_pylist(documents(7, 300)).append_column("more", pa.array([i / 7 for i in range(300)]))
+    table = table.append_column("tags", pa.array([["a", "b"][: i % 3] for i in range(300)]))
+    pq.write_table(table.replace_schema_metadata({"of": "a test"}), tmp_path / "in.parquet", row_group_size=20)
+    cluster = InProcess(backwards=True, twice=True)
+    one = on_one_machine(tmp_path / "in.parquet", tmp_path / "one.parquet", **how)
+    assert on_cluster(tmp_path / "in.parquet", tmp_path / "two.parquet", cluster=cluster, **how) == one
+    assert "join" in cluster.stages
+    found = pq.ParquetFile(tmp_path / "two.parquet")
+    assert found.num_row_groups > 3
+    assert found.read().equals(pq.read_table(tmp_path / "one.parquet"))
+
+
+class Watching(InProcess):
+    """Looks into the storage when the texts of hot buckets are asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(twice=True)
+        self.folder = folder
+        self.behind: list[str] = []
+
+    def map(self, name: str, tasks: Any, work: Any) -> Any:
+        if name == "crowd texts":
+            self.behind = [path.name for path in self.folder.glob("work-*/**/hot-keys/*")]
+        return super().map(name, tasks, work)
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize("crowd", [20, 300])
+def test_documents_of_a_key_that_is_hot_where_they_were_read_stay_there(
+    tmp_path: Path, find_both: Find, crowd: int
+) -> None:
+    path = write(tmp_path / "in", collection(9, [400, 120, 30, 2]), files=4)
+    cluster = Watching(tmp_path)
+    one, other = find_both(path, threshold=0.5, crowd=crowd, cluster=cluster)
+    assert_equal(one, other)
+    assert len(one.crowds)
+    assert bool(cluster.behind) == (crowd == 20)  # 300 documents of a family are in several splits
+
+
+def test_copies_of_one_text_weigh_a_few_bytes_each_in_the_partition_of_their_print(
+    tmp_path: Path, find_both: Find
+) -> None:
+    texts = ["one text that comes again and again"] * 4_000 + collection(2, [3, 5])
+    cluster = InProcess()
+    one, other = find_both(
+        write(tmp_path / "in", texts, ids="none"), threshold=0.6, cluster=cluster, split_bytes=60_000
+    )
+    assert_equal(one, other)
+    assert one.summary.exact_copies >= 3_999
+    blobs = 6 * 2  # one for each split and partition, with names, types and checksums
+    assert cluster.sent["prints"] < 4 * len(texts) + 600 * blobs + 24 * 100

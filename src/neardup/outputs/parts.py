@@ -84,12 +84,18 @@ def new_object(address: str) -> Iterator[Any]:
         raise
 
 
-def object_pieces(address: str) -> Iterator[bytes]:
-    """The bytes of an object, some at a time."""
+def object_pieces(address: str, first: int = 0, size: int | None = None) -> Iterator[bytes]:
+    """The bytes of an object from ``first`` on, ``size`` of them (None: all), some at a time."""
     with explained(address, "cannot be read", OutputError):
         store = store_of(address)
-        with store.files.open_input_stream(store.path(address), compression=None) as stream:
-            while piece := stream.read(PART):
+        with store.files.open_input_file(store.path(address)) as file:
+            left = file.size() - first if size is None else size
+            file.seek(first)
+            while left:
+                piece = file.read(min(PART, left))
+                if not piece:
+                    raise OSError("it was cut short")
+                left -= len(piece)
                 yield piece
 
 

@@ -4,9 +4,10 @@
                                                                      in the storage
     parts of one target ── ranges of its bytes ──► tasks ── the target's part ── renamed by the driver
 
-A piece is a range of the lines of a plain file, some texts of a folder, or a file: what cannot be cut is rewritten by
-one task, with the code of one machine. A task that is done twice writes under two names, and only of the one that was
-told first the driver ever knows; what others left is removed.
+A piece is a range of the lines of a plain file, some row groups of Parquet, some texts of a folder, or a file: what
+cannot be cut is rewritten by one task, with the code of one machine. Of CSV nobody knows where records begin, and what
+a quote means, but who has read it from its beginning, so it is one piece for the reading too. A task that is done twice
+writes under two names, and only of the one that was told first the driver ever knows; what others left is removed.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ from neardup.inputs.addresses import is_remote
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.source import ReadOptions, Source
+from neardup.inputs.splits import PIECES
 from neardup.shown import shown_path
 from neardup.spark.exchange import Facts
 from neardup.spark.packing import Arrays
-from neardup.spark.parts import Whole, explained, is_seen, join_all, part_of, size_of, sweep
+from neardup.spark.parts import Whole, explained, is_seen, join_all, keep_footer, part_of, size_of, sweep
 from neardup.spark.pieces import Job
 from neardup.spark.reading import id_arrays, ids_from
 from neardup.spark.reread import Piece, lines_of
@@ -39,6 +41,7 @@ from neardup.tasks.dedup.rewrite.annotate import json_names
 from neardup.tasks.dedup.rewrite.copy_names import Target
 from neardup.tasks.dedup.rewrite.files import rewrite_file
 from neardup.tasks.dedup.rewrite.model import Annotation, Known, Rewrite
+from neardup.tasks.dedup.rewrite.parquet import can_be_joined
 from neardup.tasks.dedup.rewrite.writer import (
     CleanWriter,
     copy_file,
@@ -175,7 +178,8 @@ def _planned(
 
 def _units(job: Rewrite, about: Facts, pieces: list[Piece], nbytes: int) -> list[Unit]:
     """The units of one source: a piece each, where it was read in ranges of lines, or all of it."""
-    if not pieces[0].is_lines:
+    is_cut = pieces[0].is_lines or _is_cut_at_groups(job, about, pieces)
+    if not is_cut:
         records = None if job.known is None else job.known.records
         return [Unit(about | {"records": records, "piece": None, "added": None}, _arrays_of(job), nbytes)]
     added = json_names(job) if job.annotation is not None and job.format == "jsonl" else None
@@ -184,6 +188,13 @@ def _units(job: Rewrite, about: Facts, pieces: list[Piece], nbytes: int) -> list
         facts = about | {"records": piece.records, "piece": piece.split, "before": piece.before, "added": added}
         units.append(Unit(facts, _arrays_of(_part_of(job, piece)), piece.nbytes))
     return units
+
+
+def _is_cut_at_groups(job: Rewrite, about: Facts, pieces: list[Piece]) -> bool:
+    """Whether a file is rewritten by row groups; one that loses nothing is copied as it is."""
+    if job.format != "parquet" or len(pieces) < 2 or not about["finals"]:
+        return False
+    return (job.removed.size > 0 or job.annotation is not None) and can_be_joined(job.path, job.options.limit)
 
 
 def _part_of(job: Rewrite, piece: Piece) -> Rewrite:
@@ -237,9 +248,9 @@ def _written(work: ClusterWork, plan: Copies, writer: CleanWriter, options: Read
                 token, size = found[task]["written"][number]
                 unit.facts["name"] = _in_storage(name, token)
                 whole |= {(final, piece): (token, size) for final in unit.finals}
-        join_all(
-            work, [(units[0].finals[0], len(units)) for units in plan.files if len(units) > 1], whole, writer.token
-        )
+        cut = [units for units in plan.files if len(units) > 1]
+        parquet = {units[0].finals[0] for units in cut if _has_footer(job, units[0].facts)}
+        join_all(work, [(units[0].finals[0], len(units)) for units in cut], whole, writer.token, parquet=parquet)
         unseen = next((key for key in whole if not is_seen(job, key[0], *whole[key])), None)
         if unseen is None:
             return whole
@@ -299,11 +310,19 @@ def _write_unit(job: Job, how: Rewriting, about: Facts, arrays: Arrays, token: s
         for final, each in zip(finals, shards(source, rewriting), strict=True):
             _write_part(job, final, token, each, about)
         return -1
+    if _has_footer(job, about):
+        size = _write_part(job, finals[0], token, rewriting, about)
+        return keep_footer(job, finals[0], token, size)
     if finals:
         return _write_part(job, finals[0], token, rewriting, about)
     with job.storage.creating(_in_storage(how.name, token)) as out:
         rewrite_file(rewriting, cast(BinaryIO, out), plain=True, head=about["head"])
     return -1
+
+
+def _has_footer(job: Job, about: Facts) -> bool:
+    """Whether a unit is some row groups of a Parquet file."""
+    return about["kind"] == FILE and about["piece"] is not None and job.splits[about["piece"]].kind == PIECES
 
 
 def _in_storage(stage: str, token: str) -> str:
@@ -326,7 +345,12 @@ def _write_part(job: Job, final: str, token: str, task: Rewrite, about: Facts) -
 
 def _rewrite_of(job: Job, how: Rewriting, about: Facts, arrays: Arrays, source: Source) -> Rewrite:
     """What the driver said, as the code of one machine takes it."""
-    piece = None if about["piece"] is None else lines_of(job, about["piece"], about["before"], how.options)
+    piece = groups = None
+    if _has_footer(job, about):
+        split = job.splits[about["piece"]]
+        groups = range(split.first, split.stop)
+    elif about["piece"] is not None:
+        piece = lines_of(job, about["piece"], about["before"], how.options)
     known = note = None
     if "rows" in arrays:
         known = Known(
@@ -349,5 +373,7 @@ def _rewrite_of(job: Job, how: Rewriting, about: Facts, arrays: Arrays, source: 
         known=known,
         group_bytes=about["group_bytes"],
         piece=piece,
+        groups=groups,
+        rows_before=about["before"] if groups is not None else 0,
         added=None if about["added"] is None else tuple(about["added"]),
     )

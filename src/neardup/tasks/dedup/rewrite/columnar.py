@@ -22,7 +22,7 @@ class Editor:
         self.schema = schema
         """The Arrow schema of the copy."""
         self._job = job
-        self._row = 1
+        self._row = 1 + job.rows_before
         self._found = 0
         note = job.annotation
         if note is not None:
@@ -49,12 +49,12 @@ class Editor:
         return pa.RecordBatch.from_arrays([*batch.columns, *note.spread(first, len(batch))], schema=self.schema)
 
     def end(self) -> int:
-        """The number of rows; InputChanged unless every row that was to be edited has come."""
+        """The number of rows that came; InputChanged unless every row that was to be edited has come."""
         note = self._job.annotation
         wanted = self._job.removed.size if note is None else note.rows.size
         if self._found != wanted:
             raise changed(self._job.path, wanted, self._found)
-        return self._row - 1
+        return self._row - 1 - self._job.rows_before
 
 
 def filtered(value: Any, kept: Mask) -> Any:

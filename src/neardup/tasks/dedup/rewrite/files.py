@@ -46,7 +46,8 @@ def rewrite_file(job: Rewrite, out: BinaryIO, *, plain: bool = False, head: bool
     check_rereadable(job.path)
     stored = stored_codec(job.path)
     codec = None if plain else stored
-    if job.annotation is None and job.removed.size == 0 and head and stored == codec and job.piece is None:
+    is_whole = head and job.piece is None and job.groups is None
+    if job.annotation is None and job.removed.size == 0 and stored == codec and is_whole:
         records = _count(job)
         with open_at(job.path) as stream:
             shutil.copyfileobj(stream, out, _STEP)

@@ -95,6 +95,10 @@ class Rewrite:
     piece: Lines | None = None
     """The lines that are rewritten, of plain UTF-8, where these are not all that the file has; they have the numbers
     that they have in the file."""
+    groups: range | None = None
+    """The row groups of a Parquet file that are rewritten, where these are not all."""
+    rows_before: int = 0
+    """Rows of the file before them."""
     added: tuple[str, ...] | None = None
     """Names of the fields that an annotation adds, where the first document of the file is not at hand to tell."""
 

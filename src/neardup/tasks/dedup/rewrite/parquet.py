@@ -12,12 +12,14 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from itertools import product
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from neardup.errors import FormatError
 from neardup.inputs.blocks import read_all
 from neardup.inputs.columnar.parquet import Groups, arrow_file
 from neardup.inputs.columnar.source import explained
@@ -25,6 +27,7 @@ from neardup.inputs.formats import stored_codec
 from neardup.inputs.source import RecordLimit, TooLarge, TooLargeRows
 from neardup.outputs.sink import Sink
 from neardup.tasks.dedup.rewrite.columnar import Editor, bytes_of, explained_each
+from neardup.tasks.dedup.rewrite.footers import MAGIC, footer_size, joined_footers
 from neardup.tasks.dedup.rewrite.model import Rewrite
 
 _BATCH_ROWS = 8192
@@ -52,11 +55,43 @@ def rewrite_parquet(job: Rewrite, sink: Sink) -> int:
         editor = Editor(job, file.schema_arrow)
         options = _writer_options(file, editor.schema)
         with pq.ParquetWriter(sink.file(), editor.schema, **options) as writer:
-            for i in range(file.metadata.num_row_groups):
+            for i in range(file.metadata.num_row_groups) if job.groups is None else job.groups:
                 _rewrite_group(groups, i, editor, writer, job)
             if not options["store_schema"] and file.metadata.metadata:  # byte for byte, the Arrow schema among it
                 writer.add_key_value_metadata(file.metadata.metadata)
     return editor.end()
+
+
+def can_be_joined(path: str, limit: RecordLimit) -> bool:
+    """Whether files of some row groups each of a copy can be joined to the copy: an index of pages lies behind all."""
+    file, source = open_parquet(path, limit)
+    with source, file:
+        metadata = file.metadata
+        group = metadata.row_group(0) if metadata.num_row_groups else None
+        has_index = group is None or any(group.column(j).has_offset_index for j in range(metadata.num_columns))
+    return not has_index and _is_joined_well()
+
+
+@cache
+def _is_joined_well() -> bool:
+    """Whether the library that is here writes row groups whose bytes do not depend on where they lie; old ones did."""
+    tables = [pa.table({"number": [i, i + 1], "text": ["some", f"text {i}"]}) for i in range(3)]
+
+    def written(*some: Any) -> bytes:
+        sink = pa.BufferOutputStream()
+        with pq.ParquetWriter(sink, tables[0].schema) as writer:
+            for table in some:
+                writer.write_table(table)
+        return bytes(sink.getvalue())
+
+    parts = [written(table) for table in tables]
+    ends = [len(part) - footer_size(part[-8:]) for part in parts]
+    try:
+        footer = joined_footers([part[end:] for part, end in zip(parts, ends, strict=True)], ends)
+    except FormatError:
+        return False
+    groups = (part[len(MAGIC) : end] for part, end in zip(parts, ends, strict=True))
+    return b"".join([MAGIC, *groups, footer]) == written(*tables)
 
 
 def count_parquet(path: str, limit: RecordLimit) -> int:
