@@ -55,11 +55,17 @@ METHODS = {CONTAINMENT: "containment join", OVERLAP: "overlap join"}
 ALL = ListOptions()
 
 
-def limit_records(reader: Reader, budget: Budget, threads: int, limits: Sequence[int] | None = None) -> None:
-    """Tell a reader what a record may have: by the budget, or by ``limits``, its bytes and those of the memory."""
+def limit_records(
+    reader: Reader, budget: Budget, threads: int, limits: Sequence[int] | None = None, *, setting: str | None = None
+) -> None:
+    """Tell a reader what a record may have: by the budget, or by ``limits``, its bytes and those of the memory.
+
+    ``setting``: what raises the memory, if it is not that of the command.
+    """
     largest, memory = limits or (budget.record, budget.limit)
     together = budget.together(threads)
-    reader.options.limit.set(largest, memory=memory, growth=1 / RECORD_SHARE, together=together)
+    limit = reader.options.limit
+    limit.set(largest, memory=memory, growth=1 / RECORD_SHARE, together=together, setting=setting)
 
 
 @dataclass(slots=True)

@@ -53,7 +53,7 @@ def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
         "checking.PARTS_TEXT": 900,
         "waiting.PARTS_TEXT": 900,
         "rewriting.TASK_BYTES": 20_000,
-        "rewriting.JOIN_BYTES": 1024,
+        "parts.JOIN_BYTES": 1024,
     }
     for name, size in sizes.items():
         monkeypatch.setattr(f"neardup.spark.{name}", size)
@@ -82,14 +82,16 @@ def find_both(tmp_path: Path) -> Find:
 
     numbers = count()
 
-    def find(path: Path, *, cluster: Any = None, split_bytes: int = 20_000, **options: Any) -> tuple[Result, Result]:
+    def find(
+        path: Path, *, cluster: Any = None, split_bytes: int = 20_000, worker_memory: int = MEMORY, **options: Any
+    ) -> tuple[Result, Result]:
         given = SearchOptions(**{name: value for name, value in options.items() if name != "on_bad"})
         reading = InputOptions(on_bad=options.get("on_bad", "fail"))
         spec = tuning.make_spec(given)
         how: dict[str, Any] = {
             "cluster": cluster or InProcess(),
             "storage": Storage(str(tmp_path / f"work-{next(numbers)}")),
-            "worker_memory": MEMORY,
+            "worker_memory": worker_memory,
             "split_bytes": split_bytes,
         }
         found = []

@@ -336,8 +336,8 @@ def test_what_a_worker_wrote_where_the_driver_does_not_see_it_is_an_error(
     write_as("csv", path, documents(1, 20))
     write_part = rewriting._write_part
 
-    def write_elsewhere(final: str, token: str, job: Any, about: Any) -> int:
-        return write_part(str(elsewhere / Path(final).name), token, job, about)
+    def write_elsewhere(job: Any, final: str, *given: Any) -> int:
+        return write_part(job, str(elsewhere / Path(final).name), *given)
 
     monkeypatch.setattr(rewriting, "_write_part", write_elsewhere)
     with pytest.raises(OutputError, match="as the driver sees it"):

@@ -212,8 +212,8 @@ def test_a_damaged_file_of_the_old_size_is_named_and_written_once_more_by_a_run_
     whole = InProcess()
     one = run(path, Storage(str(tmp_path / "whole")), whole, go_on=False)
     storage = interrupted(path, tmp_path / "work", "keys")
-    damage(next(Path(storage.root).glob("run-*/keys/000000.npz")))
-    with pytest.raises(SpoolError, match=r"keys/000000\.npz is damaged.*--resume"):
+    damage(next(Path(storage.root).glob("run-*/keys/000000.arrays")))
+    with pytest.raises(SpoolError, match=r"keys/000000\.arrays is damaged.*--resume"):
         run(path, storage, InProcess(), go_on=True)
     second = InProcess()
     assert_equal(one, run(path, storage, second, go_on=True))

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from neardup.errors import SpoolError
-from neardup.spark.storage import Storage, files_written, packed, unpacked
+from neardup.spark.packing import packed, unpacked
+from neardup.spark.storage import Storage, files_written
 
 
 @pytest.fixture
@@ -73,9 +74,9 @@ def test_no_damage_of_any_byte_of_facts_passes_and_what_is_damaged_is_removed(st
 
 def test_a_damaged_file_of_arrays_is_named_and_removed(storage: Storage) -> None:
     storage.put("keys/000001", keys=np.arange(9))
-    file = Path(storage.root) / "keys" / "000001.npz"
+    file = Path(storage.root) / "keys" / "000001.arrays"
     file.write_bytes(file.read_bytes()[:-30])
-    with pytest.raises(SpoolError, match=r"keys/000001\.npz is damaged.*--resume"):
+    with pytest.raises(SpoolError, match=r"keys/000001\.arrays is damaged.*--resume"):
         storage.get("keys/000001")
     assert not file.exists()
 
@@ -96,7 +97,7 @@ def test_an_attempt_that_breaks_off_while_it_writes_leaves_nothing_under_the_nam
                 with pytest.raises(KeyboardInterrupt):
                     storage.put(name, keys=np.arange(9))
     assert storage.get("keys/000001")["keys"].tolist() == list(range(9))
-    assert not storage.has("keys/000002.npz")
+    assert not storage.has("keys/000002.arrays")
 
 
 def test_files_that_are_written_in_a_block_are_told_with_their_bytes(storage: Storage) -> None:

@@ -85,6 +85,11 @@ def direct() -> dict[str, Any]:
     values = np.array([[1, 2, 3, 4], [1, 2, 3, 5], [9, 9, 3, 4]], dtype=np.uint32)
     left, right, first, same = np.array([0, 0, 1]), np.array([1, 2, 2]), np.zeros(3, np.int64), np.zeros(3, np.int64)
     banding.first_bands(values, left, right, 2, 2, first, same)
+    keys, rows, weight = np.array([[k, 9, 1, 2, 3] for k in (7, 200, 7)], np.uint8), np.arange(3), np.ones(3, np.int32)
+    counts, load = np.zeros((2, 1 << 16), dtype=np.int64)
+    banding.weigh_ranges(keys, rows.astype(np.uint32), weight, counts, load)
+    halves, spread = (np.arange(1 << 16) >> 15).astype(np.uint16), (np.zeros(3, np.uint32), np.zeros((3, 5), np.uint8))
+    banding.spread_ranges(keys, rows.astype(np.uint32), halves, np.array([0, 2]), *spread)
     numbers, starts = np.array([0, -7, 99, 100, 10**18, -(1 << 63)]), np.array([0, 2, 2, 6])
     joined, ends = np.zeros(200, dtype=np.uint8), np.zeros(4, dtype=np.int64)
     for array in (numbers, starts):
@@ -94,6 +99,7 @@ def direct() -> dict[str, Any]:
         "sets": [joined.tolist(), ends.tolist()],
         "record": [delimited.follow_record(data, 0, 15, 9, True, state), delimited.unclosed_field(data, 15, 9)],
         "utf8": [utf8.is_ascii(data, 0, 15), utf8.is_ascii(data, 0, 20)],
+        "ranges": [np.flatnonzero(counts).tolist(), load.max(), *(each.tolist() for each in spread)],
         "first bands": [first.tolist(), same.tolist()],
         "chunks": [chunk.pairs.tolist() for chunk in chunks(left, right, abs, abs, budget=2)],
     }

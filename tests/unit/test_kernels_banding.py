@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.twins import banding as twin
 
+from neardup.kernels import banding
 from neardup.params import Bands
 from neardup.stages.bands import KEY_BYTES, PAIRS_AT_A_TIME, Leading, group, pair_up, short_keys
 
@@ -148,3 +149,26 @@ def test_known_leaders_lead_first_and_a_tie_goes_to_the_earlier():
     known, members = np.array([4, 2], dtype=np.int64), np.array([0, 4, 3, 1])
     best = Leading(known, values[known], most=3, min_matches=2).nearest(members, values[members])
     assert best.tolist() == [4, -1, -1, 4]
+
+
+@pytest.mark.parametrize("parts", [1, 7, 200])
+def test_keys_of_some_rows_go_to_the_parts_of_their_ranges_in_order(parts: int) -> None:
+    rng = np.random.default_rng(parts)
+    keys = rng.integers(0, 256, size=(3000, KEY_BYTES), dtype=np.uint8)
+    keys[:5], keys[5:10] = 0, 255
+    weight = rng.integers(0, 4, size=3000).astype(np.int32)
+    rows = np.flatnonzero(weight).astype(np.uint32)
+    counts, load = np.zeros((2, 1 << 16), dtype=np.int64)
+    banding.weigh_ranges(keys, rows, weight, counts, load)
+    of_range = [int.from_bytes(key[:2].tobytes(), "big") for key in keys]
+    for r in {0, 0xFFFF, *of_range[100:200]}:
+        assert counts[r] == sum(of_range[row] == r for row in rows)
+        assert load[r] == sum(weight[row] for row in rows if of_range[row] == r)
+    part_of = np.array([r * parts >> 16 for r in range(1 << 16)], dtype=np.uint16)
+    expected = [[row for row in rows.tolist() if of_range[row] * parts >> 16 == part] for part in range(parts)]
+    place = np.cumsum([0, *map(len, expected[:-1])], dtype=np.int64)
+    to_rows, to_keys = np.empty(rows.size, np.uint32), np.empty((rows.size, KEY_BYTES), np.uint8)
+    banding.spread_ranges(keys, rows, part_of, place, to_rows, to_keys)
+    assert to_rows.tolist() == [row for rows in expected for row in rows]
+    assert np.array_equal(to_keys, keys[to_rows])
+    assert place.tolist() == np.cumsum([len(each) for each in expected]).tolist()

@@ -71,13 +71,15 @@ class RecordLimit:
     _memory: int | None = None
     _growth: float = 0.0
     _together: int | None = None
+    _setting: str = "--memory (memory=)"
 
-    def set(self, largest: int, *, memory: int, growth: float, together: int) -> None:
+    def set(self, largest: int, *, memory: int, growth: float, together: int, setting: str | None = None) -> None:
         """Set what a run allows: ``largest`` and ``together`` as below, in bytes, under its limit of ``memory``.
 
-        ``growth``: by how much that must be raised for each further byte of a record.
+        ``growth``: by how much that must be raised for each further byte of a record; ``setting``: what raises it.
         """
         self._largest, self._memory, self._growth, self._together = largest, memory, growth, together
+        self._setting = setting or self._setting
 
     @property
     def largest(self) -> int:
@@ -115,7 +117,7 @@ class RecordLimit:
         if self._memory is None:
             return reason, "Read it where there is more memory."
         wanted = self._memory + max(0.0, size * self.largest / most - self.largest) * self._growth
-        return reason, f"Raise --memory (memory=) to {'more than ' if is_more else ''}{wanted / 1e6 + 1:.0f}MB."
+        return reason, f"Raise {self._setting} to {'more than ' if is_more else ''}{wanted / 1e6 + 1:.0f}MB."
 
 
 def megabytes(size: int) -> str:

@@ -101,6 +101,39 @@ def scatter_parts(keys, weight, first, low, high, place, packed):
                 place[p] += 1
 
 
+@inlined
+def _range_of(keys, i):
+    """The leading 16 bits of a key."""
+    return (np.int64(keys[i, 0]) << 8) | np.int64(keys[i, 1])
+
+
+@kernel("uint8[:, ::1], uint32[::1], int32[::1], int64[::1], int64[::1]")
+def weigh_ranges(keys, rows, weight, counts, load):
+    """Count some rows, and sum up their weights, for each leading 16 bits of their keys (uint8[n, 5]).
+
+    ``counts`` and ``load`` have 65,536 of them.
+    """
+    for row in rows:
+        r = _range_of(keys, row)
+        counts[r] += 1
+        load[r] += weight[row]
+
+
+@kernel("uint8[:, ::1], uint32[::1], uint16[::1], int64[::1], uint32[::1], uint8[:, ::1]")
+def spread_ranges(keys, rows, part_of, place, to_rows, to_keys):
+    """Write some rows and their keys (uint8[n, 5]) to the parts of their keys, in order.
+
+    ``part_of`` (uint16[65536]) is the part of each leading 16 bits; the next row of part p goes to ``place[p]``.
+    """
+    for row in rows:
+        p = part_of[_range_of(keys, row)]
+        at = place[p]
+        to_rows[at] = row
+        for byte in range(5):
+            to_keys[at, byte] = keys[row, byte]
+        place[p] = at + 1
+
+
 @kernel("uint64[::1], int64[::1], uint64")
 def group_parts(packed, ends, salt):
     """Groups of two and more rows of one key in each part; (members, starts).

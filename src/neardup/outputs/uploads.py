@@ -8,7 +8,6 @@ file system that shows what is not complete yet (HDFS, SFTP) gets it under anoth
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import posixpath
 import secrets
@@ -21,16 +20,13 @@ from typing import Any
 
 from neardup.errors import OutputError
 from neardup.inputs import remote
+from neardup.inputs.addresses import is_remote
 from neardup.inputs.stores import Store, explained, store_of
+from neardup.outputs.parts import CANNOT, FLUSHED, PART, give_up, opened, put_in_place
 from neardup.outputs.renames import Rename, Renames, UnfinishedError
 
-PART = 10 << 20
-"""Bytes of a write: what pyarrow's client of S3 makes one part of without a copy."""
-_PARTS = 4
-"""Parts that are on their way together; the client would take as many as there are into memory."""
 _SENDERS = 8
 """Small objects that are written side by side."""
-_CANNOT = "cannot be written"
 _without_names: list[Store] = []
 """Stores where no name can be changed: objects are written in place, when all else is done."""
 _checked: set[str] = set()
@@ -42,12 +38,12 @@ def check_writable(address: str) -> None:
     found = remote.look(address)
     if found is not None and found.is_folder:
         raise OutputError(f"cannot write {address}: there are objects below it, as in a folder. Give another name.")
-    with explained(address, _CANNOT, OutputError):
+    with explained(address, CANNOT, OutputError):
         store = store_of(address)
         if posixpath.dirname(address) in _checked:
             return
         if store.appears_closed:
-            _give_up(_opened(store, store.path(address)))
+            give_up(opened(store, store.path(address)))
         else:
             _try_aside(store, address)
         _checked.add(posixpath.dirname(address))
@@ -58,7 +54,7 @@ def _try_aside(store: Store, address: str) -> None:
     folder, name = posixpath.split(store.path(address))
     probe = _aside(folder, name)
     store.files.create_dir(folder, recursive=True)
-    _opened(store, probe).close()
+    opened(store, probe).close()
     moved = _aside(folder, name)
     try:
         store.files.move(probe, moved)
@@ -68,22 +64,9 @@ def _try_aside(store: Store, address: str) -> None:
     store.files.delete_file(moved)
 
 
-def _opened(store: Store, path: str) -> Any:
-    return store.files.open_output_stream(path, compression=None)  # else by the suffix, and once more
-
-
 def _aside(folder: str, name: str) -> str:
     """A hidden name for what is not complete."""
     return f"{folder}/.{name[:100]}.{secrets.token_hex(4)}.part"
-
-
-def _give_up(stream: Any) -> None:
-    """Never complete an object that was begun: the store keeps its parts out of sight until it throws them away.
-
-    pyarrow has no way to say so, and completes the object when its stream is freed. So that never happens, not even at
-    the end of the process, when its clients are gone and would be waited for.
-    """
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(stream))
 
 
 def new_file() -> str:
@@ -97,7 +80,7 @@ class Uploads:
     """What some renames bring to addresses: ``begin``, then ``finish``; or ``abandon``, after which nothing is seen."""
 
     def __init__(self, renames: Renames) -> None:
-        """``renames`` gives those to addresses, from a complete file each, every time from the first."""
+        """``renames`` gives those to addresses, from a complete file or object each, every time from the first."""
         self._renames = renames
         self._streams: dict[str, Any] = {}
         """Objects of several parts that are there but for the last."""
@@ -108,13 +91,15 @@ class Uploads:
     def begin(self) -> None:
         """Send what is large, and what must have its place on the other side. OutputError where that cannot be."""
         for rename in self._renames():
-            with explained(rename.final, _CANNOT, OutputError):
+            if is_remote(rename.temporary):
+                continue  # it is there, under another name
+            with explained(rename.final, CANNOT, OutputError):
                 store = store_of(rename.final)
                 if not store.appears_closed:
                     if all(store is not each for each in _without_names):
                         self._send_aside(store, rename)
                 elif os.path.getsize(rename.temporary) > PART:
-                    stream = _opened(store, store.path(rename.final))
+                    stream = opened(store, store.path(rename.final))
                     self._streams[rename.final] = stream
                     _send(rename, stream, whole=False)
 
@@ -154,7 +139,7 @@ class Uploads:
     def abandon(self) -> None:
         """See to it that what is not finished is never seen."""
         for stream in self._streams.values():
-            _give_up(stream)
+            give_up(stream)
         self._streams = {}
         for final, name in self._waiting.items():
             with contextlib.suppress(Exception):
@@ -166,22 +151,25 @@ class Uploads:
         folder, name = posixpath.split(path)
         store.files.create_dir(folder, recursive=True)
         aside = self._waiting[rename.final] = _aside(folder, name)
-        with _opened(store, aside) as stream:
+        with opened(store, aside) as stream:
             _send(rename, stream, whole=True)
 
     def _finish(self, rename: Rename) -> None:
         final = rename.final
-        with explained(final, _CANNOT, OutputError):
+        with explained(final, CANNOT, OutputError):
             store = store_of(final)
             path = store.path(final)
-            if final in self._waiting:
+            if is_remote(rename.temporary):
+                can_move = all(store is not each for each in _without_names)
+                put_in_place(rename.temporary, final, can_move=can_move)
+            elif final in self._waiting:
                 if remote.look(final) is not None:  # HDFS puts no file in the place of another
                     store.files.delete_file(path)
                 store.files.move(self._waiting[final], path)
                 del self._waiting[final]
             else:
                 is_begun = final in self._streams
-                stream = self._streams.get(final) or _opened(store, path)
+                stream = self._streams.get(final) or opened(store, path)
                 self._streams[final] = stream  # were it let go of now, half of it would be seen
                 _send(rename, stream, rest=is_begun)
                 stream.close()
@@ -198,7 +186,7 @@ def _send(rename: Rename, stream: Any, *, whole: bool = True, rest: bool = False
         stop = size if whole or rest else last
         for number, piece in enumerate(_pieces(file, stop - file.tell()), start=1):
             stream.write(piece)
-            if number % _PARTS == 0:
+            if number % (FLUSHED // PART) == 0:
                 stream.flush()
         stream.flush()  # only here it is heard that a part was refused
 

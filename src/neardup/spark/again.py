@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from neardup.engine.state import Gathered
-from neardup.inputs.addresses import is_remote
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.source import Source
 from neardup.session import Run
@@ -91,7 +90,5 @@ class ClusterAgain(Again):
         self._work.map("check again", splits, partial(check_files_again, *how))
 
     def write(self, parts: Sequence[Source], writer: CleanWriter, job_of: JobOf) -> list[str]:
-        if any(is_remote(path) for path in writer.outputs.paths()):
-            return super().write(parts, writer, job_of)  # the driver makes the copies, and sends them
         how: dict[str, Any] = {"options": self._run.reader.options, "pieces_of": self.pieces_of}
         return write_copies(self._work, parts, writer, job_of, **how)

@@ -1,7 +1,7 @@
 """The exact check: candidate pairs laid out by partitions, the texts of each brought there once.
 
-check/PPPP.npz ──┐
-inputs ── texts ─┴─► verified/PPPP.npz   pairs that reach the threshold, with their exact similarity
+check/PPPP.arrays ──┐
+inputs ── texts ─┴─► verified/PPPP.arrays   pairs that reach the threshold, with their exact similarity
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from functools import partial
 import numpy as np
 
 from neardup.engine.banding.pending import Pending
-from neardup.engine.check import Checker, Screen
+from neardup.engine.check import Checker, Screen, TooLargeError
 from neardup.engine.observe import Observer
 from neardup.engine.reading.collection import Collection
-from neardup.spark.exchange import Blob, Blobs, Facts
+from neardup.spark.exchange import Blobs, Facts
+from neardup.spark.packing import Arrays
 from neardup.spark.pieces import PARTS_TEXT, Job
-from neardup.spark.storage import Arrays
-from neardup.spark.texts import collected, give_texts, taken_texts
-from neardup.spark.work import ClusterWork
+from neardup.spark.texts import collected, give_wanted, taken_texts
+from neardup.spark.work import TOO_LARGE, ClusterWork
 from neardup.stages.verify import chunks
 from neardup.types import F64, I32, I64, Mask
 
@@ -39,25 +39,22 @@ class Checked:
     is_screened: bool = True
 
 
-def give_candidates(job: Job, checked: Checked, split: int) -> Iterator[Blob]:
-    """The texts of a split that are in candidate pairs, each to the partitions of its pairs."""
-    wanted = job.storage.get(f"{checked.name}-wanted/{split:06d}")
-    yield from give_texts(job, split, wanted["places"], wanted["part"])
-
-
 def take_candidates(job: Job, checked: Checked, part: int, blobs: Blobs) -> Facts:
     """Check the pairs of a partition, as one machine does."""
     pairs = job.storage.get(f"{checked.name}-pairs/{part:06d}")
-    rows, batches = taken_texts(job, blobs)
-    left, right = np.searchsorted(rows, pairs["left"]), np.searchsorted(rows, pairs["right"])
-    with collected(job, batches, keep_values=checked.is_screened) as collection:
+    taken = taken_texts(blobs)
+    left, right = np.searchsorted(taken.rows, pairs["left"]), np.searchsorted(taken.rows, pairs["right"])
+    with collected(job, taken, is_sketched=checked.is_screened, keep_values=checked.is_screened) as collection:
         check = Checker(collection, threads=1)
         screen, pending = None, None
         if checked.is_screened:
             pending = Pending(collection)
             pending.hot = set(checked.hot)
             screen = Screen(pending.screen, pairs["tag"].astype(np.int64), pairs["inside"], pairs["apart"])
-        similarity = check(left, right, checked.threshold, screen=screen)
+        try:
+            similarity = check(left, right, checked.threshold, screen=screen)
+        except TooLargeError as exc:
+            return {TOO_LARGE: taken.rows[exc.rows].tolist(), "need": exc.need}
         near = similarity >= 0 if checked.threshold > 0 else np.ones(left.size, dtype=np.bool_)
         found = {"left": pairs["left"][near], "right": pairs["right"][near], "similarity": similarity[near]}
     job.storage.put(f"{checked.name}-verified/{part:06d}", **found)
@@ -65,7 +62,6 @@ def take_candidates(job: Job, checked: Checked, part: int, blobs: Blobs) -> Fact
         "pairs": int(near.sum()),
         "checked": check.checked,
         "met": 0 if pending is None else pending.met,
-        "texts": int(rows.size),
     }
 
 
@@ -107,7 +103,7 @@ def check_pairs(
     order = np.lexsort((part, of))
     splits = search.put_wanted(f"{checked.name}-wanted", of[order], part[order])
     found = search.exchange(
-        "check", splits, partial(give_candidates, job, checked), parts, partial(take_candidates, job, checked)
+        "check", splits, partial(give_wanted, job, name=checked.name), parts, partial(take_candidates, job, checked)
     )
     search.tally.checked += sum(each["checked"] for each in found)
     search.tally.candidates += sum(each["met"] for each in found)

@@ -1,7 +1,7 @@
 """Exact copies: rows of equal prints meet in a partition, their texts in another, where they are compared.
 
-read/ ── prints, by their value ──► prints/PPPP.npz   rows that share a print
-inputs ── texts of these, by group ──► groups/PPPP.npz   rows that share a text
+read/ ── prints, by their value ──► prints/PPPP.arrays   rows that share a print
+inputs ── texts of these, by group ──► groups/PPPP.arrays   rows that share a text
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -18,10 +19,10 @@ from neardup.engine.reading.copies import repeated_rows
 from neardup.inputs.names import id_hashes, repeated_among
 from neardup.spark.exchange import Blob, Blobs, Facts
 from neardup.spark.known import provenance
+from neardup.spark.packing import Arrays, packed, unpacked
 from neardup.spark.pieces import PARTS_TEXT, Job
 from neardup.spark.reading import ids_from
-from neardup.spark.storage import Arrays, packed, unpacked
-from neardup.spark.texts import collected, give_texts, taken_texts
+from neardup.spark.texts import collected, give_wanted, taken_texts
 from neardup.spark.work import ClusterWork
 from neardup.types import I64, U64
 
@@ -36,49 +37,74 @@ def give_prints(job: Job, split: int, parts: int) -> Iterator[Blob]:
     """
     found = job.storage.get(f"read/{split:06d}")
     at = np.flatnonzero(found["counts"] > 0)
-    prints = found["prints"][at]
-    yield from _by_part(prints[:, 0], parts, 0, rows=at + job.bases[split], prints=prints)
+    yield from _by_part(found["prints"][at], at, parts, 0)
     ids = ids_from(found)
     if ids is not None:
         hashes = id_hashes(ids)
-        yield from _by_part(
-            hashes, parts, parts, rows=np.arange(hashes.size) + job.bases[split], prints=hashes[:, None]
-        )
+        yield from _by_part(hashes[:, None], np.arange(hashes.size), parts, parts)
 
 
-def _by_part(values: U64, parts: int, first: int, **columns: I64 | U64) -> Iterator[Blob]:
-    part = (values % np.uint64(parts)).astype(np.int64)
-    order = np.argsort(part, kind="stable")
-    ends = np.searchsorted(part[order], np.arange(parts + 1))
+def _by_part(prints: U64, places: I64, parts: int, first: int) -> Iterator[Blob]:
+    """Prints by ranges of their first half, each once with the places in the split of all that have it.
+
+    So a text that comes a million times weighs four bytes each time in the one partition that it goes to.
+    """
+    order = np.argsort(prints[:, 0], kind="stable")
+    prints, places = prints[order], places[order].astype(np.uint32)
+    fresh = np.ones(order.size, dtype=np.bool_)
+    fresh[1:] = np.any(prints[1:] != prints[:-1], axis=1)
+    heads = np.flatnonzero(fresh)
+    prints, begins = prints[heads], np.append(heads, order.size)
+    part = (prints[:, 0] >> np.uint64(48)) * np.uint64(parts) >> np.uint64(16)
+    ends = np.searchsorted(part, np.arange(parts + 1, dtype=np.uint64))
     for number in np.flatnonzero(np.diff(ends)).tolist():
-        some = order[ends[number] : ends[number + 1]]
-        yield first + number, packed({name: column[some] for name, column in columns.items()})
+        some = slice(int(ends[number]), int(ends[number + 1]))
+        sizes = np.diff(begins[some.start : some.stop + 1])
+        several = np.flatnonzero(sizes > 1)
+        blob = {"prints": prints[some], "rows": places[begins[some.start] : begins[some.stop]]}
+        yield first + number, packed(blob | {"several": several, "sizes": sizes[several]})
 
 
 def take_repeated(job: Job, part: int, blobs: Blobs) -> Facts:
     """Write down the rows of a partition that share a print, or the hash of an id, with another."""
-    columns = [unpacked(blob) for _, blob in blobs]
     first = members = np.empty(0, np.int64)
-    if columns:
-        rows, prints = (np.concatenate([each[name] for each in columns]) for name in ("rows", "prints"))
-        first, members = repeated_prints(rows, prints)
+    if blobs:
+        rows, prints, sizes = zip(*(_prints_of(job, *blob) for blob in blobs), strict=True)
+        starts = starts_of(np.concatenate(sizes))
+        first, members = repeated_prints(np.concatenate(prints), starts, np.concatenate(rows))
     job.storage.put(f"prints/{part:06d}", first=first, rows=members)
     return {"rows": int(members.size)}
 
 
-def repeated_prints(rows: I64, prints: U64) -> tuple[I64, I64]:
-    """Rows (rising) whose print (uint64[m, w]) another row has, too: (first row of the group of each, rows)."""
+def _prints_of(job: Job, split: int, blob: Any) -> tuple[I64, U64, I64]:
+    """Rows, prints, and how many of the rows have each of these."""
+    arrays = unpacked(blob)
+    sizes = np.ones(arrays["prints"].shape[0], dtype=np.int64)
+    sizes[arrays["several"]] = arrays["sizes"]
+    return arrays["rows"] + job.bases[split], arrays["prints"], sizes
+
+
+def repeated_prints(prints: U64, starts: I64, rows: I64) -> tuple[I64, I64]:
+    """Rows whose print (uint64[m, w]) another row has, too: (first row of the group of each, rows).
+
+    Print i is that of ``rows[starts[i]:starts[i + 1]]``, rising; where prints are equal, the rows of the later one are
+    the larger ones.
+    """
+    sizes = np.diff(starts)
     order = np.argsort(prints[:, 0], kind="stable")
     keys = prints[order, 0]
     same = np.flatnonzero(keys[1:] == keys[:-1])
-    if same.size == 0:
-        return rows[:0], rows[:0]
     # only rows that share half of their hash with a neighbour are looked at closely
-    close = distinct(np.concatenate((order[same], order[same + 1])))
+    close = distinct(np.concatenate((order[same], order[same + 1], np.flatnonzero(sizes > 1))))
+    if close.size == 0:
+        return rows[:0], rows[:0]
     close = close[np.lexsort(prints[close].T[::-1])]  # stable: rows of a group stay in order
-    fresh = np.ones(close.size, dtype=np.bool_)
-    fresh[1:] = np.any(prints[close[1:]] != prints[close[:-1]], axis=1)
-    return repeated_rows(rows[close], fresh)
+    is_other = np.ones(close.size, dtype=np.bool_)
+    is_other[1:] = np.any(prints[close[1:]] != prints[close[:-1]], axis=1)
+    begins = starts_of(sizes[close])
+    fresh = np.zeros(int(begins[-1]), dtype=np.bool_)
+    fresh[begins[:-1][is_other]] = True
+    return repeated_rows(rows[np.repeat(starts[close] - begins[:-1], sizes[close]) + np.arange(fresh.size)], fresh)
 
 
 def _repeated(job: Job, parts: range) -> tuple[I64, I64]:
@@ -89,19 +115,13 @@ def _repeated(job: Job, parts: range) -> tuple[I64, I64]:
     return rows[order], first[order]
 
 
-def give_copies(job: Job, split: int, name: str) -> Iterator[Blob]:
-    """The texts of the rows of a split that share a print, each to the partition of its group."""
-    wanted = job.storage.get(f"{name}-wanted/{split:06d}")
-    yield from give_texts(job, split, wanted["places"], wanted["part"])
-
-
 def take_copies(job: Job, part: int, blobs: Blobs, name: str) -> Facts:
     """Compare the texts of a partition, as one machine does, and write down what is equal."""
-    rows, batches = taken_texts(job, blobs)
-    with collected(job, batches) as collection:
+    taken = taken_texts(blobs)
+    with collected(job, taken, is_sketched=False) as collection:
         found = find_copies_here(collection)
     of = np.repeat(found.several, np.diff(found.starts))
-    job.storage.put(f"{name}/{part:06d}", of=rows[of], rows=rows[found.members])
+    job.storage.put(f"{name}/{part:06d}", of=taken.rows[of], rows=taken.rows[found.members])
     return {"rows": int(found.members.size)}
 
 
@@ -186,7 +206,7 @@ def _exchanged(work: ClusterWork, rows: I64, part: I64, parts: int) -> tuple[I64
     job, name = work.job, work.next_name("copies")
     order = np.lexsort((part, rows))
     splits = work.put_wanted(f"{name}-wanted", rows[order], part[order])
-    give, take = partial(give_copies, job, name=name), partial(take_copies, job, name=name)
+    give, take = partial(give_wanted, job, name=name), partial(take_copies, job, name=name)
     work.exchange("copies", splits, give, parts, take)
     found = list(job.storage.get_all(f"{name}/{number:06d}" for number in range(parts)))
     of, members = (np.concatenate([each[column] for each in found]) for column in ("of", "rows"))
@@ -200,11 +220,12 @@ def _put_weights(work: ClusterWork, groups: Groups) -> None:
     weight[groups.starts[:-1]] = np.minimum(sizes, 1) if job.spec.collapse_exact else sizes
     order = np.argsort(groups.members)
     rows, weight = groups.members[order], weight[order]
-    ends = np.searchsorted(rows, job.bases)
+    of_split = {split: (places, weight[some]) for split, some, places in job.by_split(rows)}
+    none = rows[:0], weight[:0]
 
     def files() -> Iterator[tuple[str, Arrays]]:
         for split in work.filled:
-            some = slice(ends[split], ends[split + 1])
-            yield f"weights/{split:06d}", {"places": rows[some] - job.bases[split], "weight": weight[some]}
+            places, mine = of_split.get(split, none)
+            yield f"weights/{split:06d}", {"places": places, "weight": mine}
 
     job.storage.put_all(files())

@@ -3,30 +3,28 @@
 What it decides about crowds goes from band to band and from bucket to bucket, so it is not shared out. How many members
 there are is told.
 
-    crowds.npz            members, the crowd of each, the stars of crowds
-    crowd-pairs/NNNNNN.npz   candidate pairs outside crowds
+    crowds.arrays            members, the crowd of each, the stars of crowds
+    crowd-pairs/NNNNNN.arrays   candidate pairs outside crowds
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from neardup.cutting import starts_of
 from neardup.engine.banding.candidates import BandWork, pair_large
-from neardup.engine.check import Checker
+from neardup.engine.check import Checker, TooLargeError
 from neardup.engine.observe import Silent
-from neardup.engine.reading.collection import collect
-from neardup.engine.space import Space
-from neardup.inputs.names import Provenance
+from neardup.engine.reading.collection import Collection
 from neardup.spark import buckets
 from neardup.spark.buckets import Buckets
 from neardup.spark.exchange import Facts
-from neardup.spark.storage import Arrays, Storage
-from neardup.spark.texts import brought
+from neardup.spark.packing import Arrays
+from neardup.spark.storage import Storage
+from neardup.spark.texts import brought_texts, collected
 from neardup.spark.work import ClusterWork
 from neardup.types import F64, I64, Mask
 
@@ -76,8 +74,9 @@ def deal_with_hot(work: ClusterWork, hot: Buckets) -> Crowded:
         work.observer.note(
             f"{rows.size:,} documents are in buckets of more than {job.spec.crowd:,}: the driver has them"
         )
-        with work.apart("crowds") as space:
-            return _found(work, hot, rows, name, splits, space)
+        texts = brought_texts(job, name, splits)
+        with work.apart("crowds") as space, collected(job, texts, space=space, threads=work.threads) as collection:
+            return _found(work, hot, rows, collection)
 
     facts = work.once("crowds", find)
     work.tally.candidates += facts["met"]
@@ -92,25 +91,19 @@ def _columns(arrays: Arrays) -> dict[str, Any]:
     return {name: arrays[name] for name in ("crowd", "passed_over", "apart", "stars", "similarity")}
 
 
-def _found(work: ClusterWork, hot: Buckets, rows: I64, name: str, splits: list[int], space: Space) -> Facts:
+def _found(work: ClusterWork, hot: Buckets, rows: I64, collection: Collection) -> Facts:
     """Let one machine's code find it, and write it down."""
     job = work.job
-    weight = np.concatenate([buckets.weights_of(job, split)[places] for split, places in job.by_split(rows)])
-    collection = collect(
-        (partial(brought, job, name, split) for split in splits),
-        job.spec,
-        total_bytes=None,
-        threads=work.threads,
-        names=Provenance(),
-        observer=Silent(),
-        space=space,
-    )
+    weight = np.concatenate([buckets.weights_of(job, split)[places] for split, _, places in job.by_split(rows)])
     bands = BandWork(collection, weight, threads=work.threads, observer=Silent())
     members, starts = np.searchsorted(rows, hot.members), starts_of(hot.sizes)
     for bucket in np.argsort(hot.bands, kind="stable").tolist():
         bands.hot.add(int(hot.bands[bucket]), members[starts[bucket] : starts[bucket + 1]])
     check = Checker(collection, threads=work.threads)
-    found = pair_large(bands, check)
+    try:
+        found = pair_large(bands, check)
+    except TooLargeError as exc:
+        raise TooLargeError(rows[exc.rows], exc.need) from None
     crowds, storage = found.crowds, job.storage
     stars = [(member, leader, near) for member, leader, near in crowds.joined()]
     none = np.empty(0, np.int64)

@@ -22,11 +22,11 @@ from neardup.engine.reading.written import WrittenTexts
 from neardup.engine.space import Space
 from neardup.inputs.names import Ids, Places, Provenance
 from neardup.spark.exchange import Facts
+from neardup.spark.packing import Arrays
 from neardup.spark.pieces import Job
 from neardup.spark.reading import MADE, NUMBERS, id_arrays, ids_from
-from neardup.spark.storage import Arrays
 from neardup.spool import Column, MemoryColumn
-from neardup.types import I64, MOST_FAULTS, U64, Batch, Documents, Fault
+from neardup.types import I64, MOST_FAULTS, SLACK, U64, Batch, Documents, Fault
 
 
 def look_up(job: Job, split: int, name: str) -> Facts:
@@ -190,7 +190,7 @@ def provenance(
     known = Provenance()
     known.places = KnownPlaces(job, facts)
     known.ids = KnownIds(known.places, kinds=kinds, repeated=repeated)
-    places = dict(job.by_split(rows))
+    places = {split: at for split, _, at in job.by_split(rows)}
     looked_up = job.storage.get_all(f"{name}/{split:06d}" for split in places)
     for split, each in enumerate(facts):
         source = job.source_of(split).name
@@ -222,4 +222,4 @@ def no_documents(source: str) -> Batch:
 
 def empty_documents(n: int) -> Documents:
     """So many documents without text."""
-    return Documents(np.zeros(64, dtype=np.uint8), np.zeros(n + 1, dtype=np.int64))
+    return Documents(np.zeros(SLACK, dtype=np.uint8), np.zeros(n + 1, dtype=np.int64))

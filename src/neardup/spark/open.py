@@ -118,6 +118,7 @@ def open_session(master: str | None, conf: Sequence[str]) -> SparkSession:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if any(each.startswith(f"{PYTHON_MEMORY}=") for each in conf):
         builder = builder.config(_ARROW_POOL, "system")
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # for workers on this machine
     for each in conf:
         key, _, value = each.partition("=")
         builder = builder.config(key, value)
@@ -181,14 +182,14 @@ def check_java() -> None:
 def worker_memory(session: SparkSession, driver: Budget) -> int:
     """Bytes that the Python process of one task may take.
 
-    On one machine a share of what the driver may use; on a cluster what spark.executor.pyspark.memory leaves to each
-    core of an executor, if it is set. InputError where that is too little for any task.
+    What spark.executor.pyspark.memory leaves to each core of an executor, if it is set; else, on one machine, a share
+    of what the driver may use. InputError where that is too little for any task.
     """
     context = session.sparkContext
-    if str(context.master).startswith("local"):
-        return max(LEAST_WORKER_MEMORY, min(WORKER_MEMORY, PROGRAM + driver.work // (2 * context.defaultParallelism)))
     conf = context.getConf()
     limit, cores = conf.get(PYTHON_MEMORY), int(conf.get("spark.executor.cores") or 1)
+    if limit is None and str(context.master).startswith("local"):
+        return max(LEAST_WORKER_MEMORY, min(WORKER_MEMORY, PROGRAM + driver.work // (2 * context.defaultParallelism)))
     if limit is None:
         return WORKER_MEMORY
     mine = bytes_of(limit) // cores

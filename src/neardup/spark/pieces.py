@@ -11,10 +11,11 @@ from neardup.cutting import starts_of
 from neardup.engine.threads import in_order
 from neardup.inputs.source import Source, Task
 from neardup.inputs.splits import Split, SplitReading, read_split
-from neardup.kernels.reading import copy_pieces
 from neardup.params import Spec
-from neardup.spark.storage import Arrays, Storage
-from neardup.types import I64, SLACK, U8, Batch, Documents
+from neardup.spark.packing import Arrays
+from neardup.spark.storage import Storage
+from neardup.stages.text import chosen
+from neardup.types import I64, Batch, Documents
 
 PARTS_TEXT = 48 << 20
 """Bytes of text of one partition, about: its worker takes several times as much memory."""
@@ -30,6 +31,8 @@ class Job:
     splits: tuple[Split, ...]
     memory: int
     """Bytes that the process of a worker may take."""
+    frames: tuple[int, ...] = ()
+    """How many sources each frame was written as; none, where the inputs are no frames."""
     bases: I64 = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     """int64[splits + 1]: the row of the first document of each split, when the splits were read."""
 
@@ -37,11 +40,12 @@ class Job:
         """The source that a split is a part of."""
         return self.sources[self.splits[split].place]
 
-    def by_split(self, rows: I64) -> Iterator[tuple[int, I64]]:
-        """Rising rows by the split that has them: its number, and their places in it, from 0."""
+    def by_split(self, rows: I64) -> Iterator[tuple[int, slice, I64]]:
+        """Rising rows by the split that has them: its number, the slice of rows, and their places in it, from 0."""
         ends = np.searchsorted(rows, self.bases)
         for split in np.flatnonzero(np.diff(ends)).tolist():
-            yield split, rows[ends[split] : ends[split + 1]] - self.bases[split]
+            some = slice(ends[split], ends[split + 1])
+            yield split, some, rows[some] - self.bases[split]
 
     def texts_of(self, split: int, wanted: I64) -> Iterator[tuple[Documents, slice]]:
         """The texts of some documents of a split, by their places in it (rising), as they are written, batch by batch.
@@ -53,10 +57,11 @@ class Job:
         for batch in batches_of(reading):
             n = len(batch.documents)
             begin, end = np.searchsorted(wanted, (first, first + n)).tolist()
+            some = chosen(batch.documents, wanted[begin:end] - first)
             if end > begin:
-                yield chosen(batch.documents, wanted[begin:end] - first), slice(begin, end)
+                yield some, slice(begin, end)
             first += n
-            if batch.give_back is not None:
+            if batch.give_back is not None and some is not batch.documents:  # who asked may still look at the block
                 batch.give_back()
 
 
@@ -67,16 +72,6 @@ def batches_of(reading: SplitReading) -> Iterator[Batch]:
 
 def _done(task: Task) -> Batch:
     return task()
-
-
-def chosen(documents: Documents, places: I64) -> Documents:
-    """Some documents of a block, copied."""
-    begins = documents.offsets[places]
-    sizes = documents.offsets[places + 1] - begins
-    offsets = starts_of(sizes)
-    data: U8 = np.zeros(int(offsets[-1]) + SLACK, dtype=np.uint8)
-    copy_pieces(documents.data, begins, sizes, data, offsets)
-    return Documents(data, offsets)
 
 
 def as_arrays(documents: Documents) -> Arrays:

@@ -35,6 +35,7 @@ from neardup.params import (
 )
 from neardup.result import CleanSummary, SourceShare, Summary
 from neardup.shown import shown_path
+from neardup.spark.bad_records import SIDES
 from neardup.spark.frames import Place, read_files, read_frame, session_of, without_rows, write_frame
 from neardup.spark.open import check_clustered, open_session, place_of_work, pyspark_sql, run_of
 from neardup.spark.run import ClusterRun
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
 _WORK, _FRAME, _PROTECTED = "work", "frame", "protected"
 _TABLES = ("pairs", "clusters", "crowds", "removals")
 """Folders of a workdir."""
-_SIDES = ("input", "protect")
 """What frames are called in the removals, as objects in memory are."""
 
 
@@ -322,7 +322,7 @@ class _Door:
         if not run.frames:
             return removals
         first = run.first_records()
-        names = strings(_SIDES[side] for side, _ in first.values())
+        names = strings(SIDES[side] for side, _ in first.values())
         known = pa.array(map(shown_path, first), pa.large_string())
         before = np.array([records for _, records in first.values()], dtype=np.int64)
         schema = removals.schema
@@ -366,5 +366,5 @@ class _Door:
         for source in summary.sources:
             counts[sides[source.source]][0] += source.documents
             counts[sides[source.source]][1] += source.removed
-        sources = tuple(SourceShare(name, *count) for name, count in zip(_SIDES, counts, strict=False))
+        sources = tuple(SourceShare(name, *count) for name, count in zip(SIDES, counts, strict=False))
         return replace(summary, sources=sources, alarms=tuple(each.source for each in sources if each.share > alarm))

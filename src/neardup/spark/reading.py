@@ -1,7 +1,7 @@
 """The first stage: each split is read, normalised and sketched; what the later stages need of it goes to the storage.
 
-read/NNNNNN.npz    counts, prints, lengths, rows (where they do not follow each other), and ids
-keys/NNNNNN.npz    the keys of all bands
+read/NNNNNN.arrays    counts, prints, lengths, rows (where they do not follow each other), and ids
+keys/NNNNNN.arrays    the keys of all bands
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from neardup.engine.fit import SAMPLE, SEED
 from neardup.engine.reading.collection import normalized, sketch_rows
 from neardup.engine.reading.draw import hashes_of
 from neardup.engine.reading.families import Hashers
-from neardup.inputs.source import Source
+from neardup.inputs.source import Source, UnusableRecord
 from neardup.inputs.splits import FaultInSplit, SplitReading, lines_before, read_split
+from neardup.spark import bad_records
 from neardup.spark.exchange import Facts
+from neardup.spark.packing import Arrays
 from neardup.spark.pieces import Job, batches_of
-from neardup.spark.storage import Arrays
 from neardup.stages.bands import KEY_BYTES
 from neardup.types import Batch
 
@@ -44,15 +45,14 @@ def read(job: Job, split: int) -> Facts:
         "blank": 0,
         "short": 0,
         "faults": [],
-        "consumed": 0,
         "batches": 0,
     }
-    for batch in _batches(source, reading):
+    for batch in _batches(job, source, reading):
         facts["batches"] += 1
         facts["bad"] += batch.bad
         facts["blank"] += batch.blank
-        facts["consumed"] += batch.consumed
-        facts["faults"] += [[fault.source, fault.row, fault.reason] for fault in batch.faults]
+        faults = bad_records.with_ids(job, reading, batch.faults)
+        facts["faults"] += [[fault.source, fault.row, fault.reason] for fault in faults]
         n = len(batch.documents)
         if not n:
             continue
@@ -90,11 +90,13 @@ def read(job: Job, split: int) -> Facts:
     return facts
 
 
-def _batches(source: Source, reading: SplitReading) -> Iterator[Batch]:
+def _batches(job: Job, source: Source, reading: SplitReading) -> Iterator[Batch]:
     try:
         yield from batches_of(reading)
     except FaultInSplit as exc:
         raise exc.absolute(lines_before(source, reading.split)) from exc
+    except UnusableRecord as exc:
+        raise bad_records.unusable_row(job, reading, exc) from exc
 
 
 def _sample(arrays: Arrays) -> Arrays:

@@ -16,8 +16,8 @@ from neardup.inputs.text.jsonl import JsonlSource
 from neardup.inputs.text.lines import LinesSource
 from neardup.spark import known
 from neardup.spark.exchange import Facts
+from neardup.spark.packing import Arrays
 from neardup.spark.pieces import Job
-from neardup.spark.storage import Arrays
 from neardup.tasks.dedup.again import check_each
 from neardup.tasks.dedup.deciding_column import parts_of
 from neardup.tasks.dedup.rewrite.model import Known, Lines

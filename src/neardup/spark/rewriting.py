@@ -1,6 +1,7 @@
 """The clean copies: each piece of the inputs is rewritten by a task, from what the driver decided about its documents.
 
-    driver ── rows that go, prints, fields ──► rewrite/ ──► tasks ── parts beside the targets, or in the storage
+    driver ── rows that go, prints, fields ──► rewrite/ ──► tasks ── parts beside the targets; for addresses and streams
+                                                                     in the storage
     parts of one target ── ranges of its bytes ──► tasks ── the target's part ── renamed by the driver
 
 A piece is a range of the lines of a plain file, some texts of a folder, or a file: what cannot be cut is rewritten by
@@ -15,45 +16,42 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 import numpy as np
 
 from neardup.cutting import cut
 from neardup.errors import InputChanged, OutputError
+from neardup.inputs.addresses import is_remote
 from neardup.inputs.datasets import DatasetSource
 from neardup.inputs.folder import FilesSource
 from neardup.inputs.source import ReadOptions, Source
-from neardup.outputs.atomic import writing
 from neardup.shown import shown_path
 from neardup.spark.exchange import Facts
+from neardup.spark.packing import Arrays
+from neardup.spark.parts import Whole, explained, is_seen, join_all, part_of, size_of, sweep
 from neardup.spark.pieces import Job
 from neardup.spark.reading import id_arrays, ids_from
 from neardup.spark.reread import Piece, lines_of
-from neardup.spark.storage import Arrays
 from neardup.spark.work import ClusterWork
 from neardup.tasks.dedup.again import JobOf
 from neardup.tasks.dedup.rewrite.annotate import json_names
-from neardup.tasks.dedup.rewrite.copy_names import PART_SUFFIX, Target
+from neardup.tasks.dedup.rewrite.copy_names import Target
 from neardup.tasks.dedup.rewrite.files import rewrite_file
-from neardup.tasks.dedup.rewrite.model import GROUP_BYTES, Annotation, Known, Rewrite
+from neardup.tasks.dedup.rewrite.model import Annotation, Known, Rewrite
 from neardup.tasks.dedup.rewrite.writer import (
     CleanWriter,
     copy_file,
     kept_files,
     new_part,
-    part_name,
     shards,
     targets_of,
 )
 
 TASK_BYTES = 64 << 20
 """Input of one task, about, where it has several small files."""
-JOIN_BYTES = 256 << 20
-"""Bytes of a copy that one task brings together from parts: a multiple of every page and block of a file system."""
 _FILE_BYTES = 1 << 14
 """What a file counts for beside its bytes: opening one takes its time."""
-_STEP = 4 << 20
 TEXTS, DATASET, FILE = "texts", "dataset", "file"
 """Kinds of units: files of one document each, the shards of a dataset, and a file or a piece of one."""
 
@@ -95,11 +93,6 @@ class Copies:
         return [unit for units in (*self.files, *(units for _, units in self.stream)) for unit in units]
 
 
-Whole = dict[tuple[str, int], tuple[str, int]]
-"""Of a target, and the number of its piece (0, where it is whole): the token of the part, and its bytes (-1: not
-counted)."""
-
-
 def write_copies(
     work: ClusterWork,
     parts: Sequence[Source],
@@ -110,16 +103,17 @@ def write_copies(
     pieces_of: Callable[[Source], list[Piece]],
 ) -> list[str]:
     """Write a copy of each source; the names of what was written. ``pieces_of``: in which pieces sources were read."""
+    writer.part_of = partial(part_of, work.job.storage)
     with writer:
         plan = _planned(parts, writer, job_of, pieces_of, {source.name: i for i, source in enumerate(work.job.sources)})
-        folders = {os.path.dirname(final) for unit in plan.units for final in unit.finals}
+        folders = {os.path.dirname(final) for unit in plan.units for final in unit.finals if not is_remote(final)}
         try:
             whole = _written(work, plan, writer, options)
         except BaseException as exc:
             if not writer.keep_parts or isinstance(exc, InputChanged):
-                _sweep(folders, writer.token, keep=set())
+                sweep(folders, writer.token, keep=set())
             raise
-        _sweep(folders, writer.token, keep={part_name(final, token) for (final, _), (token, _) in whole.items()})
+        sweep(folders, writer.token, keep={writer.part_of(final, token) for (final, _), (token, _) in whole.items()})
         for units in plan.files:
             for final in units[0].finals:
                 writer.take(final, whole[final, 0][0])
@@ -144,7 +138,8 @@ def _planned(
     plan, is_stream = Copies(), writer.outputs.stream is not None
     for number, (part, targets) in enumerate(targets_of(parts, writer.outputs)):
         job = job_of(part)
-        about = {"source": places[part.name], "kind": FILE, "finals": [], "head": True}
+        # as large as on one machine under the driver's limit: where row groups end is part of the bytes
+        about = {"source": places[part.name], "kind": FILE, "finals": [], "head": True, "group_bytes": job.group_bytes}
         if isinstance(part, FilesSource):
             kept = kept_files(part, targets, job)
             plan.missing.update(set(targets) - set(kept))
@@ -222,7 +217,6 @@ class Rewriting:
     name: str
     token: str
     options: ReadOptions
-    group_bytes: int
 
 
 def _written(work: ClusterWork, plan: Copies, writer: CleanWriter, options: ReadOptions) -> Whole:
@@ -232,7 +226,7 @@ def _written(work: ClusterWork, plan: Copies, writer: CleanWriter, options: Read
     """
     job, name = work.job, work.next_name("rewrite")
     tasks = _put(job, name, plan.units)
-    how = Rewriting(name, writer.token, options, min(GROUP_BYTES, job.memory // 8))
+    how = Rewriting(name, writer.token, options)
     while True:
         found = work.map("write", range(tasks), partial(rewrite, job, how))
         was_done, writer.keep_parts = work.was_done, True
@@ -243,8 +237,10 @@ def _written(work: ClusterWork, plan: Copies, writer: CleanWriter, options: Read
                 token, size = found[task]["written"][number]
                 unit.facts["name"] = _in_storage(name, token)
                 whole |= {(final, piece): (token, size) for final in unit.finals}
-        _join_all(work, [units for units in plan.files if len(units) > 1], whole, writer.token)
-        unseen = next((key for key in whole if not _is_seen(key[0], *whole[key])), None)
+        join_all(
+            work, [(units[0].finals[0], len(units)) for units in plan.files if len(units) > 1], whole, writer.token
+        )
+        unseen = next((key for key in whole if not is_seen(job, key[0], *whole[key])), None)
         if unseen is None:
             return whole
         if not was_done:
@@ -292,8 +288,8 @@ def _write_unit(job: Job, how: Rewriting, about: Facts, arrays: Arrays, token: s
     finals = about["finals"]
     if about["kind"] == TEXTS:
         for final, path in zip(finals, about["sources"], strict=True):
-            with writing(shown_path(final)):
-                copy_file(path, part_name(final, token))
+            with explained(final):
+                copy_file(path, part_of(job.storage, final, token))
         os.sync()
         return -1
     source = job.sources[about["source"]]
@@ -301,10 +297,10 @@ def _write_unit(job: Job, how: Rewriting, about: Facts, arrays: Arrays, token: s
     if about["kind"] == DATASET:
         assert isinstance(source, DatasetSource)
         for final, each in zip(finals, shards(source, rewriting), strict=True):
-            _write_part(final, token, each, about)
+            _write_part(job, final, token, each, about)
         return -1
     if finals:
-        return _write_part(finals[0], token, rewriting, about)
+        return _write_part(job, finals[0], token, rewriting, about)
     with job.storage.creating(_in_storage(how.name, token)) as out:
         rewrite_file(rewriting, cast(BinaryIO, out), plain=True, head=about["head"])
     return -1
@@ -315,13 +311,13 @@ def _in_storage(stage: str, token: str) -> str:
     return f"{stage}-stream/{token}"
 
 
-def _write_part(final: str, token: str, job: Rewrite, about: Facts) -> int:
-    part = part_name(final, token)
-    with writing(shown_path(final)):
+def _write_part(job: Job, final: str, token: str, task: Rewrite, about: Facts) -> int:
+    part = part_of(job.storage, final, token)
+    with explained(final):
         try:
             with new_part(final, part) as out:
-                rewrite_file(job, out, head=about["head"])
-            return os.path.getsize(part)
+                rewrite_file(task, out, head=about["head"])
+            return size_of(part)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(part)
@@ -351,82 +347,7 @@ def _rewrite_of(job: Job, how: Rewriting, about: Facts, arrays: Arrays, source: 
         removed=arrays["removed"],
         annotation=note,
         known=known,
-        group_bytes=how.group_bytes,
+        group_bytes=about["group_bytes"],
         piece=piece,
         added=None if about["added"] is None else tuple(about["added"]),
     )
-
-
-def _join_all(work: ClusterWork, copies: list[list[Unit]], whole: Whole, token: str) -> None:
-    """Bring the pieces of each target together, in ranges of its bytes, each by a task.
-
-    A file system shares files out to machines by pages, so no two tasks write into one page.
-    """
-    job, name, tasks = work.job, work.next_name("join"), 0
-    for units in copies:
-        final = units[0].finals[0]
-        pieces = [whole[final, i] for i in range(len(units))]
-        begins = np.cumsum([0, *(size for _, size in pieces)]).tolist()
-        mine = f"{token}.j.{os.urandom(4).hex()}"
-        with writing(shown_path(final)), new_part(final, part_name(final, mine)) as out:
-            out.truncate(begins[-1])
-        for first in range(0, max(1, begins[-1]), JOIN_BYTES):
-            stop = min(first + JOIN_BYTES, begins[-1])
-            some = [
-                (of, max(first, begin) - begin, min(stop, begin + size) - max(first, begin))
-                for (of, size), begin in zip(pieces, begins, strict=False)
-                if begin < stop and begin + size > first
-            ]
-            facts = {"final": final, "token": mine, "first": first, "pieces": some, "size": begins[-1]}
-            job.storage.put_facts(f"{name}/{tasks:06d}", facts)
-            tasks += 1
-    if not tasks:
-        return
-    found = work.map("join", range(tasks), partial(join, job, name))
-    for units in copies:
-        for piece in range(len(units)):
-            del whole[units[0].finals[0], piece]
-    whole |= {(each["final"], 0): (each["token"], each["size"]) for each in found}
-
-
-def join(job: Job, name: str, task: int) -> Facts:
-    """Copy pieces into a range of the bytes of a target's part."""
-    facts = job.storage.get_facts(f"{name}/{task:06d}")
-    final = facts["final"]
-    with writing(shown_path(final)), open(part_name(final, facts["token"]), "r+b", buffering=0) as out:
-        out.seek(facts["first"])
-        for token, begin, size in facts["pieces"]:
-            with open(part_name(final, token), "rb", buffering=0) as part:
-                part.seek(begin)
-                for piece in _read(part, size):
-                    out.write(piece)
-        os.fsync(out.fileno())
-    return {key: facts[key] for key in ("final", "token", "size")}
-
-
-def _read(file: Any, size: int) -> Iterator[bytes]:
-    while size:
-        piece = file.read(min(_STEP, size))
-        if not piece:
-            raise OSError("a part of it was cut short")
-        size -= len(piece)
-        yield piece
-
-
-def _is_seen(final: str, token: str, size: int) -> bool:
-    """Whether the driver sees what a worker has written."""
-    try:
-        found = os.path.getsize(part_name(final, token))
-    except OSError:
-        return False
-    return size in (-1, found)
-
-
-def _sweep(folders: set[str], token: str, *, keep: set[str]) -> None:
-    """Remove the parts of a run that are not kept: of tasks that were done twice, or not to their end."""
-    for folder in folders:
-        with contextlib.suppress(OSError):
-            for name in os.listdir(folder):
-                path = os.path.join(folder, name)
-                if f".{token}." in name and name.endswith(PART_SUFFIX) and path not in keep:
-                    os.unlink(path)

@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from types import TracebackType
 
 import numpy as np
 
+from neardup.engine.check import TooLargeError
 from neardup.engine.state import Gathered, SearchState
-from neardup.errors import InputChanged
+from neardup.errors import InputChanged, InputError
 from neardup.inputs.columns import ReadColumns
+from neardup.inputs.names import Provenance
 from neardup.inputs.passed import PassedOver
 from neardup.inputs.splits import plan_splits
 from neardup.params import SPARK, Spec
-from neardup.session import Run, token_of
+from neardup.session import Run, limit_records, token_of
 from neardup.spark import buckets, copies, rewriting, search
+from neardup.spark import parts as part_files
 from neardup.spark.again import ClusterAgain
+from neardup.spark.bad_records import by_frame
 from neardup.spark.exchange import Cluster
 from neardup.spark.known import KnownIds
+from neardup.spark.lopsided import uncut_notes
 from neardup.spark.pieces import PARTS_TEXT, Job
 from neardup.spark.search import ClusterSearch
 from neardup.spark.storage import Storage
+from neardup.spark.texts import worker_budget
+from neardup.spark.work import WorkerTooLargeError
 from neardup.spark.written import written_texts
 from neardup.tasks.dedup.again import Again, again_of
 from neardup.types import I64
 
 SPLIT_BYTES = 64 << 20
 """Input of one task, about."""
+WORKER_MEMORY = "spark.executor.pyspark.memory (for each core of an executor)"
+"""What raises the memory of a task."""
+_LIMITS = "limits"
 
 
 @dataclass(slots=True)
@@ -54,10 +66,26 @@ class ClusterRun(Run):
     def __enter__(self) -> ClusterRun:
         Run.__enter__(self)
         sizes = [self.split_bytes, search.PART_KEYS, copies.PART_PRINTS, PARTS_TEXT, buckets.RANGES]
-        sizes += [rewriting.TASK_BYTES, rewriting.JOIN_BYTES]
+        sizes += [rewriting.TASK_BYTES, part_files.JOIN_BYTES]
         # the memory of workers is not among it: whoever ran out of it gives more, and goes on
         self.folder = self.storage.begin(self.space.identity | {"sizes of tasks": sizes}, resume=self.go_on)
+        self._limit_records()
         return self
+
+    def _limit_records(self) -> None:
+        """Tell the reader what a record may have where it is read: with a worker, which may have less than the driver.
+
+        Where too large records are passed over, a run goes on by the limit that it began with, as on one machine.
+        """
+        here, worker = self.space.budget, worker_budget(self.worker_memory)
+        setting = WORKER_MEMORY if worker.record < here.record else None
+        limits = [min(worker.record, here.record), here.limit if setting is None else worker.limit]
+        if self.reader.options.on_bad == "skip":
+            if self.folder.has_facts(_LIMITS):
+                limits = self.folder.get_facts(_LIMITS)["record"]
+            else:
+                self.folder.put_facts(_LIMITS, {"record": limits})
+        limit_records(self.reader, worker, 1, limits, setting=setting)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -94,15 +122,14 @@ class ClusterRun(Run):
     def search(self, *, keep_keys: bool = False) -> SearchState:
         """Verified pairs of representatives, of the documents that have copies or may have pairs."""
         splits = plan_splits(self.reader, self.split_bytes)
-        job = Job(self.folder, self.spec, tuple(self.reader.parts), tuple(splits), self.worker_memory)
+        for note in uncut_notes(self.reader.parts, splits, self.split_bytes):
+            self.observer.note(note)
+        job = Job(self.folder, self.spec, tuple(self.reader.parts), tuple(splits), self.worker_memory, self.frames)
         self.work = found = ClusterSearch(self.cluster, job, self.space, observer=self.observer, threads=self.threads)
         found.on_hints = self._tell_hints
         with self._refusing_too_large():
             state = found.run()
-        self.provenance = found.names
-        if self.frames:
-            assert isinstance(found.names.ids, KnownIds)
-            found.names.ids.first_records = {name: records for name, (_, records) in self.first_records().items()}
+        self._take_names(found.names)
         for split, facts in zip(splits, found.facts, strict=True):
             if facts["columns"] is not None and split.first == 0:
                 told = facts["columns"]
@@ -116,6 +143,32 @@ class ClusterRun(Run):
 
             found.collection.shown = written_texts(found, named)
         return state
+
+    def _take_names(self, names: Provenance) -> None:
+        """Names of documents; of frames by these, and not by the files that they were written to."""
+        self.provenance = names
+        if self.frames:
+            assert isinstance(names.ids, KnownIds)
+            first = self.first_records()
+            names.ids.first_records = {name: records for name, (_, records) in first.items()}
+            names.faults = by_frame(names.faults, first)
+
+    @contextmanager
+    def _refusing_too_large(self) -> Iterator[None]:
+        try:
+            yield
+        except TooLargeError as exc:
+            self._take_names(self.work.names_of(np.unique(exc.rows)))
+            names = " and ".join(map(str, self.provenance.ids.take(np.arange(np.unique(exc.rows).size)).to_pylist()))
+            is_worker = isinstance(exc, WorkerTooLargeError)
+            budget = worker_budget(self.worker_memory) if is_worker else self.space.budget
+            more = (budget.limit - budget.work + 1.1 * exc.need) / 1e6
+            whose = "for each task of a worker" if is_worker else "of the driver"
+            raise InputError(
+                f"the documents {names} are too long to be compared within a memory limit of {budget.limit / 1e6:.0f} "
+                f"MB {whose}. Raise {WORKER_MEMORY if is_worker else '--memory (memory=)'} to about {more:.0f}MB, or "
+                "leave them out."
+            ) from exc
 
 
 @again_of.register

@@ -27,7 +27,7 @@ from neardup.spark.buckets import large_buckets
 from neardup.spark.checking import Known, RemoteChecker, check_pairs
 from neardup.spark.copies import find_copies
 from neardup.spark.crowds import Crowded, deal_with_hot
-from neardup.spark.texts import brought, collected
+from neardup.spark.texts import brought_texts, collected
 from neardup.spark.waiting import pair_waiting
 from neardup.spark.work import ClusterWork
 from neardup.types import I64
@@ -95,7 +95,7 @@ class ClusterSearch(ClusterWork):
         if first.size < FEWEST or not job.spec.slots:
             return
         name, splits = self.bring(np.sort(rows[first].astype(np.int64)), "sample")
-        with collected(job, [brought(job, name, split) for split in splits]) as collection:
+        with collected(job, brought_texts(job, name, splits)) as collection:
             self.on_hints(fit(collection, np.ones(len(collection), dtype=np.int32), distinct=distinct))
 
     def find_buckets(self) -> int:

@@ -10,11 +10,9 @@ that has not heard of the end of its driver, does not write there, and makes no 
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import posixpath
-import struct
 import threading
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,9 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-from zipfile import BadZipFile
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
@@ -32,15 +28,13 @@ from pyarrow import fs
 
 from neardup.engine.threads import in_order
 from neardup.errors import SpoolError
+from neardup.spark.packing import Arrays, packed, unpacked
 from neardup.spool.manifest import differences
 from neardup.spool.workdir import NAMED
 
 _PIECE = 4 << 20
-Arrays = dict[str, NDArray[Any]]
 FILES_AT_A_TIME = 16
 _RUN = "run"
-_ENTRIES = 12
-"""Bytes from the number of entries of an .npz file to its end."""
 _here = threading.local()
 """``files``: names and bytes of what this thread writes, where somebody asks for it."""
 
@@ -60,25 +54,6 @@ def files_written() -> Iterator[dict[str, int]]:
 def _note(name: str, size: int) -> None:
     if (files := getattr(_here, "files", None)) is not None:
         files[name] = size
-
-
-def packed(arrays: Arrays) -> bytes:
-    """Arrays as bytes, with a checksum each: an .npz file, not compressed."""
-    into = io.BytesIO()
-    np.savez(into, **arrays)  # type: ignore[arg-type]
-    return into.getvalue()
-
-
-def unpacked(data: Any, *only: str) -> Arrays:
-    """The arrays of ``packed``, or ``only`` some; ValueError where the bytes are not what was packed."""
-    try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            (entries,) = struct.unpack_from("<H", data, len(data) - _ENTRIES)
-            if entries != min(len(arrays.files), 0xFFFF):  # one may be hidden by a wrong length of another
-                raise ValueError("entries are missing")
-            return {name: arrays[name] for name in only or arrays.files}
-    except (BadZipFile, OSError, EOFError, LookupError, ValueError, RuntimeError, struct.error, zlib.error) as exc:
-        raise ValueError(f"damaged: {exc}") from exc
 
 
 @dataclass(frozen=True)
@@ -150,7 +125,7 @@ class Storage:
 
     def put(self, name: str, /, **arrays: NDArray[Any]) -> None:
         """Write arrays."""
-        self.put_bytes(f"{name}.npz", packed(arrays))
+        self.put_bytes(f"{name}.arrays", packed(arrays))
 
     def put_all(self, files: Iterable[tuple[str, Arrays]]) -> None:
         """Write many files, each with its name, some at a time: an object store takes long for each."""
@@ -164,9 +139,9 @@ class Storage:
     def get(self, name: str, *only: str) -> Arrays:
         """Read arrays, or ``only`` some of them; SpoolError where the file is damaged: it is removed then."""
         try:
-            return unpacked(self.get_bytes(f"{name}.npz"), *only)
+            return unpacked(self.get_bytes(f"{name}.arrays"), *only)
         except ValueError as exc:
-            raise self._removed(f"{name}.npz", str(exc)) from exc
+            raise self._removed(f"{name}.arrays", str(exc)) from exc
 
     def put_facts(self, name: str, facts: dict[str, Any]) -> None:
         """Write JSON values."""

@@ -8,100 +8,66 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from neardup.engine.observe import Silent
-from neardup.engine.reading.collection import Collection, collect, normalized
+from neardup.engine.reading.collection import Collection, collect
 from neardup.engine.space import LEAST_WORK, PROGRAM, Budget, Space
 from neardup.errors import InputChanged
 from neardup.inputs.names import Provenance
+from neardup.params import Bands, Spec
 from neardup.spark.exchange import Blob, Blobs, Facts
-from neardup.spark.pieces import Job, as_arrays, as_documents, chosen
-from neardup.spark.storage import packed, unpacked
-from neardup.stages.sketch import fingerprints
-from neardup.types import I64, U64, Batch
-
-BLOB_BYTES = 8 << 20
-"""Text of one blob, about."""
+from neardup.spark.packing import packed, unpacked
+from neardup.spark.pieces import Job, as_arrays, as_documents
+from neardup.stages.text import chosen
+from neardup.types import I64, U8, U64, Batch
 
 
-def give_texts(job: Job, split: int, wanted: I64, part: I64) -> Iterator[Blob]:
-    """Texts of a split, by their places in it (rising, repeats allowed), each to its partition."""
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Texts of some documents, and what the first reading knew of them."""
+
+    rows: I64
+    """Rising."""
+    prints: U64
+    batches: Sequence[Callable[[], Batch]]
+    """The texts in the order of the rows, as they are written."""
+
+
+def give_wanted(job: Job, split: int, name: str) -> Iterator[Blob]:
+    """The texts of a split that ``ClusterWork.put_wanted`` asked for, each to the partitions that want it."""
+    wanted = job.storage.get(f"{name}-wanted/{split:06d}")
+    asked, part = wanted["places"], wanted["part"]
     prints = job.storage.get(f"read/{split:06d}", "prints")["prints"]
-    places = np.unique(wanted)
+    places = np.unique(asked)
     for documents, some in job.texts_of(split, places):
         here = places[some]
-        begin, end = np.searchsorted(wanted, here[0]), np.searchsorted(wanted, here[-1], side="right")
-        mine, to = wanted[begin:end], part[begin:end]
+        begin, end = np.searchsorted(asked, here[0]), np.searchsorted(asked, here[-1], side="right")
+        mine, to = asked[begin:end], part[begin:end]
         order = np.argsort(to, kind="stable")
         cuts = np.flatnonzero(np.diff(to[order])) + 1
         for at in np.split(order, cuts):
-            local = np.searchsorted(here, mine[at])
-            arrays = as_arrays(chosen(documents, local))
+            arrays = as_arrays(chosen(documents, np.searchsorted(here, mine[at])))
             rows = mine[at] + job.bases[split]
             yield int(to[at[0]]), packed(arrays | {"rows": rows, "prints": prints[mine[at]]})
 
 
-def taken_texts(job: Job, blobs: Blobs) -> tuple[I64, list[Batch]]:
-    """Rows, rising, and batches of the texts in their order, from the blobs of a partition."""
-    rows: list[I64] = [np.empty(0, np.int64)]
-    batches: list[Batch] = []
+def taken_texts(blobs: Blobs) -> Taken:
+    """The texts in the blobs of a partition."""
+    rows, prints = [np.empty(0, np.int64)], [np.empty((0, 2), np.uint64)]
+    batches = []
     for _, blob in blobs:
         arrays = unpacked(blob)
         rows.append(arrays["rows"])
-        batches.append(Batch(as_documents(arrays), "", arrays["rows"], None))
-        check_prints(job, batches[-1], arrays["prints"])
-    return np.concatenate(rows), batches
-
-
-def check_prints(job: Job, batch: Batch, prints: U64) -> None:
-    """Raise InputChanged where the texts are not those of the first reading."""
-    same = (fingerprints(normalized(batch, job.spec)) == prints).all(axis=1)
-    if not same.all():
-        row = int(batch.rows[np.argmin(same)])
-        split = int(np.searchsorted(job.bases, row, side="right")) - 1
-        source = job.source_of(split)
-        raise InputChanged(
-            f"{source.name} was changed while the run was reading it. Leave the inputs as they are until it is done, "
-            "and run again from the start."
-        )
-
-
-@contextmanager
-def collected(job: Job, batches: Sequence[Batch], *, keep_values: bool = False) -> Iterator[Collection]:
-    """A collection of texts, as one machine makes it within the memory of a worker; row i is the i-th text."""
-    with local_space(job.memory) as space:
-        yield collect(
-            (partial(_given, batch) for batch in batches),
-            job.spec,
-            total_bytes=None,
-            threads=1,
-            names=Provenance(),
-            observer=Silent(),
-            space=space,
-            keep_values=keep_values,
-        )
-
-
-def _given(batch: Batch) -> Batch:
-    return batch
-
-
-@contextmanager
-def local_space(memory: int) -> Iterator[Space]:
-    """A budget, and a folder of the machine for what does not fit it; removed at the end."""
-    path = Path(tempfile.gettempdir()) / f"neardup-{os.getpid()}-{os.urandom(6).hex()}"
-    space = Space(Budget(memory, max(LEAST_WORK, memory - PROGRAM)), path, {})
-    try:
-        yield space
-    finally:
-        space.close(finished=True)
+        prints.append(arrays["prints"])
+        batches.append(partial(_batch, arrays["text"], arrays["lengths"]))
+    return Taken(np.concatenate(rows), np.concatenate(prints), batches)
 
 
 def bring(job: Job, split: int, name: str) -> Facts:
@@ -115,9 +81,84 @@ def bring(job: Job, split: int, name: str) -> Facts:
     return {"bytes": int(text.size)}
 
 
-def brought(job: Job, name: str, split: int) -> Batch:
-    """The texts of a split that were brought under a name, as a batch."""
-    arrays = job.storage.get(f"{name}/{split:06d}")
-    batch = Batch(as_documents(arrays), job.source_of(split).name, arrays["rows"])
-    check_prints(job, batch, arrays["prints"])
-    return replace(batch, rows=np.arange(1, batch.rows.size + 1))
+def brought_texts(job: Job, name: str, splits: Sequence[int]) -> Taken:
+    """The texts of splits that were brought under a name; they are read from the storage one split after the other."""
+    files = [f"{name}/{split:06d}" for split in splits]
+    known = list(job.storage.get_all(files, "rows", "prints"))
+    rows, prints = (np.concatenate([each[column] for each in known]) for column in ("rows", "prints"))
+    return Taken(rows, prints, [partial(_stored, job, file) for file in files])
+
+
+def _stored(job: Job, file: str) -> Batch:
+    arrays = job.storage.get(file, "text", "lengths")
+    return _batch(arrays["text"], arrays["lengths"])
+
+
+def _batch(text: U8, lengths: I64) -> Batch:
+    documents = as_documents({"text": text, "lengths": lengths})
+    return Batch(documents, "", np.arange(1, len(documents) + 1))
+
+
+@contextmanager
+def collected(
+    job: Job,
+    taken: Taken,
+    *,
+    is_sketched: bool = True,
+    keep_values: bool = False,
+    space: Space | None = None,
+    threads: int = 1,
+) -> Iterator[Collection]:
+    """A collection of texts, as one machine makes it; row i is the i-th of them.
+
+    It is in ``space``, and without one within the memory of a worker. Unless ``is_sketched`` it has texts, prints and
+    counts only.
+
+    Raises:
+        InputChanged: a text is not that of the first reading.
+    """
+    with nullcontext(space) if space is not None else local_space(job.memory) as used:
+        collection = collect(
+            iter(taken.batches),
+            job.spec if is_sketched else _unsketched(job.spec),
+            total_bytes=None,
+            threads=threads,
+            names=Provenance(),
+            observer=Silent(),
+            space=used,
+            keep_values=keep_values,
+        )
+        check_prints(job, taken.rows, collection.prints.take(np.arange(len(collection))), taken.prints)
+        yield collection
+
+
+def _unsketched(spec: Spec) -> Spec:
+    """The same without signatures."""
+    return replace(spec, sketch="none", slots=0, bands=Bands(0, 0), min_matches=0, candidates_by=None)
+
+
+def check_prints(job: Job, rows: I64, prints: U64, known: U64) -> None:
+    """Raise InputChanged where the prints of rows are not those that are ``known`` from the first reading."""
+    same = (prints == known).all(axis=1)
+    if not same.all():
+        split = int(np.searchsorted(job.bases, rows[np.argmin(same)], side="right")) - 1
+        raise InputChanged(
+            f"{job.source_of(split).name} was changed while the run was reading it. Leave the inputs as they are until "
+            "it is done, and run again from the start."
+        )
+
+
+def worker_budget(memory: int) -> Budget:
+    """What the process of a worker may use of its ``memory``."""
+    return Budget(memory, max(LEAST_WORK, memory - PROGRAM))
+
+
+@contextmanager
+def local_space(memory: int) -> Iterator[Space]:
+    """A budget, and a folder of the machine for what does not fit it; removed at the end."""
+    path = Path(tempfile.gettempdir()) / f"neardup-{os.getpid()}-{os.urandom(6).hex()}"
+    space = Space(worker_budget(memory), path, {})
+    try:
+        yield space
+    finally:
+        space.close(finished=True)

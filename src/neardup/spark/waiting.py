@@ -1,7 +1,7 @@
 """Buckets that are neither small nor hot: their signatures are compared in tasks, which get the texts of some buckets.
 
-    buckets/ ── large buckets ──► driver ── by component ──► waiting1/PPPPPP.npz
-    inputs ── texts of members, once for a component ──────► waiting1-pairs/PPPPPP.npz   pairs that pass the estimate
+    buckets/ ── large buckets ──► driver ── by component ──► waiting1/PPPPPP.arrays
+    inputs ── texts of members, once for a component ──────► waiting1-pairs/PPPPPP.arrays   pairs that pass the estimate
 
 They wait until the crowds are known, as on one machine, so that pairs inside a crowd are passed over.
 """
@@ -18,12 +18,12 @@ from neardup.engine.banding.candidates import BandWork
 from neardup.engine.observe import Silent
 from neardup.spark.buckets import Buckets
 from neardup.spark.crowds import Crowded
-from neardup.spark.exchange import Blob, Blobs, Facts
+from neardup.spark.exchange import Blobs, Facts
 from neardup.spark.pieces import PARTS_TEXT, Job
-from neardup.spark.texts import collected, give_texts, taken_texts
+from neardup.spark.texts import collected, give_wanted, taken_texts
 from neardup.spark.work import ClusterWork
 from neardup.stages.cluster import Components
-from neardup.types import I32, I64
+from neardup.types import I64
 
 
 def pair_waiting(work: ClusterWork, waiting: Buckets, crowded: Crowded) -> list[str]:
@@ -54,7 +54,7 @@ def pair_waiting(work: ClusterWork, waiting: Buckets, crowded: Crowded) -> list[
     order = np.lexsort((part, of))
     splits = work.put_wanted(f"{name}-wanted", of[order], part[order])
     found = work.exchange(
-        "large buckets", splits, partial(_give, job, name=name), parts, partial(_take, job, name=name)
+        "large buckets", splits, partial(give_wanted, job, name=name), parts, partial(_take, job, name=name)
     )
     work.tally.candidates += sum(each["met"] for each in found)
     return [f"{name}-pairs/{number:06d}" for number in range(parts)]
@@ -82,16 +82,11 @@ def _together(waiting: Buckets, rows: I64, lengths: I64) -> Iterator[I64]:
             yield alone[some]
 
 
-def _give(job: Job, split: int, name: str) -> Iterator[Blob]:
-    wanted = job.storage.get(f"{name}-wanted/{split:06d}")
-    yield from give_texts(job, split, wanted["places"], wanted["part"])
-
-
 def _take(job: Job, part: int, blobs: Blobs, name: str) -> Facts:
     given = job.storage.get(f"{name}/{part:06d}")
-    rows, batches = taken_texts(job, blobs)
-    crowd: I32 = given["crowd"]
-    with collected(job, batches, keep_values=True) as collection:
+    taken = taken_texts(blobs)
+    rows, crowd = taken.rows, given["crowd"]
+    with collected(job, taken, keep_values=True) as collection:
         work = BandWork(collection, np.ones(rows.size, np.int32), threads=1, observer=Silent())
         buckets = Buckets(given["bands"], given["sizes"], np.searchsorted(rows, given["members"]))
         for band in np.unique(buckets.bands).tolist():

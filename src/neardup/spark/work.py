@@ -9,15 +9,25 @@ from typing import Any
 
 import numpy as np
 
+from neardup.engine.check import TooLargeError
 from neardup.engine.observe import Observer, Silent, Stages
 from neardup.engine.space import Space
 from neardup.engine.state import RunTally
 from neardup.errors import SpoolError
+from neardup.inputs.names import Provenance
 from neardup.spark import known, texts
 from neardup.spark.exchange import Blob, Blobs, Cluster, Facts, Failed
+from neardup.spark.packing import Arrays
 from neardup.spark.pieces import Job
 from neardup.spark.storage import files_written
 from neardup.types import I64
+
+TOO_LARGE = "too large"
+"""In an answer: the rows of two documents that the memory of a worker does not allow to compare; and its "need"."""
+
+
+class WorkerTooLargeError(TooLargeError):
+    """Two documents, by their rows, are too long to be compared within the memory of a worker."""
 
 
 class ClusterWork:
@@ -94,6 +104,8 @@ class ClusterWork:
                     raise failed.error from failed
                 record = {"answers": [each["facts"] for each in answers], "files": {}}
                 for each in answers:
+                    if TOO_LARGE in each["facts"]:
+                        raise WorkerTooLargeError(np.array(each["facts"][TOO_LARGE]), each["facts"]["need"])
                     record["files"] |= each["files"]
                 record["sent"] = self.cluster.sent.get(name, 0) - before
                 storage.put_facts(done, record)
@@ -130,21 +142,16 @@ class ClusterWork:
 
     def put_wanted(self, name: str, rows: I64, part: I64) -> list[int]:
         """Tell splits which of their documents go to which partitions; rows are rising, repeats allowed."""
-        job = self.job
-        ends = np.searchsorted(rows, job.bases)
-        splits: list[int] = np.flatnonzero(np.diff(ends)).tolist()
-        runs = ((split, slice(ends[split], ends[split + 1])) for split in splits)
-        job.storage.put_all(
-            (f"{name}/{split:06d}", {"places": rows[some] - job.bases[split], "part": part[some]})
-            for split, some in runs
-        )
-        return splits
+        return self._put(name, rows, lambda some: {"part": part[some]})
 
     def put_places(self, name: str, rows: I64) -> list[int]:
         """Tell splits which of their documents are asked for; rows are rising."""
-        places = dict(self.job.by_split(rows))
-        self.job.storage.put_all((f"{name}/{split:06d}", {"places": some}) for split, some in places.items())
-        return list(places)
+        return self._put(name, rows, lambda some: {})
+
+    def _put(self, name: str, rows: I64, more: Callable[[slice], Arrays]) -> list[int]:
+        found = list(self.job.by_split(rows))
+        self.job.storage.put_all((f"{name}/{split:06d}", {"places": at} | more(some)) for split, some, at in found)
+        return [split for split, _, _ in found]
 
     def look_up(self, name: str, rows: I64) -> known.Known:
         """Counts, lengths and prints of documents by their rows, rising; their names go to the storage."""
@@ -152,6 +159,13 @@ class ClusterWork:
         splits = self.put_places(f"{name}-asked", rows)
         self.map("names", splits, partial(known.look_up, job, name=name))
         return known.looked_up(job, name, splits)
+
+    def names_of(self, rows: I64) -> Provenance:
+        """Names of some documents, rising: what an error says of them, so that it is no stage of the run."""
+        job, name = self.job, self.next_name("named")
+        splits = self.put_places(f"{name}-asked", rows)
+        self.cluster.map("names", splits, partial(known.look_up, job, name=name))
+        return known.provenance(job, self.facts, rows, name)
 
     def bring(self, rows: I64, name: str) -> tuple[str, list[int]]:
         """Bring texts, as they are written, to the storage; gives their name there, and the splits that have some."""

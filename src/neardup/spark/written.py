@@ -14,6 +14,7 @@ import numpy as np
 
 from neardup.cutting import distinct
 from neardup.engine.reading.again import SourceTexts
+from neardup.engine.reading.collection import normalized
 from neardup.engine.reading.written import WrittenTexts
 from neardup.spark.exchange import Facts
 from neardup.spark.pieces import Job, as_arrays, as_documents
@@ -44,10 +45,8 @@ class Brought:
         if np.isin(wanted, self._numbers, assume_unique=True).all():
             return
         work = self._work
-        job, name, splits = work.job, work.next_name("written"), []
-        for split, places in job.by_split(work.rows[wanted]):
-            job.storage.put(f"{name}-asked/{split:06d}", places=places)
-            splits.append(split)
+        job, name = work.job, work.next_name("written")
+        splits = work.put_places(f"{name}-asked", work.rows[wanted])
         found = work.map("texts", splits, partial(bring_written, job, name))
         is_large = sum(facts["bytes"] for facts in found) > work.space.budget.share(MOST_HELD)
         self.texts = work.space.scratch().texts(name) if is_large else MemoryTexts()
@@ -117,11 +116,12 @@ def written_texts(work: ClusterWork, usual: Callable[[], I64]) -> BroughtTexts:
 def bring_written(job: Job, name: str, split: int) -> Facts:
     """Bring some texts of a split to the storage, as they are written, batch by batch."""
     wanted = job.storage.get(f"{name}-asked/{split:06d}")["places"]
-    prints, source = job.storage.get(f"read/{split:06d}")["prints"], job.source_of(split)
+    prints, source = job.storage.get(f"read/{split:06d}", "prints")["prints"], job.source_of(split).name
     facts = {"pieces": 0, "bytes": 0}
     for documents, some in job.texts_of(split, wanted):
         mine = prints[wanted[some]]
-        check_prints(job, Batch(documents, source.name, wanted[some] + job.bases[split], None), mine)
+        read = fingerprints(normalized(Batch(documents, source, wanted[some]), job.spec))
+        check_prints(job, wanted[some] + job.bases[split], read, mine)
         changed = ~(fingerprints(documents) == mine).all(axis=1)
         job.storage.put(f"{name}/{split:06d}-{facts['pieces']:06d}", changed=changed, **as_arrays(documents))
         facts = {"pieces": facts["pieces"] + 1, "bytes": facts["bytes"] + documents.nbytes}

@@ -74,7 +74,11 @@ class BandWork:
 
         self.observer.advance(self.done)
         for band, is_last, found in in_order(one, jobs(), threads=self.threads, ahead=self.threads):
-            for left, right in self.keep_large(band, found):
+            for members in found.hot:
+                self.hot.add(band, members)
+            small = np.diff(found.starts) <= SMALL
+            self.waiting.add_all(band, *found.chosen(~small))
+            for left, right in band_stage.all_pairs(*found.chosen(small)):
                 self.pending.add(left, right, tag=band + 1)
             if is_last:
                 self.done = band + 1
@@ -83,14 +87,6 @@ class BandWork:
                     buckets = {"hot": self.hot.state(), "waiting": self.waiting.state()}
                     space.checkpoint(bands={"done": self.done, **buckets})
                 self.observer.advance(1)
-
-    def keep_large(self, band: int, found: BandBuckets) -> Iterator[tuple[I64, I64]]:
-        """Keep the large buckets of a band for later, and give the pairs of the others."""
-        for members in found.hot:
-            self.hot.add(band, members)
-        small = np.diff(found.starts) <= SMALL
-        self.waiting.add_all(band, *found.chosen(~small))
-        yield from band_stage.all_pairs(*found.chosen(small))
 
     def hold_signatures(self) -> None:
         """Make the signatures that every band asks for once, in bulk: those of the members of large buckets."""

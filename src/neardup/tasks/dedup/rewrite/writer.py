@@ -63,6 +63,9 @@ class CleanWriter:
     """Told the name of a target and its size when its part is whole and on disk."""
     sent_from: str | None = None
     """A folder for copies that go to addresses, beside the rest of the run's work."""
+    part_of: Callable[[str, str], str] | None = None
+    """Where the part of a target lies, by its token, when others write the parts; None: as ``part_name`` says, or in a
+    folder of this machine, from which copies are sent to addresses."""
     files: AtomicFiles | None = None
     """The copies get their names at the end of its block, with the other outputs of the run."""
     _stream: _Stream | None = field(init=False, default=None)
@@ -80,7 +83,8 @@ class CleanWriter:
             if outputs.stream is not None:
                 self._stream = _Stream(outputs.stream)
             elif is_remote(outputs.output):
-                self._open_sending()
+                if self.part_of is None:
+                    self._open_sending()
             elif outputs.root is not None:
                 self._make_folder(outputs.root)
         return self
@@ -156,7 +160,7 @@ class CleanWriter:
         """
         assert target.path is not None
         final = real_place(target.path)
-        if self._sent_from is None:
+        if self._sent_from is None and not is_remote(final):
             with self._explained(target.name):
                 self._make_folder(os.path.dirname(final))
         return final
@@ -180,6 +184,8 @@ class CleanWriter:
         self.take(final, self.token)
 
     def _part(self, final: str, token: str) -> str:
+        if self.part_of is not None:
+            return self.part_of(final, token)
         if self._sent_from is not None:
             name = hashlib.blake2b(final.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
             return os.path.join(self._sent_from, f"{name}.{token}{PART_SUFFIX}")
@@ -329,7 +335,13 @@ def part_name(final: str, token: str) -> str:
 
 @contextmanager
 def new_part(final: str, part: str) -> Iterator[BinaryIO]:
-    """The part of a target to write into; at the end of the block it is on disk."""
+    """The part of a target to write into; at the end of the block it is on disk, or an object of its store."""
+    if is_remote(part):
+        from neardup.outputs.parts import new_object
+
+        with new_object(part) as out:
+            yield out
+        return
     # A stale part may be there; a link that somebody laid in its place is not followed.
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     with open(os.open(part, flags, 0o666), "wb", buffering=_BUFFER) as out:
@@ -341,16 +353,20 @@ def new_part(final: str, part: str) -> Iterator[BinaryIO]:
 
 
 def copy_file(source: str, target: str) -> None:
-    """Copy one file, its permissions and its times, as ``shutil.copy2`` does; InputChanged where it is gone."""
+    """Copy one file, its permissions and its times, as ``shutil.copy2`` does; InputChanged where it is gone.
+
+    ``target`` may be at an address, and gets nothing but the bytes there.
+    """
     try:
         readable = open_at(source)
     except OSError as exc:
         raise InputChanged(
             f"{source} cannot be read: {exc.strerror}. It was there when the run began; run again from the start."
         ) from exc
-    with readable, open(target, "wb") as out:
+    is_there = is_remote(target)
+    with readable, new_part(target, target) if is_there else open(target, "wb") as out:
         shutil.copyfileobj(readable, out, _BUFFER)
-    if not is_remote(source):
+    if not is_remote(source) and not is_there:
         shutil.copystat(source, target)
 
 
