@@ -77,7 +77,6 @@ class Cluster:
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_WORKER_DIR": str(self.work / "spark-work"),
             "SPARK_LOCAL_DIRS": str(self.work / "spark-local"),
-            "PYSPARK_PYTHON": self.python,
         }
         if self.python != sys.executable:
             env.pop("PYTHONPATH", None)
@@ -228,6 +227,7 @@ def arguments(about: str | None) -> argparse.ArgumentParser:
 def cluster_of(args: argparse.Namespace) -> Iterator[tuple[Cluster, Path]]:
     """A cluster that is not started yet, stopped at the end, and a folder, removed then."""
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+    os.environ["PYSPARK_PYTHON"] = args.worker_python  # the driver tells it to the workers
     with tempfile.TemporaryDirectory(dir=args.work) as folder:
         cluster = Cluster(Path(folder), args.worker_python, args.executor_memory, args.conf)
         try:

@@ -172,7 +172,8 @@ def test_memory_of_a_worker_is_what_spark_leaves_beside_the_libraries() -> None:
     assert of(pyspark_memory="6G", cores="2") == (3 << 30) - open.MAPPED
     assert of(pyspark_memory="3072") == (3 << 30) - open.MAPPED
     assert of(pyspark_memory="3g", pool=None) == (2 << 30) - open.MAPPED
-    assert of("local[2]", pyspark_memory="1m") <= 1 << 30
+    assert of("local[2]") <= 1 << 30
+    assert of("local[2]", pyspark_memory="2g") == (2 << 30) - open.MAPPED
     with pytest.raises(InputError, match=r"memory is 1g, for 2 cores of an executor; .* Set it to 2400m or more"):
         of(pyspark_memory="1g", cores="2")
     with pytest.raises(InputError, match="'lots', which is no size"):

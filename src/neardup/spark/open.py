@@ -118,6 +118,7 @@ def open_session(master: str | None, conf: Sequence[str]) -> SparkSession:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     if any(each.startswith(f"{PYTHON_MEMORY}=") for each in conf):
         builder = builder.config(_ARROW_POOL, "system")
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")  # for workers on this machine
     for each in conf:
         key, _, value = each.partition("=")
         builder = builder.config(key, value)
