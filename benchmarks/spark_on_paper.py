@@ -190,8 +190,8 @@ ASSUMED = f"""
   fast as that of `benchmarks/RESULTS.md`, which do nothing else, with {MEMORY / 1e9:g} GB each;
 - B: D over all cores, the driver's part in full, and 0.7 s a stage; no task fails, storage keeps up;
 - C: 1.4 µs a known document, 1.5 µs a pair, 0.5 ms a file; measured up to 10^6 documents, and taken as linear;
-- D: seconds of each stage in one process, 10 ns a byte in the JVMs, 6 ms a task, 3.3 µs for each piece that a task is
-  told of, 0.4 ms a blob;
+- D: seconds of each stage in one process, 10 ns a byte in the JVMs, 40 ms a task (assumed), 3.3 µs for each piece
+  that a task is told of, 0.4 ms a blob;
 - E, H: pieces of 64 MiB, partitions of 8 million keys, but no more than 65,536;
 - F, G: 9 bytes a band and document, 40 for prints and ids, 32 and the text for each that is sent, 900 a blob of keys;
 - I: F over all nodes; Spark keeps it until the run ends, packs it a little, and clears what is no longer needed;

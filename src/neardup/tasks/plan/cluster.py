@@ -63,8 +63,8 @@ SHUFFLE_SECONDS = 10e-9
 """A byte through the JVMs and their disks: 1 to 2 microseconds for the 190 of a document's keys."""
 DRIVER_START, EXECUTOR_START, WORKER_START = 14.0, 16.0, 1.5
 """JVM of the driver, JVM of an executor with its compiling, Python process of a core: imports and kernels."""
-TASK_SECONDS = 6e-3
-"""Scheduling and starting a task, Python and the JVMs together."""
+TASK_SECONDS = 40e-3
+"""Scheduling and starting a task, Python and the JVMs together: 70 ms over 400 empty tasks beside other programs."""
 SPLIT_SECONDS = 3.3e-6
 """Telling a task of one split: each gets the list of them all, 28 bytes of each; of files 86, for twice as long."""
 START_WALL, STAGE_WALL = 10.0, 0.7
