@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from tests.spark.conftest import Find, assert_equal
 from tests.spark.inprocess import InProcess
 
+from neardup import tuning
 from neardup.errors import InputChanged, InputError
+from neardup.params import SearchOptions
 from neardup.spark.copies import Groups
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmn" for b in "aeiou" for c in "lmnrst"]
@@ -92,6 +94,33 @@ def test_the_order_in_which_tasks_are_done_and_how_often_change_nothing(
     path = write(tmp_path / "in", collection(2, [2, 3, 5, 8, 20, 80]), files=5)
     one, other = find_both(path, threshold=0.6, crowd=5, cluster=InProcess(**{how: True}))
     assert_equal(one, other)
+
+
+class Counting(InProcess):
+    """Remembers to how many partitions each exchange went."""
+
+    def exchange(self, name: str, tasks: Any, give: Any, parts: int, take: Any) -> Any:
+        self.parts = getattr(self, "parts", {}) | {name: parts}
+        return super().exchange(name, tasks, give, parts, take)
+
+
+@pytest.mark.parametrize("partitions", [1, 7, 200])
+def test_any_number_of_partitions_gives_the_same(
+    tmp_path: Path, find_both: Find, monkeypatch: pytest.MonkeyPatch, partitions: int
+) -> None:
+    texts = collection(8, [2, 3, 5, 8, 30])
+    keys = len(texts) * tuning.make_spec(SearchOptions(threshold=0.6)).bands.bands
+    for name, size in (
+        ("search.PART_KEYS", keys),
+        ("copies.PART_PRINTS", len(texts)),
+        *((f"{module}.PARTS_TEXT", sum(map(len, texts))) for module in ("copies", "checking", "waiting")),
+    ):
+        monkeypatch.setattr(f"neardup.spark.{name}", max(1, size // (partitions - 1)) if partitions > 1 else 2 * size)
+    cluster = Counting(twice=True)
+    assert_equal(*find_both(write(tmp_path / "in", texts), threshold=0.6, crowd=6, cluster=cluster))
+    assert cluster.parts["keys"] >= partitions
+    assert cluster.parts["check"] >= partitions // 10
+    assert partitions > 1 or set(cluster.parts.values()) <= {1, 2}
 
 
 def test_a_small_collection_goes_to_one_partition_of_each_kind(tmp_path: Path, find_both: Find) -> None:
