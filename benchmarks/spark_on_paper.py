@@ -25,7 +25,6 @@ from neardup.stages.numbering import most_documents
 from neardup.tasks.plan.beside import break_even, fits_one_machine
 from neardup.tasks.plan.cluster import (
     KNOWN_BYTES,
-    SPLIT_BYTES,
     ClusterEstimate,
     Pieces,
     Shape,
@@ -112,14 +111,14 @@ def profile(documents: float, size: float, share: float = 1.0) -> Profile:
     )
 
 
-def on_paper(documents: float, size: float, shape: Shape, *, share: float = 1.0, piece: int = SPLIT_BYTES) -> Paper:
+def on_paper(documents: float, size: float, shape: Shape, *, share: float = 1.0, piece: int | None = None) -> Paper:
     """A run on a cluster, with inputs in pieces of so many bytes."""
     found, stored = profile(documents, size, share), documents * size * STORED
-    pieces = Pieces(max(1, math.ceil(stored / piece)), stored, min(stored, piece))
+    pieces = Pieces(math.ceil(stored / piece), stored, min(stored, piece)) if piece else Pieces.even(stored)
     return Paper(documents, size, found, pieces, shape, predict_cluster(found, SPEEDS, setting(), pieces, shape))
 
 
-def sized(documents: float, size: float, *, share: float, piece: int) -> Paper:
+def sized(documents: float, size: float, *, share: float, piece: int | None) -> Paper:
     """A run on as many nodes as do what is not done by the driver alone in the hours that are wanted."""
     hours = TARGET_HOURS.get(documents, documents / 1e9)
     one = on_paper(documents, size, Shape(PER_NODE, MEMORY), share=share, piece=piece)
@@ -190,14 +189,15 @@ ASSUMED = f"""
   fast as that of `benchmarks/RESULTS.md`, which do nothing else, with {MEMORY / 1e9:g} GB each;
 - B: D over all cores, the driver's part in full, and 0.7 s a stage; no task fails, storage keeps up;
 - C: 1.4 µs a known document, 1.5 µs a pair, 0.5 ms a file; measured up to 10^6 documents, and taken as linear;
-- D: seconds of each stage in one process, 10 ns a byte in the JVMs, 40 ms a task (assumed), 3.3 µs for each piece
-  that a task is told of, 0.4 ms a blob;
-- E, H: pieces of 64 MiB, partitions of 8 million keys, but no more than 65,536;
-- F, G: 9 bytes a band and document, 40 for prints and ids, 32 and the text for each that is sent, 900 a blob of keys;
+- D: seconds of each stage in one process, 20 ns a byte between processes, 40 ms a task (assumed), 3.3 µs for each piece
+  that a task is told of, 0.12 ms a blob;
+- E, H: pieces of 64 MiB, of more than 134 GB larger ones, up to 256 MiB; partitions of 8 million keys, but no more
+  than 65,536;
+- F, G: 9 bytes a band and document, 32 for prints and ids, 32 and the text for each that is sent, 370 a blob of keys;
 - I: F over all nodes; Spark keeps it until the run ends, packs it a little, and clears what is no longer needed;
 - J: written, read and sent once, at {DISK_RATE / 1e9:g} GB/s of disk and {8 * NETWORK_RATE / 1e9:g} Gb/s: beside B, \
 not in it;
-- L: 64 MB of input, 8 million keys or 48 MB of texts at a time, with what Arrow and Spark hold of them;
+- L: a piece of the input, 8 million keys or 48 MB of texts at a time, with what Arrow and Spark hold of them;
 - M: all that have a copy or are in a candidate pair; N: {KNOWN_BYTES} bytes and an id for each, measured up to 4·10^5;
 - O: the driver numbers the pairs of at most 1.29 billion known documents with 21 bands."""
 
@@ -228,7 +228,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=float, nargs="+", default=[1e9, 1e11])
     parser.add_argument("--sizes", type=float, nargs="+", default=[300, 5000])
-    parser.add_argument("--piece", type=parse_memory, default=SPLIT_BYTES, help="bytes of input of a task")
+    parser.add_argument("--piece", type=parse_memory, help="bytes of input of a task")
     parser.add_argument("--break-even", action="store_true", help="the other table")
     args = parser.parse_args()
     if args.break_even:

@@ -18,7 +18,7 @@ from neardup import tuning
 from neardup.engine.space import Budget
 from neardup.errors import InputError
 from neardup.params import Bands, InputOptions, RunOptions, SearchOptions
-from neardup.spark import buckets, copies, pieces, run, search
+from neardup.spark import buckets, copies, pieces, search
 from neardup.spark.run import ClusterRun
 from neardup.spark.storage import Storage
 from neardup.stages.numbering import most_documents
@@ -64,7 +64,6 @@ def stage(found: cluster.ClusterEstimate, name: str) -> cluster.StageCost:
 
 
 def test_the_sizes_of_tasks_are_those_of_the_engine() -> None:
-    assert run.SPLIT_BYTES == cluster.SPLIT_BYTES
     assert search.PART_KEYS == cluster.PART_KEYS
     assert copies.PART_PRINTS == cluster.PART_PRINTS
     assert pieces.PARTS_TEXT == cluster.PARTS_TEXT
@@ -131,7 +130,7 @@ def test_a_key_is_nine_bytes_and_what_copies_stand_for_twelve_and_heads_come_on_
     pure = 21 * (9 * 90_000_000 + 12 * 10_000_000)
     assert keys.tasks == 448  # 30 GB in pieces of 64 MiB
     assert keys.partitions == 1 + 21 * 100_000_000 // 8_000_000
-    assert keys.shuffled - pure == keys.tasks * keys.partitions * (750 + 8 * 21)
+    assert keys.shuffled - pure == keys.tasks * keys.partitions * (200 + 8 * 21)
 
 
 def test_past_the_ranges_partitions_grow_and_so_does_the_worker() -> None:
@@ -204,7 +203,6 @@ def test_what_the_driver_and_a_core_cannot_hold_is_said() -> None:
     assert most_documents(22) // 10**7 == 129
     assert "Give executors more memory" in told(a_profile(10**8), Shape(64, 1_000_000_000))
     assert "is read in 3 tasks, so that 61 of 64 cores" in told(a_profile(10**8), cut=Pieces(3, 3e10, 1e10))
-    assert "heads of small pieces" in told(a_profile(10**11))
 
 
 def test_crowds_are_work_of_the_driver() -> None:
@@ -259,7 +257,7 @@ def test_a_plan_for_one_machine_says_nothing_of_a_cluster() -> None:
 def test_the_tables_of_the_page_are_those_of_the_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
     page = (ROOT / "docs" / "howto" / "spark.md").read_text(encoding="utf-8")
     papers = [
-        spark_on_paper.sized(documents, size, share=1.0, piece=cluster.SPLIT_BYTES)
+        spark_on_paper.sized(documents, size, share=1.0, piece=None)
         for documents in (1e9, 1e11)
         for size in (300, 5000)
     ]

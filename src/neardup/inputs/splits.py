@@ -41,6 +41,16 @@ _COUNTED = 1 << 20
 """Bytes in which newlines are counted at a time."""
 
 
+SPLIT_BYTES, LARGEST_SPLIT, SPLITS = 64 << 20, 256 << 20, 2000
+"""Bytes of a split as a rule, and of inputs of more than SPLITS of these: every task is told of all splits and sends to
+every partition, so that twice as many splits cost four times as much. Larger ones would not fit a worker of 1 GB."""
+
+
+def usual_bytes(nbytes: float) -> int:
+    """About how many bytes a split should have, of inputs of ``nbytes``."""
+    return int(min(max(SPLIT_BYTES, nbytes / SPLITS), LARGEST_SPLIT))
+
+
 @dataclass(frozen=True, slots=True)
 class Split:
     """A part of a source that can be read without the others. ``asdict`` of it is JSON, and its keywords."""

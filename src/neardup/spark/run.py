@@ -16,7 +16,7 @@ from neardup.errors import InputChanged, InputError
 from neardup.inputs.columns import ReadColumns
 from neardup.inputs.names import Provenance
 from neardup.inputs.passed import PassedOver
-from neardup.inputs.splits import plan_splits
+from neardup.inputs.splits import plan_splits, usual_bytes
 from neardup.params import SPARK, Spec
 from neardup.session import Run, limit_records, token_of
 from neardup.spark import buckets, copies, rewriting, search
@@ -35,8 +35,6 @@ from neardup.spark.written import written_texts
 from neardup.tasks.dedup.again import Again, again_of
 from neardup.types import I64
 
-SPLIT_BYTES = 64 << 20
-"""Input of one task, about."""
 WORKER_MEMORY = "spark.executor.pyspark.memory (for each core of an executor)"
 """What raises the memory of a task."""
 _LIMITS = "limits"
@@ -55,7 +53,8 @@ class ClusterRun(Run):
     """Of the files of this run, in ``storage``."""
     worker_memory: int = field(kw_only=True)
     """Bytes that the process of a worker may take."""
-    split_bytes: int = field(kw_only=True, default=SPLIT_BYTES)
+    split_bytes: int = field(kw_only=True, default=0)
+    """Input of one task, about; 0: as it is usual."""
     go_on: bool = field(kw_only=True, default=False)
     work: ClusterSearch = field(init=False)
     """What was done, when the search is done."""
@@ -65,6 +64,7 @@ class ClusterRun(Run):
 
     def __enter__(self) -> ClusterRun:
         Run.__enter__(self)
+        self.split_bytes = self.split_bytes or usual_bytes(sum(part.total_bytes or 0 for part in self.reader.parts))
         sizes = [self.split_bytes, search.PART_KEYS, copies.PART_PRINTS, PARTS_TEXT, buckets.RANGES]
         sizes += [rewriting.TASK_BYTES, part_files.JOIN_BYTES]
         # the memory of workers is not among it: whoever ran out of it gives more, and goes on

@@ -11,7 +11,7 @@ import numpy as np
 from neardup.engine.space import Budget
 from neardup.shown import counted, megabytes
 from neardup.stages.numbering import most_documents
-from neardup.tasks.plan.cluster import KEY_BLOB, ClusterEstimate, Pieces, Shape, predict_cluster
+from neardup.tasks.plan.cluster import ClusterEstimate, Pieces, Shape, predict_cluster
 from neardup.tasks.plan.costs import DOCUMENT_BYTES, LEAST_NEAR, Profile, Setting, Speeds, predict
 
 STEPS, PER_DECADE, DECADES = 40, 4, 10
@@ -135,10 +135,4 @@ def warnings_of(
         yield (
             f"the input is read in {counted(pieces.count, 'task')}, so that {shape.cores - pieces.count:,} of "
             f"{shape.cores:,} cores have nothing to read. Take fewer cores; or more files, where they are compressed."
-        )
-    keys = stages["keys"]
-    if (KEY_BLOB + 8 * setting.bands.bands) * keys.tasks * keys.partitions > 0.5 * keys.shuffled:
-        yield (
-            f"{keys.tasks:,} tasks send keys to {keys.partitions:,} partitions each: what is sent is mostly the heads "
-            "of small pieces. Work on parts of the collection."
         )

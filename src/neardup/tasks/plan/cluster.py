@@ -14,6 +14,7 @@ import numpy as np
 
 from neardup.engine.fit import SAMPLE
 from neardup.inputs.blocks import BLOCK_BYTES
+from neardup.inputs.splits import usual_bytes
 from neardup.stages.bands import KEY_BYTES
 from neardup.tasks.plan.costs import (
     MODEL_ERROR,
@@ -31,7 +32,6 @@ from neardup.tasks.plan.costs import (
 )
 
 # Sizes of tasks: those of neardup.spark, which this room cannot see; a test holds them together.
-SPLIT_BYTES = 64 << 20
 PART_KEYS, PART_PRINTS, PARTS_TEXT = 8_000_000, 4_000_000, 48 << 20
 RANGES = 1 << 16
 """Partitions of keys, at most."""
@@ -42,25 +42,26 @@ READ_SECONDS = 0.55e-6
 """Reading and sketching for a cluster: a document, beyond what one machine takes."""
 AGAIN = 1.2
 """Reading a text again to send it, in times of the first reading without the sketch: 1.1 to 1.5."""
-RECEIVE = 1.2
-"""Taking in a text that was sent, in times of reading and sketching it: its print is held against the first one."""
+RECEIVE = 1.0
+"""Taking in a text that was sent, in times of reading and sketching it."""
 TEXT_SECONDS = 1.8e-6
 """Sending and taking in a text: 0.5 and 1.3, whatever its size."""
 PRINT_SECONDS = 0.45e-6
 """Prints and ids of a document to their partitions, and looking for equal ones."""
 LOOK_SECONDS = 0.06e-6
 """Looking up names: a document of the splits that are asked, once for copies and once for candidates."""
-GIVE_SECONDS, TAKE_SECONDS = 48e-9, 27e-9
+GIVE_SECONDS, TAKE_SECONDS = 35e-9, 25e-9
 """A key to its partition, and among the others there."""
 KNOWN_SECONDS, LISTED_SECONDS = 1.4e-6, 1.5e-6
 """The driver, for a document that it knows, and for a pair."""
-BLOB_SECONDS = 0.42e-3
-"""What one task sends to one partition: packing, a row of Arrow, unpacking. 0.08, 0.14 and 0.20 of 10 rows each."""
+BLOB_SECONDS = 0.12e-3
+"""What one task sends to one partition: packing, a row of Arrow, unpacking."""
 FILE_SECONDS = 0.5e-3
 """A file of the workdir that the driver writes or reads."""
-# From runs of Spark 4 on local[2]:
-SHUFFLE_SECONDS = 10e-9
-"""A byte through the JVMs and their disks: 1 to 2 microseconds for the 190 of a document's keys."""
+# From runs of Spark 4, on local[2] and on a standalone cluster of two workers:
+SHUFFLE_SECONDS = 20e-9
+"""A byte from one Python process to another, through the JVMs and their disks: 10 ns on local[2], 17 to 25 on
+a cluster."""
 DRIVER_START, EXECUTOR_START, WORKER_START = 14.0, 16.0, 1.5
 """JVM of the driver, JVM of an executor with its compiling, Python process of a core: imports and kernels."""
 TASK_SECONDS = 40e-3
@@ -76,13 +77,14 @@ DRIVER_ERROR = 1.5
 CLUSTER_ERROR = 1.5
 """The same for times: networks and disks differ more than processors."""
 
-PRINT_BYTES, TEXT_BYTES = 40, 32
+PRINT_BYTES, TEXT_BYTES = 32, 32
 """Sent for each document beside keys and texts: row, print, and the hash and row of its id; of each text that is sent
 row, print and length."""
 KEY_ROW_BYTES, HEAVY_BYTES = 9, 12
 """A key of five bytes and its row; beside, in each band, for a text that has copies: how many."""
-PRINT_BLOB, TEXT_BLOB, KEY_BLOB = 500, 1000, 750
-"""What each blob has beside its rows: headers of .npz; of keys also where the bands begin, 8 bytes for each."""
+PRINT_BLOB, TEXT_BLOB, KEY_BLOB = 150, 250, 200
+"""What each blob has beside its rows: its header, and numbers of the row; of keys also where the bands begin,
+8 bytes for each."""
 READ_BYTES, PAIR_FILE_BYTES, KNOWN_FILE_BYTES = 32, 18, 45
 """Of the workdir: for each document beside keys and id; for each candidate, in each band in which it is met, and twice
 for those that are checked; for each document that is looked up, beside its id. Texts of the sample and of crowds
@@ -136,7 +138,8 @@ class Pieces:
     @classmethod
     def even(cls, nbytes: float, longest: int = 0) -> Pieces:
         """Those of inputs that can be cut anywhere."""
-        return cls(max(1, math.ceil(nbytes / SPLIT_BYTES)), nbytes, min(nbytes, SPLIT_BYTES), longest)
+        piece = usual_bytes(nbytes)
+        return cls(max(1, math.ceil(nbytes / piece)), nbytes, min(nbytes, piece), longest)
 
     @property
     def share(self) -> float:
@@ -146,7 +149,9 @@ class Pieces:
     def grown(self, factor: float) -> Pieces:
         """Those of so many times the input, in files of the same kind."""
         nbytes = self.nbytes * factor
-        if self.count == 1 and self.nbytes <= SPLIT_BYTES:  # nothing is known of how larger ones are cut
+        usual = usual_bytes(self.nbytes)
+        is_small = self.count == 1 and self.nbytes <= usual  # nothing is known of how larger ones are cut
+        if is_small or usual / 2 < self.largest <= usual:
             return Pieces.even(nbytes, self.longest)
         return Pieces(max(1, math.ceil(self.count * factor)), nbytes, min(self.largest, nbytes), self.longest)
 

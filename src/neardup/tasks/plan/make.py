@@ -13,10 +13,10 @@ from neardup.engine.observe import Observer
 from neardup.engine.reading.families import needs_memory
 from neardup.errors import InputError
 from neardup.inputs.reader import Reader
-from neardup.inputs.splits import plan_splits
+from neardup.inputs.splits import plan_splits, usual_bytes
 from neardup.params import DEFAULT_WEIGHTS, Bands, RunOptions, Spec
 from neardup.tasks.plan.beside import break_even, fits_one_machine, warnings_of
-from neardup.tasks.plan.cluster import SPLIT_BYTES, Pieces, Shape
+from neardup.tasks.plan.cluster import Pieces, Shape
 from neardup.tasks.plan.costs import Setting, predict
 from neardup.tasks.plan.measured import MeasuredCollection
 from neardup.tasks.plan.outcome import ClusterPlan, Option, Plan, RuleOption, is_as_fast
@@ -106,7 +106,8 @@ def _pieces(reader: Reader, spec: Spec) -> Pieces:
         raise InputError(
             f"--sketch {spec.sketch}: a cluster does not do this. Leave it out, or --engine spark (engine='spark')."
         )
-    sizes = [split.nbytes for split in plan_splits(reader, SPLIT_BYTES)]
+    stored = sum(part.total_bytes or 0 for part in reader.parts)
+    sizes = [split.nbytes for split in plan_splits(reader, usual_bytes(stored))]
     return Pieces(max(1, len(sizes)), sum(sizes), max(sizes, default=0))
 
 
