@@ -38,7 +38,7 @@ MAPPED = 700 << 20
 ARENA = 1 << 30
 """What Arrow's usual allocator takes of it ahead, used or not, where it finds as much."""
 LIGHT_JAVA = "-XX:TieredStopAtLevel=1"
-"""Java compiles quickly and not well: here it moves bytes. A find of 100,000 documents took 12.9 s of CPU and not 21.6."""
+"""Java compiles quickly, not well: here it moves bytes. A find of 100,000 documents takes 12.9 s of CPU, not 21.6."""
 _ARROW_POOL = "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL"
 
 
