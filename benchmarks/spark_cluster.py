@@ -3,10 +3,10 @@
     python benchmarks/spark_cluster.py FILE… [--command find] [--worker-python PYTHON] [--work FOLDER]
 
 A master and two workers of one core each run as processes on the loopback. With ``--worker-python`` the workers have
-an environment of their own, with neardup in it. CPU seconds are those of all processes of a cluster, from before it
-starts until all have ended; what a cluster takes that does nothing (a job of two empty tasks) is measured first and
-taken off. The input goes in as folders or files of any split; outputs are compared byte for byte. What kills do is in
-``spark_kills.py``.
+an environment of their own, with neardup in it. CPU seconds are those of all processes of a cluster, looked at several
+times a second while they live: what the kernel adds up of children that have ended lacks the Python processes of executors.
+What a cluster takes that does nothing (a job of two empty tasks) is measured first and taken off. The input is given as
+folders or files of any split; outputs are compared byte for byte. What kills do is in ``spark_kills.py``.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import argparse
 import contextlib
 import ctypes
 import filecmp
+import json
 import os
 import resource
 import socket
@@ -25,6 +26,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 SUBREAPER = 36
 """prctl: orphans become children of this process, so that what they took is counted."""
@@ -47,6 +49,8 @@ class Cluster:
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
     peaks: dict[int, int] = field(default_factory=dict)
     """Peak resident bytes of each Python process of a worker."""
+    used: dict[int, tuple[str, float]] = field(default_factory=dict)
+    """Of each process what it is, and its CPU seconds as they were last seen."""
 
     def start(self) -> None:
         """Start all, and wait until the workers are known."""
@@ -112,14 +116,41 @@ class Cluster:
         given = [each for setting in conf for each in ("--conf", setting)]
         return ["--engine", "spark", "--master", self.url, "--workdir", str(workdir), *given, *more]
 
-    def watch(self) -> None:
-        """Note the peaks of the workers' Python processes."""
-        for pid, name in descendants(os.getpid()):
-            if "pyspark.daemon" in name or "pyspark/daemon" in name:
+    def watch(self, process: subprocess.Popen[bytes]) -> None:
+        """Note what the processes take until one of them ends."""
+        while process.poll() is None:
+            for pid, name in descendants(os.getpid()):
                 with contextlib.suppress(OSError, StopIteration, ValueError):
-                    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-                    peak = next(line for line in lines if line.startswith("VmHWM"))
-                    self.peaks[pid] = int(peak.split()[1]) * 1024
+                    what, place = kind_of(name), Path(f"/proc/{pid}")
+                    ticks = (place / "stat").read_text().rpartition(")")[2].split()[11:13]
+                    self.used[pid] = what, sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+                    if what == PYTHON:
+                        lines = (place / "status").read_text().splitlines()
+                        peak = next(line for line in lines if line.startswith("VmHWM"))
+                        self.peaks[pid] = int(peak.split()[1]) * 1024
+            time.sleep(0.2)
+
+    def told(self) -> dict[str, float]:
+        """CPU seconds by what took them, since they were last asked for."""
+        found: dict[str, float] = {}
+        for what, seconds in self.used.values():
+            found[what] = found.get(what, 0.0) + seconds
+        self.used.clear()
+        return found
+
+
+PYTHON = "Python of executors"
+
+
+def kind_of(command: str) -> str:
+    """What a process of a cluster is, by its command line."""
+    if "pyspark.daemon" in command or "pyspark/daemon" in command:
+        return PYTHON
+    if "CoarseGrainedExecutorBackend" in command:
+        return "executors"
+    if "deploy.SparkSubmit" in command:
+        return "Java of the driver"
+    return "master and workers" if "org.apache.spark.deploy" in command else "driver"
 
 
 def _free_port() -> int:
@@ -188,27 +219,33 @@ def compare(args: argparse.Namespace, cluster: Cluster, work: Path) -> None:
     begin = spent()
     subprocess.run(command(args.command, args.inputs, work / "one", "--threads", "2"), check=True)
     one = spent() - begin
-    cluster.start()
     empty = work / "empty.jsonl"
     empty.write_text('{"text": "nothing"}\n' * 2)
-    subprocess.run(command("find", [str(empty)], work / "nothing", *cluster.options(work / "work")), check=True)
-    cluster.stop()
-    idle = spent() - begin - one
+    idle, _, _ = _on_cluster(cluster, command("find", [str(empty)], work / "nothing"), work)
+    many, told, wall = _on_cluster(cluster, command(args.command, args.inputs, work / "many"), work)
+    whole, nothing = sum(many.values()), sum(idle.values())
+    print(f"one machine {one:.1f} CPU s; cluster {whole:.1f}, of which {nothing:.1f} for one that does nothing")
+    print(f"ratio without that {(whole - nothing) / one:.2f}; {wall:.0f} s")
+    for what, seconds in many.items():
+        print(f"  {what}: {seconds:.1f} CPU s, {idle.get(what, 0.0):.1f} when nothing is done")
+    sent = {stage: round(count / told["documents"], 1) for stage, count in told["exchanged"].items()}
+    print(f"bytes sent for each of {told['documents']:,} documents: {sent}; seconds by stage: {told['seconds']}")
+    print(f"peak of a Python process of an executor {max(cluster.peaks.values(), default=0) / 1e6:.0f} MB")
+    print("same bytes" if same(work / "one", work / "many") else "NOT THE SAME")
+
+
+def _on_cluster(cluster: Cluster, argv: list[str], work: Path) -> tuple[dict[str, float], Any, float]:
+    """CPU seconds by process of a command on a cluster of its own, its summary, and its time."""
     cluster.start()
     start = time.monotonic()
-    run = subprocess.Popen(command(args.command, args.inputs, work / "many", *cluster.options(work / "work")))
-    while run.poll() is None:
-        cluster.watch()
-        time.sleep(0.2)
+    with (work / "told.json").open("wb") as out:
+        run = subprocess.Popen([*argv, "--json", *cluster.options(work / "work")], stdout=out)
+        cluster.watch(run)
     wall = time.monotonic() - start
     cluster.stop()
-    many = spent() - begin - one - idle
-    peak = max(cluster.peaks.values(), default=0) / 1e6
-    print(
-        f"one machine {one:.1f} CPU s; cluster {many:.1f}, of which {idle:.1f} for one that does nothing, {wall:.0f} s"
-    )
-    print(f"ratio without the start of the cluster {(many - idle) / one:.2f}; peak of a Python worker {peak:.0f} MB")
-    print("same bytes" if run.returncode == 0 and same(work / "one", work / "many") else "NOT THE SAME")
+    if run.returncode:
+        raise SystemExit(f"exit code {run.returncode}")
+    return cluster.told(), json.loads((work / "told.json").read_bytes()), wall
 
 
 def arguments(about: str | None) -> argparse.ArgumentParser:
