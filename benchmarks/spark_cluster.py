@@ -4,9 +4,9 @@
 
 A master and two workers of one core each run as processes on the loopback. With ``--worker-python`` the workers have
 an environment of their own, with neardup in it. CPU seconds are those of all processes of a cluster, looked at several
-times a second while they live: what the kernel adds up of children that have ended lacks the Python processes of executors.
-What a cluster takes that does nothing (a job of two empty tasks) is measured first and taken off. The input is given as
-folders or files of any split; outputs are compared byte for byte. What kills do is in ``spark_kills.py``.
+times a second while they live: what the kernel adds up of children that have ended lacks the Python processes of
+executors. What a cluster takes that does nothing (a job of two empty tasks) is measured first and taken off. The input
+is given as folders or files of any split; outputs are compared byte for byte. What kills do is in ``spark_kills.py``.
 """
 
 from __future__ import annotations
