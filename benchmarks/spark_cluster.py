@@ -173,7 +173,9 @@ def descendants(of: int) -> Iterator[tuple[int, str]]:
         pid = left.pop()
         left += children.get(pid, [])
         with contextlib.suppress(OSError):
-            yield pid, Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            told = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            if told:  # else it has ended, and nobody has asked for its exit code yet
+                yield pid, told
 
 
 def _until(is_so: object, limit: float = 120.0) -> None:
