@@ -23,10 +23,12 @@ class Cells:
     threshold: F64
     """float64[c]."""
     found: F64
-    """float64[c]: pairs of the collection that it finds, as the pool stands for them."""
+    """float64[c]: pairs of the collection that it finds, as the pool stands for them, beside those of equal texts."""
+    equal: float
+    """Pairs of equal texts, which each finds and which are duplicates."""
 
     @classmethod
-    def of(cls, settings: tuple[Setting, ...], floors: F64, similarity: F32, weight: F64) -> Cells:
+    def of(cls, settings: tuple[Setting, ...], floors: F64, similarity: F32, weight: F64, equal: float) -> Cells:
         """All thresholds at or above the floor of each setting, counted on all pairs of a pool."""
         setting, threshold, found = [], [], []
         for k in range(len(settings)):
@@ -36,7 +38,7 @@ class Cells:
             setting += [k] * len(own)
             threshold += own
             found.append(counted[::-1].cumsum()[::-1][1:])
-        return cls(settings, np.array(setting, dtype=np.int64), np.array(threshold), np.concatenate(found))
+        return cls(settings, np.array(setting, dtype=np.int64), np.array(threshold), np.concatenate(found), equal)
 
     def __len__(self) -> int:
         return self.setting.size
@@ -52,9 +54,9 @@ class Cells:
         is_it = (self.setting == self.settings.index(setting)) & np.isclose(self.threshold, threshold)
         return int(np.argmax(is_it)) if is_it.any() else None
 
-
-def f1(true: F64, found: F64, duplicates: F64) -> F64:
-    """Of pairs found and right, pairs found, and all that are duplicates; 1 where there is nothing to find."""
-    whole = found + duplicates
-    value: F64 = np.where(whole > 0, 2 * true / np.maximum(whole, 1e-12), 1.0)
-    return value
+    def f1(self, cells: I64, true: F64, duplicates: F64) -> F64:
+        """float64[c, s]: F1 of some cells, of which ``true`` (float64[c, s]) pairs are among all ``duplicates``
+        (float64[s]), both beside pairs of equal texts; 1 where there is nothing to find."""
+        whole = self.found[cells, None] + duplicates[None] + 2 * self.equal
+        value: F64 = np.where(whole > 0, 2 * (true + self.equal) / np.maximum(whole, 1e-12), 1.0)
+        return value

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from neardup.tasks.tune.cells import F32, Cells, f1
+from neardup.tasks.tune.cells import F32, Cells
 from neardup.tasks.tune.model import WRONG, Features, Posterior, fit, is_wrong
 from neardup.tasks.tune.pool import Pool
 from neardup.tasks.tune.weighting import WeightedSums
-from neardup.types import F64, I64
+from neardup.types import F64, I64, Mask
 
 WORK = 800
 """Pairs of the work sample."""
@@ -83,7 +83,7 @@ class Dialogue:
 
     def __post_init__(self) -> None:
         pool = self.pool
-        self.cells = Cells.of(pool.settings, pool.floors, pool.similarity, pool.weight)
+        self.cells = Cells.of(pool.settings, pool.floors, pool.similarity, pool.weight, pool.equal)
         mean = np.sqrt(pool.similarity).mean(axis=1)
         self.rows, stands_for = work_sample(mean, size=WORK, rng=np.random.default_rng([self.seed, 0]))
         self.weight = stands_for * pool.weight[self.rows]
@@ -141,7 +141,7 @@ class Dialogue:
         self._refit()
         return len(known)
 
-    def answered(self) -> tuple[I64, NDArrayBool]:
+    def answered(self) -> tuple[I64, Mask]:
         """The pairs of the work sample that were answered, and the answers."""
         told = [each for each in self.history if each.answer is not None]
         pairs = np.array([each.pair for each in told], dtype=np.int64)
@@ -149,9 +149,16 @@ class Dialogue:
 
     def probabilities(self, draws: int) -> F32:
         """float32[m, draws]: of each pair of the work sample to be a duplicate, for draws of the model's weights."""
-        half = np.random.default_rng([self.seed, 1, draws]).normal(size=(self.features.values.shape[1], draws // 2))
-        drawn = self._posterior.probabilities(self.features, np.concatenate((half, -half), axis=1))
-        return drawn.astype(np.float32)
+        return self._draw(self.features, self._posterior, draws)
+
+    def flat_probabilities(self, draws: int) -> F32:
+        """The same with the flat prior."""
+        flat = self.features.flat
+        return self._draw(flat, fit(flat, *self.answered(), wrong=self.wrong), draws)
+
+    def _draw(self, features: Features, posterior: Posterior, draws: int) -> F32:
+        half = np.random.default_rng([self.seed, 1, draws]).normal(size=(features.values.shape[1], draws // 2))
+        return posterior.probabilities(features, np.concatenate((half, -half), axis=1)).astype(np.float32)
 
     def weighted(self, cells: I64) -> WeightedSums:
         """Duplicates that some cells find and, last, all of them, weighted by the probabilities of drawing.
@@ -189,7 +196,7 @@ class Dialogue:
         """float64[c, s]: of some cells, for each draw of the weights."""
         true = self._members[cells] @ self._probabilities
         every = self.weight.astype(np.float32) @ self._probabilities
-        return f1(true.astype(np.float64), self.cells.found[cells, None], every[None].astype(np.float64))
+        return self.cells.f1(cells, true.astype(np.float64), every.astype(np.float64))
 
     def _again(self) -> Question | None:
         """The pair whose only answer is most likely wrong, if it is more likely wrong than right."""
@@ -224,9 +231,6 @@ class Dialogue:
         return Question(pair, float(chance[pair]), float(expected[pair]))
 
 
-NDArrayBool = np.ndarray[tuple[int], np.dtype[np.bool_]]
-
-
 @dataclass(slots=True)
 class _Told:
     """Answers in the order in which they came."""
@@ -238,7 +242,7 @@ class _Told:
         self.pairs.append(pair)
         self.answers.append(answer)
 
-    def arrays(self) -> tuple[I64, NDArrayBool]:
+    def arrays(self) -> tuple[I64, Mask]:
         return np.array(self.pairs, dtype=np.int64), np.array(self.answers, dtype=np.bool_)
 
 
@@ -253,7 +257,7 @@ def work_sample(mean: F64, *, size: int, rng: np.random.Generator) -> tuple[I64,
     stratum = np.minimum(((mean - low) / max(high - low, 1e-12) * STRATA).astype(np.int64), STRATA - 1)
     count = np.bincount(stratum, minlength=STRATA)
     take = np.zeros(STRATA, dtype=np.int64)
-    while share := (size - int(take.sum())) // max(1, np.count_nonzero(take < count)):
+    while share := (size - int(take.sum())) // max(1, int(np.count_nonzero(take < count))):
         take += np.minimum(share, count - take)
         if (take == count).all():
             break

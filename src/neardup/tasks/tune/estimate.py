@@ -1,9 +1,9 @@
 """The setting that is chosen after some answers, and what is to be expected of it.
 
-The cell of the highest expected F1. Its figures are those of draws of the model's weights, in each of which the pairs
-are duplicates or not by lot: so an interval has in it what the answers leave open and what chance does with the pairs
-that were not asked. Recall is of the duplicates among the pairs of the pool: what no setting of the grid puts there
-nobody can be asked about.
+The cell of the highest expected F1 under the steep prior. Its figures are those of draws of the model's weights, in
+each of which the pairs are duplicates or not by lot: so an interval has in it what the answers leave open and what
+chance does with the pairs that were not asked. Recall is of the duplicates among the pairs of the pool: nobody can be
+asked about what no setting of the grid puts there.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.tasks.tune.cells import f1
 from neardup.tasks.tune.dialogue import Dialogue
 from neardup.tasks.tune.grid import Setting
 from neardup.types import F64
@@ -33,9 +32,10 @@ class Figure(NamedTuple):
 
     @classmethod
     def of(cls, draws: F64) -> Figure:
-        """Of draws, float64[s]."""
+        """Of draws, float64[2 s]: the value of the first half, those of the steep prior, the interval of all."""
         low, high = np.quantile(draws, INTERVAL)
-        return cls(float(draws.mean()), float(low), float(high))
+        value = float(draws[: draws.size // 2].mean())
+        return cls(value, min(value, float(low)), max(value, float(high)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ def choose(dialogue: Dialogue, beside: dict[str, int] | None = None) -> Choice:
     cells = dialogue.cells
     drawn = dialogue.probabilities(DRAWS)
     every = (dialogue.weight.astype(np.float32) @ drawn).astype(np.float64)
-    values = f1((dialogue.members @ drawn).astype(np.float64), cells.found[:, None], every[None])
+    values = cells.f1(np.arange(len(cells)), (dialogue.members @ drawn).astype(np.float64), every)
     cell = int(np.argmax(values.mean(axis=1)))
-    probabilities = drawn.astype(np.float64)
+    probabilities = np.concatenate((drawn, dialogue.flat_probabilities(DRAWS)), axis=1).astype(np.float64)
     expected = expectation(dialogue, cell, probabilities)
     others = {name: expectation(dialogue, at, probabilities) for name, at in (beside or {}).items()}
     return Choice(cell, expected, others, dialogue.asked, expected.f1.value >= SEPARATING)
@@ -92,6 +92,8 @@ def expectation(dialogue: Dialogue, cell: int, drawn: F64) -> Expectation:
     missed = _drawn_total(drawn[~inside], weight[~inside], rng)
     found = float(cells.found[cell])
     true = np.minimum(true, found)
+    values = cells.f1(np.array([cell]), true[None], true + missed)[0]
+    true, found = true + cells.equal, found + cells.equal
     precision = true / found if found else np.ones_like(true)
     recall = np.where(true + missed > 0, true / np.maximum(true + missed, 1e-12), 1.0)
     return Expectation(
@@ -100,7 +102,7 @@ def expectation(dialogue: Dialogue, cell: int, drawn: F64) -> Expectation:
         found,
         Figure.of(precision),
         Figure.of(recall),
-        Figure.of(f1(true, np.full_like(true, found), true + missed)),
+        Figure.of(values),
     )
 
 

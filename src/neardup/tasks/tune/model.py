@@ -10,13 +10,16 @@ wrong with a fixed probability, which bounds what a single one can do.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from neardup.types import F64, I64, Mask
 
-SLOPE = 28.0
-"""Prior log-odds from the least to the most similar pair of a collection: -14 to 14. Near-duplicates are similar."""
+STEEP, FLAT_SLOPE = 60.0, 28.0
+"""Prior log-odds from the least to the most similar pair of a collection, -30 to 30 or -14 to 14: near-duplicates are
+similar. The steep prior chooses better, the flat one leaves more open; intervals are of both."""
 OFFSET_SCALE, SLOPE_SCALE, SETTING_SCALE, WAVE_SCALE = 5.0, 6.0, 3.0, 1.0
 """Standard deviations of the prior: where the line is, how steep it is, how much one setting may matter beside
 the others, and how far the line may bend."""
@@ -45,9 +48,9 @@ class Features:
     """float64[m]: prior mean of the log-odds."""
 
     @classmethod
-    def of(cls, similarity: F64) -> Features:
-        """Of similarities float[m, k]. O(m k^2)."""
-        roots = np.sqrt(similarity.astype(np.float64))
+    def of(cls, similarity: NDArray[Any]) -> Features:
+        """Of similarities float[m, k], with the steep prior. O(m k^2)."""
+        roots: F64 = np.sqrt(similarity.astype(np.float64))
         mean = roots.mean(axis=1)
         low, high = float(mean.min(initial=1.0)), float(mean.max(initial=0.0))
         place = (mean - low) / (high - low) if high > low else np.full(mean.size, 0.5)
@@ -62,7 +65,12 @@ class Features:
             SETTING_SCALE * sides,
             WAVE_SCALE * waves,
         )
-        return cls(np.concatenate(columns, axis=1), SLOPE * (place - 0.5))
+        return cls(np.concatenate(columns, axis=1), STEEP * (place - 0.5))
+
+    @property
+    def flat(self) -> Features:
+        """The same with the flat prior."""
+        return Features(self.values, self.mean * (FLAT_SLOPE / STEEP))
 
 
 def _components(beside: F64) -> F64:
@@ -98,7 +106,9 @@ def logistic(odds: F64) -> F64:
     return probability
 
 
-def fit(features: Features, asked: I64, is_duplicate: Mask, *, start: F64 | None = None, wrong: float = WRONG) -> Posterior:
+def fit(
+    features: Features, asked: I64, is_duplicate: Mask, *, start: F64 | None = None, wrong: float = WRONG
+) -> Posterior:
     """Weights given the answers for the pairs ``asked`` (int64[n], a pair may come twice).
 
     Fisher scoring with halved steps where one does not gain: with wrong answers the posterior has no concave logarithm.
@@ -112,7 +122,9 @@ def fit(features: Features, asked: I64, is_duplicate: Mask, *, start: F64 | None
     for _ in range(ITERATIONS):
         odds = mean + values @ weights
         right = logistic(sign * odds)
-        gradient = values.T @ (sign * (1 - 2 * wrong) * right * (1 - right) / (wrong + (1 - 2 * wrong) * right)) - weights
+        gradient = (
+            values.T @ (sign * (1 - 2 * wrong) * right * (1 - right) / (wrong + (1 - 2 * wrong) * right)) - weights
+        )
         precision = np.eye(size) + values.T @ (values * _information(odds, wrong)[:, None])
         step = np.linalg.solve(precision, gradient)
         length, then = 1.0, log_posterior(weights + step, values, mean, sign, wrong)

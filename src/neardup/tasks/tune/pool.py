@@ -1,4 +1,4 @@
-"""The pool: pairs of documents with their similarity under each setting, and how many of the collection each stands for.
+"""The pool: pairs of documents, their similarity under each setting, and how many of the collection each stands for.
 
 All pairs at or above a floor under any setting, found by the exact join. The floor of a setting is the lowest threshold
 at which a document has at most so many partners on average: below it nearly all of what is found is wrong.
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.cutting import starts_of
+from neardup.engine.observe import Observer, Silent
 from neardup.params import Normalize, Shingle
 from neardup.stages import join as join_stage
 from neardup.stages.join import Index, Occurrences, Prefixes
@@ -22,6 +22,7 @@ from neardup.stages.text import normalize_documents
 from neardup.stages.verify import check_pairs
 from neardup.tasks.tune.cells import F32
 from neardup.tasks.tune.grid import THRESHOLDS, Setting
+from neardup.tasks.tune.sampling import DRAWN_BY
 from neardup.types import F64, I64, Documents, PaddedSets, SetBlock
 
 PARTNERS = 100
@@ -48,6 +49,8 @@ class Pool:
     settings: tuple[Setting, ...]
     floors: F64
     """float64[k]: thresholds from which all pairs are in the pool; 2 where there is none."""
+    equal: float = 0.0
+    """Pairs of equal texts in the collection: duplicates that every setting finds. They are not in the arrays."""
 
     def __len__(self) -> int:
         return self.left.size
@@ -58,14 +61,18 @@ def make_pool(
     settings: tuple[Setting, ...],
     *,
     seed: int,
-    weigh: Callable[[I64, I64], F64] | None = None,
-    enough: Callable[[], bool] = lambda: False,
+    weigh: Callable[[I64, I64, F64], F64] | None = None,
+    equal: float = 0.0,
+    observer: Observer | None = None,
 ) -> Pool:
-    """The pool of some distinct texts. ``weigh``: of pairs, where the texts are a sample; 1 each if None.
+    """The pool of some distinct texts.
 
-    When ``enough`` says so, settings that are left are not searched with: their pairs are those of the others, and
-    their floor is 2, so that none of their cells is offered.
+    ``weigh``: how many pairs one stands for, by its rows and its similarity under DRAWN_BY, where the texts are a
+    sample; 1 each if None. The settings must have DRAWN_BY then. Memory: 4 bytes for each pair and setting, beside the
+    sets of one setting.
     """
+    tell = observer or Silent()
+    tell.stage("pairs", 2 * len(settings), "settings")
     n = len(documents)
     floors = np.full(len(settings), 2.0)
     keys = np.empty(0, dtype=np.int64)
@@ -76,13 +83,12 @@ def make_pool(
     def sets_of(setting: Setting) -> PaddedSets:
         return build_padded(texts[setting.normalize], Hasher.private(Shingle.parse(setting.shingle)))
 
-    for k in _spread(len(settings)):
-        if k and enough() and keys.size:
-            continue
+    for k in range(len(settings)):
         sets = sets_of(settings[k])
         floors[k] = _floor(check_pairs(*pilot, sets, sets, threshold=0.0), n)
         if floors[k] <= 1:
             keys = np.union1d(keys, _joined(texts[settings[k].normalize], settings[k], floors[k]))
+        tell.advance(1)
     if n <= FEW:
         a, b = np.triu_indices(n, 1)
         keys = a.astype(np.int64) << 32 | b
@@ -91,14 +97,11 @@ def make_pool(
     for k, setting in enumerate(settings):
         sets = sets_of(setting)
         similarity[:, k] = np.maximum(check_pairs(left, right, sets, sets, threshold=0.0), 0.0)
-    weight = np.ones(keys.size) if weigh is None else weigh(left, right)
-    return Pool(left, right, similarity, weight, settings, floors)
-
-
-def _spread(count: int) -> list[int]:
-    """The settings in an order in which the first ones are unlike each other, for when there is no time for all."""
-    step = next(each for each in range(max(1, count * 2 // 5), count + 1) if np.gcd(each, count) == 1)
-    return [i * step % count for i in range(count)]
+        tell.advance(1)
+    weight = np.ones(keys.size)
+    if weigh is not None:
+        weight = weigh(left, right, similarity[:, settings.index(DRAWN_BY)].astype(np.float64))
+    return Pool(left, right, similarity, weight, settings, floors, equal)
 
 
 def _random_pairs(n: int, seed: int) -> tuple[I64, I64]:
@@ -138,7 +141,6 @@ def _joined(documents: Documents, setting: Setting, threshold: float) -> I64:
     sides = np.full(order.size, 3, dtype=np.uint8)
     block = SetBlock(order, sides, starts, np.ascontiguousarray(padded.sizes[order]), padded.hashes)
     prefixes = Prefixes(block, rarity, threshold)
-    keys = [np.empty(0, dtype=np.int64)]
-    for some in Index(prefixes).probe(prefixes, 0, order.size):
-        keys.append(np.minimum(some.left, some.right) << 32 | np.maximum(some.left, some.right))
-    return np.unique(np.concatenate(keys))
+    found = Index(prefixes).probe(prefixes, 0, order.size)
+    keys = [np.minimum(some.left, some.right) << 32 | np.maximum(some.left, some.right) for some in found]
+    return np.unique(np.concatenate([np.empty(0, dtype=np.int64), *keys]))
