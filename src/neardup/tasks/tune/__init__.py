@@ -8,5 +8,8 @@ dialogue   which pair is asked next, and with what probability
 weighting  the same estimates from the answers and these probabilities, whether the model is right or not
 estimate   the setting that is chosen, and what is to be expected of it
 proposal   a preset from the texts alone
+answers    answers and labels that outlive a run
+asking     who is asked, and what may come back
+session    a dialogue with a memory: labels, the answers of earlier runs, and the file that keeps those of this one
 public     ``neardup.tune``
 """

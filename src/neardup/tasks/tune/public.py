@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Any
 
 from neardup import params
@@ -11,7 +13,10 @@ from neardup.engine.observe import Observer, Silent
 from neardup.errors import InputError
 from neardup.inputs.reader import open_inputs
 from neardup.params import InputOptions, RunOptions
+from neardup.tasks.tune.answers import AnswerFile, Labels
+from neardup.tasks.tune.asking import Function
 from neardup.tasks.tune.outcome import AskedPair, Tuned
+from neardup.tasks.tune.session import Session
 from neardup.tasks.tune.tuning_run import TuningRun
 from neardup.watching import watched
 
@@ -23,8 +28,10 @@ BUDGET = 40
 def tune(
     inputs: Any,
     *,
-    ask: Callable[[AskedPair], bool | None] | None = None,
+    ask: Callable[[AskedPair], bool | str | None] | None = None,
     budget: int = BUDGET,
+    labels: Any = None,
+    answers: str | os.PathLike[str] | None = None,
     seed: int = params.DEFAULT_SEED,
     text: str | Sequence[str] | None = None,
     id: str | None = None,
@@ -49,9 +56,13 @@ def tune(
     Args:
         inputs: as for ``find``.
         ask: called with an ``AskedPair`` (``id_a``, ``id_b``, ``text_a``, ``text_b``, ``number``, ``budget``); returns
-            True for duplicates, False for others, None where nobody can tell. Without it a preset is proposed from the
-            texts alone.
-        budget: questions at most; fewer are asked when it is sure.
+            True for duplicates, False for others, None where nobody can tell; or one of the words yes, no, skip, undo
+            (take the answer before back) and stop. Without it, and without labels or earlier answers, a preset is
+            proposed from the texts alone.
+        budget: questions at most, those of earlier runs among them; fewer are asked when it is sure.
+        labels: what is known already: a .csv or .jsonl file with id_a, id_b and label (yes or no, 1 or 0), or rows
+            of (id_a, id_b, label). They are no questions.
+        answers: file that keeps the answers, one JSON line each, as they come; a later run goes on from it.
         seed: which texts are drawn and which questions.
         text, id, glob, encoding, boilerplate, on_bad, input_format, threads, block, memory, observer, progress: as for
             ``find``.
@@ -71,15 +82,15 @@ def tune(
     ['normalize', 'shingle']
     """
     given = locals()
-    if budget < 1:
-        raise InputError(f"budget is {budget}; at least one question must be allowed.")
+    if budget < 0:
+        raise InputError(f"budget is {budget}. Give a number of questions of 0 or more.")
     if ask is not None and not callable(ask):
         raise InputError(f"ask is {ask!r}; it must be a function that takes a pair and returns True, False or None.")
+    known, kept = Labels.of(labels), AnswerFile.of(answers)
     reader = open_inputs(inputs, InputOptions.of(given))
     run = TuningRun.of(reader, RunOptions.of(given), seed=seed, budget=budget, observer=observer or Silent())
-    while ask is not None and (pair := run.question()) is not None:
-        said = ask(pair)
-        if said is not None and said not in (True, False):
-            raise InputError(f"ask returned {said!r} for {pair.id_a} and {pair.id_b}; it must be True, False or None.")
-        run.dialogue.answer(None if said is None else bool(said))
+    session = Session.of(run, labels=known, answers=kept, budget=budget)
+    if ask is not None:
+        with closing(kept):
+            session.hold(Function(ask))
     return run.result()

@@ -39,6 +39,8 @@ class TuningRun:
     dialogue: Dialogue
     proposal: Proposal
     budget: int
+    names: Provenance
+    """Ids of all documents, and what was left out of the inputs."""
 
     @classmethod
     def of(cls, reader: Reader, run: RunOptions, *, seed: int, budget: int, observer: Observer) -> TuningRun:
@@ -59,7 +61,7 @@ class TuningRun:
             observer=observer,
         )
         ids = names.ids.take(drawn.rows).to_pylist()
-        return cls(drawn, ids, Dialogue(pool, seed), propose(some, pool), budget)
+        return cls(drawn, ids, Dialogue(pool, seed), propose(some, pool), budget, names)
 
     def question(self) -> AskedPair | None:
         """The pair to ask about now; None when there is nothing more to ask."""
