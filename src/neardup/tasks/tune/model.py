@@ -55,7 +55,7 @@ class Features:
         low, high = float(mean.min(initial=1.0)), float(mean.max(initial=0.0))
         place = (mean - low) / (high - low) if high > low else np.full(mean.size, 0.5)
         beside = roots - mean[:, None]
-        sides = _components(beside - beside.mean(axis=0))
+        sides = _components(beside - beside.mean(axis=0) if mean.size else beside)
         draws = np.random.default_rng(WAVE_SEED).normal(size=(1 + min(3, sides.shape[1]), WAVES // 2))
         phase = np.column_stack((place / WAVE_LENGTH, sides[:, :3] / SIDE_LENGTH)) @ draws
         waves = np.concatenate((np.cos(phase), np.sin(phase)), axis=1) * np.sqrt(2 / WAVES)
@@ -81,7 +81,8 @@ def _components(beside: F64) -> F64:
     deviation = float(np.sqrt(np.mean(sides[:, 0] ** 2))) if count and sides.shape[0] else 0.0
     if deviation < 1e-9:
         return np.zeros_like(sides)
-    return np.clip(sides / deviation, -LARGEST, LARGEST)
+    clipped: F64 = np.clip(sides / deviation, -LARGEST, LARGEST)
+    return clipped
 
 
 @dataclass(frozen=True, slots=True)
