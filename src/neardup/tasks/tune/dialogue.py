@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from neardup.tasks.tune.cells import F32, Cells
-from neardup.tasks.tune.model import WRONG, Features, Posterior, fit, is_wrong
+from neardup.tasks.tune.model import FLAT_WRONG, WRONG, Features, Posterior, fit, is_wrong
 from neardup.tasks.tune.pool import Pool
 from neardup.tasks.tune.weighting import WeightedSums
 from neardup.types import F64, I64, Mask
@@ -157,7 +157,7 @@ class Dialogue:
     def flat_probabilities(self, draws: int) -> F32:
         """The same with the flat prior."""
         flat = self.features.flat
-        return self._draw(flat, fit(flat, *self.answered(), wrong=self.wrong), draws)
+        return self._draw(flat, fit(flat, *self.answered(), wrong=FLAT_WRONG), draws)
 
     def _draw(self, features: Features, posterior: Posterior, draws: int) -> F32:
         half = np.random.default_rng([self.seed, 1, draws]).normal(size=(features.values.shape[1], draws // 2))
