@@ -117,7 +117,7 @@ class Told:
 
 def hold(own: Judged, seed: int, wrong: float, budget: int) -> Told:
     """Ask the labels until it is sure or the budget is spent."""
-    dialogue, lot = Dialogue(own.pool, seed), np.random.default_rng([seed, 1234])
+    dialogue, lot = Dialogue(own.pool, seed, counted=own.cells), np.random.default_rng([seed, 1234])
     while dialogue.asked < budget and not dialogue.is_sure and (pair := dialogue.next()) is not None:
         dialogue.answer(bool(own.is_duplicate[pair]) ^ bool(lot.random() < wrong))
     choice = choose(dialogue)

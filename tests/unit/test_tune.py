@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.unit.test_tune_parts import planted
 
 import neardup
 from neardup.tasks.tune.dialogue import Dialogue
@@ -11,7 +12,6 @@ from neardup.tasks.tune.estimate import choose
 from neardup.tasks.tune.grid import spaced_settings
 from neardup.tasks.tune.pool import Pool, make_pool
 from neardup.types import Documents
-from tests.unit.test_tune_parts import planted
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,9 @@ def test_the_same_answers_give_the_same_questions_and_an_answer_can_be_taken_bac
     assert one.history == other.history
     pair = one.next()
     one.answer(not truth[pair])
-    assert one.undo() and one.next() == pair and one.history == other.history
+    assert one.undo()
+    assert one.next() == pair
+    assert one.history == other.history
     one.answer(bool(truth[pair]))
     other.next()
     other.answer(bool(truth[pair]))
@@ -109,13 +111,16 @@ def test_tune_asks_about_pairs_by_id_and_gives_arguments_for_find():
 
     def ask(pair: neardup.AskedPair) -> bool | None:
         asked.append(pair)
-        assert texts[pair.id_a] == pair.text_a and texts[pair.id_b] == pair.text_b
+        assert texts[pair.id_a] == pair.text_a
+        assert texts[pair.id_b] == pair.text_b
         return group[pair.id_a] == group[pair.id_b] if pair.number != 3 else None
 
     tuned = neardup.tune(texts, ask=ask, budget=20)
-    assert 0 < len(asked) <= 20 and tuned.answers.num_rows == len(asked)
+    assert 0 < len(asked) <= 20
+    assert tuned.answers.num_rows == len(asked)
     assert tuned.answers["answer"].to_pylist()[2] is None
-    assert tuned.expected is not None and tuned.expected.f1.low <= tuned.expected.f1.value <= tuned.expected.f1.high
+    assert tuned.expected is not None
+    assert tuned.expected.f1.low <= tuned.expected.f1.value <= tuned.expected.f1.high
     found = neardup.find(texts, **tuned.options)
     assert found.pairs.num_rows > 0
     assert all(each.similarity >= tuned.options["threshold"] - 1e-6 for each in tuned.above)
@@ -126,8 +131,10 @@ def test_tune_asks_about_pairs_by_id_and_gives_arguments_for_find():
 
 def test_without_a_judge_a_preset_is_proposed_with_a_reason():
     tuned = neardup.tune(planted(60, 13)[0])
-    assert tuned.preset == tuned.proposal.preset == "articles" and tuned.proposal.reason
-    assert tuned.expected is None and tuned.answers.num_rows == 0
+    assert tuned.preset == tuned.proposal.preset == "articles"
+    assert tuned.proposal.reason
+    assert tuned.expected is None
+    assert tuned.answers.num_rows == 0
     assert neardup.tune([f"春眠不觉晓处处闻啼鸟{i}" for i in range(30)]).preset == "unsegmented"
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from neardup.tasks.tune.cells import F32, Cells
-from neardup.tasks.tune.model import WRONG, Features, Posterior, fit, is_wrong
+from neardup.tasks.tune.model import FLAT_WRONG, WRONG, Features, Posterior, fit, is_wrong
 from neardup.tasks.tune.pool import Pool
 from neardup.tasks.tune.weighting import WeightedSums
 from neardup.types import F64, I64, Mask
@@ -33,8 +33,8 @@ HEIGHT = 2.0
 """How much the height of F1 counts beside the differences."""
 EVEN = 0.03
 """Part of the probability that is dealt evenly."""
-LEAST_ANSWERS = 15
-SURE = 0.01
+LEAST_ANSWERS = 20
+SURE = 0.002
 """F1 that is expected to be lost by the choice, below which nothing more is asked."""
 TWICE = 0.5
 """Probability of an answer to be wrong from which its pair is asked once more."""
@@ -66,6 +66,8 @@ class Dialogue:
     seed: int
     wrong: float = WRONG
     """Share of the answers that are taken to be wrong."""
+    counted: Cells | None = None
+    """The cells of the pool, where somebody has counted them: seconds for millions of pairs."""
     cells: Cells = field(init=False)
     rows: I64 = field(init=False)
     """int64[m]: the pairs of the work sample, as indices into the pool."""
@@ -83,7 +85,8 @@ class Dialogue:
 
     def __post_init__(self) -> None:
         pool = self.pool
-        self.cells = Cells.of(pool.settings, pool.floors, pool.similarity, pool.weight, pool.equal)
+        similarity, weight = pool.similarity, pool.weight
+        self.cells = self.counted or Cells.of(pool.settings, pool.floors, similarity, weight, pool.equal)
         mean = np.sqrt(pool.similarity).mean(axis=1)
         self.rows, stands_for = work_sample(mean, size=WORK, rng=np.random.default_rng([self.seed, 0]))
         self.weight = stands_for * pool.weight[self.rows]
@@ -154,7 +157,7 @@ class Dialogue:
     def flat_probabilities(self, draws: int) -> F32:
         """The same with the flat prior."""
         flat = self.features.flat
-        return self._draw(flat, fit(flat, *self.answered(), wrong=self.wrong), draws)
+        return self._draw(flat, fit(flat, *self.answered(), wrong=FLAT_WRONG), draws)
 
     def _draw(self, features: Features, posterior: Posterior, draws: int) -> F32:
         half = np.random.default_rng([self.seed, 1, draws]).normal(size=(features.values.shape[1], draws // 2))

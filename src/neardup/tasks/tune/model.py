@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from neardup.types import F64, I64, Mask
 
-STEEP, FLAT_SLOPE = 60.0, 28.0
-"""Prior log-odds from the least to the most similar pair of a collection, -30 to 30 or -14 to 14: near-duplicates are
+STEEP, FLAT_SLOPE = 60.0, 20.0
+"""Prior log-odds from the least to the most similar pair of a collection, -30 to 30 or -10 to 10: near-duplicates are
 similar. The steep prior chooses better, the flat one leaves more open; intervals are of both."""
 OFFSET_SCALE, SLOPE_SCALE, SETTING_SCALE, WAVE_SCALE = 5.0, 6.0, 3.0, 1.0
 """Standard deviations of the prior: where the line is, how steep it is, how much one setting may matter beside
@@ -31,6 +31,8 @@ LARGEST = 4.0
 WAVE_SEED = 5
 WRONG = 0.06
 """Answers that are taken to be wrong."""
+FLAT_WRONG = 0.15
+"""The same with the flat prior: labels follow wording less closely than the model has it."""
 ITERATIONS = 25
 FLAT = 1e-5
 """Gain of the log posterior below which the maximum is found."""
@@ -55,7 +57,7 @@ class Features:
         low, high = float(mean.min(initial=1.0)), float(mean.max(initial=0.0))
         place = (mean - low) / (high - low) if high > low else np.full(mean.size, 0.5)
         beside = roots - mean[:, None]
-        sides = _components(beside - beside.mean(axis=0))
+        sides = _components(beside - beside.mean(axis=0) if mean.size else beside)
         draws = np.random.default_rng(WAVE_SEED).normal(size=(1 + min(3, sides.shape[1]), WAVES // 2))
         phase = np.column_stack((place / WAVE_LENGTH, sides[:, :3] / SIDE_LENGTH)) @ draws
         waves = np.concatenate((np.cos(phase), np.sin(phase)), axis=1) * np.sqrt(2 / WAVES)
@@ -81,7 +83,8 @@ def _components(beside: F64) -> F64:
     deviation = float(np.sqrt(np.mean(sides[:, 0] ** 2))) if count and sides.shape[0] else 0.0
     if deviation < 1e-9:
         return np.zeros_like(sides)
-    return np.clip(sides / deviation, -LARGEST, LARGEST)
+    clipped: F64 = np.clip(sides / deviation, -LARGEST, LARGEST)
+    return clipped
 
 
 @dataclass(frozen=True, slots=True)

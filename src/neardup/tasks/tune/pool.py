@@ -63,9 +63,10 @@ def make_pool(
     seed: int,
     weigh: Callable[[I64, I64, F64], F64] | None = None,
     equal: float = 0.0,
+    total: int | None = None,
     observer: Observer | None = None,
 ) -> Pool:
-    """The pool of some distinct texts.
+    """The pool of some distinct texts, of a collection of ``total`` documents; None: they are all of it.
 
     ``weigh``: how many pairs one stands for, by its rows and its similarity under DRAWN_BY, where the texts are a
     sample; 1 each if None. The settings must have DRAWN_BY then. Memory: 4 bytes for each pair and setting, beside the
@@ -76,16 +77,20 @@ def make_pool(
     n = len(documents)
     floors = np.full(len(settings), 2.0)
     keys = np.empty(0, dtype=np.int64)
-    pilot = _random_pairs(n, seed)
+    population = n if total is None else total
+    pilot, pilot_weight = _random_pairs(n, seed), np.ones(PILOT if n > 1 else 0)
     normalized = {each.normalize: Normalize.parse(each.normalize) for each in settings}
     texts = {name: normalize_documents(documents, how) for name, how in normalized.items()}
 
     def sets_of(setting: Setting) -> PaddedSets:
         return build_padded(texts[setting.normalize], Hasher.private(Shingle.parse(setting.shingle)))
 
+    if weigh is not None and n > FEW:
+        sets = sets_of(DRAWN_BY)
+        pilot_weight = weigh(*pilot, np.maximum(check_pairs(*pilot, sets, sets, threshold=0.0), 0.0))
     for k in range(len(settings)):
         sets = sets_of(settings[k])
-        floors[k] = _floor(check_pairs(*pilot, sets, sets, threshold=0.0), n)
+        floors[k] = _floor(check_pairs(*pilot, sets, sets, threshold=0.0), pilot_weight, n, population)
         if floors[k] <= 1:
             keys = np.union1d(keys, _joined(texts[settings[k].normalize], settings[k], floors[k]))
         tell.advance(1)
@@ -112,12 +117,12 @@ def _random_pairs(n: int, seed: int) -> tuple[I64, I64]:
     return np.minimum(left, right).astype(np.int64), np.maximum(left, right).astype(np.int64)
 
 
-def _floor(similarity: F64, n: int) -> float:
+def _floor(similarity: F64, weight: F64, n: int, population: int) -> float:
     """The lowest threshold at which a document has at most PARTNERS others, as random pairs have it."""
     if n <= FEW:
         return THRESHOLDS[0]
     for threshold in THRESHOLDS:
-        if np.mean(similarity >= threshold) * (n - 1) <= PARTNERS:
+        if np.average(similarity >= threshold, weights=weight) * (population - 1) <= PARTNERS:
             return threshold
     return 2.0
 

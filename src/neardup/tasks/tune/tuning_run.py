@@ -58,6 +58,7 @@ class TuningRun:
             seed=seed,
             weigh=drawn.weigh,
             equal=drawn.equal_pairs,
+            total=drawn.total,
             observer=observer,
         )
         ids = names.ids.take(drawn.rows).to_pylist()
