@@ -12,7 +12,8 @@ Printed: F1 of the best cell, of the default, of the preset proposed without ans
 the cell that was chosen (median, and the distance to the best: median, nine in ten, largest); answers needed; how often
 the intervals of precision and recall hold the truth, and how wide they are.
 
-No constant of the method was fitted on ``UNTOUCHED``: the constants were compared on ``LOOKED_AT`` alone.
+A star marks the collections that the constants were compared on, ``LOOKED_AT``: only rows without one say what the
+method does on texts that nobody had tried it with. The rules of the proposal were written with all of them in view.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ from neardup.tasks.tune.proposal import Proposal, propose
 from neardup.types import Documents
 
 WRONG = (0.0, 0.05)
-LOOKED_AT = ("clough_stevenson", "cora", "dblp_acm", "udhr_lines", "bible_nt", "ocr_chapters", "mccormick_1000")
+LOOKED_AT = (
+    *("clough_stevenson", "cora", "dblp_acm", "udhr_lines", "bible_nt"),
+    *("ocr_chapters", "ocr_titles", "mccormick_1000"),
+)
 """Collections on which the constants of ``neardup.tasks.tune.model`` and ``dialogue`` were compared."""
 ALLOWED = {0.0: (0.03, 0.06), 0.05: (0.05, 0.10)}
 """Of the distance to the best cell: the median, and nine in ten."""

@@ -1,8 +1,8 @@
 """The settings that are tried: shingles and normalisations, each at many thresholds.
 
-A setting is what ``find`` takes; ``arguments`` gives it by name. The measure is Jaccard similarity throughout: on no
-labelled collection at hand does containment reach a higher F1 (benchmarks/tune.py), and it would double the settings
-between which the same answers have to tell.
+A setting is what ``find`` takes; ``arguments`` gives it by name. The measure is Jaccard similarity throughout: on the
+six labelled collections where containment was tried, it raised the F1 of the best cell by 0.002 at most, and it would
+double the settings between which the same answers have to tell.
 """
 
 from __future__ import annotations
