@@ -164,7 +164,7 @@ def test_labels_both_ways_or_of_other_documents_are_told(here: Path) -> None:
     done = run("--labels", "labels.jsonl")
     assert done.exit_code == 0, done.output
     assert "1 pair labelled both ways" in done.stdout
-    assert "1 label name an id that is not in the inputs" in done.stdout
+    assert "1 label with an id that is not in the inputs" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -57,11 +57,11 @@ def _answers(tally: Tally) -> list[tuple[str, str]]:
     parts += [f"{tally.earlier:,} of earlier runs"] if tally.earlier else []
     rows = [("answers", "; ".join(parts))]
     gone = [
-        (tally.labels_gone, "label", "name an id that is not in the inputs"),
+        (tally.labels_gone, "label", "with an id that is not in the inputs"),
         (tally.labels_contradicting, "pair", "labelled both ways"),
-        (tally.labels_aside, "label", "on pairs that no question is about"),
-        (tally.earlier_gone, "earlier answer", "name an id that is not in the inputs any more"),
-        (tally.earlier_aside, "earlier answer", "on pairs that no question is about now"),
+        (tally.labels_aside, "label", "of pairs that no question is about"),
+        (tally.earlier_gone, "earlier answer", "with an id that is not in the inputs any more"),
+        (tally.earlier_aside, "earlier answer", "of pairs that no question is about now"),
     ]
     return rows + [("not used", f"{counted(count, what)} {why}") for count, what, why in gone if count]
 
