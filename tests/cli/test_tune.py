@@ -251,6 +251,7 @@ def test_answers_before_a_failure_are_kept(here: Path) -> None:
     assert done.exit_code == 1
     assert "1 answer kept in tuned.answers.jsonl" in done.output
     assert [each["answer"] for each in lines()] == ["yes"]
+    assert lines()[0]["by"] == Path(sys.executable).name  # arguments, which may be secret, are not kept
     assert not Path("tuned.toml").exists()
 
 
@@ -397,6 +398,37 @@ def test_the_page_answers_only_who_knows_its_token_and_names_this_machine() -> N
         assert fetch(f"{page.address}../etc/passwd")[0] == 404
         assert replies == []
         assert fetch(f"{page.address}answer", body, Origin=root.rstrip("/"))[0] == 200
+
+
+def test_the_command_serves_the_page_and_goes_on_when_it_is_done(here: Path) -> None:
+    command = [sys.executable, "-m", "neardup", "tune", "docs.jsonl", "-o", "tuned.toml", "--ask", "page", "--json"]
+    env = warm.environment()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        address = next(line for line in process.stderr if "http://" in line).split()[1]
+        for turn, word in ((1, "yes"), (2, "skip"), (3, "stop")):
+            assert json.loads(fetch(f"{address}state?after={turn - 1}")[1])["turn"] == turn
+            assert fetch(f"{address}answer", {"turn": turn, "answer": word})[0] == 200
+        assert json.loads(fetch(f"{address}state?after=3")[1])["pair"] is None
+        told = json.loads(process.stdout.read())
+    assert process.returncode == 0
+    assert (told["answers"]["yes"], told["answers"]["skipped"]) == (1, 1)
+    assert [(each["answer"], each["by"]) for each in lines()] == [("yes", "page"), ("skip", "page")]
+
+
+def test_a_collection_may_come_through_a_pipe_where_a_program_is_asked(here: Path) -> None:
+    words = ["tune", "-", "--input-format", "jsonl", "-o", "tuned.toml", "--ask", program(JUDGE), "--budget", "3"]
+    done = CliRunner().invoke(main, words, input=Path("docs.jsonl").read_bytes())
+    assert done.exit_code == 0, done.output
+    assert len(lines()) == 3
+    assert "a run " not in done.stdout  # what cannot be read again is not planned
+
+
+def test_answers_are_not_kept_at_an_address(here: Path) -> None:
+    done = CliRunner().invoke(main, ["tune", "docs.jsonl", "-o", "s3://bucket/tuned.toml", "--budget", "0"])
+    assert done.exit_code == 2
+    assert "Give --answers FILE" in done.output
 
 
 def pressed(command: list[str], steps: list[tuple[str, Callable[[str], bool]]], **extra: Any) -> tuple[int, str]:

@@ -20,6 +20,7 @@ import click
 from neardup.cli import WRITTEN, forms, options, running
 from neardup.cli.options import STDOUT
 from neardup.cli.voice import columns, say, usage_errors
+from neardup.inputs.addresses import is_remote
 from neardup.params import DEFAULT_SEED, InputOptions, RunOptions, SearchOptions
 from neardup.shown import counted, duration
 
@@ -120,6 +121,8 @@ def tune(
     if STDOUT in (output, answers):
         raise click.UsageError("stdout takes what was found. Give -o and --answers the names of files.")
     kept = answers if answers is not None else default_answers(output)
+    if is_remote(kept):
+        raise click.UsageError(f"{kept} is an address, and answers are kept in a file here. Give --answers FILE.")
     whom = ask if ask is not None or labels is not None or budget == 0 else TERMINAL
     _check_whom(whom, budget)
     check_targets([*inputs, *([Path(labels)] if labels is not None else [])], [output, kept], glob=reading.glob)

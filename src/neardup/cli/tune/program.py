@@ -7,6 +7,7 @@ never listens, cannot hold up both sides. How long it thinks is its own affair.
 from __future__ import annotations
 
 import json
+import os
 import queue
 import shlex
 import shutil
@@ -54,12 +55,11 @@ class Program:
         Raises:
             InputError: it cannot be started.
         """
-        self.name = command
+        words = check_program(command)
+        self.name = os.path.basename(words[0])  # its arguments may hold what belongs in no file
         self._answered = 0
         try:
-            self._process = subprocess.Popen(
-                check_program(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
-            )
+            self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         except OSError as exc:
             raise InputError(f"the program of --ask, {command!r}, cannot be started: {exc.strerror or exc}.") from exc
         self._lines: queue.Queue[bytes | None] = queue.Queue()
