@@ -327,6 +327,14 @@ def test_of_long_texts_what_differs_is_shown_and_a_key_shows_the_rest() -> None:
     assert "word2500" in whole
 
 
+def test_of_unlike_texts_the_beginnings_are_shown_and_nothing_is_marked() -> None:
+    _, shown = at_terminal("n", AskedPair("a", "b", "wholly unlike words " * 200, "something else altogether", 1, 40))
+    assert "{" not in shown
+    assert "most words differ" in shown
+    assert "wholly unlike words wholly" in shown
+    assert "something else altogether" in shown
+
+
 def test_differing_words_are_those_of_a_longest_common_subsequence_by_hand() -> None:
     a, b = "A new method for  tests.", "a method for many tests"
     spans_a, spans_b = differing(a, b)

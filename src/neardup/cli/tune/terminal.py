@@ -26,6 +26,8 @@ LEAST_ROWS = 8
 """Of each text, however low the terminal is."""
 BESIDE_TEXTS = 8
 """Rows that the head, the keys and what is left out take."""
+MOSTLY = 0.5
+"""Share of either text that differs, from which nothing is marked: it would be nearly all."""
 _BETWEEN = " │ "
 _KEYS = {"y": Reply.YES, "n": Reply.NO, "s": Reply.SKIP, "u": Reply.UNDO, "q": Reply.STOP}
 _SAID = {
@@ -83,7 +85,14 @@ class Terminal:
 
     def _show(self, pair: AskedPair, *, is_whole: bool) -> bool:
         """Print a pair and the keys; whether something of it is not shown."""
-        texts, spans = (pair.text_a, pair.text_b), differing(pair.text_a, pair.text_b)
+        texts: tuple[str, str] = (pair.text_a, pair.text_b)
+        spans = differing(*texts)
+        shares = [
+            sum(end - start for start, end in own) / max(1, len(text)) for text, own in zip(texts, spans, strict=True)
+        ]
+        is_marked = min(shares) <= MOSTLY
+        if not is_marked:
+            spans = [], []
         is_beside = self._console.width >= NARROW and not any(map(RIGHT_TO_LEFT.search, texts))
         width = (self._console.width - len(_BETWEEN)) // 2 if is_beside else self._console.width
         rows = max(LEAST_ROWS, self._console.height - BESIDE_TEXTS) // (1 if is_beside else 2)
@@ -100,13 +109,15 @@ class Terminal:
         is_more = any(
             sum(end - start for start, end in part) < len(text) for text, part in zip(texts, parts, strict=True)
         )
-        self._print(self._prompt(texts, is_more=is_more))
+        self._print(self._prompt(texts, is_marked=is_marked, is_more=is_more))
         return is_more
 
-    def _prompt(self, texts: tuple[str, str], *, is_more: bool) -> Iterator[Line]:
+    def _prompt(self, texts: tuple[str, str], *, is_marked: bool, is_more: bool) -> Iterator[Line]:
         sizes = " and ".join(counted(len(text), "character") for text in texts)
         keys = ["y duplicates", "n not", "s not sure", "u undo", *([f"{MORE} more"] if is_more else []), "q stop here"]
-        yield [(f"{sizes}; what differs is {'in braces' if self._console.color_system is None else 'marked'}", "dim")]
+        marks = "in braces" if self._console.color_system is None else "marked"
+        told = f"what differs is {marks}" if is_marked else "most words differ, none is marked"
+        yield [(f"{sizes}; {told}", "dim")]
         yield [("  ".join(keys), "bold")]
 
     def _print(self, lines: Iterator[Line]) -> None:
