@@ -50,11 +50,14 @@ if TYPE_CHECKING:
     from neardup.tasks.plan.public import plan
     from neardup.tasks.report.build import Reported
     from neardup.tasks.report.public import report
+    from neardup.tasks.tune.outcome import AskedPair, Tuned
+    from neardup.tasks.tune.public import tune
     from neardup.tuning import choose_bands, s_curve
 
 __all__ = [
     "Added",
     "Admission",
+    "AskedPair",
     "Audit",
     "AuditBin",
     "Bands",
@@ -92,6 +95,7 @@ __all__ = [
     "Stored",
     "Streamed",
     "Summary",
+    "Tuned",
     "Verified",
     "__version__",
     "audit",
@@ -109,6 +113,7 @@ __all__ = [
     "s_curve",
     "shingle",
     "sketch",
+    "tune",
 ]
 
 _HOME = {
@@ -120,6 +125,8 @@ _HOME = {
     "tasks.measures": ("SketchSet", "estimate", "jaccard", "shingle", "sketch"),
     "tasks.plan.public": ("plan",),
     "tasks.report.public": ("report",),
+    "tasks.tune.outcome": ("AskedPair", "Tuned"),
+    "tasks.tune.public": ("tune",),
     "tasks.find": ("find",),
     "tasks.audit.outcome": ("Audit", "AuditBin"),
     "tasks.compare.comparison": ("Comparison",),

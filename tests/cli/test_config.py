@@ -317,6 +317,18 @@ def test_options_that_exclude_each_other_do_so_from_a_file_too_and_it_is_named(h
     assert done.output.partition("Error: ")[2].strip() == f"{typed} n.toml gives exact."
 
 
+@pytest.mark.parametrize(
+    "join", [("--exact",), ("--measure", "containment"), ("--against", "more.jsonl")], ids=lambda join: join[0]
+)
+def test_slots_of_a_file_are_passed_over_by_a_join_that_is_typed(here: Path, join: tuple[str, ...]) -> None:
+    Path("n.toml").write_text("slots = 256\nquiet = true\n")
+    Path("more.jsonl").write_text(DOCUMENTS.replace('"a"', '"d"'))
+    done = run("find", "docs.jsonl", *join, "--config", "n.toml", "-o", "pairs.csv")
+    assert done.exit_code == 0, done.output
+    Path("n.toml").write_text("slots = 256\nexact = true\n")
+    assert "has no slots. Leave --slots out." in run("find", "docs.jsonl", "--config", "n.toml").output
+
+
 def test_a_value_of_the_file_counts_as_given(here: Path) -> None:
     Path("n.toml").write_text("threshold = 0.8\nresume = false\n")
     done = run("report", "docs.jsonl", "-o", "out", "--pairs", "pairs.csv", "--config", "n.toml")

@@ -44,6 +44,7 @@ _COMMANDS = {
     "plan": ("neardup.cli.plan", "Choose bands, and predict candidates, memory and time before a run."),
     "report": ("neardup.cli.report", "Make pages that show what is found in a collection."),
     "serve": ("neardup.cli.serve", "Serve an index over HTTP."),
+    "tune": ("neardup.cli.tune", "Find settings by asking which pairs are duplicates."),
     "warm": ("neardup.cli.warm", "Compile all kernels now, so that no later command has to."),
 }
 """Name of each command, the module that has it under that name, and its line in the help."""

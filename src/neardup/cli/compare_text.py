@@ -7,7 +7,6 @@ How one text becomes rows is in ``compare_rows``; what is shared and which words
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice, zip_longest
 from typing import TYPE_CHECKING
@@ -33,7 +32,7 @@ _AT_ONCE = 500
 """Rows printed together."""
 _MARGIN, _BETWEEN = " ", " │ "
 _COLOURS = ("yellow", "cyan", "green", "magenta", "bright_blue", "bright_red")
-_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
+RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 
 Line = list[tuple[str, str]]
 """Parts of a printed line, each with its style."""
@@ -93,7 +92,7 @@ def print_texts(found: Comparison, names: tuple[str, str], *, is_full: bool) -> 
     until = max((end for _, end in shown_parts[0]), default=0)
     *changed, left_alone = changed_words(found.texts, found.passages, until=until)
     marks = _marks(found, changed)
-    is_wide = console.width >= WIDE and not any(map(_RIGHT_TO_LEFT.search, found.texts))
+    is_wide = console.width >= WIDE and not any(map(RIGHT_TO_LEFT.search, found.texts))
     gutter = max(3, *(len(f"{text.count(chr(10)) + 1}") for text in found.texts))
     room = (console.width - len(_BETWEEN)) // 2 if is_wide else console.width
     width = max(NARROWEST, room - gutter - len(_MARGIN))
@@ -107,8 +106,8 @@ def print_texts(found: Comparison, names: tuple[str, str], *, is_full: bool) -> 
         lines = (_trimmed(line, is_plain) for line in lines)
     else:
         lines = _below(sides, titles, gutter=gutter)
-    _print(console, lines)
-    _print(console, iter([[(note, "dim")] for note in _notes(found, shown_parts, left_alone)]))
+    print_lines(console, lines)
+    print_lines(console, iter([[(note, "dim")] for note in _notes(found, shown_parts, left_alone)]))
 
 
 def _marks(found: Comparison, changed: Sequence[Sequence[tuple[int, int]]]) -> list[list[Mark]]:
@@ -216,12 +215,12 @@ def _anchored(rows: Sequence[Row]) -> dict[int, int]:
 def _line(row: Row, gutter: int) -> Line:
     number = "" if row.line is None else str(row.line)
     line = [(f"{number:>{gutter}}{_MARGIN}", "dim")]
-    for style, alike in groupby(row.pieces, key=_style):
+    for style, alike in groupby(row.pieces, key=style_of):
         line.append(("".join(piece.shown for piece in alike), style))
     return line
 
 
-def _style(piece: Piece) -> str:
+def style_of(piece: Piece) -> str:
     """Passages have a background, changed words a line below; what stands for a character is slanted."""
     if piece.kind == "note":
         return "dim"
@@ -234,13 +233,17 @@ def _style(piece: Piece) -> str:
     return f"{weight}{slant}black on {_COLOURS[(piece.mark.number - 1) % len(_COLOURS)]}"
 
 
-def _print(console: Console, lines: Iterator[Line]) -> None:
-    """Print lines as they come, some at a time; characters that the terminal's encoding lacks are replaced."""
+def print_lines(console: Console, lines: Iterator[Line]) -> None:
+    """Print lines as they come, some at a time; characters that the terminal's encoding lacks are replaced.
+
+    They go where the console writes to.
+    """
     import click
     from rich.segment import Segment, Segments
     from rich.style import Style
 
-    encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
+    stream = console.file
+    encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "")
     while part := list(islice(lines, _AT_ONCE)):
         segments: list[Segment] = []
         for line in part:
@@ -251,4 +254,4 @@ def _print(console: Console, lines: Iterator[Line]) -> None:
         text = captured.get()
         if not encoding.startswith("utf"):
             text = text.encode(encoding, NARROW).decode(encoding)
-        click.echo(text, file=sys.stdout, nl=False, color=True)
+        click.echo(text, file=stream, nl=False, color=True)

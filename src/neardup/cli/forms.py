@@ -14,7 +14,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from neardup.cli.config import GIVEN, ConfiguredCommand
+from neardup.cli.config import GIVEN, READ, ConfiguredCommand
 from neardup.cli.voice import print_json, say, stdout_errors, usage_errors
 from neardup.inputs.addresses import check_there
 from neardup.kernels.announce import told
@@ -100,7 +100,7 @@ def command(name: str, *examples: str) -> Callable[[Callable[..., None]], click.
         @click.pass_context
         @wraps(function)
         def call(ctx: click.Context, /, **given: Any) -> None:
-            given = resolve(given, _beside_preset(ctx, given))
+            given = _without_slots(ctx, resolve(given, _beside_preset(ctx, given)))
             with usage_errors():
                 made: dict[str, Any] = {name: form.of(given) for name, form in forms.items()}
             if "search" in made:
@@ -119,6 +119,15 @@ def command(name: str, *examples: str) -> Callable[[Callable[..., None]], click.
         return call
 
     return decorate
+
+
+def _without_slots(ctx: click.Context, given: dict[str, Any]) -> dict[str, Any]:
+    """The options, less the slots of a file where a join is typed, which has none: a file is for many commands."""
+    of_file = ctx.meta.get(READ, ("", ()))[1]
+    joins = {"exact": given.get("exact") is True, "against": bool(given.get("against"))}
+    joins["measure"] = given.get("measure") == CONTAINMENT
+    is_typed = any(is_join and name not in of_file for name, is_join in joins.items())
+    return {**given, "slots": None} if "slots" in of_file and is_typed else given
 
 
 def _to_nobody(message: str) -> None: ...

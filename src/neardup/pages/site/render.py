@@ -66,12 +66,20 @@ def pair_page(meta: Mapping[str, Any], page: Mapping[str, Any]) -> bytes:
     return _page("pair.html", _PAIR_STYLES, (*_PAIR_SCRIPTS, "compare"), meta=meta, spec=spec, page=page)
 
 
-def _page(template: str, style_names: Sequence[str], script_names: Sequence[str], **values: Any) -> bytes:
+def asking_page() -> bytes:
+    """The page on which pairs are judged; it asks the server that it comes from for them, and for nothing else."""
+    scripts_, styles_ = (*_PAIR_SCRIPTS, "tune"), (*_PAIR_STYLES, "tune")
+    return _page("tune.html", styles_, scripts_, connect="connect-src 'self'; ", meta={"title": "neardup tune"})
+
+
+def _page(
+    template: str, style_names: Sequence[str], script_names: Sequence[str], *, connect: str = "", **values: Any
+) -> bytes:
     # A line break of its own before and behind, as the template has: the hash is of all that the element holds.
     style, script = "\n" + styles(style_names), "\n" + scripts(script_names)
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}' 'strict-dynamic'; style-src '{_hash(style)}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
+        f"img-src data:; {connect}base-uri 'none'; form-action 'none'"
     )
     made = _environment().get_template(template)
     text = made.render(

@@ -1,0 +1,271 @@
+"""Which pair is asked next, and what the answers say by then.
+
+Questions are drawn from a work sample of the pool, as many of each similarity. The probability of a pair is
+proportional to how much its answer is expected to lower the variance of two things: by how much the cells that may be
+best differ in F1, and how high it is. Both are covariances over draws of the model's weights (a regression of F1 on the
+answer). A small part is drawn evenly, so that each pair has a known probability above 0. Where an answer is more likely
+wrong than right by all others, its pair is asked once more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from neardup.tasks.tune.cells import F32, Cells
+from neardup.tasks.tune.model import FLAT_WRONG, WRONG, Features, Posterior, fit, is_wrong
+from neardup.tasks.tune.pool import Pool
+from neardup.tasks.tune.weighting import WeightedSums
+from neardup.types import F64, I64, Mask
+
+WORK = 800
+"""Pairs of the work sample."""
+STRATA = 40
+"""Of the mean similarity, by which it is drawn."""
+DRAWS = 48
+"""Of the model's weights for a question."""
+CONTENDERS = 40
+"""Cells of the highest expected F1, between which a question is to tell."""
+LEADING, ANEW = 150, 8
+"""Cells that are counted for a question; all of them again for every so many."""
+HEIGHT = 2.0
+"""How much the height of F1 counts beside the differences."""
+EVEN = 0.03
+"""Part of the probability that is dealt evenly."""
+LEAST_ANSWERS = 20
+SURE = 0.002
+"""F1 that is expected to be lost by the choice, below which nothing more is asked."""
+TWICE = 0.5
+"""Probability of an answer to be wrong from which its pair is asked once more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A pair that was asked, and what came of it."""
+
+    pair: int
+    """Index into the work sample."""
+    probability: float | None
+    """With which it was drawn; None where it was not drawn: asked once more, or told beforehand."""
+    expected: float
+    """Probability of a duplicate, by the answers before."""
+    answer: bool | None = None
+    """None: not known, or nobody could tell."""
+
+
+@dataclass(slots=True)
+class Dialogue:
+    """Questions and answers over a pool. The same pool, seed and answers give the same questions.
+
+    ``next`` gives a pair, ``answer`` takes what was said of it, ``undo`` takes the last answer back. ``is_sure`` and
+    ``asked`` tell when to stop.
+    """
+
+    pool: Pool
+    seed: int
+    wrong: float = WRONG
+    """Share of the answers that are taken to be wrong."""
+    counted: Cells | None = None
+    """The cells of the pool, where somebody has counted them: seconds for millions of pairs."""
+    cells: Cells = field(init=False)
+    rows: I64 = field(init=False)
+    """int64[m]: the pairs of the work sample, as indices into the pool."""
+    weight: F64 = field(init=False)
+    """float64[m]: pairs of the collection that each stands for."""
+    history: list[Question] = field(init=False, default_factory=list)
+    features: Features = field(init=False)
+    _members: F32 = field(init=False)
+    """float32[c, m]: pairs of the collection that a pair of the work sample stands for in a cell that finds it."""
+    _pending: Question | None = field(init=False, default=None)
+    _leading: I64 = field(init=False)
+    _probabilities: F32 = field(init=False)
+    _posterior: Posterior = field(init=False)
+    _loss: float = field(init=False, default=1.0)
+
+    def __post_init__(self) -> None:
+        pool = self.pool
+        similarity, weight = pool.similarity, pool.weight
+        self.cells = self.counted or Cells.of(pool.settings, pool.floors, similarity, weight, pool.equal)
+        mean = np.sqrt(pool.similarity).mean(axis=1)
+        self.rows, stands_for = work_sample(mean, size=WORK, rng=np.random.default_rng([self.seed, 0]))
+        self.weight = stands_for * pool.weight[self.rows]
+        similarity = pool.similarity[self.rows]
+        self.features = Features.of(similarity)
+        self._members = self.cells.members(similarity) * self.weight.astype(np.float32)
+        self._leading = np.arange(len(self.cells))
+        self._refit()
+
+    @property
+    def asked(self) -> int:
+        """Answers so far; those who could not tell count too."""
+        return len(self.history)
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether no further question is worth its trouble."""
+        return self.asked >= LEAST_ANSWERS and self._loss <= SURE
+
+    @property
+    def members(self) -> F32:
+        """float32[c, m]: see ``_members``."""
+        return self._members
+
+    def next(self) -> int | None:
+        """The pair to ask about, as an index into the pool; None when all were asked. The same until it is answered."""
+        if self._pending is None:
+            self._pending = self._again() or self._drawn()
+        return None if self._pending is None else int(self.rows[self._pending.pair])
+
+    def answer(self, is_duplicate: bool | None) -> None:
+        """Take the answer on the pair that ``next`` gave; None: nobody can tell."""
+        if self._pending is None:
+            raise ValueError("no question is open")
+        own = self._pending
+        self.history.append(Question(own.pair, own.probability, own.expected, is_duplicate))
+        self._pending = None
+        self._refit()
+
+    def undo(self) -> bool:
+        """Take back the last answer, so that its pair is asked again; whether there was one."""
+        if not self.history:
+            return False
+        last = self.history.pop()
+        self._refit()
+        self._pending = Question(last.pair, last.probability, last.expected)
+        return True
+
+    def learn(self, pairs: I64, answers: list[bool]) -> int:
+        """Take answers that were there before, by index into the pool; how many are on pairs of the work sample."""
+        place = {int(row): i for i, row in enumerate(self.rows)}
+        known = [(place[int(row)], said) for row, said in zip(pairs, answers, strict=True) if int(row) in place]
+        expected = self._probabilities.mean(axis=1)
+        self.history += [Question(pair, None, float(expected[pair]), said) for pair, said in known]
+        self._refit()
+        return len(known)
+
+    def answered(self) -> tuple[I64, Mask]:
+        """The pairs of the work sample that were answered, and the answers."""
+        told = [each for each in self.history if each.answer is not None]
+        pairs = np.array([each.pair for each in told], dtype=np.int64)
+        return pairs, np.array([each.answer for each in told], dtype=np.bool_)
+
+    def probabilities(self, draws: int) -> F32:
+        """float32[m, draws]: of each pair of the work sample to be a duplicate, for draws of the model's weights."""
+        return self._draw(self.features, self._posterior, draws)
+
+    def flat_probabilities(self, draws: int) -> F32:
+        """The same with the flat prior."""
+        flat = self.features.flat
+        return self._draw(flat, fit(flat, *self.answered(), wrong=FLAT_WRONG), draws)
+
+    def _draw(self, features: Features, posterior: Posterior, draws: int) -> F32:
+        half = np.random.default_rng([self.seed, 1, draws]).normal(size=(features.values.shape[1], draws // 2))
+        return posterior.probabilities(features, np.concatenate((half, -half), axis=1)).astype(np.float32)
+
+    def weighted(self, cells: I64) -> WeightedSums:
+        """Duplicates that some cells find and, last, all of them, weighted by the probabilities of drawing.
+
+        Wrong answers are taken as they are. The model is fitted anew for each draw, on the answers before it.
+        """
+        amounts = np.concatenate((self._members[cells], self.weight[None].astype(np.float32))).astype(np.float64)
+        sums = WeightedSums.empty(cells.size + 1)
+        told, start = _Told(), None
+        for own in self.history:
+            if own.answer is not None and own.probability is not None and own.pair not in told.pairs:
+                posterior = fit(self.features, *told.arrays(), start=start, wrong=self.wrong)
+                start = posterior.weights
+                says = posterior.probabilities(self.features, np.zeros((start.size, 1)))[:, 0]
+                says[told.arrays()[0]] = told.arrays()[1]
+                error = float(own.answer) - float(says[own.pair])
+                sums.add(amounts @ says, amounts[:, own.pair], error, own.probability)
+            if own.answer is not None:
+                told.add(own.pair, own.answer)
+        return sums
+
+    def _refit(self) -> None:
+        start = self._posterior.weights if self.history and hasattr(self, "_posterior") else None
+        self._posterior = fit(self.features, *self.answered(), start=start, wrong=self.wrong)
+        self._probabilities = self.probabilities(DRAWS)
+        if self.asked % ANEW == 0:
+            self._leading = np.arange(len(self.cells))
+        values = self._f1(self._leading)
+        expected = values.mean(axis=1)
+        order = np.argsort(-expected, kind="stable")
+        self._loss = float(values.max(axis=0).mean() - expected[order[0]]) if order.size else 0.0
+        self._leading = self._leading[order[:LEADING]]
+
+    def _f1(self, cells: I64) -> F64:
+        """float64[c, s]: of some cells, for each draw of the weights."""
+        true = self._members[cells] @ self._probabilities
+        every = self.weight.astype(np.float32) @ self._probabilities
+        return self.cells.f1(cells, true.astype(np.float64), every.astype(np.float64))
+
+    def _again(self) -> Question | None:
+        """The pair whose only answer is most likely wrong, if it is more likely wrong than right."""
+        pairs, answers = self.answered()
+        expected = self._probabilities.mean(axis=1)
+        times = np.bincount(pairs, minlength=self.rows.size)
+        doubt = np.where(times[pairs] == 1, is_wrong(expected[pairs].astype(np.float64), answers, self.wrong), 0.0)
+        if not doubt.size or doubt.max() <= TWICE:
+            return None
+        pair = int(pairs[np.argmax(doubt)])
+        return Question(pair, None, float(expected[pair]))
+
+    def _drawn(self) -> Question | None:
+        """A pair that was not asked yet, drawn by what its answer is worth."""
+        is_open = np.ones(self.rows.size, dtype=np.bool_)
+        is_open[[each.pair for each in self.history]] = False
+        if not is_open.any():
+            return None
+        expected = self._probabilities.mean(axis=1).astype(np.float64)
+        values = self._f1(self._leading[:CONTENDERS])
+        height = values.mean(axis=0)
+        aims = np.concatenate((values - height, HEIGHT * height[None]))
+        aims -= aims.mean(axis=1, keepdims=True)
+        shared = (self._probabilities - expected[:, None].astype(np.float32)) @ aims.T.astype(np.float32) / DRAWS
+        heard = self.wrong + (1 - 2 * self.wrong) * expected
+        worth = np.where(is_open, (shared.astype(np.float64) ** 2).sum(axis=1) / (heard * (1 - heard)), 0.0)
+        even = is_open / np.count_nonzero(is_open)
+        total = float(worth.sum())
+        chance = (1 - EVEN) * worth / total + EVEN * even if total > 0 else even
+        chance /= chance.sum()
+        pair = int(np.random.default_rng([self.seed, 2, len(self.history)]).choice(chance.size, p=chance))
+        return Question(pair, float(chance[pair]), float(expected[pair]))
+
+
+@dataclass(slots=True)
+class _Told:
+    """Answers in the order in which they came."""
+
+    pairs: list[int] = field(default_factory=list)
+    answers: list[bool] = field(default_factory=list)
+
+    def add(self, pair: int, answer: bool) -> None:
+        self.pairs.append(pair)
+        self.answers.append(answer)
+
+    def arrays(self) -> tuple[I64, Mask]:
+        return np.array(self.pairs, dtype=np.int64), np.array(self.answers, dtype=np.bool_)
+
+
+def work_sample(mean: F64, *, size: int, rng: np.random.Generator) -> tuple[I64, F64]:
+    """Pairs of every similarity, as many of each as there are, up to ``size``; and how many each stands for.
+
+    The strata are STRATA equal parts of the range of ``mean``. What one has too few of goes to the others.
+    """
+    if mean.size <= size:
+        return np.arange(mean.size), np.ones(mean.size)
+    low, high = float(mean.min()), float(mean.max())
+    stratum = np.minimum(((mean - low) / max(high - low, 1e-12) * STRATA).astype(np.int64), STRATA - 1)
+    count = np.bincount(stratum, minlength=STRATA)
+    take = np.zeros(STRATA, dtype=np.int64)
+    while share := (size - int(take.sum())) // max(1, int(np.count_nonzero(take < count))):
+        take += np.minimum(share, count - take)
+        if (take == count).all():
+            break
+    order = np.argsort(stratum, kind="stable")
+    starts = np.concatenate(([0], np.cumsum(count)))
+    rows = [rng.choice(order[starts[s] : starts[s + 1]], int(take[s]), replace=False) for s in range(STRATA)]
+    stands_for = [np.full(int(take[s]), count[s] / max(1, take[s])) for s in range(STRATA)]
+    return np.concatenate(rows).astype(np.int64), np.concatenate(stands_for)

@@ -1,0 +1,114 @@
+"""The setting that is chosen after some answers, and what is to be expected of it.
+
+The cell of the highest expected F1 under the steep prior. Its figures are those of draws of the model's weights, in
+each of which the pairs are duplicates or not by lot: so an interval has in it what the answers leave open and what
+chance does with the pairs that were not asked. Recall is of the duplicates among the pairs of the pool: nobody can be
+asked about what no setting of the grid puts there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from neardup.tasks.tune.dialogue import Dialogue
+from neardup.tasks.tune.grid import Setting
+from neardup.types import F64
+
+DRAWS = 400
+INTERVAL = (0.025, 0.975)
+SEPARATING = 0.6
+"""Expected F1 below which it is said that no setting of wording separates duplicates from others."""
+
+
+class Figure(NamedTuple):
+    """An expected value and the interval that holds it with 95 %."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, draws: F64) -> Figure:
+        """Of draws, float64[2 s]: the value of the first half, those of the steep prior, the interval of all."""
+        low, high = np.quantile(draws, INTERVAL)
+        value = float(draws[: draws.size // 2].mean())
+        return cls(value, min(value, float(low)), max(value, float(high)))
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What a setting is expected to do on the collection."""
+
+    setting: Setting
+    threshold: float
+    found: float
+    """Pairs that it finds, about."""
+    precision: Figure
+    recall: Figure
+    """Of the duplicates that any setting of the grid may find."""
+    f1: Figure
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        figures = {name: getattr(self, name)._asdict() for name in ("precision", "recall", "f1")}
+        return {"options": self.setting.arguments(self.threshold), "found": self.found, **figures}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The cell that was chosen, and others beside it."""
+
+    cell: int
+    expected: Expectation
+    beside: dict[str, Expectation]
+    """By name, of cells that were asked for: the default, a preset."""
+    answers: int
+    is_separating: bool
+    """Whether any setting is expected to tell duplicates from others."""
+
+
+def choose(dialogue: Dialogue, beside: dict[str, int] | None = None) -> Choice:
+    """Choose after the answers so far; ``beside``: cells by name whose figures are wanted too."""
+    cells = dialogue.cells
+    drawn = dialogue.probabilities(DRAWS)
+    every = (dialogue.weight.astype(np.float32) @ drawn).astype(np.float64)
+    values = cells.f1(np.arange(len(cells)), (dialogue.members @ drawn).astype(np.float64), every)
+    cell = int(np.argmax(values.mean(axis=1)))
+    probabilities = np.concatenate((drawn, dialogue.flat_probabilities(DRAWS)), axis=1).astype(np.float64)
+    expected = expectation(dialogue, cell, probabilities)
+    others = {name: expectation(dialogue, at, probabilities) for name, at in (beside or {}).items()}
+    return Choice(cell, expected, others, dialogue.asked, expected.f1.value >= SEPARATING)
+
+
+def expectation(dialogue: Dialogue, cell: int, drawn: F64) -> Expectation:
+    """The figures of a cell, from probabilities float64[m, s] for draws of the weights."""
+    cells, weight = dialogue.cells, dialogue.weight
+    inside = dialogue.members[cell] > 0
+    rng = np.random.default_rng([dialogue.seed, 3])
+    true = _drawn_total(drawn[inside], weight[inside], rng)
+    missed = _drawn_total(drawn[~inside], weight[~inside], rng)
+    found = float(cells.found[cell])
+    true = np.minimum(true, found)
+    values = cells.f1(np.array([cell]), true[None], true + missed)[0]
+    true, found = true + cells.equal, found + cells.equal
+    precision = true / found if found else np.ones_like(true)
+    recall = np.where(true + missed > 0, true / np.maximum(true + missed, 1e-12), 1.0)
+    return Expectation(
+        cells.settings[cells.setting[cell]],
+        float(cells.threshold[cell]),
+        found,
+        Figure.of(precision),
+        Figure.of(recall),
+        Figure.of(values),
+    )
+
+
+def _drawn_total(probability: F64, weight: F64, rng: np.random.Generator) -> F64:
+    """float64[s]: how many are duplicates if each pair is one by lot: a sum of many, so about normal."""
+    mean = weight @ probability
+    spread = np.sqrt((weight**2) @ (probability * (1 - probability)))
+    total: F64 = np.clip(mean + spread * rng.normal(size=mean.size), 0.0, weight.sum())
+    return total

@@ -1,0 +1,86 @@
+"""What ``neardup.tune`` gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from neardup.tasks.tune.estimate import Expectation
+from neardup.tasks.tune.proposal import Proposal
+
+
+@dataclass(frozen=True, slots=True)
+class AskedPair:
+    """Two documents, shown to whoever says whether they are duplicates."""
+
+    id_a: str | int
+    id_b: str | int
+    text_a: str
+    text_b: str
+    number: int
+    """Of the question, from 1."""
+    budget: int
+    """Questions at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A pair just above or below the threshold."""
+
+    id_a: str | int
+    id_b: str | int
+    text_a: str
+    text_b: str
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """The settings that were found, and what to expect of them."""
+
+    options: dict[str, Any]
+    """For ``find``, ``dedup`` and the others: ``neardup.find(inputs, **tuned.options)``. Those of the proposed preset
+    where nobody was asked."""
+    preset: str | None
+    """The preset that stands for just these, if one does."""
+    expected: Expectation | None
+    """What they are expected to do on the collection; None where nobody was asked."""
+    default: Expectation | None
+    """What the default setting would do; None where nobody was asked or it is none of the grid."""
+    is_separating: bool
+    """False: no setting of wording tells these duplicates from others; ``options`` are the best there are."""
+    is_sure: bool
+    """Whether it stopped because no further question was worth its trouble, or, without answers, whether the proposal
+    is sure."""
+    proposal: Proposal
+    """The preset that the texts alone speak for."""
+    answers: pa.Table
+    """``id_a``, ``id_b``, ``answer`` (bool; null: nobody could tell), in the order in which they were asked."""
+    above: tuple[Example, ...]
+    """Pairs just above the threshold."""
+    below: tuple[Example, ...]
+    """Pairs just below it."""
+    documents: int
+    """Of the collection."""
+    texts: int
+    """Distinct texts among which pairs were looked for."""
+    pairs: int
+    """Pairs from which questions were chosen."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values, without texts."""
+        return {
+            "options": self.options,
+            "preset": self.preset,
+            "expected": self.expected.as_dict() if self.expected else None,
+            "default": self.default.as_dict() if self.default else None,
+            "is_separating": self.is_separating,
+            "is_sure": self.is_sure,
+            "proposal": self.proposal.as_dict(),
+            "answers": self.answers.num_rows,
+            "documents": self.documents,
+            "texts": self.texts,
+            "pairs": self.pairs,
+        }

@@ -1,0 +1,169 @@
+"""Documents of a collection among which pairs are looked for, and how many pairs each of theirs stands for.
+
+Documents that are drawn one by one thin out pairs quadratically: of a thousandth of them a millionth of the pairs are
+left. So a document is drawn by one shingle of it, that of the least hash (A. Broder, "On the resemblance and
+containment of documents", 1997). Two documents share it with a probability that is their similarity J; then they are
+drawn together, else apart. With a share r of the shingles drawn, a pair is in the sample with probability
+J r + (1 - J) r^2, and stands for one over that many. Equal texts are one, with a count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from neardup.engine.observe import Observer
+from neardup.engine.reading.draw import hashes_of
+from neardup.engine.threads import in_order
+from neardup.inputs.names import Provenance
+from neardup.inputs.source import Task
+from neardup.params import Normalize, Shingle
+from neardup.stages.shingle import Hasher
+from neardup.stages.sketch import count_and_sketch, fingerprints
+from neardup.stages.text import normalize_documents
+from neardup.tasks.tune.grid import Setting
+from neardup.types import F64, I64, U64, Batch, Documents
+
+DRAWN_BY = Setting("char:5", "casefold,punct,space")
+"""The setting whose shingles draw: in the middle of all, and in every grid."""
+SLOTS = 16
+"""Of the signature of which only the first is used."""
+DOCUMENTS, BYTES = 2500, 3 << 20
+"""Of the sample, at most; one document is always there."""
+LONGEST = 1 << 20
+"""Bytes of a text that is not drawn: it would be the sample by itself. They are counted and told."""
+SPACE = 1 << 64
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnTexts:
+    """The distinct texts of a sample."""
+
+    documents: Documents
+    """As read."""
+    rows: I64
+    """int64[m]: row of the first document of the collection with each text, rising."""
+    copies: I64
+    """int64[m]: documents of the collection with each."""
+    share: float
+    """Of all shingles, those that draw: 1 where the sample is the whole collection."""
+    total: int
+    """Documents of the collection."""
+    too_long: int
+
+    def weigh(self, left: I64, right: I64, similarity: F64) -> F64:
+        """Pairs of documents that pairs of texts stand for, given their similarity under DRAWN_BY."""
+        chance = similarity * self.share + (1 - similarity) * self.share**2
+        weight: F64 = self.copies[left] * self.copies[right] / chance
+        return weight
+
+    @property
+    def equal_pairs(self) -> float:
+        """Pairs of documents of one text, in the collection."""
+        copies = self.copies.astype(np.float64)
+        return float((copies * (copies - 1) / 2).sum() / self.share)
+
+
+@dataclass(slots=True)
+class _Looked:
+    """What a thread made of one batch."""
+
+    batch: Batch
+    keys: U64
+    prints: U64
+    places: I64
+
+
+@dataclass(slots=True)
+class _Held:
+    """The texts of the smallest keys so far, by their 128 bits."""
+
+    documents: int
+    size: int
+    bound: int = SPACE - 1
+    texts: dict[tuple[int, int], tuple[int, int, bytes, list[int]]] = field(default_factory=dict)
+    """Key, row of the first, text, and a list of one: the documents that have it."""
+    held: int = 0
+    """Bytes of the texts."""
+
+    def add(self, print_: tuple[int, int], key: int, row: int, text: bytes) -> None:
+        if key > self.bound:
+            return
+        known = self.texts.get(print_)
+        if known is not None:
+            known[3][0] += 1
+            return
+        self.texts[print_] = (key, row, text, [1])
+        self.held += len(text)
+        if len(self.texts) > 2 * self.documents or self.held > 2 * self.size:
+            self.thin()
+
+    def thin(self) -> None:
+        """Lower the bound until there is room; texts of one key go together."""
+        if len(self.texts) <= self.documents and self.held <= self.size:
+            return
+        rising = sorted(self.texts.items(), key=lambda item: item[1][0])
+        keys = [own[0] for _, own in rising]
+        ends = np.cumsum([len(own[2]) for _, own in rising])
+        fit = max(1, min(self.documents, int(np.searchsorted(ends, self.size, side="right"))))
+        while fit > 1 and keys[fit - 1] == keys[fit]:
+            fit -= 1
+        self.bound = keys[fit - 1]
+        self.texts = {name: own for name, own in rising if own[0] <= self.bound}
+        self.held = sum(len(own[2]) for own in self.texts.values())
+
+
+def draw_texts(
+    tasks: Iterator[Task],
+    names: Provenance,
+    *,
+    seed: int,
+    threads: int,
+    observer: Observer,
+    documents: int = DOCUMENTS,
+    size: int = BYTES,
+) -> DrawnTexts:
+    """Read everything and keep the texts of a sample; ``names`` learns the ids. The same for any order and threads.
+
+    O(bytes). Memory: what ids take, and twice the sample.
+    """
+    hasher, normalize = Hasher(Shingle.parse(DRAWN_BY.shingle), seed), Normalize.parse(DRAWN_BY.normalize)
+    held = _Held(documents, size)
+    row = too_long = 0
+
+    def look(task: Task) -> _Looked:
+        batch = task()
+        values = np.empty((len(batch.documents), SLOTS), dtype=np.uint32)
+        counts = np.empty(len(batch.documents), dtype=np.int64)
+        count_and_sketch(normalize_documents(batch.documents, normalize), hasher, values=values, counts=counts)
+        first = values[:, 0].astype(np.uint64)
+        keys = hashes_of(np.column_stack((first, np.zeros_like(first))), seed)
+        places = np.flatnonzero((counts != 0) & (keys <= np.uint64(held.bound)))
+        return _Looked(batch, keys, fingerprints(batch.documents), places)
+
+    for looked in in_order(look, tasks, threads=threads, ahead=threads + 2):
+        batch = looked.batch
+        names.enter(batch)
+        lengths = np.diff(batch.documents.offsets)
+        for i in looked.places.tolist():
+            if lengths[i] > LONGEST:
+                too_long += 1
+                continue
+            a, b = looked.prints[i].tolist()
+            held.add((a, b), int(looked.keys[i]), row + i, batch.documents.blob(i))
+        row += len(batch.documents)
+        observer.advance(batch.consumed)
+        if batch.give_back is not None:
+            batch.give_back()
+    held.thin()
+    own = sorted(held.texts.values(), key=lambda each: each[1])
+    return DrawnTexts(
+        Documents.from_bytes(each[2] for each in own),
+        np.array([each[1] for each in own], dtype=np.int64),
+        np.array([each[3][0] for each in own], dtype=np.int64),
+        (held.bound + 1) / SPACE,
+        row,
+        too_long,
+    )

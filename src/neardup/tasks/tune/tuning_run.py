@@ -1,0 +1,140 @@
+"""A collection made ready for questions, and the result made of the answers: what every way of asking builds on."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.arrays import strings
+from neardup.engine.observe import Observer
+from neardup.engine.space import Budget
+from neardup.inputs.names import Provenance
+from neardup.inputs.reader import Reader
+from neardup.params import RunOptions, preset_options
+from neardup.session import limit_records
+from neardup.tasks.tune.dialogue import Dialogue
+from neardup.tasks.tune.estimate import choose
+from neardup.tasks.tune.grid import Setting, preset_of, settings_for
+from neardup.tasks.tune.outcome import AskedPair, Example, Tuned
+from neardup.tasks.tune.pool import make_pool
+from neardup.tasks.tune.proposal import LOOKED_AT, Proposal, propose
+from neardup.tasks.tune.sampling import DrawnTexts, draw_texts
+
+EXAMPLES = 3
+"""On each side of the threshold."""
+DEFAULT = "copies"
+"""The preset that has the settings that are the default."""
+
+
+@dataclass(slots=True)
+class TuningRun:
+    """Texts, their ids, and the dialogue about their pairs."""
+
+    drawn: DrawnTexts
+    ids: list[str | int]
+    dialogue: Dialogue
+    proposal: Proposal
+    budget: int
+    names: Provenance
+    """Ids of all documents, and what was left out of the inputs."""
+
+    @classmethod
+    def of(cls, reader: Reader, run: RunOptions, *, seed: int, budget: int, observer: Observer) -> TuningRun:
+        """Read everything, draw texts, and find the pairs among them."""
+        room, names = Budget.of(run.memory_limit), Provenance()
+        limit_records(reader, room, run.workers)
+        threads = room.threads(run.workers)
+        observer.stage("read", reader.total_bytes, "bytes")
+        with closing(reader.tasks(threads)) as tasks:
+            drawn = draw_texts(tasks, names, seed=seed, threads=threads, observer=observer)
+        some = [text_of(drawn, i) for i in range(min(LOOKED_AT, len(drawn.documents)))]
+        pool = make_pool(
+            drawn.documents,
+            settings_for(some),
+            seed=seed,
+            weigh=drawn.weigh,
+            equal=drawn.equal_pairs,
+            total=drawn.total,
+            observer=observer,
+        )
+        ids = names.ids.take(drawn.rows).to_pylist()
+        return cls(drawn, ids, Dialogue(pool, seed), propose(some, pool), budget, names)
+
+    def question(self) -> AskedPair | None:
+        """The pair to ask about now; None when there is nothing more to ask."""
+        dialogue = self.dialogue
+        if dialogue.asked >= self.budget or dialogue.is_sure:
+            return None
+        at = dialogue.next()
+        if at is None:
+            return None
+        a, b = int(dialogue.pool.left[at]), int(dialogue.pool.right[at])
+        texts = text_of(self.drawn, a), text_of(self.drawn, b)
+        return AskedPair(self.ids[a], self.ids[b], *texts, dialogue.asked + 1, self.budget)
+
+    def result(self) -> Tuned:
+        """What the answers so far say; without any, what the texts alone say."""
+        dialogue, pool = self.dialogue, self.dialogue.pool
+        counts = {"documents": self.drawn.total, "texts": len(self.drawn.documents), "pairs": len(pool)}
+        shared: dict[str, Any] = {"proposal": self.proposal, "answers": self._answers(), **counts}
+        if not dialogue.asked or not len(dialogue.cells):
+            return Tuned(
+                options=preset_options(self.proposal.preset),
+                preset=self.proposal.preset,
+                expected=None,
+                default=None,
+                is_separating=True,
+                is_sure=self.proposal.is_sure,
+                above=(),
+                below=(),
+                **shared,
+            )
+        usual = preset_options(DEFAULT)
+        at = dialogue.cells.place(Setting(usual["shingle"], usual["normalize"]), usual["threshold"])
+        choice = choose(dialogue, {} if at is None else {"default": at})
+        own = choice.expected
+        above, below = self._examples(choice.cell)
+        return Tuned(
+            options=own.setting.arguments(own.threshold),
+            preset=preset_of(own.setting, own.threshold),
+            expected=own,
+            default=choice.beside.get("default"),
+            is_separating=choice.is_separating,
+            is_sure=dialogue.is_sure,
+            above=above,
+            below=below,
+            **shared,
+        )
+
+    def _answers(self) -> pa.Table:
+        """Pairs by id and what was said of them."""
+        dialogue = self.dialogue
+        pairs = [int(dialogue.rows[each.pair]) for each in dialogue.history]
+        sides = {
+            name: [str(self.ids[int(side[at])]) for at in pairs]
+            for name, side in (("id_a", dialogue.pool.left), ("id_b", dialogue.pool.right))
+        }
+        said = pa.array([each.answer for each in dialogue.history], type=pa.bool_())
+        return pa.table({"id_a": strings(sides["id_a"]), "id_b": strings(sides["id_b"]), "answer": said})
+
+    def _examples(self, cell: int) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
+        """The pairs nearest to the threshold of a cell, above and below it."""
+        cells, pool = self.dialogue.cells, self.dialogue.pool
+        similarity = pool.similarity[:, cells.setting[cell]].astype(np.float64)
+        away = similarity - np.float64(np.float32(cells.threshold[cell]))
+        sides = np.flatnonzero(away >= 0), np.flatnonzero(away < 0)
+        above, below = (some[np.argsort(np.abs(away[some]), kind="stable")[:EXAMPLES]] for some in sides)
+        return tuple(map(self._example, above, similarity[above])), tuple(map(self._example, below, similarity[below]))
+
+    def _example(self, at: int, similarity: float) -> Example:
+        a, b = int(self.dialogue.pool.left[at]), int(self.dialogue.pool.right[at])
+        return Example(self.ids[a], self.ids[b], text_of(self.drawn, a), text_of(self.drawn, b), float(similarity))
+
+
+def text_of(drawn: DrawnTexts, i: int) -> str:
+    """A text as it was read."""
+    return drawn.documents.blob(i).decode("utf-8", "replace")

@@ -1,0 +1,223 @@
+"""The parts of ``neardup.tune`` against slow twins: cells, the model, weighted sums, the work sample, the pool."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+
+import numpy as np
+import pytest
+
+from neardup.engine.observe import Silent
+from neardup.inputs.names import Provenance
+from neardup.inputs.reader import open_inputs
+from neardup.params import InputOptions
+from neardup.tasks.tune.cells import Cells
+from neardup.tasks.tune.dialogue import work_sample
+from neardup.tasks.tune.grid import THRESHOLDS, Setting, settings_for, spaced_settings, unsegmented_settings
+from neardup.tasks.tune.model import Features, fit
+from neardup.tasks.tune.pool import Pool, make_pool
+from neardup.tasks.tune.sampling import DRAWN_BY, DrawnTexts, draw_texts
+from neardup.tasks.tune.weighting import WeightedSums
+from neardup.types import Documents
+
+WORDS = ["ash", "birch", "cedar", "elm", "fir", "hazel", "larch", "maple", "oak", "pine", "rowan", "spruce", "yew"]
+
+
+def planted(groups: int, seed: int, *, length: int = 12) -> tuple[list[str], list[int]]:
+    """Texts in groups of one to three versions, of which each changes some words; and the group of each."""
+    rng = random.Random(seed)
+    texts, group = [], []
+    for number in range(groups):
+        base = [rng.choice(WORDS) + str(rng.randrange(40)) for _ in range(length)]
+        for _ in range(rng.randrange(1, 4)):
+            own = [word if rng.random() > 0.15 else rng.choice(WORDS) for word in base]
+            texts.append(" ".join(own))
+            group.append(number)
+    return texts, group
+
+
+def test_cells_count_what_a_loop_over_all_pairs_counts():
+    rng = np.random.default_rng(1)
+    similarity = rng.choice([0.0, 0.05, 0.3, 0.5, 0.80, 0.85, 1.0], size=(60, 2)).astype(np.float32)
+    weight, is_duplicate = rng.uniform(1, 5, 60), rng.random(60) < 0.4
+    settings = spaced_settings()[:2]
+    cells = Cells.of(settings, np.array([0.3, 0.05]), similarity, weight, 7.0)
+    assert [tuple(x) for x in zip(cells.setting.tolist(), cells.threshold.tolist(), strict=True)] == [
+        (k, t) for k, floor in enumerate((0.3, 0.05)) for t in THRESHOLDS if t >= floor
+    ]
+    members = cells.members(similarity)
+    every = float(weight[is_duplicate].sum())
+    for c in range(len(cells)):
+        found = true = 7.0
+        for p in range(60):
+            is_found = round(float(similarity[p, cells.setting[c]]), 4) >= round(float(cells.threshold[c]), 4)
+            assert bool(members[c, p]) == is_found
+            found += weight[p] if is_found else 0.0
+            true += weight[p] if is_found and is_duplicate[p] else 0.0
+        assert cells.found[c] + 7.0 == pytest.approx(found)
+        expected = 2 * true / (found + every + 7.0)
+        got = cells.f1(np.array([c]), np.array([[true - 7.0]]), np.array([every]))
+        assert got[0, 0] == pytest.approx(expected)
+
+
+def slow_density(weights: list[float], rows: list[list[float]], means: list[float], said: list[bool], wrong: float):
+    """Logarithm of the posterior density, number by number."""
+    total = -0.5 * sum(w * w for w in weights)
+    for row, mean, answer in zip(rows, means, said, strict=True):
+        odds = mean + sum(a * b for a, b in zip(row, weights, strict=True))
+        probability = 1 / (1 + math.exp(-odds))
+        heard = wrong + (1 - 2 * wrong) * probability
+        total += math.log(heard if answer else 1 - heard)
+    return total
+
+
+@pytest.mark.parametrize("wrong", [0.0, 0.06])
+def test_the_fit_is_where_climbing_by_small_steps_ends(wrong):
+    rng = np.random.default_rng(2)
+    features = Features(rng.normal(size=(9, 3)) * 2, rng.normal(size=9))
+    said = np.array([True, False, True, True, False, False, True, False, True])
+    found = fit(features, np.arange(9), said, wrong=wrong).weights.tolist()
+    given = features.values.tolist(), features.mean.tolist(), said.tolist(), wrong
+    climbed, step = [0.0, 0.0, 0.0], 0.5
+    best = slow_density(climbed, *given)
+    while step > 1e-6:
+        tries = [[w + (d if i == j else 0) for j, w in enumerate(climbed)] for i in range(3) for d in (step, -step)]
+        top = max(tries, key=lambda each: slow_density(each, *given))
+        if slow_density(top, *given) > best:
+            climbed, best = top, slow_density(top, *given)
+        else:
+            step /= 2
+    assert slow_density(found, *given) == pytest.approx(best, abs=1e-4)
+    assert found == pytest.approx(climbed, abs=0.02)
+
+
+def mean_of_sums(*, seeds: int, has_right_probabilities: bool) -> tuple[float, float, float]:
+    """Mean of weighted sums over seeds, its standard error, and the truth: 40 pairs, 8 draws, a model that errs."""
+    chooser = np.random.default_rng(3)
+    truth = chooser.random(40) < 0.3
+    says, weight = np.full(40, 0.6), chooser.uniform(1, 9, 40)
+    liking = np.where(truth, 4.0, 1.0) * chooser.uniform(0.5, 1.5, 40)  # duplicates are drawn more often
+    got = []
+    for seed in range(seeds):
+        rng, sums, known = np.random.default_rng([4, seed]), WeightedSums.empty(1), says.copy()
+        is_open = np.ones(40, dtype=bool)
+        for _ in range(8):
+            chance = liking * is_open / (liking * is_open).sum()
+            pair = int(rng.choice(40, p=chance))
+            probability = chance[pair] if has_right_probabilities else 1 / is_open.sum()
+            sums.add(np.array([weight @ known]), weight[[pair]], float(truth[pair]) - known[pair], probability)
+            known[pair], is_open[pair] = truth[pair], False
+        got.append(float(sums.sums()[0]))
+    return float(np.mean(got)), float(np.std(got) / math.sqrt(seeds)), float(weight @ truth)
+
+
+def test_weighted_sums_are_right_on_average_though_the_model_is_wrong():
+    """2,000 seeds, 5 standard errors: a false alarm in two million; it sees a bias of 6 %. Seed 4."""
+    mean, error, truth = mean_of_sums(seeds=2000, has_right_probabilities=True)
+    assert abs(mean - truth) < 5 * error
+    mean, error, truth = mean_of_sums(seeds=2000, has_right_probabilities=False)
+    assert abs(mean - truth) > 10 * error  # the test can see
+
+
+def test_work_samples_stand_for_all_pairs_and_keep_the_rare_ones():
+    rng = np.random.default_rng(5)
+    mean = np.concatenate([rng.uniform(0, 0.2, 5000), rng.uniform(0.2, 1, 60)])
+    value = np.sqrt(mean)
+    totals = []
+    for seed in range(300):
+        rows, stands_for = work_sample(mean, size=200, rng=np.random.default_rng([6, seed]))
+        assert rows.size == np.unique(rows).size <= 200
+        assert stands_for.sum() == pytest.approx(mean.size)
+        assert (stands_for[rows >= 5000] <= 20).all()
+        totals.append(stands_for @ value[rows])
+    assert abs(np.mean(totals) - value.sum()) < 5 * np.std(totals) / math.sqrt(300)
+
+
+def slow_set(text: str, setting: Setting) -> set[str]:
+    """Shingles of a text of plain ASCII, by the definition."""
+    if "casefold" in setting.normalize:
+        text = text.lower()
+    if "punct" in setting.normalize:
+        text = re.sub(r"[^\w\s]", "", text)
+    if "space" in setting.normalize:
+        text = " ".join(text.split())
+    if "strip" in setting.normalize:
+        text = "".join(text.split())
+    kind, k = setting.shingle.split(":")
+    parts = re.findall(r"\w+", text) if kind == "word" else list(text)
+    return {" ".join(parts[i : i + int(k)]) for i in range(max(1, len(parts) - int(k) + 1))}
+
+
+def test_a_pool_has_every_pair_above_a_floor_with_its_similarity_under_each_setting():
+    texts, _ = planted(110, 7)
+    assert len(texts) > 200  # else all pairs are taken, and nothing is joined
+    settings = (DRAWN_BY, Setting("word:2", "nfc"), Setting("char:3", "nfkc,casefold,punct,strip"))
+    pool = make_pool(Documents.from_texts(texts), settings, seed=1)
+    rows = {(a, b): i for i, (a, b) in enumerate(zip(pool.left.tolist(), pool.right.tolist(), strict=True))}
+    sets = [[slow_set(text, each) for text in texts] for each in settings]
+    for a in range(len(texts)):
+        for b in range(a + 1, len(texts)):
+            slow = [len(own[a] & own[b]) / len(own[a] | own[b]) for own in sets]
+            if (a, b) in rows:
+                assert pool.similarity[rows[a, b]] == pytest.approx(slow, abs=1e-6)
+            else:
+                assert all(value < floor for value, floor in zip(slow, pool.floors, strict=True))
+    assert 0 < len(pool) < len(texts) * (len(texts) - 1) / 2
+
+
+def drawn(texts: list[str], *, seed: int, documents: int, threads: int = 1) -> DrawnTexts:
+    """A sample of a list."""
+    tasks = open_inputs(texts, InputOptions()).tasks(threads)
+    return draw_texts(tasks, Provenance(), seed=seed, threads=threads, observer=Silent(), documents=documents)
+
+
+def test_pairs_of_a_sample_stand_for_those_of_the_collection():
+    """40 seeds, 5 standard errors. If documents were drawn apart, a pair would stand for 1 / r^2, which it sees."""
+    texts, group = planted(400, 8)
+    sets = [slow_set(text, DRAWN_BY) for text in texts]
+    truth = sum(group[a] == group[b] for a in range(len(texts)) for b in range(a + 1, min(a + 3, len(texts))))
+    got, apart = [], []
+    for seed in range(40):
+        own = drawn(texts, seed=seed, documents=200)
+        assert own.share < 1
+        assert len(own.documents) <= 200
+        weights = [
+            (own.weigh(np.array([i]), np.array([j]), np.array([len(sets[a] & sets[b]) / len(sets[a] | sets[b])]))[0])
+            for i, a in enumerate(own.rows.tolist())
+            for j, b in enumerate(own.rows.tolist()[i + 1 : i + 3], i + 1)
+            if group[a] == group[b]
+        ]
+        got.append(sum(weights))
+        apart.append(len(weights) / own.share**2)
+    error = 5 * np.std(got) / math.sqrt(40)
+    assert abs(np.mean(got) - truth) < error
+    assert abs(np.mean(apart) - truth) > error
+
+
+def test_a_sample_is_the_same_for_any_order_and_threads_and_counts_copies():
+    texts, _ = planted(200, 9)
+    texts += [texts[0]] * 5 + ["", " "]
+    own, other = drawn(texts, seed=1, documents=60), drawn(texts[::-1], seed=1, documents=60, threads=3)
+    blobs = [{x.documents.blob(i): int(x.copies[i]) for i in range(len(x.documents))} for x in (own, other)]
+    assert blobs[0] == blobs[1]
+    assert own.share == other.share
+    whole = drawn(texts, seed=1, documents=5000)
+    assert whole.share == 1
+    assert whole.equal_pairs >= 15
+    assert whole.copies[0] == texts.count(texts[0])
+
+
+def test_scripts_without_spaces_are_tried_by_characters_only():
+    assert settings_for(["春眠不觉晓处处闻啼鸟", "夜来风雨声花落知多少"]) == unsegmented_settings()
+    assert settings_for(["a rose is a rose"]) == spaced_settings()
+    assert not any(each.shingle.startswith("word") for each in unsegmented_settings())
+    assert DRAWN_BY in unsegmented_settings()
+    assert DRAWN_BY in spaced_settings()
+
+
+def test_a_pool_of_no_texts_is_empty():
+    pool = make_pool(Documents.from_texts([]), spaced_settings(), seed=1)
+    assert isinstance(pool, Pool)
+    assert len(pool) == 0
