@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from neardup.cutting import starts_of
+from neardup.cutting import cut, starts_of
+from neardup.engine.reading.again import PIECE_BYTES
 from neardup.engine.threads import in_order
 from neardup.inputs.source import Source, Task
 from neardup.inputs.splits import Split, SplitReading, read_split
@@ -15,8 +17,10 @@ from neardup.params import Spec
 from neardup.spark.packing import Arrays
 from neardup.spark.storage import Storage
 from neardup.stages.text import chosen
-from neardup.types import I64, Batch, Documents
+from neardup.types import I64, Batch, Documents, Places
 
+SCATTERED = 0.3
+"""Share of the bytes of a split up to which records are read by themselves; of more the split is read through."""
 PARTS_TEXT = 48 << 20
 """Bytes of text of one partition, about: its worker takes several times as much memory."""
 
@@ -50,8 +54,18 @@ class Job:
     def texts_of(self, split: int, wanted: I64) -> Iterator[tuple[Documents, slice]]:
         """The texts of some documents of a split, by their places in it (rising), as they are written, batch by batch.
 
-        Yields documents and the slice of ``wanted`` that they are.
+        Yields documents and the slice of ``wanted`` that they are. Few records of a plain file are read by themselves.
         """
+        if not wanted.size:
+            return
+        known = self.storage.get(f"places/{split:06d}")
+        if known:
+            starts, sizes = known["starts"][wanted], known["sizes"][wanted].astype(np.int64)
+            origin = self.source_of(split).reopened(json.loads(bytes(known["origin"])))
+            if origin is not None and sizes.sum() <= SCATTERED * known["sizes"].sum(dtype=np.int64):
+                for part in cut(sizes, PIECE_BYTES):
+                    yield origin.read(starts[part], starts[part] + sizes[part]), part
+                return
         reading = read_split(self.source_of(split), self.splits[split])
         first = 0
         for batch in batches_of(reading):
@@ -63,6 +77,20 @@ class Job:
             first += n
             if batch.give_back is not None and some is not batch.documents:  # who asked may still look at the block
                 batch.give_back()
+
+
+def place_arrays(places: Sequence[Places | None]) -> Arrays:
+    """Where the records of a split's batches are, for ``Job.texts_of``; none where one cannot be read by itself."""
+    known = [each for each in places if each is not None]
+    facts = known[0].origin.facts if known else {}
+    if not known or len(known) < len(places) or any(each.origin.facts != facts for each in known):
+        return {}
+    starts = np.concatenate([each.starts for each in known])
+    sizes = np.concatenate([each.stops for each in known]) - starts
+    if sizes.max(initial=0) > np.iinfo(np.uint32).max:
+        return {}
+    told = np.frombuffer(json.dumps(facts).encode(), dtype=np.uint8)
+    return {"starts": starts, "sizes": sizes.astype(np.uint32), "origin": told}
 
 
 def batches_of(reading: SplitReading) -> Iterator[Batch]:

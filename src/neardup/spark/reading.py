@@ -2,6 +2,7 @@
 
 read/NNNNNN.arrays    counts, prints, lengths, rows (where they do not follow each other), and ids
 keys/NNNNNN.arrays    the keys of all bands
+places/NNNNNN.arrays  where in its file each record is, where it can be read by itself
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from neardup.engine.reading.collection import normalized, sketch_rows
 from neardup.engine.reading.draw import hashes_of
 from neardup.engine.reading.families import Hashers
 from neardup.inputs.source import Source, UnusableRecord
-from neardup.inputs.splits import FaultInSplit, SplitReading, lines_before, read_split
+from neardup.inputs.splits import PIECES, FaultInSplit, SplitReading, lines_before, read_split
 from neardup.spark import bad_records
 from neardup.spark.exchange import Facts
 from neardup.spark.packing import Arrays
-from neardup.spark.pieces import Job, batches_of
+from neardup.spark.pieces import Job, batches_of, place_arrays
 from neardup.stages.bands import KEY_BYTES
-from neardup.types import Batch
+from neardup.types import Batch, Places
 
 MADE, NUMBERS, STRINGS = "made", "numbers", "strings"
 """Kinds of ids; as those of ``inputs.names``."""
@@ -38,6 +39,7 @@ def read(job: Job, split: int) -> Facts:
     hashers = Hashers.of(spec)
     found: dict[str, list[Any]] = {name: [] for name in ("counts", "prints", "lengths", "rows", "keys")}
     ids: list[Any] = []
+    places: list[Places | None] = []
     facts: Facts = {
         "documents": 0,
         "bytes": 0,
@@ -64,6 +66,7 @@ def read(job: Job, split: int) -> Facts:
         found["prints"].append(rows.prints)
         found["lengths"].append(np.diff(rows.documents.offsets))
         found["rows"].append(batch.rows)
+        places.append(batch.places)
         found["keys"].append(rows.keys)
         ids.append(batch.ids)
         if batch.give_back is not None:
@@ -87,6 +90,7 @@ def read(job: Job, split: int) -> Facts:
     job.storage.put(f"sample/{split:06d}", **_sample(arrays))
     job.storage.put(f"read/{split:06d}", **arrays)
     job.storage.put(f"keys/{split:06d}", keys=keys)
+    job.storage.put(f"places/{split:06d}", **place_arrays(places if piece.kind != PIECES else []))
     return facts
 
 
