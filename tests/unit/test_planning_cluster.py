@@ -67,6 +67,7 @@ def test_the_sizes_of_tasks_are_those_of_the_engine() -> None:
     assert search.PART_KEYS == cluster.PART_KEYS
     assert copies.PART_PRINTS == cluster.PART_PRINTS
     assert pieces.PARTS_TEXT == cluster.PARTS_TEXT
+    assert pieces.SCATTERED == cluster.SCATTERED
     assert buckets.RANGES == cluster.RANGES
 
 

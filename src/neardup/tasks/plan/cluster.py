@@ -33,6 +33,8 @@ from neardup.tasks.plan.costs import (
 
 # Sizes of tasks: those of neardup.spark, which this room cannot see; a test holds them together.
 PART_KEYS, PART_PRINTS, PARTS_TEXT = 8_000_000, 4_000_000, 48 << 20
+SCATTERED = 0.3
+"""Share of the texts up to which they are read again by themselves."""
 RANGES = 1 << 16
 """Partitions of keys, at most."""
 
@@ -85,7 +87,7 @@ KEY_ROW_BYTES, HEAVY_BYTES = 9, 12
 PRINT_BLOB, TEXT_BLOB, KEY_BLOB = 150, 250, 200
 """What each blob has beside its rows: its header, and numbers of the row; of keys also where the bands begin,
 8 bytes for each."""
-READ_BYTES, PAIR_FILE_BYTES, KNOWN_FILE_BYTES = 32, 18, 45
+READ_BYTES, PAIR_FILE_BYTES, KNOWN_FILE_BYTES = 44, 18, 45
 """Of the workdir: for each document beside keys and id; for each candidate, in each band in which it is met, and twice
 for those that are checked; for each document that is looked up, beside its id. Texts of the sample and of crowds
 come on top."""
@@ -270,8 +272,7 @@ class _Run:
         a_text = self.sketched / max(n, 1) * RECEIVE + TEXT_SECONDS * pace
         if self.several:
             yield self._texts("copies", self.several, self.several * a_text)
-        sampled = min(pieces, SAMPLE) / pieces
-        yield self._stage("sample", self.again * sampled, tasks=min(pieces, SAMPLE))
+        yield self._stage("sample", self._read_again(min(SAMPLE, n)), tasks=min(pieces, SAMPLE))
         keys = self.bands * self.profile.distinct
         sent = KEY_ROW_BYTES * keys + HEAVY_BYTES * self.bands * self.profile.copied
         yield self._stage(
@@ -285,7 +286,7 @@ class _Run:
         )
         if check.stars:
             crowds = check.stars * a_text
-            told = self._stage("crowds", self.again)
+            told = self._stage("crowds", self._read_again(check.stars))
             yield replace(told, cpu_seconds=told.cpu_seconds + crowds, seconds=told.seconds + crowds)
         if self.met:
             taking = (
@@ -298,15 +299,21 @@ class _Run:
         write = (check.pairs.expected * WRITE_SECONDS + self.known * NAME_SECONDS) * pace
         yield StageCost("write", 0, 0, 0, write, write)
 
+    def _read_again(self, texts: float) -> float:
+        """CPU seconds of reading some texts again: by themselves, as in plain files, where they are few."""
+        share = texts / max(self.profile.documents, 1)
+        return self.again * (share if share <= SCATTERED else 1.0)
+
     def _texts(self, name: str, texts: float, taking: float) -> StageCost:
-        """A stage that reads all inputs again, and sends some texts."""
+        """A stage that reads some texts again, and sends them."""
         size = texts * self.size
         parts = 1 + int(size // PARTS_TEXT)
         # each batch sends one blob to each partition that it has texts for. Texts that belong together meet in a
         # partition, in the order of the first of them: half of them lie side by side in their batch, half anywhere
         batches = max(float(self.pieces.count), self.pieces.nbytes / BLOCK_BYTES)
         blobs = min(batches, texts) + min(texts / 2, batches * (parts - 1))
-        return self._stage(name, self.again, parts, int(size + TEXT_BYTES * texts + TEXT_BLOB * blobs), taking, blobs)
+        sent = int(size + TEXT_BYTES * texts + TEXT_BLOB * blobs)
+        return self._stage(name, self._read_again(texts), parts, sent, taking, blobs)
 
     def _stage(
         self,
