@@ -90,6 +90,7 @@ def calls(folder: Path) -> dict[str, Callable[..., Any]]:
         "report": partial(neardup.report, TEXTS, folder / "report"),
         "audit": partial(neardup.audit, TEXTS, documents=2),
         "plan": partial(neardup.plan, TEXTS),
+        "tune": partial(neardup.tune, TEXTS, budget=0),
         "build": lambda **how: neardup.Index.build(folder / "a.index", enumerate(TEXTS), **how).close(),
         "add": partial(index.add, enumerate(TEXTS)),
         "index find": index.find,
