@@ -29,6 +29,7 @@ import pyarrow.types as pat
 from neardup.inputs.addresses import is_remote
 from neardup.inputs.columnar.arrow_columns import Chosen, choose_columns, read_rows
 from neardup.inputs.columnar.source import ColumnarFile, explained
+from neardup.inputs.columnar.thrift import FALSE, STRUCT, TRUE, Fields, read_struct
 from neardup.inputs.columns import ReadColumns
 from neardup.inputs.source import BATCH_BYTES, RecordLimit, Task, TooLargeRows, sized
 from neardup.types import Alone, Batch, NeedsRoom
@@ -52,6 +53,8 @@ _DIGITS = 21
 
 _DATA, _DICTIONARY, _DATA_2 = 0, 2, 3
 _FRONT_CODED = 7  # DELTA_BYTE_ARRAY: each value is told as a beginning of the one before, and the rest
+_DEEPEST = 8
+"""Structs and lists within each other in a page header, at most."""
 _BY_NUMBER = (2, 8)  # PLAIN_DICTIONARY, RLE_DICTIONARY
 _HEADS = (1 << 9, 1 << 16, 16 << 20)
 """Bytes in which a header is looked for; pyarrow reads none beyond the last."""
@@ -463,68 +466,24 @@ def _header(file: Any, at: int) -> tuple[dict[int, Any], int]:
     for size in _HEADS:
         data = file.read_at(size, at)
         try:
-            return _struct(data, 0, 0)
+            fields, end = read_struct(data, 0, deepest=_DEEPEST)
+            return _by_number(fields), end
         except IndexError:
             if len(data) < size:
                 break
+        except ValueError as exc:
+            raise pa.ArrowInvalid(f"a page header is damaged: {exc}") from exc
     raise pa.ArrowInvalid(f"there is no page at byte {at:,} of the file")
 
 
-def _struct(data: bytes, at: int, depth: int) -> tuple[dict[int, Any], int]:
-    if depth > 8:
-        raise pa.ArrowInvalid("a page header is nested too deeply")
-    found: dict[int, Any] = {}
-    number = 0
-    while True:
-        head = data[at]
-        at += 1
-        if head == 0:
-            return found, at
-        if head >> 4:
-            number += head >> 4
-        else:
-            number, at = _zigzag(data, at)
-        found[number], at = _value(data, at, head & 15, depth)
+def _by_number(fields: Fields) -> dict[int, Any]:
+    """Numbers and truth values of a struct, and of those in it, by the numbers of their fields; None for all else."""
+    return {number: _plain(kind, value) for number, kind, value in fields}
 
 
-def _value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
-    if kind in (1, 2):  # true, false
-        return kind == 1, at
-    if kind == 3:
-        return data[at], at + 1
-    if kind in (4, 5, 6):
-        return _zigzag(data, at)
-    if kind == 7:
-        return None, at + 8
-    if kind == 8:  # of the statistics: how long they are, and that they are there
-        size, at = _varint(data, at)
-        if at + size > len(data):
-            raise IndexError
-        return None, at + size
-    if kind in (9, 10):
-        head = data[at]
-        count, at = (head >> 4, at + 1) if head >> 4 < 15 else _varint(data, at + 1)
-        for _ in range(count):
-            _, at = _value(data, at, 3 if head & 15 in (1, 2) else head & 15, depth + 1)
-        return None, at
-    if kind == 12:
-        return _struct(data, at, depth + 1)
-    raise pa.ArrowInvalid("a page header is damaged")
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, at
-        shift += 7
-        if shift > 63:
-            raise pa.ArrowInvalid("a page header is damaged")
-
-
-def _zigzag(data: bytes, at: int) -> tuple[int, int]:
-    value, at = _varint(data, at)
-    return (value >> 1) ^ -(value & 1), at
+def _plain(kind: int, value: Any) -> Any:
+    if kind == STRUCT:
+        return _by_number(value)
+    if kind in (TRUE, FALSE):
+        return kind == TRUE
+    return value if isinstance(value, int) else None
