@@ -6,6 +6,7 @@ import gc
 import random
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ import pytest
 from neardup.engine.threads import in_order
 from neardup.errors import InputError
 from neardup.inputs.columnar import parquet
+from neardup.inputs.columnar.thrift import BINARY, LIST, NUMBERS, STRUCT, put_struct
 from neardup.inputs.reader import open_inputs
 from neardup.types import Batch
 
@@ -117,3 +119,35 @@ def test_a_damaged_page_fails_its_task_after_those_before_it(tmp_path: Path, thr
     with pytest.raises(InputError, match=r"x\.parquet cannot be read as Parquet"):
         rows.extend(row for batch in batches for row in batch.rows.tolist())
     assert rows == list(range(1, 2001))
+
+
+HONEST = {1: 0, 2: 100, 3: 100, 5: {1: 10, 2: 0}}
+"""A data page of ten values: its type, its sizes, and of its own header the values and the encoding."""
+
+
+@pytest.mark.parametrize("path", [(), (1,), (2,), (3,), (5,), (5, 1), (5, 2)])
+@pytest.mark.parametrize("forged", [(LIST, (NUMBERS[1], [1])), (BINARY, b"7"), (STRUCT, [[1, NUMBERS[1], 1]])])
+def test_a_page_header_with_another_type_of_value_is_damaged(path: tuple[int, ...], forged: tuple[int, Any]) -> None:
+    def fields(own: dict[int, Any], within: tuple[int, ...] = ()) -> list[list[Any]]:
+        return [
+            [number, *forged]
+            if (*within, number) == path
+            else [number, STRUCT, fields(value, (number,))]
+            if isinstance(value, dict)
+            else [number, NUMBERS[1], value]
+            for number, value in own.items()
+        ]
+
+    out = bytearray()
+    put_struct(out, fields(HONEST))
+    chunk = SimpleNamespace(
+        data_page_offset=0, has_dictionary_page=False, total_compressed_size=len(out) + 100, num_values=10
+    )
+    pages = parquet.pages_of(pa.BufferReader(bytes(out) + bytes(100)), chunk)
+    if not path:
+        assert [(page.unpacked, page.values) for page in pages] == [(100, 10)]
+    elif path == (5,) and forged[0] == STRUCT:
+        assert [page.values for page in pages] == [1]
+    else:
+        with pytest.raises(pa.ArrowInvalid, match="is damaged"):
+            list(pages)

@@ -449,16 +449,24 @@ def pages_of(file: Any, chunk: Any) -> Iterator[Page]:
     seen = 0
     while at < stop and seen < chunk.num_values:
         header, size = _header(file, at)
-        kind, unpacked, stored = (header.get(i, 0) for i in (1, 2, 3))
+        kind, unpacked, stored = (_told(header, i, 0) for i in (1, 2, 3))
         if unpacked < 0 or stored < 0:
             raise pa.ArrowInvalid("a page has a size of less than 0 bytes")
-        told = header.get({_DATA: 5, _DICTIONARY: 7, _DATA_2: 8}.get(kind, 0), {})
-        encoding = told.get(4 if kind == _DATA_2 else 2, 0)
+        told: dict[int, Any] = _told(header, {_DATA: 5, _DICTIONARY: 7, _DATA_2: 8}.get(kind, 0), {})
+        encoding = _told(told, 4 if kind == _DATA_2 else 2, 0)
         is_data = kind in (_DATA, _DATA_2)
-        values = told.get(1, 0) if is_data else 0
+        values = _told(told, 1, 0) if is_data else 0
         yield Page(unpacked, values, kind == _DICTIONARY, is_data and encoding in _BY_NUMBER, encoding == _FRONT_CODED)
         seen += values
         at += size + stored
+
+
+def _told(fields: dict[int, Any], number: int, default: Any) -> Any:
+    """A field of a header, which is of the type of the default; that where it is not there."""
+    value = fields.get(number, default)
+    if type(value) is not type(default):
+        raise pa.ArrowInvalid(f"field {number} of a page header is damaged")
+    return value
 
 
 def _header(file: Any, at: int) -> tuple[dict[int, Any], int]:
