@@ -17,7 +17,7 @@ from neardup.tasks.tune.cells import Cells
 from neardup.tasks.tune.dialogue import work_sample
 from neardup.tasks.tune.grid import THRESHOLDS, Setting, settings_for, spaced_settings, unsegmented_settings
 from neardup.tasks.tune.model import Features, fit
-from neardup.tasks.tune.pool import Pool, make_pool
+from neardup.tasks.tune.pool import PARTNERS, Pool, make_pool
 from neardup.tasks.tune.sampling import DRAWN_BY, DrawnTexts, draw_texts
 from neardup.tasks.tune.weighting import WeightedSums
 from neardup.types import Documents
@@ -165,6 +165,30 @@ def test_a_pool_has_every_pair_above_a_floor_with_its_similarity_under_each_sett
             else:
                 assert all(value < floor for value, floor in zip(slow, pool.floors, strict=True))
     assert 0 < len(pool) < len(texts) * (len(texts) - 1) / 2
+
+
+def test_a_pool_is_the_same_for_any_threads():
+    documents = Documents.from_texts(planted(110, 7)[0])
+    pools = [make_pool(documents, spaced_settings(), seed=1, threads=threads) for threads in (1, 2, 7)]
+    for name in ("left", "right", "similarity", "weight", "floors"):
+        one, *others = (getattr(each, name).tobytes() for each in pools)
+        assert all(other == one for other in others), name
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [f"every word but one is the same in all of these texts, and that is number {i}" for i in range(400)],
+        [f"{i:05d}" for i in range(400)],
+        [" ".join(f"w{i * 7919 % 4001}" for i in range(40_000)), *(f"w{i} w{i + 1} w{i + 2}" for i in range(300))],
+    ],
+    ids=["near-identical", "five characters", "one huge"],
+)
+def test_a_pool_is_bounded_by_partners_whatever_the_texts(texts):
+    pool = make_pool(Documents.from_texts(texts), spaced_settings(), seed=1)
+    for k, floor in enumerate(pool.floors):
+        above = int(np.count_nonzero(pool.similarity[:, k] >= np.float32(floor)))
+        assert above <= 1.2 * PARTNERS * len(texts) / 2  # the floor is known from PILOT random pairs
 
 
 def drawn(texts: list[str], *, seed: int, documents: int, threads: int = 1) -> DrawnTexts:

@@ -20,7 +20,7 @@ from neardup.tasks.tune.dialogue import Dialogue
 from neardup.tasks.tune.estimate import choose
 from neardup.tasks.tune.grid import Setting, preset_of, settings_for
 from neardup.tasks.tune.outcome import AskedPair, Example, Tuned
-from neardup.tasks.tune.pool import make_pool
+from neardup.tasks.tune.pool import HELD, make_pool
 from neardup.tasks.tune.proposal import LOOKED_AT, Proposal, propose
 from neardup.tasks.tune.sampling import DrawnTexts, draw_texts
 
@@ -59,6 +59,7 @@ class TuningRun:
             weigh=drawn.weigh,
             equal=drawn.equal_pairs,
             total=drawn.total,
+            threads=max(1, min(threads, room.share(0.5) // max(1, HELD * drawn.documents.data.size))),
             observer=observer,
         )
         ids = names.ids.take(drawn.rows).to_pylist()
