@@ -16,6 +16,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from neardup.cli.tune.differing import differing
 from neardup.cli.tune.page import Page
 from neardup.cli.tune.program import Program
 from neardup.cli.tune.terminal import Terminal
+from neardup.tasks.tune import tuning_run
 from neardup.tasks.tune.answers import AnswerFile, Labels
 from neardup.tasks.tune.asking import Reply
 from neardup.tasks.tune.outcome import AskedPair
@@ -167,6 +169,36 @@ def test_labels_both_ways_or_of_other_documents_are_told(here: Path) -> None:
     assert "1 label with an id that is not in the inputs" in done.stdout
 
 
+def test_labels_may_name_any_copy_of_a_text(here: Path) -> None:
+    ids = [id for id, _ in ROWS]
+    pairs = [(a, b, a[0] == b[0]) for i, a in enumerate(ids) for b in ids[i + 1 :]]
+    by_first = neardup.tune(dict(ROWS), labels=pairs)
+    write("docs.jsonl", [*ROWS, *((f"copy of {id}", text) for id, text in ROWS)])
+    rows = [f"copy of {a},copy of {b},{int(is_same)}" for a, b, is_same in pairs]
+    more = ["0/plain,copy of 0/plain,yes", "0/plain,copy of 0/loud,yes", "1/plain,2/plain,yes"]
+    Path("labels.csv").write_text("\n".join(["id_a,id_b,label", *rows, *more, ""]))
+    done = run("--labels", "labels.csv", "--json")
+    assert done.exit_code == 0, done.output
+    tally = json.loads(done.stdout)["answers"]
+    assert tally["labels"] == len(by_first.answers) - 1
+    assert (tally["labels_same"], tally["labels_repeated"], tally["labels_contradicting"]) == (1, 2, 1)
+    assert tally["labels_gone"] == tally["labels_aside"] == 0
+    told = run("--labels", "labels.csv").stdout
+    assert "1 label of two documents with the same text" in told
+    assert "1 pair labelled both ways" in told
+
+
+def test_labels_of_documents_that_were_not_drawn_teach_too(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning_run, "draw_texts", partial(tuning_run.draw_texts, documents=8))
+    ids = [id for id, _ in ROWS]
+    pairs = [(a, b, a[0] == b[0]) for i, a in enumerate(ids) for b in ids[i + 1 :]]
+    labelled, asked = neardup.tune(dict(ROWS), labels=pairs), neardup.tune(dict(ROWS), ask=lambda pair: None)
+    assert asked.texts == labelled.texts <= 8
+    assert labelled.pairs == asked.pairs < len(pairs) / 2
+    assert labelled.answers.num_rows > 2 * labelled.pairs
+    assert neardup.tune(dict(ROWS), labels=pairs[::-1]).as_dict() == labelled.as_dict()
+
+
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
@@ -189,6 +221,15 @@ def test_without_a_question_a_preset_is_proposed_with_its_reason(here: Path) -> 
     assert done.exit_code == 0, done.output
     assert "proposed      without an answer, because" in done.stdout
     assert "shingle" in tomllib.loads(Path("tuned.toml").read_text())
+
+
+def test_documents_that_are_too_long_to_be_drawn_are_counted_with_the_limit(here: Path) -> None:
+    write("docs.jsonl", [*ROWS, ("book", "one long book " * 80_000), ("page", "one page " * 1000)])
+    done = run("--budget", "0", "--json")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert (told["documents"], told["texts"], told["too_long"]) == (len(ROWS) + 2, len(ROWS) + 1, 1)
+    assert "too long      1 document of more than 1.0 MB" in run("--budget", "0").stdout
 
 
 def test_where_there_is_no_terminal_it_says_what_to_do(here: Path) -> None:

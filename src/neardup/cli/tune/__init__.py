@@ -201,7 +201,8 @@ def _open(
     from neardup.tasks.tune.tuning_run import TuningRun
 
     def work() -> Session:
-        made = TuningRun.of(reader, run, seed=seed, budget=budget, observer=observer)
+        told = {*labels.said, *answers.told}
+        made = TuningRun.of(reader, run, seed=seed, budget=budget, observer=observer, told=told)
         return Session.of(made, labels=labels, answers=answers, budget=budget)
 
     with running.stoppable(ctx, quiet=quiet) as observer:

@@ -13,6 +13,7 @@ from neardup.cli.toml import as_toml
 from neardup.params import as_options
 from neardup.shown import counted, duration, megabytes, shown, similarity_text
 from neardup.tasks.tune.estimate import SEPARATING
+from neardup.tasks.tune.sampling import LONGEST
 
 if TYPE_CHECKING:
     from neardup.tasks.plan.outcome import Plan
@@ -33,6 +34,7 @@ def tune_lines(
     rows = [
         ("documents", f"{tuned.documents:,}; questions are about {looked}, {counted(tuned.pairs, 'pair')} of them"),
         *left_out(names.bad, names.blank, ()),
+        *_too_long(tuned.too_long),
         *_answers(tally),
         ("settings", as_options(tuned.options) + (f" (--for {tuned.preset})" if tuned.preset else "")),
         *_expected(tuned, tally),
@@ -44,6 +46,12 @@ def tune_lines(
     ]
     command = shlex.join(["neardup", "find", *inputs, "--config", output])
     return [*labelled(rows), *examples, "", "to run it:", f"  {command}"]
+
+
+def _too_long(count: int) -> list[tuple[str, str]]:
+    if not count:
+        return []
+    return [("too long", f"{counted(count, 'document')} of more than {megabytes(LONGEST)}: no question is about them")]
 
 
 def _answers(tally: Tally) -> list[tuple[str, str]]:
@@ -59,7 +67,9 @@ def _answers(tally: Tally) -> list[tuple[str, str]]:
     gone = [
         (tally.labels_gone, "label", "with an id that is not in the inputs"),
         (tally.labels_contradicting, "pair", "labelled both ways"),
-        (tally.labels_aside, "label", "of pairs that no question is about"),
+        (tally.labels_same, "label", "of two documents with the same text, which every setting finds"),
+        (tally.labels_repeated, "label", "of copies of a pair that has one"),
+        (tally.labels_aside, "label", "of pairs that are unlike under every setting, or whose texts were not kept"),
         (tally.earlier_gone, "earlier answer", "with an id that is not in the inputs any more"),
         (tally.earlier_aside, "earlier answer", "of pairs that no question is about now"),
     ]

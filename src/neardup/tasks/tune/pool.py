@@ -10,7 +10,7 @@ Not here: which documents those are of a large collection, and with what weight 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -46,7 +46,8 @@ class Pool:
     similarity: F32
     """float32[m, k]: exact, under each setting."""
     weight: F64
-    """float64[m]: pairs of the collection that each stands for: one over its probability of being in the pool."""
+    """float64[m]: pairs of the collection that each stands for: one over its probability of being in the pool. 0 for
+    pairs that only teach (``with_pairs``), which are behind all others."""
     settings: tuple[Setting, ...]
     floors: F64
     """float64[k]: thresholds from which all pairs are in the pool; 2 where there is none."""
@@ -55,6 +56,17 @@ class Pool:
 
     def __len__(self) -> int:
         return self.left.size
+
+    @property
+    def counted(self) -> int:
+        """Pairs that stand for any."""
+        return int(np.count_nonzero(self.weight))
+
+    def rows_of(self, keys: I64) -> dict[int, int]:
+        """Where pairs are, of those that are there; a key has the lesser row in its upper half."""
+        own = self.left << 32 | self.right
+        at = np.flatnonzero(np.isin(own, keys))
+        return dict(zip(own[at].tolist(), at.tolist(), strict=True))
 
 
 def make_pool(
@@ -80,11 +92,7 @@ def make_pool(
     n = len(documents)
     population = n if total is None else total
     pilot, pilot_weight = _random_pairs(n, seed), np.ones(PILOT if n > 1 else 0)
-    normalized = {each.normalize: Normalize.parse(each.normalize) for each in settings}
-    texts = {name: normalize_documents(documents, how) for name, how in normalized.items()}
-
-    def sets_of(setting: Setting) -> PaddedSets:
-        return build_padded(texts[setting.normalize], Hasher.private(Shingle.parse(setting.shingle)))
+    sets_of = _builder(documents, settings)
 
     def join(setting: Setting) -> tuple[float, I64]:
         sets = sets_of(setting)
@@ -93,10 +101,6 @@ def make_pool(
             return floor, np.empty(0, dtype=np.int64)
         left, right = pairs_above(sets, floor)
         return floor, left << 32 | right
-
-    def measure(setting: Setting) -> F64:
-        sets = sets_of(setting)
-        return np.maximum(check_pairs(left, right, sets, sets, threshold=0.0), 0.0)
 
     if weigh is not None and n > FEW:
         sets = sets_of(DRAWN_BY)
@@ -111,14 +115,68 @@ def make_pool(
         tell.advance(1)
     keys = np.unique(np.concatenate(found))
     left, right = keys >> 32, keys & 0xFFFFFFFF
-    similarity = np.empty((keys.size, len(settings)), dtype=np.float32)
-    for k, column in enumerate(in_order(measure, settings, threads=threads)):
-        similarity[:, k] = column
-        tell.advance(1)
+    similarity = _measured(sets_of, settings, left, right, threads, tell)
     weight = np.ones(keys.size)
     if weigh is not None:
         weight = weigh(left, right, similarity[:, settings.index(DRAWN_BY)].astype(np.float64))
     return Pool(left, right, similarity, weight, settings, floors, equal)
+
+
+def with_pairs(pool: Pool, blob: Callable[[int], bytes], keys: I64, *, threads: int = 1) -> Pool:
+    """The pool with some pairs that it has not: of its texts and others behind them, of which ``blob`` gives each.
+
+    A key has the lesser row in its upper half. They stand for nothing. Pairs that are less alike than all of the pool,
+    by the mean square root of their similarities, are left out: a model of the pool says nothing of them.
+    """
+    keys = np.setdiff1d(keys, pool.left << 32 | pool.right)
+    if not keys.size or not pool.counted:
+        return pool
+    left, right = keys >> 32, keys & 0xFFFFFFFF
+    rows, places = np.unique(np.concatenate((left, right)), return_inverse=True)
+    some = Documents.from_bytes(map(blob, rows.tolist()))
+    sets_of = _builder(some, pool.settings)
+    similarity = _measured(sets_of, pool.settings, places[: keys.size], places[keys.size :], threads, Silent())
+    least = float(np.sqrt(pool.similarity).mean(axis=1).min())
+    is_near = np.sqrt(similarity).mean(axis=1) >= least
+    return replace(
+        pool,
+        left=np.concatenate((pool.left, left[is_near])),
+        right=np.concatenate((pool.right, right[is_near])),
+        similarity=np.concatenate((pool.similarity, similarity[is_near])),
+        weight=np.concatenate((pool.weight, np.zeros(np.count_nonzero(is_near)))),
+    )
+
+
+def _builder(documents: Documents, settings: tuple[Setting, ...]) -> Callable[[Setting], PaddedSets]:
+    """What builds the sets of some texts under a setting; each normalisation is done once."""
+    normalized = {each.normalize: Normalize.parse(each.normalize) for each in settings}
+    texts = {name: normalize_documents(documents, how) for name, how in normalized.items()}
+
+    def sets_of(setting: Setting) -> PaddedSets:
+        return build_padded(texts[setting.normalize], Hasher.private(Shingle.parse(setting.shingle)))
+
+    return sets_of
+
+
+def _measured(
+    sets_of: Callable[[Setting], PaddedSets],
+    settings: tuple[Setting, ...],
+    left: I64,
+    right: I64,
+    threads: int,
+    tell: Observer,
+) -> F32:
+    """float32[m, k]: similarity of pairs under each setting."""
+
+    def measure(setting: Setting) -> F64:
+        sets = sets_of(setting)
+        return np.maximum(check_pairs(left, right, sets, sets, threshold=0.0), 0.0)
+
+    similarity = np.empty((left.size, len(settings)), dtype=np.float32)
+    for k, column in enumerate(in_order(measure, settings, threads=threads)):
+        similarity[:, k] = column
+        tell.advance(1)
+    return similarity
 
 
 def _random_pairs(n: int, seed: int) -> tuple[I64, I64]:
