@@ -341,7 +341,7 @@ def at_terminal(keys: str, pair: AskedPair, width: int = 80) -> tuple[Reply, str
 
 
 @pytest.mark.parametrize(
-    ("keys", "reply"), [("y", Reply.YES), ("xN", Reply.NO), ("s", Reply.SKIP), ("u", Reply.UNDO), ("\x04", Reply.STOP)]
+    ("keys", "reply"), [("y", Reply.YES), ("xN", Reply.NO), ("s", Reply.SKIP), ("\x04", Reply.STOP)]
 )
 def test_one_key_is_an_answer_and_others_are_none(keys: str, reply: Reply) -> None:
     assert at_terminal(keys, PAIR)[0] is reply
@@ -519,3 +519,24 @@ def test_ctrl_c_at_a_terminal_leaves_whole_answers(here: Path) -> None:
     assert "the same command goes on from there" in shown
     assert {each["answer"] for each in lines()} == {"yes"}
     assert not Path("tuned.toml").exists()
+
+
+@pytest.mark.parametrize("height", [24, 50])
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_a_pair_fills_a_terminal_and_does_not_scroll_off(height: int, is_broken: bool) -> None:
+    words = [f"word{i}" for i in range(900)]
+    shared, own = " ".join(words[:12]), ("\n" if is_broken else " ").join(words[12:])
+    for a, b in ((f"{shared} {own}", shared), (own, own.replace("word500", "other"))):
+        shown = io.StringIO()
+        console = Console(file=shown, width=80, height=height, highlight=False)
+        Terminal(console=console, key=lambda: "y").ask(AskedPair("a", "b", a, b, 1, 40))
+        rows = shown.getvalue().split("\n")
+        assert rows[1].startswith("pair 1 of at most 40: are these duplicates")
+        assert height / 2 < len(rows) <= height
+
+
+def test_nothing_can_be_undone_before_anything_was_said() -> None:
+    shown, pressed = io.StringIO(), iter("uynun")
+    terminal = Terminal(console=Console(file=shown, width=80, height=24), key=lambda: next(pressed))
+    assert [terminal.ask(PAIR) for _ in range(4)] == [Reply.YES, Reply.NO, Reply.UNDO, Reply.NO]
+    assert shown.getvalue().count("u undo") == 3
