@@ -54,8 +54,10 @@ class Kind:
 def kind_of(texts: Sequence[str], half: int | None = None) -> Kind:
     """The kind of some texts; beginnings will do. ``half``: the median of the characters of whole texts, if other."""
     if half is None:
-        half = int(np.median([len(text) for text in texts])) if texts else 0
-    has_no_spaces, has_marks = look(texts) if texts else (False, False)
+        half = int(np.median([len(text) for text in texts] or [0]))
+    if not texts:
+        return Kind("articles", "there is no text that says anything")
+    has_no_spaces, has_marks = look(texts)
     if has_no_spaces:
         return Kind("unsegmented", "most texts are in a script without spaces between words")
     if has_marks and _are_most(_INDENTED.search(text) is not None for text in texts):

@@ -50,7 +50,7 @@ class Proposal:
 
 def propose(texts: Sequence[str], pool: Pool) -> Proposal:
     """The preset for some texts and the pairs among them; ``texts`` need be beginnings only."""
-    half = int(np.median([len(text) for text in texts])) if texts else 0
+    half = int(np.median([len(text) for text in texts] or [0]))
     kind = kind_of([text[:BEGINNING] for text in texts[:LOOKED_AT]], half)
     own = preset_options(kind.preset)
     threshold, column = own["threshold"], _column(pool, own["shingle"], own["normalize"])
@@ -58,7 +58,9 @@ def propose(texts: Sequence[str], pool: Pool) -> Proposal:
     above = float(weight[similarity >= threshold + BESIDE].sum())
     near = float(weight[np.abs(similarity - threshold) < BESIDE].sum())
     doubt = ""
-    if above < FEWEST:
+    if not len(pool):
+        doubt = "there are no two texts that are alike"
+    elif above < FEWEST:
         doubt = f"hardly any pair is clearly above {threshold:g}: about {above:,.0f}"
     elif near > DOUBTFUL * above:
         doubt = f"about {near:,.0f} pairs lie near {threshold:g}, and {above:,.0f} clearly above it"

@@ -58,6 +58,8 @@ class Session:
     """Questions at most, those of earlier runs among them. Labels do not count."""
     answers: AnswerFile
     tally: Tally = field(default_factory=Tally)
+    stranger: str | None = None
+    """An id of labels or earlier answers that the inputs do not have, if there is one."""
     _new: list[AskedPair] = field(default_factory=list)
     """Pairs that were answered in this run, whose answers may be taken back."""
 
@@ -75,6 +77,7 @@ class Session:
         rows = {key: row_of[place] for key, place in keys.items() if place in row_of}
         own._learn_labels(labels.said, rows, keys)
         own._hear_earlier(rows)
+        own.stranger = min((id for key in keys for id in key if id not in drawn.places), default=None)
         tally.earlier_gone = sum(len(told) for key, told in answers.told.items() if own._is_gone(key))
         tally.earlier_aside = len(answers) - tally.earlier_gone - tally.earlier
         return own
