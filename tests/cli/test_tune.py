@@ -16,6 +16,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from neardup.cli.tune.differing import differing
 from neardup.cli.tune.page import Page
 from neardup.cli.tune.program import Program
 from neardup.cli.tune.terminal import Terminal
+from neardup.tasks.tune import tuning_run
 from neardup.tasks.tune.answers import AnswerFile, Labels
 from neardup.tasks.tune.asking import Reply
 from neardup.tasks.tune.outcome import AskedPair
@@ -134,7 +136,7 @@ def test_answers_on_documents_that_are_gone_are_counted_and_told(here: Path) -> 
     done = judged("--json")
     tally = json.loads(done.stdout)["answers"]
     assert tally["earlier_gone"] == sum(bool(gone & {each["id_a"], each["id_b"]}) for each in before) > 0
-    assert "not in the inputs any more" in judged().stdout
+    assert "with an id that is not in the inputs, such as " in judged().stdout
 
 
 def test_labels_alone_choose_settings_and_nobody_is_asked(here: Path) -> None:
@@ -164,7 +166,37 @@ def test_labels_both_ways_or_of_other_documents_are_told(here: Path) -> None:
     done = run("--labels", "labels.jsonl")
     assert done.exit_code == 0, done.output
     assert "1 pair labelled both ways" in done.stdout
-    assert "1 label with an id that is not in the inputs" in done.stdout
+    assert "1 label with an id that is not in the inputs, such as nobody" in done.stdout
+
+
+def test_labels_may_name_any_copy_of_a_text(here: Path) -> None:
+    ids = [id for id, _ in ROWS]
+    pairs = [(a, b, a[0] == b[0]) for i, a in enumerate(ids) for b in ids[i + 1 :]]
+    by_first = neardup.tune(dict(ROWS), labels=pairs)
+    write("docs.jsonl", [*ROWS, *((f"copy of {id}", text) for id, text in ROWS)])
+    rows = [f"copy of {a},copy of {b},{int(is_same)}" for a, b, is_same in pairs]
+    more = ["0/plain,copy of 0/plain,yes", "0/plain,copy of 0/loud,yes", "1/plain,2/plain,yes"]
+    Path("labels.csv").write_text("\n".join(["id_a,id_b,label", *rows, *more, ""]))
+    done = run("--labels", "labels.csv", "--json")
+    assert done.exit_code == 0, done.output
+    tally = json.loads(done.stdout)["answers"]
+    assert tally["labels"] == len(by_first.answers) - 1
+    assert (tally["labels_same"], tally["labels_repeated"], tally["labels_contradicting"]) == (1, 2, 1)
+    assert tally["labels_gone"] == tally["labels_aside"] == 0
+    told = run("--labels", "labels.csv").stdout
+    assert "1 label of two documents with the same text" in told
+    assert "1 pair labelled both ways" in told
+
+
+def test_labels_of_documents_that_were_not_drawn_teach_too(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning_run, "draw_texts", partial(tuning_run.draw_texts, documents=8))
+    ids = [id for id, _ in ROWS]
+    pairs = [(a, b, a[0] == b[0]) for i, a in enumerate(ids) for b in ids[i + 1 :]]
+    labelled, asked = neardup.tune(dict(ROWS), labels=pairs), neardup.tune(dict(ROWS), ask=lambda pair: None)
+    assert asked.texts == labelled.texts <= 8
+    assert labelled.pairs == asked.pairs < len(pairs) / 2
+    assert labelled.answers.num_rows > 2 * labelled.pairs
+    assert neardup.tune(dict(ROWS), labels=pairs[::-1]).as_dict() == labelled.as_dict()
 
 
 @pytest.mark.parametrize(
@@ -191,6 +223,15 @@ def test_without_a_question_a_preset_is_proposed_with_its_reason(here: Path) -> 
     assert "shingle" in tomllib.loads(Path("tuned.toml").read_text())
 
 
+def test_documents_that_are_too_long_to_be_drawn_are_counted_with_the_limit(here: Path) -> None:
+    write("docs.jsonl", [*ROWS, ("book", "one long book " * 80_000), ("page", "one page " * 1000)])
+    done = run("--budget", "0", "--json")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert (told["documents"], told["texts"], told["too_long"]) == (len(ROWS) + 2, len(ROWS) + 1, 1)
+    assert "too long      1 document of more than 1.0 MB" in run("--budget", "0").stdout
+
+
 def test_where_there_is_no_terminal_it_says_what_to_do(here: Path) -> None:
     done = run()
     assert done.exit_code == 2
@@ -204,7 +245,8 @@ def test_collections_without_pairs_get_settings_too(here: Path, rows: list[tuple
     write("docs.jsonl", rows)
     done = judged()
     assert done.exit_code == 0, done.output
-    assert "answers       none" in done.stdout
+    assert "answers       none: there are no two texts to ask about" in done.stdout
+    assert "this is not sure: there are no two texts that are alike" in done.stdout
     assert tomllib.loads(Path("tuned.toml").read_text())
 
 
@@ -300,7 +342,7 @@ def at_terminal(keys: str, pair: AskedPair, width: int = 80) -> tuple[Reply, str
 
 
 @pytest.mark.parametrize(
-    ("keys", "reply"), [("y", Reply.YES), ("xN", Reply.NO), ("s", Reply.SKIP), ("u", Reply.UNDO), ("\x04", Reply.STOP)]
+    ("keys", "reply"), [("y", Reply.YES), ("xN", Reply.NO), ("s", Reply.SKIP), ("\x04", Reply.STOP)]
 )
 def test_one_key_is_an_answer_and_others_are_none(keys: str, reply: Reply) -> None:
     assert at_terminal(keys, PAIR)[0] is reply
@@ -478,3 +520,24 @@ def test_ctrl_c_at_a_terminal_leaves_whole_answers(here: Path) -> None:
     assert "the same command goes on from there" in shown
     assert {each["answer"] for each in lines()} == {"yes"}
     assert not Path("tuned.toml").exists()
+
+
+@pytest.mark.parametrize("height", [24, 50])
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_a_pair_fills_a_terminal_and_does_not_scroll_off(height: int, is_broken: bool) -> None:
+    words = [f"word{i}" for i in range(900)]
+    shared, own = " ".join(words[:12]), ("\n" if is_broken else " ").join(words[12:])
+    for a, b in ((f"{shared} {own}", shared), (own, own.replace("word500", "other"))):
+        shown = io.StringIO()
+        console = Console(file=shown, width=80, height=height, highlight=False)
+        Terminal(console=console, key=lambda: "y").ask(AskedPair("a", "b", a, b, 1, 40))
+        rows = shown.getvalue().split("\n")
+        assert rows[1].startswith("pair 1 of at most 40: are these duplicates")
+        assert height / 2 < len(rows) <= height
+
+
+def test_nothing_can_be_undone_before_anything_was_said() -> None:
+    shown, pressed = io.StringIO(), iter("uynun")
+    terminal = Terminal(console=Console(file=shown, width=80, height=24), key=lambda: next(pressed))
+    assert [terminal.ask(PAIR) for _ in range(4)] == [Reply.YES, Reply.NO, Reply.UNDO, Reply.NO]
+    assert shown.getvalue().count("u undo") == 3

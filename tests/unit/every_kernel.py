@@ -78,7 +78,11 @@ def direct() -> dict[str, Any]:
     import numpy as np
 
     from neardup.kernels import banding, delimited, integers, utf8
+    from neardup.params import Shingle
+    from neardup.stages.all_pairs import pairs_above
+    from neardup.stages.shingle import Hasher, build_padded
     from neardup.stages.verify import chunks
+    from neardup.types import Documents
 
     data = np.frombuffer(b'a\t"b ""c"" \n d\n' + "né\xff".encode("latin-1") + bytes(64), dtype=np.uint8)
     state = np.array([delimited.START, 0, 0])
@@ -95,7 +99,9 @@ def direct() -> dict[str, Any]:
     for array in (numbers, starts):
         array.flags.writeable = False
     integers.join_integers(numbers, starts, joined, ends)
+    sets = build_padded(Documents.from_texts(TEXTS), Hasher(Shingle.parse("char:5"), 1))
     return _told_apart() | {
+        "all pairs": [side.tolist() for side in pairs_above(sets, 0.05)],
         "sets": [joined.tolist(), ends.tolist()],
         "record": [delimited.follow_record(data, 0, 15, 9, True, state), delimited.unclosed_field(data, 15, 9)],
         "utf8": [utf8.is_ascii(data, 0, 15), utf8.is_ascii(data, 0, 20)],

@@ -20,7 +20,8 @@ import neardup
 from neardup import tuning
 from neardup.cli import main
 from neardup.engine import fit
-from neardup.engine.fit import PassingSample, changes_allowed, look, matching_slots, meeting, slow_hint
+from neardup.engine.fit import PassingSample, changes_allowed, matching_slots, meeting, slow_hint
+from neardup.engine.kind import kind_of, look
 from neardup.stages.sketch import fingerprints
 from neardup.types import Documents
 
@@ -182,6 +183,14 @@ def test_slots_and_meetings_of_a_sample_are_those_counted_pair_by_pair() -> None
     for i, j in itertools.product(range(30), repeat=2):
         assert matches[i, j] == (sum(a == b for a, b in zip(values[i], values[j], strict=True)) if i < j else 0)
         assert met[i, j] == (i < j and any(band[i] == band[j] for band in keys))
+
+
+def test_hints_and_the_proposal_without_an_answer_name_the_kind_by_one_rule() -> None:
+    quoting = ["> what was said before\nand what is said to it"] * 30
+    for texts, preset in ((chinese(40, 60), "unsegmented"), (code(40), "code"), (quoting, "web")):
+        assert kind_of(texts).preset == neardup.tune(texts, budget=0).proposal.preset == preset
+    assert hints(chinese(40, 60)) == [("short", "unsegmented")]
+    assert hints(code(40)) == [("code", "code")]
 
 
 # Slow runs

@@ -13,12 +13,15 @@ from neardup.engine.observe import Silent
 from neardup.inputs.names import Provenance
 from neardup.inputs.reader import open_inputs
 from neardup.params import InputOptions
+from neardup.tasks.tune import named
 from neardup.tasks.tune.cells import Cells
-from neardup.tasks.tune.dialogue import work_sample
+from neardup.tasks.tune.dialogue import Dialogue, work_sample
 from neardup.tasks.tune.grid import THRESHOLDS, Setting, settings_for, spaced_settings, unsegmented_settings
 from neardup.tasks.tune.model import Features, fit
-from neardup.tasks.tune.pool import Pool, make_pool
+from neardup.tasks.tune.named import NamedDocuments
+from neardup.tasks.tune.pool import PARTNERS, Pool, make_pool, with_pairs
 from neardup.tasks.tune.sampling import DRAWN_BY, DrawnTexts, draw_texts
+from neardup.tasks.tune.standing import represented
 from neardup.tasks.tune.weighting import WeightedSums
 from neardup.types import Documents
 
@@ -135,6 +138,55 @@ def test_work_samples_stand_for_all_pairs_and_keep_the_rare_ones():
     assert abs(np.mean(totals) - value.sum()) < 5 * np.std(totals) / math.sqrt(300)
 
 
+def test_pairs_that_are_known_stand_for_themselves_and_the_drawn_ones_for_the_others():
+    """2,000 seeds, 5 standard errors. That known pairs are often duplicates biases nothing; taking them beside the
+    sample as it was would, which it sees. Seed 7."""
+    chooser = np.random.default_rng(7)
+    stratum = chooser.integers(3, size=400)
+    truth = chooser.random(400) < 0.2 + 0.1 * stratum
+    known = np.flatnonzero(chooser.random(400) < np.where(truth, 0.5, 0.05))
+    rightly, beside = [], []
+    for seed in range(2000):
+        rng = np.random.default_rng([8, seed])
+        drawn = np.concatenate([rng.choice(np.flatnonzero(stratum == s), 20, replace=False) for s in range(3)])
+        rows = np.concatenate((drawn, np.setdiff1d(known, drawn)))
+        amount = represented(stratum, rows, 60, known)
+        assert amount.sum() == pytest.approx(400)
+        assert (amount[np.isin(rows, known)] == 1).all()
+        rightly.append(amount @ truth[rows])
+        before = np.bincount(stratum)[stratum[drawn]] / 20
+        beside.append(before @ truth[drawn] + truth[rows[60:]].sum())
+    error = 5 * np.std(rightly) / math.sqrt(2000)
+    assert abs(np.mean(rightly) - truth.sum()) < error
+    assert abs(np.mean(beside) - truth.sum()) > error
+
+
+def test_where_every_drawn_pair_is_known_they_go_on_standing_for_the_others():
+    stratum, rows = np.zeros(10, dtype=np.int64), np.array([0, 1, 7])
+    assert represented(stratum, rows, 2, rows).tolist() == [5, 5, 0]
+    assert represented(stratum, np.arange(10), 2, np.arange(10)).tolist() == [1] * 10
+
+
+def test_pairs_that_only_teach_have_their_similarities_and_stand_for_nothing():
+    texts, _ = planted(110, 7)
+    more = [texts[0] + " and more", "nothing of this is anywhere else"]
+    pool = make_pool(Documents.from_texts(texts), spaced_settings(), seed=1)
+    blobs = [text.encode() for text in (*texts, *more)]
+    known = int(pool.left[0]) << 32 | int(pool.right[0])
+    keys = np.array([known, len(texts), len(texts) + 1])  # with text 0: one that is like it, and one that is not
+    own = with_pairs(pool, blobs.__getitem__, keys)
+    assert own.rows_of(keys) == {known: 0, len(texts): len(pool)}
+    assert own.counted == len(pool) == len(own) - 1
+    sets = [[slow_set(text, each) for text in (texts[0], more[0])] for each in pool.settings]
+    assert own.similarity[-1] == pytest.approx([len(a & b) / len(a | b) for a, b in sets], abs=1e-6)
+    assert own.weight[-1] == 0
+    before, after = Dialogue(pool, 1), Dialogue(own, 1)
+    assert np.array_equal(after.rows, before.rows)
+    after.learn(np.array([len(pool)]), [True])
+    assert after.weight.sum() == pytest.approx(before.weight.sum())
+    assert not np.array_equal(after.probabilities(8)[:-1], before.probabilities(8))
+
+
 def slow_set(text: str, setting: Setting) -> set[str]:
     """Shingles of a text of plain ASCII, by the definition."""
     if "casefold" in setting.normalize:
@@ -165,6 +217,30 @@ def test_a_pool_has_every_pair_above_a_floor_with_its_similarity_under_each_sett
             else:
                 assert all(value < floor for value, floor in zip(slow, pool.floors, strict=True))
     assert 0 < len(pool) < len(texts) * (len(texts) - 1) / 2
+
+
+def test_a_pool_is_the_same_for_any_threads():
+    documents = Documents.from_texts(planted(110, 7)[0])
+    pools = [make_pool(documents, spaced_settings(), seed=1, threads=threads) for threads in (1, 2, 7)]
+    for name in ("left", "right", "similarity", "weight", "floors"):
+        one, *others = (getattr(each, name).tobytes() for each in pools)
+        assert all(other == one for other in others), name
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [f"every word but one is the same in all of these texts, and that is number {i}" for i in range(400)],
+        [f"{i:05d}" for i in range(400)],
+        [" ".join(f"w{i * 7919 % 4001}" for i in range(40_000)), *(f"w{i} w{i + 1} w{i + 2}" for i in range(300))],
+    ],
+    ids=["near-identical", "five characters", "one huge"],
+)
+def test_a_pool_is_bounded_by_partners_whatever_the_texts(texts):
+    pool = make_pool(Documents.from_texts(texts), spaced_settings(), seed=1)
+    for k, floor in enumerate(pool.floors):
+        above = int(np.count_nonzero(pool.similarity[:, k] >= np.float32(floor)))
+        assert above <= 1.2 * PARTNERS * len(texts) / 2  # the floor is known from PILOT random pairs
 
 
 def drawn(texts: list[str], *, seed: int, documents: int, threads: int = 1) -> DrawnTexts:
@@ -207,6 +283,40 @@ def test_a_sample_is_the_same_for_any_order_and_threads_and_counts_copies():
     assert whole.share == 1
     assert whole.equal_pairs >= 15
     assert whole.copies[0] == texts.count(texts[0])
+
+
+def test_of_named_documents_the_text_is_known_whether_it_was_drawn_or_not():
+    texts, _ = planted(200, 9)
+    texts += [texts[0], "", " "]
+    tasks = open_inputs(dict(enumerate(texts)), InputOptions()).tasks(2)
+    pairs = [(str(i), str(j)) for i in (0, 3, len(texts) - 3, len(texts) - 2) for j in (9, 40, 100, 5000)]
+    own = draw_texts(
+        tasks, Provenance(), seed=1, threads=2, observer=Silent(), named=NamedDocuments.of(pairs), documents=60
+    )
+    assert len(own.documents) <= 60
+    assert 0 < len(own.others) < 6
+    assert set(own.places) == {str(i) for i in (0, 3, 9, 40, 100, len(texts) - 3, len(texts) - 2)}
+    assert own.places[str(len(texts) - 2)] == -1  # it has no text
+    for id, place in own.places.items():
+        assert place < 0 or own.text(place) == texts[int(id)]
+    assert own.places["0"] == own.places[str(len(texts) - 3)]
+    assert own.key_of(("0", "5000")) is None
+    rows = np.concatenate((own.rows, own.other_rows))
+    assert own.key_of(("3", "9")) in {a << 32 | b for a in range(rows.size) for b in range(rows.size) if a < b}
+
+
+def test_texts_of_named_documents_are_bounded(monkeypatch):
+    monkeypatch.setattr(named, "PAIRS", 3)
+    monkeypatch.setattr(named, "BYTES", 10)
+    pairs = [(f"{i:03}", f"{i + 1:03}") for i in range(0, 40, 2)]
+    own, other = NamedDocuments.of(pairs), NamedDocuments.of(pairs[::-1])
+    assert own.kept == other.kept
+    assert len(own.ids) == 40
+    assert len(own.kept) == 6
+    for i, id in enumerate(sorted(own.ids)):
+        own.add(id, (i, i), i, b"four")
+    assert set(own.prints) == own.ids
+    assert len(own.texts) == 2
 
 
 def test_scripts_without_spaces_are_tried_by_characters_only():

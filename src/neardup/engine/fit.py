@@ -7,7 +7,6 @@ docs/howto/settings.md says where they speak up.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from neardup import tuning
-from neardup.cutting import cut, starts_of
+from neardup.cutting import cut
+from neardup.engine.kind import kind_of, quote_others
 from neardup.engine.reading.collection import Collection
 from neardup.engine.reading.draw import draw
 from neardup.errors import InputError
@@ -53,29 +53,6 @@ LETTERS_CHANGED = 5
 """Letters of a word, about, for the characters that a changed word takes part in."""
 LEAST_CHANGES = 2
 """Changed words that a text of median length should be able to have at the threshold."""
-
-_UNSEGMENTED = np.array(
-    [
-        *(0x0E00, 0x0F00),  # Thai, Lao
-        *(0x1000, 0x10A0),  # Burmese
-        *(0x1780, 0x1800),  # Khmer
-        *(0x3040, 0x3100),  # Hiragana, Katakana
-        *(0x3400, 0xA000),  # the characters of China and Japan
-        *(0x20000, 0x40000),
-    ],
-    dtype=np.uint32,
-)
-"""Boundaries of scripts without spaces between words: inside when an odd number of them is at or below."""
-UNSEGMENTED_SHARE = 0.5
-"""Of what is no white space in a text, from which it is in such a script."""
-_MARKS = np.frombuffer("{}[]();=<>_".encode("utf-32-le"), dtype=np.uint32)
-MARKS_SHARE = 0.035
-"""The same of the marks of source code: the median is 0.05 to 0.09 in Python and C, and at most 0.016 in prose,
-abstracts with formulas, and messages."""
-_INDENTED = re.compile(r"^(?:\t| {2,})\S", re.MULTILINE)
-_QUOTED = re.compile(r"^\s*[>|]", re.MULTILINE)
-QUOTING = 0.2
-"""Share of the texts with quoted lines from which they are messages."""
 
 LOWER = 0.2
 """Similarity from which two texts share passages: in the prose at hand unrelated ones reach 0.15 at most."""
@@ -215,12 +192,12 @@ def text_hints(texts: Sequence[str], counts: I64, spec: Spec) -> list[Hint]:
     """
     if len(texts) < FEWEST or spec.shingle.kind == "item":
         return []
-    has_no_spaces, has_marks = look(texts)
-    kind, k = spec.shingle.kind, spec.shingle.k
+    kind, k, half = spec.shingle.kind, spec.shingle.k, int(np.median(counts))
+    preset = kind_of(texts).preset
+    has_no_spaces = preset == "unsegmented"
     if kind == "word" and has_no_spaces:
         seen = f"The texts are in a script without spaces between words: with {spec.shingle} a word is a whole phrase."
-        return _unless_used(spec, SCRIPT, "unsegmented", seen)
-    half = int(np.median(counts))
+        return _unless_used(spec, SCRIPT, preset, seen)
     # a threshold above the default is strict on purpose, and says nothing of the texts; 1 wants equal ones
     judged = replace(spec, threshold=min(spec.threshold, DEFAULT_THRESHOLD))
     changes = changes_allowed(half, judged, is_unsegmented=has_no_spaces)
@@ -231,26 +208,15 @@ def text_hints(texts: Sequence[str], counts: I64, spec: Spec) -> list[Hint]:
             f"The texts are short: half of them have at most {half + k - 1:,} {unit}, and with {spec.shingle} {few}"
             f" such a text below {spec.threshold:g}."
         )
-        return _unless_used(spec, SHORT, "unsegmented" if has_no_spaces else "records", seen)
+        return _unless_used(spec, SHORT, preset if has_no_spaces else "records", seen)
     are_lines = not (spec.normalize.space or spec.normalize.strip)
-    if kind != "word" and has_marks and are_lines and _are_most(_INDENTED.search(text) is not None for text in texts):
+    if kind != "word" and preset == "code" and are_lines:
         seen = (
             f"The texts look like source code: {spec.shingle} counts brackets and line breaks, which a formatter"
             " changes, and words do not."
         )
-        return _unless_used(spec, CODE, "code", seen)
+        return _unless_used(spec, CODE, preset, seen)
     return []
-
-
-def look(texts: Sequence[str]) -> tuple[bool, bool]:
-    """Whether most texts are in scripts without spaces between words, and whether most have the marks of code."""
-    points = np.frombuffer("".join(f"{text}\n" for text in texts).encode("utf-32-le"), dtype=np.uint32)
-    starts = starts_of(np.array([len(text) + 1 for text in texts], dtype=np.int64))[:-1]
-    solid = np.maximum(np.add.reduceat(points > 0x20, starts, dtype=np.int64), 1)
-    has_no_spaces = np.searchsorted(_UNSEGMENTED, points, side="right") % 2 == 1
-    is_mark = np.isin(points, _MARKS)
-    shares = [np.add.reduceat(each, starts, dtype=np.int64) / solid for each in (has_no_spaces, is_mark)]
-    return _are_most(shares[0] > UNSEGMENTED_SHARE), _are_most(shares[1] > MARKS_SHARE)
 
 
 def changes_allowed(shingles: int, spec: Spec, *, is_unsegmented: bool = False) -> float:
@@ -279,7 +245,7 @@ def passage_hints(texts: Sequence[str], matches: I64, spec: Spec, distinct: int)
     partnered = int(np.count_nonzero(shared.any(axis=0) | shared.any(axis=1)))
     if partnered < PARTNERED * len(texts) or pairs < TIMES * max(reached, 1):
         return []
-    if sum(_QUOTED.search(text) is not None for text in texts) > QUOTING * len(texts):
+    if quote_others(texts):
         return []
     of = f"the {distinct:,} texts" if len(texts) == distinct else f"{len(texts):,} texts of a sample"
     seen = (
@@ -355,9 +321,3 @@ def _unless_used(spec: Spec, kind: str, preset: str, text: str) -> list[Hint]:
     own = preset_options(preset)
     wanted = Shingle.parse(own["shingle"]), Normalize.parse(own["normalize"]), own["threshold"]
     return [] if (spec.shingle, spec.normalize, spec.threshold) == wanted else [Hint(kind, text, preset)]
-
-
-def _are_most(facts: Iterable[Any]) -> bool:
-    """Whether more than half of them hold."""
-    told = list(facts)
-    return sum(map(bool, told)) > len(told) / 2

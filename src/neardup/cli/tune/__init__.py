@@ -114,7 +114,7 @@ def tune(
     Exit codes: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C.
     """
     from neardup.cli.targets import check_targets
-    from neardup.cli.tune.text import settings_text, tune_lines
+    from neardup.cli.tune.text import not_used, settings_text, tune_lines
     from neardup.outputs.atomic import AtomicFiles
 
     begin = time.perf_counter()
@@ -136,6 +136,9 @@ def tune(
     session = _open(ctx, reader, seed, budget, known, earlier, run, quiet=voice.quiet)
     if not voice.quiet and session.asked:
         say(f"{counted(session.asked, 'answer')} of earlier runs in {kept}")
+    if not voice.quiet and whom is not None:
+        for each in not_used(session):
+            say(f"not used: {each}")
     try:
         _hold(ctx, session, whom, kept)
     finally:
@@ -201,7 +204,8 @@ def _open(
     from neardup.tasks.tune.tuning_run import TuningRun
 
     def work() -> Session:
-        made = TuningRun.of(reader, run, seed=seed, budget=budget, observer=observer)
+        told = {*labels.said, *answers.told}
+        made = TuningRun.of(reader, run, seed=seed, budget=budget, observer=observer, told=told)
         return Session.of(made, labels=labels, answers=answers, budget=budget)
 
     with running.stoppable(ctx, quiet=quiet) as observer:

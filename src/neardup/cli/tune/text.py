@@ -13,6 +13,7 @@ from neardup.cli.toml import as_toml
 from neardup.params import as_options
 from neardup.shown import counted, duration, megabytes, shown, similarity_text
 from neardup.tasks.tune.estimate import SEPARATING
+from neardup.tasks.tune.sampling import LONGEST
 
 if TYPE_CHECKING:
     from neardup.tasks.plan.outcome import Plan
@@ -33,7 +34,9 @@ def tune_lines(
     rows = [
         ("documents", f"{tuned.documents:,}; questions are about {looked}, {counted(tuned.pairs, 'pair')} of them"),
         *left_out(names.bad, names.blank, ()),
-        *_answers(tally),
+        *_too_long(tuned.too_long),
+        *_answers(tally, tuned),
+        *(("not used", each) for each in not_used(session)),
         ("settings", as_options(tuned.options) + (f" (--for {tuned.preset})" if tuned.preset else "")),
         *_expected(tuned, tally),
         *_cost(plan),
@@ -46,24 +49,38 @@ def tune_lines(
     return [*labelled(rows), *examples, "", "to run it:", f"  {command}"]
 
 
-def _answers(tally: Tally) -> list[tuple[str, str]]:
+def _too_long(count: int) -> list[tuple[str, str]]:
+    if not count:
+        return []
+    return [("too long", f"{counted(count, 'document')} of more than {megabytes(LONGEST)}: no question is about them")]
+
+
+def _answers(tally: Tally, tuned: Tuned) -> list[tuple[str, str]]:
     told = tally.yes + tally.no + tally.skipped
     if not told:
-        parts = ["none"]
+        parts = ["none" if tuned.pairs else "none: there are no two texts to ask about"]
     else:
         unsure = f", {tally.skipped:,} not sure" if tally.skipped else ""
         parts = [f"{told:,}: {counted(tally.yes, 'duplicate')}, {tally.no:,} not{unsure}"]
     parts += [f"{tally.labels:,} of them labels"] if tally.labels else []
     parts += [f"{tally.earlier:,} of earlier runs"] if tally.earlier else []
-    rows = [("answers", "; ".join(parts))]
+    return [("answers", "; ".join(parts))]
+
+
+def not_used(session: Session) -> list[str]:
+    """What of labels and earlier answers could not be used, and why."""
+    tally = session.tally
+    such_as = f", such as {shown(session.stranger)}" if session.stranger is not None else ""
     gone = [
-        (tally.labels_gone, "label", "with an id that is not in the inputs"),
+        (tally.labels_gone, "label", f"with an id that is not in the inputs{such_as}"),
         (tally.labels_contradicting, "pair", "labelled both ways"),
-        (tally.labels_aside, "label", "of pairs that no question is about"),
-        (tally.earlier_gone, "earlier answer", "with an id that is not in the inputs any more"),
+        (tally.labels_same, "label", "of two documents with the same text, which every setting finds"),
+        (tally.labels_repeated, "label", "of copies of a pair that has one"),
+        (tally.labels_aside, "label", "of pairs that are unlike under every setting, or whose texts were not kept"),
+        (tally.earlier_gone, "earlier answer", f"with an id that is not in the inputs{such_as}"),
         (tally.earlier_aside, "earlier answer", "of pairs that no question is about now"),
     ]
-    return rows + [("not used", f"{counted(count, what)} {why}") for count, what, why in gone if count]
+    return [f"{counted(count, what)} {why}" for count, what, why in gone if count]
 
 
 def _expected(tuned: Tuned, tally: Tally) -> list[tuple[str, str]]:

@@ -16,6 +16,7 @@ import numpy as np
 from neardup.tasks.tune.cells import F32, Cells
 from neardup.tasks.tune.model import FLAT_WRONG, WRONG, Features, Posterior, fit, is_wrong
 from neardup.tasks.tune.pool import Pool
+from neardup.tasks.tune.standing import represented
 from neardup.tasks.tune.weighting import WeightedSums
 from neardup.types import F64, I64, Mask
 
@@ -77,6 +78,12 @@ class Dialogue:
     features: Features = field(init=False)
     _members: F32 = field(init=False)
     """float32[c, m]: pairs of the collection that a pair of the work sample stands for in a cell that finds it."""
+    _stratum: I64 = field(init=False)
+    """int64[pool]: by which the work sample was drawn."""
+    _sampled: int = field(init=False)
+    """Pairs that were drawn; behind them come those of labels."""
+    _known: I64 = field(init=False)
+    """Pairs of the pool whose answers were there beforehand."""
     _pending: Question | None = field(init=False, default=None)
     _leading: I64 = field(init=False)
     _probabilities: F32 = field(init=False)
@@ -87,14 +94,21 @@ class Dialogue:
         pool = self.pool
         similarity, weight = pool.similarity, pool.weight
         self.cells = self.counted or Cells.of(pool.settings, pool.floors, similarity, weight, pool.equal)
-        mean = np.sqrt(pool.similarity).mean(axis=1)
-        self.rows, stands_for = work_sample(mean, size=WORK, rng=np.random.default_rng([self.seed, 0]))
-        self.weight = stands_for * pool.weight[self.rows]
-        similarity = pool.similarity[self.rows]
-        self.features = Features.of(similarity)
-        self._members = self.cells.members(similarity) * self.weight.astype(np.float32)
+        mean = np.sqrt(similarity[: pool.counted]).mean(axis=1)
+        self._stratum = np.full(len(pool), STRATA)  # that of pairs that only teach
+        self._stratum[: pool.counted] = strata_of(mean)
+        rows, stands_for = work_sample(mean, size=WORK, rng=np.random.default_rng([self.seed, 0]))
+        self._sampled, self._known = rows.size, np.empty(0, dtype=np.int64)
+        self._work_on(rows, stands_for)
         self._leading = np.arange(len(self.cells))
         self._refit()
+
+    def _work_on(self, rows: I64, stands_for: F64) -> None:
+        """Make pairs of the pool, each of which stands for so many others of it, the work sample."""
+        self.rows, self.weight = rows, stands_for * self.pool.weight[rows]
+        similarity = self.pool.similarity[rows]
+        self.features = Features.of(similarity)
+        self._members = self.cells.members(similarity) * self.weight.astype(np.float32)
 
     @property
     def asked(self) -> int:
@@ -135,14 +149,18 @@ class Dialogue:
         self._pending = Question(last.pair, last.probability, last.expected)
         return True
 
-    def learn(self, pairs: I64, answers: list[bool]) -> int:
-        """Take answers that were there before, by index into the pool; how many are on pairs of the work sample."""
-        place = {int(row): i for i, row in enumerate(self.rows)}
-        known = [(place[int(row)], said) for row, said in zip(pairs, answers, strict=True) if int(row) in place]
-        expected = self._probabilities.mean(axis=1)
-        self.history += [Question(pair, None, float(expected[pair]), said) for pair, said in known]
+    def learn(self, pairs: I64, answers: list[bool]) -> None:
+        """Take answers that were there before, by index into the pool; these pairs join the work sample."""
+        drawn = self.rows[[each.pair for each in self.history if each.probability is not None]]
+        self._known = np.union1d(self._known, np.setdiff1d(pairs, drawn))
+        rows = np.concatenate((self.rows, np.setdiff1d(pairs, self.rows)))
+        self._work_on(rows, represented(self._stratum, rows, self._sampled, self._known))
         self._refit()
-        return len(known)
+        place = {int(row): i for i, row in enumerate(self.rows)}
+        expected = self._probabilities.mean(axis=1)
+        told = zip((place[int(row)] for row in pairs), answers, strict=True)
+        self.history += [Question(pair, None, float(expected[pair]), said) for pair, said in told]
+        self._refit()
 
     def answered(self) -> tuple[I64, Mask]:
         """The pairs of the work sample that were answered, and the answers."""
@@ -249,15 +267,20 @@ class _Told:
         return np.array(self.pairs, dtype=np.int64), np.array(self.answers, dtype=np.bool_)
 
 
+def strata_of(mean: F64) -> I64:
+    """The stratum of each pair: STRATA equal parts of the range of ``mean``."""
+    low, high = float(mean.min(initial=1.0)), float(mean.max(initial=0.0))
+    return np.minimum(((mean - low) / max(high - low, 1e-12) * STRATA).astype(np.int64), STRATA - 1)
+
+
 def work_sample(mean: F64, *, size: int, rng: np.random.Generator) -> tuple[I64, F64]:
     """Pairs of every similarity, as many of each as there are, up to ``size``; and how many each stands for.
 
-    The strata are STRATA equal parts of the range of ``mean``. What one has too few of goes to the others.
+    What a stratum has too few of goes to the others.
     """
     if mean.size <= size:
         return np.arange(mean.size), np.ones(mean.size)
-    low, high = float(mean.min()), float(mean.max())
-    stratum = np.minimum(((mean - low) / max(high - low, 1e-12) * STRATA).astype(np.int64), STRATA - 1)
+    stratum = strata_of(mean)
     count = np.bincount(stratum, minlength=STRATA)
     take = np.zeros(STRATA, dtype=np.int64)
     while share := (size - int(take.sum())) // max(1, int(np.count_nonzero(take < count))):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neardup.engine.fit import look
+from neardup.engine.kind import look
 from neardup.params import PRESETS, Normalize, Shingle, preset_options
 
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))

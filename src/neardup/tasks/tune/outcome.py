@@ -68,6 +68,8 @@ class Tuned:
     """Distinct texts among which pairs were looked for."""
     pairs: int
     """Pairs from which questions were chosen."""
+    too_long: int
+    """Documents of more than ``LONGEST`` bytes, which were left out of these."""
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values, without texts."""
@@ -83,4 +85,5 @@ class Tuned:
             "documents": self.documents,
             "texts": self.texts,
             "pairs": self.pairs,
+            "too_long": self.too_long,
         }

@@ -88,7 +88,8 @@ def tune(
         raise InputError(f"ask is {ask!r}; it must be a function that takes a pair and returns True, False or None.")
     known, kept = Labels.of(labels), AnswerFile.of(answers)
     reader = open_inputs(inputs, InputOptions.of(given))
-    run = TuningRun.of(reader, RunOptions.of(given), seed=seed, budget=budget, observer=observer or Silent())
+    told = {*known.said, *kept.told}
+    run = TuningRun.of(reader, RunOptions.of(given), seed=seed, budget=budget, observer=observer or Silent(), told=told)
     session = Session.of(run, labels=known, answers=kept, budget=budget)
     if ask is not None:
         with closing(kept):

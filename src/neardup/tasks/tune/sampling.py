@@ -23,8 +23,10 @@ from neardup.params import Normalize, Shingle
 from neardup.stages.shingle import Hasher
 from neardup.stages.sketch import count_and_sketch, fingerprints
 from neardup.stages.text import normalize_documents
+from neardup.tasks.tune.answers import Key
 from neardup.tasks.tune.grid import Setting
-from neardup.types import F64, I64, U64, Batch, Documents
+from neardup.tasks.tune.named import NamedDocuments
+from neardup.types import F64, I64, U64, Batch, Documents, Mask
 
 DRAWN_BY = Setting("char:5", "casefold,punct,space")
 """The setting whose shingles draw: in the middle of all, and in every grid."""
@@ -52,6 +54,28 @@ class DrawnTexts:
     total: int
     """Documents of the collection."""
     too_long: int
+    """Documents of more than LONGEST bytes, which were not drawn."""
+    others: Documents
+    """Texts beside the sample, which labels name."""
+    other_rows: I64
+    """int64[others]: row of a document with each."""
+    places: dict[str, int]
+    """Where the text of each document that labels name is, by its id: among ``documents``, and those of ``others``
+    behind them; -1 where it is in neither."""
+
+    def blob(self, i: int) -> bytes:
+        """A text; those of ``others`` are numbered behind those of the sample."""
+        n = len(self.documents)
+        return self.documents.blob(i) if i < n else self.others.blob(i - n)
+
+    def text(self, i: int) -> str:
+        """The same as text."""
+        return self.blob(i).decode("utf-8", "replace")
+
+    def key_of(self, pair: Key) -> int | None:
+        """The texts of two documents, by their ids, the lesser in the upper half; None where they are not at hand."""
+        a, b = sorted(self.places.get(id, -1) for id in pair)
+        return a << 32 | b if a >= 0 else None
 
     def weigh(self, left: I64, right: I64, similarity: F64) -> F64:
         """Pairs of documents that pairs of texts stand for, given their similarity under DRAWN_BY."""
@@ -74,6 +98,9 @@ class _Looked:
     keys: U64
     prints: U64
     places: I64
+    named: list[tuple[int, str]]
+    """Documents that labels name."""
+    is_empty: Mask
 
 
 @dataclass(slots=True)
@@ -122,15 +149,17 @@ def draw_texts(
     seed: int,
     threads: int,
     observer: Observer,
+    named: NamedDocuments | None = None,
     documents: int = DOCUMENTS,
     size: int = BYTES,
 ) -> DrawnTexts:
     """Read everything and keep the texts of a sample; ``names`` learns the ids. The same for any order and threads.
 
-    O(bytes). Memory: what ids take, and twice the sample.
+    ``named``: documents whose texts are wanted whether they are drawn or not. O(bytes). Memory: what ids take, twice
+    the sample, and what ``named`` holds.
     """
     hasher, normalize = Hasher(Shingle.parse(DRAWN_BY.shingle), seed), Normalize.parse(DRAWN_BY.normalize)
-    held = _Held(documents, size)
+    held, named = _Held(documents, size), named or NamedDocuments.of(())
     row = too_long = 0
 
     def look(task: Task) -> _Looked:
@@ -140,25 +169,30 @@ def draw_texts(
         count_and_sketch(normalize_documents(batch.documents, normalize), hasher, values=values, counts=counts)
         first = values[:, 0].astype(np.uint64)
         keys = hashes_of(np.column_stack((first, np.zeros_like(first))), seed)
-        places = np.flatnonzero((counts != 0) & (keys <= np.uint64(held.bound)))
-        return _Looked(batch, keys, fingerprints(batch.documents), places)
+        is_drawn = (counts != 0) & (keys <= np.uint64(held.bound)) & (np.diff(batch.documents.offsets) <= LONGEST)
+        places = np.flatnonzero(is_drawn)
+        return _Looked(batch, keys, fingerprints(batch.documents), places, named.find(batch), counts == 0)
 
     for looked in in_order(look, tasks, threads=threads, ahead=threads + 2):
         batch = looked.batch
         names.enter(batch)
         lengths = np.diff(batch.documents.offsets)
+        too_long += int(np.count_nonzero(lengths > LONGEST))
         for i in looked.places.tolist():
-            if lengths[i] > LONGEST:
-                too_long += 1
-                continue
             a, b = looked.prints[i].tolist()
             held.add((a, b), int(looked.keys[i]), row + i, batch.documents.blob(i))
+        for i, id in looked.named:
+            a, b = looked.prints[i].tolist()
+            is_kept = lengths[i] <= LONGEST and not looked.is_empty[i]
+            named.add(id, (a, b), row + i, batch.documents.blob(i) if is_kept else None)
         row += len(batch.documents)
         observer.advance(batch.consumed)
         if batch.give_back is not None:
             batch.give_back()
     held.thin()
-    own = sorted(held.texts.values(), key=lambda each: each[1])
+    prints, own = zip(*sorted(held.texts.items(), key=lambda item: item[1][1]), strict=True) if held.texts else ((), ())
+    others = [print_ for print_ in named.texts if print_ not in held.texts]
+    place_of = {print_: i for i, print_ in enumerate((*prints, *others))}
     return DrawnTexts(
         Documents.from_bytes(each[2] for each in own),
         np.array([each[1] for each in own], dtype=np.int64),
@@ -166,4 +200,7 @@ def draw_texts(
         (held.bound + 1) / SPACE,
         row,
         too_long,
+        Documents.from_bytes(named.texts[print_][1] for print_ in others),
+        np.array([named.texts[print_][0] for print_ in others], dtype=np.int64),
+        {id: place_of.get(print_, -1) for id, print_ in named.prints.items()},
     )

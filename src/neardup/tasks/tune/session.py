@@ -6,15 +6,16 @@ Which pair is asked next and what follows from the answers is in ``tuning_run`` 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
-from neardup.inputs.names import Ids
 from neardup.tasks.tune.answers import Answer, AnswerFile, Key, Labels
 from neardup.tasks.tune.asking import Asker, Reply
 from neardup.tasks.tune.outcome import AskedPair
 from neardup.tasks.tune.tuning_run import TuningRun
+
+MORE = 2000
+"""Labels of pairs outside the work sample that are learned, at most: each makes every question slower."""
 
 
 @dataclass(slots=True)
@@ -30,8 +31,12 @@ class Tally:
     """Of all, those of earlier runs."""
     labels_gone: int = 0
     """Labels with an id that the inputs do not have."""
+    labels_same: int = 0
+    """Labels of two documents of one text, which are duplicates under every setting."""
+    labels_repeated: int = 0
+    """Labels of copies of a pair that has one."""
     labels_aside: int = 0
-    """Labels on pairs that are not among those that are asked about: too unlike under all settings, or not drawn."""
+    """Labels of pairs that are too unlike under all settings, of texts that were not kept, or beyond MORE."""
     labels_contradicting: int = 0
     """Pairs that were labelled both ways."""
     earlier_gone: int = 0
@@ -53,6 +58,8 @@ class Session:
     """Questions at most, those of earlier runs among them. Labels do not count."""
     answers: AnswerFile
     tally: Tally = field(default_factory=Tally)
+    stranger: str | None = None
+    """An id of labels or earlier answers that the inputs do not have, if there is one."""
     _new: list[AskedPair] = field(default_factory=list)
     """Pairs that were answered in this run, whose answers may be taken back."""
 
@@ -63,23 +70,41 @@ class Session:
         own = cls(run, budget, answers)
         tally = own.tally
         tally.labels_contradicting = labels.contradicting
-        if not labels.said and not answers.told:
-            return own
-        there = _there(run.names.ids, {id for key in (*labels.said, *answers.told) for id in key})
-        rows = own._rows({*labels.said, *answers.told})
-        usable = {rows[key]: said for key, said in labels.said.items() if key in rows}
-        tally.labels = own._learn(usable)
-        tally.labels_gone = sum(not there.issuperset(key) for key in labels.said)
-        tally.labels_aside = len(labels.said) - tally.labels_gone - tally.labels
+        drawn, pool = run.drawn, run.dialogue.pool
+        keys = {key: drawn.key_of(key) for key in (*labels.said, *answers.told)}
+        places = np.array([place for place in keys.values() if place is not None], dtype=np.int64)
+        row_of = pool.rows_of(places)
+        rows = {key: row_of[place] for key, place in keys.items() if place in row_of}
+        own._learn_labels(labels.said, rows, keys)
         own._hear_earlier(rows)
-        tally.earlier_gone = sum(len(told) for key, told in answers.told.items() if not there.issuperset(key))
+        own.stranger = min((id for key in keys for id in key if id not in drawn.places), default=None)
+        tally.earlier_gone = sum(len(told) for key, told in answers.told.items() if own._is_gone(key))
         tally.earlier_aside = len(answers) - tally.earlier_gone - tally.earlier
         return own
 
+    def _is_gone(self, key: Key) -> bool:
+        return not all(id in self.run.drawn.places for id in key)
+
+    def _learn_labels(self, said: dict[Key, bool], rows: dict[Key, int], keys: dict[Key, int | None]) -> None:
+        """Learn labels; those of copies of one pair are one label, or contradict each other."""
+        tally = self.tally
+        of_row: dict[int, set[bool]] = {}
+        for key, is_duplicate in said.items():
+            if key in rows:
+                of_row.setdefault(rows[key], set()).add(is_duplicate)
+        tally.labels_contradicting += sum(len(words) > 1 for words in of_row.values())
+        tally.labels = self._learn({row: next(iter(words)) for row, words in of_row.items() if len(words) == 1})
+        tally.labels_gone = sum(map(self._is_gone, said))
+        tally.labels_same = sum((place := keys[key]) is not None and place >> 32 == place & 0xFFFFFFFF for key in said)
+        tally.labels_repeated = sum(key in rows for key in said) - len(of_row)
+        used = tally.labels + tally.labels_repeated + sum(len(words) > 1 for words in of_row.values())
+        tally.labels_aside = len(said) - tally.labels_gone - tally.labels_same - used
+
     def _hear_earlier(self, rows: dict[Key, int]) -> None:
-        waiting = {
-            rows[key]: [one.is_duplicate for one in told] for key, told in self.answers.told.items() if key in rows
-        }
+        waiting: dict[int, list[bool | None]] = {}
+        for key, told in self.answers.told.items():
+            if key in rows:
+                waiting.setdefault(rows[key], []).extend(one.is_duplicate for one in told)
         dialogue = self.run.dialogue
         while (row := dialogue.next()) is not None and waiting.get(row):
             said = waiting[row].pop(0)
@@ -91,24 +116,18 @@ class Session:
             self.tally.earlier += self._learn(rest)
 
     def _learn(self, said: dict[int, bool]) -> int:
-        """Learn what is said of pairs of the pool; how many of them are among those that are asked about."""
-        is_asked = set(self.run.dialogue.rows.tolist())
-        usable = {row: said[row] for row in sorted(said) if row in is_asked}
-        if usable:
-            self.run.dialogue.learn(np.array(list(usable), dtype=np.int64), list(usable.values()))
-        for each in usable.values():
-            self._count(each, 1)
-        return len(usable)
-
-    def _rows(self, keys: set[Key]) -> dict[Key, int]:
-        """Where pairs are in the pool, of those that are there."""
-        pool = self.run.dialogue.pool
-        wanted = {id for key in keys for id in key}
-        of_id = {str(id): i for i, id in enumerate(self.run.ids) if str(id) in wanted}
-        places = {tuple(sorted((of_id[a], of_id[b]))): (a, b) for a, b in keys if a in of_id and b in of_id}
-        near = np.flatnonzero(np.isin(pool.left, list(of_id.values())) & np.isin(pool.right, list(of_id.values())))
-        rows = {(int(pool.left[row]), int(pool.right[row])): int(row) for row in near}
-        return {key: rows[place] for place, key in places.items() if place in rows}
+        """Learn what is said of pairs of the pool, at most MORE of those that are not in the work sample; how many."""
+        dialogue = self.run.dialogue
+        rows = np.array(sorted(said), dtype=np.int64)
+        more = np.setdiff1d(rows, dialogue.rows)
+        if more.size > MORE:
+            drawn = np.random.default_rng([dialogue.seed, 4]).choice(more, MORE, replace=False)
+            rows = np.setdiff1d(rows, np.setdiff1d(more, drawn))
+        if rows.size:
+            dialogue.learn(rows, [said[row] for row in rows.tolist()])
+        for row in rows.tolist():
+            self._count(said[row], 1)
+        return int(rows.size)
 
     @property
     def asked(self) -> int:
@@ -156,14 +175,3 @@ class Session:
     def _count(self, said: bool | None, by: int) -> None:
         name = {True: "yes", False: "no", None: "skipped"}[said]
         setattr(self.tally, name, getattr(self.tally, name) + by)
-
-
-def _there(ids: Ids, wanted: set[str]) -> set[str]:
-    """Those of some ids that documents have."""
-    found: set[str] = set()
-    every: Any = np.arange(len(ids))
-    for piece in ids.pieces(every):
-        found |= wanted.intersection(map(str, ids.take(every[piece]).to_pylist()))
-        if len(found) == len(wanted):
-            break
-    return found

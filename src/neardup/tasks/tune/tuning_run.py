@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -16,13 +17,16 @@ from neardup.inputs.names import Provenance
 from neardup.inputs.reader import Reader
 from neardup.params import RunOptions, preset_options
 from neardup.session import limit_records
+from neardup.tasks.tune.answers import Key
 from neardup.tasks.tune.dialogue import Dialogue
 from neardup.tasks.tune.estimate import choose
 from neardup.tasks.tune.grid import Setting, preset_of, settings_for
+from neardup.tasks.tune.named import PAIRS, NamedDocuments, digest
 from neardup.tasks.tune.outcome import AskedPair, Example, Tuned
-from neardup.tasks.tune.pool import make_pool
+from neardup.tasks.tune.pool import HELD, Pool, make_pool, with_pairs
 from neardup.tasks.tune.proposal import LOOKED_AT, Proposal, propose
 from neardup.tasks.tune.sampling import DrawnTexts, draw_texts
+from neardup.types import I64
 
 EXAMPLES = 3
 """On each side of the threshold."""
@@ -43,15 +47,26 @@ class TuningRun:
     """Ids of all documents, and what was left out of the inputs."""
 
     @classmethod
-    def of(cls, reader: Reader, run: RunOptions, *, seed: int, budget: int, observer: Observer) -> TuningRun:
-        """Read everything, draw texts, and find the pairs among them."""
+    def of(
+        cls,
+        reader: Reader,
+        run: RunOptions,
+        *,
+        seed: int,
+        budget: int,
+        observer: Observer,
+        told: Collection[Key] = (),
+    ) -> TuningRun:
+        """Read everything, draw texts, and find the pairs among them; ``told``: pairs of which answers are there."""
         room, names = Budget.of(run.memory_limit), Provenance()
         limit_records(reader, room, run.workers)
         threads = room.threads(run.workers)
         observer.stage("read", reader.total_bytes, "bytes")
         with closing(reader.tasks(threads)) as tasks:
-            drawn = draw_texts(tasks, names, seed=seed, threads=threads, observer=observer)
-        some = [text_of(drawn, i) for i in range(min(LOOKED_AT, len(drawn.documents)))]
+            named = NamedDocuments.of(told)
+            drawn = draw_texts(tasks, names, seed=seed, threads=threads, observer=observer, named=named)
+        some = [drawn.text(i) for i in range(min(LOOKED_AT, len(drawn.documents)))]
+        threads = max(1, min(threads, room.share(0.5) // max(1, HELD * drawn.documents.data.size)))
         pool = make_pool(
             drawn.documents,
             settings_for(some),
@@ -59,10 +74,13 @@ class TuningRun:
             weigh=drawn.weigh,
             equal=drawn.equal_pairs,
             total=drawn.total,
+            threads=threads,
             observer=observer,
         )
-        ids = names.ids.take(drawn.rows).to_pylist()
-        return cls(drawn, ids, Dialogue(pool, seed), propose(some, pool), budget, names)
+        proposal = propose(some, pool)
+        pool = with_pairs(pool, drawn.blob, _missing(drawn, pool, told), threads=threads)
+        ids = names.ids.take(np.concatenate((drawn.rows, drawn.other_rows))).to_pylist()
+        return cls(drawn, ids, Dialogue(pool, seed), proposal, budget, names)
 
     def question(self) -> AskedPair | None:
         """The pair to ask about now; None when there is nothing more to ask."""
@@ -73,13 +91,15 @@ class TuningRun:
         if at is None:
             return None
         a, b = int(dialogue.pool.left[at]), int(dialogue.pool.right[at])
-        texts = text_of(self.drawn, a), text_of(self.drawn, b)
+        texts = self.drawn.text(a), self.drawn.text(b)
         return AskedPair(self.ids[a], self.ids[b], *texts, dialogue.asked + 1, self.budget)
 
     def result(self) -> Tuned:
         """What the answers so far say; without any, what the texts alone say."""
         dialogue, pool = self.dialogue, self.dialogue.pool
-        counts = {"documents": self.drawn.total, "texts": len(self.drawn.documents), "pairs": len(pool)}
+        drawn = self.drawn
+        counts = {"documents": drawn.total, "texts": len(drawn.documents), "pairs": pool.counted}
+        counts["too_long"] = drawn.too_long
         shared: dict[str, Any] = {"proposal": self.proposal, "answers": self._answers(), **counts}
         if not dialogue.asked or not len(dialogue.cells):
             return Tuned(
@@ -132,9 +152,13 @@ class TuningRun:
 
     def _example(self, at: int, similarity: float) -> Example:
         a, b = int(self.dialogue.pool.left[at]), int(self.dialogue.pool.right[at])
-        return Example(self.ids[a], self.ids[b], text_of(self.drawn, a), text_of(self.drawn, b), float(similarity))
+        return Example(self.ids[a], self.ids[b], self.drawn.text(a), self.drawn.text(b), float(similarity))
 
 
-def text_of(drawn: DrawnTexts, i: int) -> str:
-    """A text as it was read."""
-    return drawn.documents.blob(i).decode("utf-8", "replace")
+def _missing(drawn: DrawnTexts, pool: Pool, told: Collection[Key]) -> I64:
+    """Keys of pairs of which answers are there and that the pool has not: PAIRS at most, whatever their order."""
+    keys = {key: drawn.key_of(key) for key in told}
+    known = {key: place for key, place in keys.items() if place is not None and place >> 32 != place & 0xFFFFFFFF}
+    there = pool.rows_of(np.array(list(known.values()), dtype=np.int64))
+    missing = sorted((key for key, place in known.items() if place not in there), key=digest)[:PAIRS]
+    return np.array(sorted({known[key] for key in missing}), dtype=np.int64)

@@ -20,7 +20,7 @@
       if (state.turn === seen) continue; // nothing new came for a while
       seen = state.turn;
       if (state.pair === null) {
-        ended("Done. Thank you.", "The command tells what was found. This page can be closed.");
+        ended("Done. Thank you.", "What was found is told where the command runs, in the terminal. This page can be closed.");
         return;
       }
       show(state);
