@@ -26,6 +26,8 @@ LEAST_ROWS = 8
 """Of each text, however low the terminal is."""
 BESIDE_TEXTS = 8
 """Rows that the head, the keys and what is left out take."""
+WIDEST, WRAPPED = 75, 4
+"""Columns of the longest of these, and the rows that they take more where there are fewer."""
 MOSTLY = 0.5
 """Share of either text that differs, from which nothing is marked: it would be nearly all."""
 QUESTION = "are these duplicates, in the sense that you mean?"
@@ -98,7 +100,8 @@ class Terminal:
             spans = [], []
         is_beside = self._console.width >= NARROW and not any(map(RIGHT_TO_LEFT.search, texts))
         width = (self._console.width - len(_BETWEEN)) // 2 if is_beside else self._console.width
-        rows = max(LEAST_ROWS, self._console.height - BESIDE_TEXTS) // (1 if is_beside else 2)
+        beside = BESIDE_TEXTS + (WRAPPED if self._console.width < WIDEST else 0)
+        rows = max(LEAST_ROWS, self._console.height - beside) // (1 if is_beside else 2)
         most = None if is_whole else rows
         sides = [self._side(text, own, max(width, 24), most) for text, own in zip(texts, spans, strict=True)]
         titles = [(f"{name}  {shown(id)}") for name, id in zip("AB", (pair.id_a, pair.id_b), strict=True)]
