@@ -46,7 +46,7 @@ PAIRS = [
 def colours(scheme: str) -> dict[str, str]:
     """The colours that the style sheets name for light, for dark or for print."""
     named: dict[str, str] = {}
-    for sheet in ("common", "base"):
+    for sheet in ("common",):
         light, dark, printed = re.findall(r":root \{(.*?)\}", styles((sheet,)), re.DOTALL)
         told = {"light": light, "dark": light + dark, "print": light + dark + printed}[scheme]
         named |= re.findall(r"--([a-z0-9-]+): (#[0-9a-f]{3,6});", told)

@@ -16,16 +16,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from neardup._version import __version__
 from neardup.pages.assets import scripts, styles
-from neardup.shown import is_unseen, name_of
+from neardup.pages.fragments import seen_line
 
 CHUNKS = "<!--chunks-->"
 """Where the data of a single file goes. No text can hold it: ``<`` is escaped in markup and in JSON."""
 
-_PAIR_STYLES = ("base", "common", "pair")
+_PAIR_STYLES = ("base", "common", "texts", "pair")
 _PAIR_SCRIPTS = ("dom", "text", "pane", "differ", "pair")
 _STYLES = (*_PAIR_STYLES, "views")
 _SCRIPTS = (
@@ -107,7 +107,7 @@ def _environment() -> Environment:
         cut=_cut,
         exact="{:.10g}".format,  # a threshold as it was given
         share=lambda value: f"{float(_cut(value)) * 100:.1f}%",
-        seen=_seen,
+        seen=lambda text: Markup(seen_line(text)),
         data=lambda value: Markup(json_bytes(value).decode("utf-8")),
     )
     return made
@@ -133,16 +133,3 @@ def _told(value: object) -> str:
     if isinstance(value, float):
         return _cut(value, 6).rstrip("0").rstrip(".")
     return str(value)
-
-
-def _seen(text: object) -> Markup:
-    """One line of text for markup, with the characters that are not seen, and tabs and line breaks, by name.
-
-    Joiners stay as they are: which of them shape what is seen, only the scripts of a page can tell.
-    """
-    return Markup("").join(
-        Markup('<span class="hidden" data-name="{}"></span>').format(name_of(char))
-        if (is_unseen(char) or char in "\t\n") and char not in "\u200c\u200d"
-        else escape(char)
-        for char in str(text)
-    )
