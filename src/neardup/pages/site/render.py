@@ -19,17 +19,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from neardup._version import __version__
-from neardup.pages.assets import scripts, styles
+from neardup.pages.assets import PAIR_SCRIPTS, PAIR_STYLES, SIDES_SCRIPTS, scripts, styles
 from neardup.pages.fragments import seen_line
 
 CHUNKS = "<!--chunks-->"
 """Where the data of a single file goes. No text can hold it: ``<`` is escaped in markup and in JSON."""
 
-_PAIR_STYLES = ("base", "common", "texts", "pair")
-_PAIR_SCRIPTS = ("dom", "text", "pane", "differ", "pair")
-_STYLES = (*_PAIR_STYLES, "views")
+_STYLES = (*PAIR_STYLES, "views")
 _SCRIPTS = (
-    *_PAIR_SCRIPTS,
+    *PAIR_SCRIPTS,
     *("data", "parts", "summary", "charts", "histogram", "tables", "graph", "matrix", "cluster", "sources", "routes"),
 )
 
@@ -63,12 +61,12 @@ def report_page(meta: Mapping[str, Any]) -> bytes:
 def pair_page(meta: Mapping[str, Any], page: Mapping[str, Any]) -> bytes:
     """The pair view alone, with its texts."""
     spec = _spec(meta)
-    return _page("pair.html", _PAIR_STYLES, (*_PAIR_SCRIPTS, "compare"), meta=meta, spec=spec, page=page)
+    return _page("pair.html", PAIR_STYLES, (*PAIR_SCRIPTS, "compare"), meta=meta, spec=spec, page=page)
 
 
 def asking_page() -> bytes:
     """The page on which pairs are judged; it asks the server that it comes from for them, and for nothing else."""
-    scripts_, styles_ = (*_PAIR_SCRIPTS, "tune"), (*_PAIR_STYLES, "tune")
+    scripts_, styles_ = (*SIDES_SCRIPTS, "tune"), (*PAIR_STYLES, "tune")
     return _page("tune.html", styles_, scripts_, connect="connect-src 'self'; ", meta={"title": "neardup tune"})
 
 
