@@ -159,6 +159,8 @@ class Batch:
     """Bytes of input that this batch stands for, as stored (compressed where compressed)."""
     places: Places | None = None
     """Where the records lie, where each can be read again by itself."""
+    text_bytes: int | None = None
+    """Bytes of text that the documents stand for, where they are no longer what was read."""
     give_back: Callable[[], None] | None = None
     """Lets the reader have the memory of the documents, when nobody looks at them any more."""
 

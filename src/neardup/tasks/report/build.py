@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from neardup.errors import InputError
 from neardup.pages.site.write import write_site
-from neardup.params import parse_memory
+from neardup.params import CLEANING
 from neardup.result import Summary
 from neardup.tasks.audit.outcome import Audit
 from neardup.tasks.report.clusters import choose_clusters, find_mates, order_clusters
@@ -23,10 +22,9 @@ from neardup.tasks.report.originals import read_originals
 from neardup.tasks.report.origins import Origins, check_pattern, find_origins
 from neardup.tasks.report.pages import LISTED_CHUNK, Contents, list_clusters, make_pages
 from neardup.tasks.report.report_input import ReportInput
+from neardup.tasks.report.verdicts import Verdict
+from neardup.tasks.report.wanted import Wanted
 
-DEFAULT_SIZE, SINGLE_SIZE = 200_000_000, 20_000_000
-"""Limit of the bytes of a report, as a folder and as one file, which a browser reads as a whole."""
-LEAST_SIZE = 2_000_000
 MOST_LISTED = 100_000
 """Clusters that are listed."""
 LISTED_BYTES = 260
@@ -51,49 +49,34 @@ class Reported:
         return f"<neardup.Reported: {self.path}, {self.files} files, {self.bytes} bytes>"
 
 
-def check_size(size: int | str | None, *, single_file: bool) -> int:
-    """The limit of a report's bytes; InputError where it is no size, or too small for a report."""
-    if size is None:
-        return SINGLE_SIZE if single_file else DEFAULT_SIZE
-    number = parse_memory(size, "size")
-    assert number is not None
-    if number < LEAST_SIZE:
-        raise InputError(
-            f"size is {size}. Give {LEAST_SIZE // 1_000_000}MB or more, which an empty report almost takes."
-        )
-    return number
-
-
 def build(
     basis: ReportInput,
     output: str | os.PathLike[str],
+    wanted: Wanted,
     *,
-    title: str | None,
-    single_file: bool,
-    sources: str | None,
-    size: int | str | None,
+    verdicts: Sequence[Verdict] = (),
     audit: Audit | None,
 ) -> Reported:
-    """Write the report of a run; the options are those of ``report``.
+    """Write the report of a run, and what graders said of its pairs.
 
     The same documents, pairs and options give the same bytes, whatever the threads and the memory. The run is still
     entered, and its inputs can be read again.
     """
-    limit = check_size(size, single_file=single_file)
     run, stages = basis.run, basis.search.stages
     with stages.stage("count", None, ""):
-        origins = find_origins(run, check_pattern(sources))
+        origins = None if basis.pseudonyms is not None else find_origins(run, check_pattern(wanted.sources))
         rows = sum(len(piece) for piece in basis.search.pairs.pieces())
         thresholds = steps(run.spec.threshold, rows)
         count = count_pairs(basis, origins, thresholds)
         linked = link_at(basis, thresholds)
-    contents, budget = _contents(basis, origins, limit)
+    contents, budget = _contents(basis, origins, wanted.limit)
     with stages.stage("pages"):
         pages = make_pages(contents, budget=budget)
-    summary, faults = basis.summary(count.total), run.provenance.faults[:FAULTS_SHOWN]
-    names = ", ".join(os.path.basename(name.rstrip("/\\")) or name for name in run.reader.sources)
+    summary = basis.summary(count.total)
+    faults = run.provenance.faults[:FAULTS_SHOWN] if basis.pseudonyms is None else []
     meta: dict[str, Any] = {
-        "title": title if title is not None else f"Near-duplicates in {names}",
+        "title": wanted.title if wanted.title is not None else _title(basis, wanted),
+        "purpose": wanted.purpose,
         "version": f"neardup {summary.version}",
         "measure": run.spec.measure,
         "threshold": summary.threshold,
@@ -125,7 +108,7 @@ def build(
             "chunk": LISTED_CHUNK,
             "chunks": -(-contents.listed // LISTED_CHUNK),
         },
-        "limits": limits(contents, pages, apart=count.apart, size=limit),
+        "limits": limits(contents, pages, apart=count.apart, size=wanted.limit),
     }
 
     def chunks() -> Iterator[tuple[str, Any]]:
@@ -135,10 +118,18 @@ def build(
 
     run.observer.stage("report", meta["clusters"]["chunks"] + len(pages.chunks), "files")
     with stages.stage("write"):
-        written = write_site(Path(output), meta, chunks(), single_file=single_file)
+        written = write_site(Path(output), meta, chunks(), single_file=wanted.single_file)
     contents.originals.blobs.drop()
     pages.chunks.drop()
     return Reported(written.path, written.files, written.bytes, basis.summary(count.total))
+
+
+def _title(basis: ReportInput, wanted: Wanted) -> str:
+    what = "Near-duplicates" if wanted.purpose == CLEANING else "Shared passages"
+    if basis.pseudonyms is not None:
+        return what
+    names = (os.path.basename(name.rstrip("/\\")) or name for name in basis.run.reader.sources)
+    return f"{what} in {', '.join(names)}"
 
 
 def _contents(basis: ReportInput, origins: Origins | None, limit: int) -> tuple[Contents, int]:

@@ -61,7 +61,7 @@ class Groups:
     rows: I32
     """int32[m]: the members of each cluster, rising."""
     similarity: F64
-    """float64[m]: to the keeper."""
+    """float64[m]: to the keeper; NaN of those that are not compared with it."""
 
     def __len__(self) -> int:
         return self.keeper.size
@@ -80,10 +80,11 @@ def order_clusters(members: Members) -> Groups:
     if not keeper.size:
         nothing = np.empty(0)
         return Groups(keeper, size, nothing, nothing, starts, rows, similarity)
-    others = np.where(rows == np.repeat(keeper, size), np.inf, similarity)
+    others = np.where((rows == np.repeat(keeper, size)) | np.isnan(similarity), np.inf, similarity)
     least = np.minimum.reduceat(others, starts[:-1])
-    others[np.isinf(others)] = 0.0
-    mean = np.add.reduceat(others, starts[:-1]) / (size - 1)
+    compared = np.isfinite(others)
+    others[~compared] = 0.0
+    mean = np.add.reduceat(others, starts[:-1]) / np.add.reduceat(compared, starts[:-1], dtype=np.int64)
     return Groups(keeper, size, least, np.clip(mean, least, 1.0), starts, rows, similarity)
 
 
@@ -93,7 +94,7 @@ class Shown:
 
     rows: I64
     similarity: F64
-    """To the keeper."""
+    """To the keeper, or NaN."""
     kinds: NDArray[np.int8]
     """Indices into KINDS."""
 
@@ -112,7 +113,7 @@ def _show(groups: Groups, number: int, ids: Ids) -> Shown:
     rows, similarity = groups.rows[part].astype(np.int64), groups.similarity[part]
     keeper = int(np.searchsorted(rows, groups.keeper[number]))
     if rows.size <= MOST_WHOLE:
-        order = np.lexsort((rows, -similarity))
+        order = np.lexsort((rows, -similarity))  # NaN at the end
         order = np.concatenate(([keeper], order[order != keeper]))
         kinds = np.full(rows.size, _ALL, dtype=np.int8)
         kinds[0] = _KEEPER
@@ -183,7 +184,7 @@ def _need_memory(shown: Shown, lengths: I64, ids: Ids, collection: Collection) -
 def _size_of(shown: Shown, lengths: I64) -> int:
     """Bytes that the page of a cluster takes, about; texts that are alike are in it once."""
     texts = np.minimum(lengths, LONG)
-    distinct = int(texts[0]) + int(texts[1:][shown.similarity[1:] < 1.0].sum())
+    distinct = int(texts[0]) + int(texts[1:][shown.similarity[1:] != 1.0].sum())
     return distinct + len(shown) * (MEMBER_BYTES + PAIR_BYTES)
 
 

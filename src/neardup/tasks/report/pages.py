@@ -9,12 +9,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import chain, combinations
+from math import isnan
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup.engine.pairing import Pairing
 from neardup.engine.results.passages import Marker
 from neardup.engine.threads import in_order
 from neardup.errors import InputError
@@ -26,6 +28,8 @@ from neardup.tasks.report.clusters import KINDS, LONG, Groups, Mates, PagedClust
 from neardup.tasks.report.originals import BlobStore, Originals
 from neardup.tasks.report.origins import Origins
 from neardup.tasks.report.report_input import ReportInput
+from neardup.tasks.report.roles import ROLES
+from neardup.tasks.report.verdicts import text_hash
 from neardup.types import I64
 
 Trio = tuple[int, int, float]
@@ -123,19 +127,31 @@ class Contents:
             first += len(each)
             size, similarity = int(self.groups.size[number]), each.similarity.tolist()
             found = [(i, j, s) for i, j, s in self.mates.of(number) if i]
-            with_keeper = [(0, j, similarity[j]) for j in range(1, len(each))]
+            with_keeper = [(0, j, similarity[j]) for j in range(1, len(each)) if not isnan(similarity[j])]
             pairs = self._paged(number, with_keeper, found)
-            columns = (names[part], sources[part], lengths[part], similarity, each.kinds.tolist())
+            people = self.basis.people
+            whose = (people.of[each.rows].tolist(), people.role[each.rows].tolist())
+            columns = (names[part], sources[part], *whose, lengths[part], similarity, each.kinds.tolist())
             cluster = {
                 "keeper": 0,
                 "size": size,
                 "members": [
-                    {"id": id, "source": source, "characters": characters, "similarity": s, "kind": KINDS[kind]}
-                    for id, source, characters, s, kind in zip(*columns, strict=True)
+                    {
+                        "id": id,
+                        "source": source,
+                        "person": person,
+                        "role": ROLES[role],
+                        "characters": characters,
+                        "similarity": None if isnan(s) else s,
+                        "kind": KINDS[kind],
+                    }
+                    for id, source, person, role, characters, s, kind in zip(*columns, strict=True)
                 ],
                 "left_out": size - len(each),
                 "similarities": [list(pair) for pair in [*with_keeper, *compared.get(number, found)]],
-                "matrix_note": _note(number in compared, len(with_keeper) + len(found) - len(pairs)),
+                "matrix_note": _note(
+                    number in compared, len(with_keeper) + len(found) - len(pairs), self.basis.search.pairing
+                ),
             }
             jobs.append(Job(number, cluster, self._texts(number, pairs), pairs, number in compared))
         return jobs
@@ -169,6 +185,13 @@ class Contents:
         places = [list(combinations(range(1, len(self.paged.shown[number])), 2)) for number in full]
         pairs = [np.array(each, dtype=np.int64).reshape(-1, 2) for each in places]
         rows = [self.paged.shown[number].rows[pair] for number, pair in zip(full, pairs, strict=True)]
+        if self.basis.search.pairing is not None:
+            allowed = [self.basis.search.pairing.allows(pair[:, 0], pair[:, 1]) for pair in rows]
+            rows = [pair[some] for pair, some in zip(rows, allowed, strict=True)]
+            places = [
+                [pair for pair, is_there in zip(each, some.tolist(), strict=True) if is_there]
+                for each, some in zip(places, allowed, strict=True)
+            ]
         both = np.concatenate([np.empty((0, 2), np.int64), *rows])
         similarity = iter(self.basis.search.check(both.min(axis=1), both.max(axis=1), 0.0).tolist())
         return {number: [(i, j, next(similarity)) for i, j in each] for number, each in zip(full, places, strict=True)}
@@ -189,11 +212,15 @@ def _full_matrices(counts: list[I64]) -> list[bool]:
     return list(map(bool, full))
 
 
-def _note(is_full: bool, pairs_left_out: int) -> str:
+def _note(is_full: bool, pairs_left_out: int, pairing: Pairing | None) -> str:
     """What the similarities of a cluster are, and how many pairs have no page."""
     note = "The similarities of the representative with each member shown, and of found pairs. Others were left out."
     if is_full:
         note = "The similarities of all members shown with each other, exact."
+    if pairing is not None and pairing.group is not None:
+        note += " Documents of one person are not compared with each other."
+    if pairing is not None and pairing.is_reference is not None:
+        note += " Originals and earlier documents are not compared among themselves."
     if pairs_left_out:
         note += f" {pairs_left_out:,} of these pairs have no page, for lack of space."
     return note
@@ -205,16 +232,20 @@ class _Text:
 
     text: str
     occurrences: Occurrences | None = None
+    template: list[Span] = field(default_factory=list)
+    """What does not count."""
     spans: list[Sequence[Span]] = field(default_factory=list)
     """Passages of each pair that it is shown in; of long texts only."""
 
 
-def _mark(job: Job, spec: Spec, pairs_from: str | None, first: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _mark(
+    job: Job, spec: Spec, template: Sequence[str], pairs_from: str | None, first: int
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The page of a cluster and its texts, numbered from ``first``, as JSON values. O(text of each pair).
 
     InputError where the similarity of a pair is not what the file ``pairs_from``, or else the search, says.
     """
-    marker = Marker(shingle=spec.shingle, normalize=spec.normalize)
+    marker = Marker(shingle=spec.shingle, normalize=spec.normalize, template=template)
     numbers: dict[str, int] = {}
     of = [-1 if text is None else numbers.setdefault(text, len(numbers)) for text in job.texts]
     texts = [_Text(text) for text in numbers]
@@ -234,7 +265,14 @@ def _mark(job: Job, spec: Spec, pairs_from: str | None, first: int) -> tuple[dic
                 f"{similarity}. Give the texts with which the pairs were found."
             )
         pairs.append({"a": a, "b": b, **data})
-    shown = [text_data(each.text, union(chain.from_iterable(each.spans)), most=LONG) for each in texts]
+    shown = [
+        {
+            **text_data(each.text, union(chain.from_iterable(each.spans)), most=LONG),
+            "hash": text_hash(each.text),
+            **({"template": each.template} if each.template else {}),
+        }
+        for each in texts
+    ]
     members = [
         {**member, "text": -1 if number < 0 else first + number}
         for member, number in zip(job.cluster["members"], of, strict=True)
@@ -244,7 +282,8 @@ def _mark(job: Job, spec: Spec, pairs_from: str | None, first: int) -> tuple[dic
 
 def _pair(marker: Marker, a: _Text, b: _Text, measure: str) -> dict[str, Any]:
     for each in (a, b):
-        each.occurrences = each.occurrences or marker.occurrences(each.text)
+        if each.occurrences is None:
+            each.occurrences, each.template = marker.split(each.text)
     assert a.occurrences is not None
     assert b.occurrences is not None
     passages = marker.shared(a.occurrences, b.occurrences)
@@ -269,6 +308,7 @@ def make_pages(contents: Contents, *, budget: int) -> Pages:
     Memory: some pages for each thread; packed ones wait in memory or in the workdir.
     """
     run, pairs_from = contents.basis.run, contents.basis.pairs_from
+    template = run.template.passages if run.template is not None else ()
     pages = Pages(BlobStore("pages", run.space, part=0.2), np.empty(0, np.int32), 0, 0)
     page: list[int] = []
     run.observer.stage("pages", len(contents.paged.shown), "clusters")
@@ -280,7 +320,7 @@ def make_pages(contents: Contents, *, budget: int) -> Pages:
         texts: list[dict[str, Any]] = []
         with alone if heavy else nullcontext():
             for job in jobs:
-                clusters[str(job.number)], shown = _mark(job, run.spec, pairs_from, len(texts))
+                clusters[str(job.number)], shown = _mark(job, run.spec, template, pairs_from, len(texts))
                 texts += shown
             return jobs, json_bytes({"clusters": clusters, "texts": texts})
 
